@@ -1,0 +1,1 @@
+"""Whole-body dynamics of legged robots whose legs may leave."""

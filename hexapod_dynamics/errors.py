@@ -1,0 +1,25 @@
+"""Every error this package raises on purpose; each message names what was given, what is allowed and what to do."""
+
+
+class HexapodError(ValueError):
+    """Base of all errors of this package."""
+
+
+class RobotError(HexapodError):
+    """A robot description that cannot be: its message names the key and the value."""
+
+
+class MorphologyError(HexapodError):
+    """A change of morphology that is refused: nothing has changed."""
+
+
+class ReachError(HexapodError):
+    """A foot target that the leg cannot reach."""
+
+
+class DeviceError(HexapodError):
+    """A device (servo bus, IMU) that does not answer or answers wrongly."""
+
+
+class DynamicsError(HexapodError):
+    """Input to a dynamics function that has the wrong shape, is not finite or makes no chain."""
