@@ -1,0 +1,139 @@
+"""Future joint commands guessed from past ones: periodic continuation, or a decaying hold.
+
+A walking robot repeats itself: when the recent window of commands matches an earlier one, the motion is continued from
+there. When nothing matches (standing, starting, changing speed) the last command goes on with a rate that dies away.
+"""
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+
+
+class CommandHistory:
+    """The last seconds of joint commands at an even period, and what would follow if the motion went on.
+
+    Args:
+        width: number of joints.
+        period: time between commands [s].
+        duration: how much is remembered [s]; the longest gait period that can be found is `duration - window`.
+        window: how much of the recent past must match an earlier time [s].
+        tolerance: largest rms difference, as a fraction of the window's own rms motion, that counts as a match.
+        stillness: rms motion below which the joints stand [rad].
+        decay: time constant of the decaying hold and of the step at the seam of a continuation [s].
+
+    """
+
+    def __init__(self, width, *, period=0.02, duration=4.0, window=0.4, tolerance=0.1, stillness=2e-3, decay=0.1):
+        self.width, self.period, self.decay = width, period, decay
+        self.tolerance, self.stillness = tolerance, stillness
+        self._capacity = round(duration / period)
+        self._window = round(window / period)
+        if not 2 <= self._window <= self._capacity // 3:
+            raise HexapodError(f'window {window} s must span at least 2 commands of {period} s '
+                               f'and at most a third of the duration {duration} s')
+        # Every row is written twice, one capacity apart, so that the last rows are always one contiguous block.
+        self._rows = np.zeros((2 * self._capacity, width))
+        self._next = 0
+        self._errors = np.empty(self._capacity - self._window)
+        self._difference = np.empty((self._errors.size, self._window, width))
+        self.clear()
+
+    def clear(self):
+        """Forget everything."""
+        self.count = 0
+        self._stamp = None
+        self._lag = None
+
+    def append(self, stamp, positions):
+        """Add a command: `stamp` [s], `positions` (width,) [rad].
+
+        Commands lost leave a gap, which is bridged by a straight line; after a gap longer than the memory, or a stamp
+        that goes back, the history starts afresh.
+        """
+        missed = 0
+        if self._stamp is not None:
+            steps = round((stamp - self._stamp) / self.period)
+            if steps > self._capacity or stamp < self._stamp - self.period:
+                self.clear()
+            else:
+                missed = max(steps - 1, 0)
+        # The mean clock follows the stamps slowly: jitter of one message neither opens nor closes a gap.
+        if self._stamp is None:
+            self._stamp = stamp
+        else:
+            expected = self._stamp + (missed + 1) * self.period
+            self._stamp = expected + 0.1 * (stamp - expected)
+        if missed:
+            before = self._last().copy()
+            for step in range(1, missed + 1):
+                self._push(before + (positions - before) * (step / (missed + 1)))
+        self._push(positions)
+        self._lag = self._find_lag() if self.count == self._capacity or self.count > 3 * self._window else None
+
+    @property
+    def lag(self):
+        """The motion's period [s], or None where the recent window matches no earlier one."""
+        return None if self._lag is None else self._lag * self.period
+
+    def forecast(self, ahead, out=None):
+        """Return the commands `ahead` (K,) [s] after the last one, as (K, width) [rad]."""
+        ahead = np.asarray(ahead, dtype=float)
+        out = np.empty((ahead.size, self.width)) if out is None else out
+        if self.count == 0:
+            raise HexapodError('no command has been heard: nothing to continue')
+        last = self._last()
+        fade = np.exp(-ahead / self.decay)[:, None]
+        if self._lag is None:
+            previous = self._recent()[-2] if self.count > 1 else last
+            rate = (last - previous) / self.period
+            np.multiply(rate, self.decay * (1 - fade), out=out)
+            out += last
+            return out
+        steps = ahead / self.period
+        back = self._lag * np.ceil(np.maximum(steps, 1e-9) / self._lag) - steps     # rows before the last one, >= 0
+        self._interpolate(back, out)
+        seam = last - self._interpolate(np.array([self._lag]))[0]
+        out += fade * seam
+        return out
+
+    def _recent(self):
+        end = (self._next - 1) % self._capacity + self._capacity + 1
+        return self._rows[end - min(self.count, self._capacity):end]
+
+    def _last(self):
+        return self._rows[(self._next - 1) % self._capacity]
+
+    def _push(self, positions):
+        slot = self._next % self._capacity
+        self._rows[slot] = self._rows[slot + self._capacity] = positions
+        self._next += 1
+        self.count = min(self.count + 1, self._capacity)
+
+    def _interpolate(self, back, out=None):
+        rows = self._recent()
+        place = len(rows) - 1 - back
+        below = np.clip(np.floor(place).astype(int), 0, len(rows) - 2)
+        share = (place - below)[:, None]
+        return np.add(rows[below] * (1 - share), rows[below + 1] * share, out=out)
+
+    def _find_lag(self):
+        rows, size = self._recent(), self._window
+        window = rows[-size:]
+        motion = np.sqrt(np.mean(np.square(window - window.mean(axis=0))))
+        if motion < self.stillness:
+            return None
+        lags = len(rows) - size                                     # lag l compares rows[-size-l : -l] with the window
+        past = np.lib.stride_tricks.sliding_window_view(rows, size, axis=0)[:lags].transpose(0, 2, 1)
+        difference = np.subtract(past, window, out=self._difference[:lags])
+        error = np.einsum('lwj,lwj->l', difference, difference, out=self._errors[:lags])[::-1]
+        error = error / (size * self.width)                         # error[l - 1] belongs to lag l
+        inner = error[1:-1]
+        dips = np.flatnonzero((inner <= error[:-2]) & (inner < error[2:])
+                              & (inner < (self.tolerance * motion) ** 2)) + 1
+        # A slow motion resembles itself a moment ago: only a lag after which it had become different is a period.
+        for dip in dips:
+            if error[:dip].max() > motion ** 2:
+                left, middle, right = error[dip - 1:dip + 2]
+                curvature = left - 2 * middle + right
+                return dip + 1 + (0.5 * (left - right) / curvature if curvature > 0 else 0.0)
+        return None
