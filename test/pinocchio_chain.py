@@ -1,0 +1,71 @@
+"""The same chain twice: ours and Pinocchio's, and random ones to compare them on."""
+
+import numpy as np
+import pinocchio as pin
+
+from hexapod_dynamics.dynamics.chain import Chain
+
+
+def pinocchio_model(chain):
+    """pin.Model of a Chain; a revolute joint's frame is moved onto its axis, as Pinocchio wants it."""
+    model = pin.Model()
+    model.gravity.linear = np.array(chain.gravity)
+    joints, offsets = [], []
+    for i, parent in enumerate(chain.parents):
+        linear, angular = chain.screws[i, :3], chain.screws[i, 3:]
+        if chain.kinds[i] == 'revolute':
+            joint, offset = pin.JointModelRevoluteUnaligned(np.array(angular)), np.cross(angular, linear)
+        else:
+            joint, offset = pin.JointModelPrismaticUnaligned(np.array(linear)), np.zeros(3)
+        shift = pin.SE3(np.eye(3), offset)
+        placement = pin.SE3(chain.placements[i]) * shift
+        if parent >= 0:
+            placement = offsets[parent].inverse() * placement
+        index = model.addJoint(joints[parent] if parent >= 0 else 0, joint, placement, chain.names[i])
+        inertia = pin.Inertia(chain.masses[i], np.array(chain.coms[i]), np.array(chain.inertias[i]))
+        model.appendBodyToJoint(index, inertia, shift.inverse())
+        joints.append(index)
+        offsets.append(shift)
+    # addJoint keeps depth-first order only when given so; the map tells where our joint i went
+    order = np.array([model.joints[index].idx_q for index in joints])
+    assert (order == np.arange(len(chain))).all()
+    return model
+
+
+def random_inertia(rng):
+    """A physical inertia about the centre of mass: that of a random cloud of points."""
+    points = rng.normal(size=(6, 3)) * rng.uniform(0.02, 0.3, 3)
+    points -= points.mean(axis=0)
+    return sum((p @ p) * np.eye(3) - np.outer(p, p) for p in points) * rng.uniform(0.1, 1)
+
+
+def random_motion(rng):
+    motion = np.eye(4)
+    motion[:3, :3] = pin.exp3(rng.normal(size=3))
+    motion[:3, 3] = rng.normal(size=3) * 0.3
+    return motion
+
+
+def random_chain(rng, n, *, tree=False, prismatic=0.3):
+    """Random axes, offsets, inertias and gravity."""
+    kinds = tuple(rng.choice(['prismatic', 'revolute'], p=[prismatic, 1 - prismatic]) for _ in range(n))
+    screws = np.zeros((n, 6))
+    for i, kind in enumerate(kinds):
+        axis = rng.normal(size=3)
+        axis /= np.linalg.norm(axis)
+        if kind == 'prismatic':
+            screws[i, :3] = axis
+        else:
+            screws[i, :3], screws[i, 3:] = np.cross(rng.normal(size=3) * 0.2, axis), axis
+    parents = [-1] + [int(rng.integers(-1, i)) if tree else i - 1 for i in range(1, n)]
+    return Chain(tuple(parents), kinds, [random_motion(rng) for _ in range(n)], screws, rng.uniform(0.1, 3, n),
+                 rng.normal(size=(n, 3)) * 0.2, [random_inertia(rng) for _ in range(n)], rng.normal(size=3) * 9.8)
+
+
+def random_state(rng, n):
+    return rng.uniform(-2, 2, n), rng.normal(size=n), rng.normal(size=n)
+
+
+def rnea(chain, q, qdot, qddot):
+    model = pinocchio_model(chain)
+    return pin.rnea(model, model.createData(), q, qdot, qddot)
