@@ -1,0 +1,292 @@
+"""A robot's YAML file, read and checked key by key: every refusal names the key, the value and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.description import (
+    Body,
+    Contact,
+    Imu,
+    Joint,
+    Leg,
+    Link,
+    Robot,
+    Servo,
+    constant,
+    rotation_rpy,
+    rotation_x_to,
+)
+
+MISSING = object()
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """PyYAML keeps the last of two equal keys silently; here a key given twice is an error."""
+
+
+def _construct_mapping(loader, node, deep=False):
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
+    twice = sorted({str(key) for key in keys if keys.count(key) > 1})
+    if twice:
+        raise RobotError(f"line {node.start_mark.line + 1}: key {', '.join(twice)} is given more than once")
+    return yaml.SafeLoader.construct_mapping(loader, node, deep)
+
+
+_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
+
+
+def jethexa_path() -> Path:
+    """Path of config/jethexa.yaml: the installed one, else the source tree's."""
+    tried = []
+    try:
+        from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+    except ImportError:
+        pass
+    else:
+        try:
+            tried.append(Path(get_package_share_directory("hexapod_dynamics")) / "config" / "jethexa.yaml")
+        except PackageNotFoundError:
+            pass
+    here = Path(__file__).resolve()
+    tried.append(here.parents[2] / "config" / "jethexa.yaml")  # source tree
+    # installed by colcon or pip without the ament index on the path: <prefix>/lib/python3.x/site-packages/...
+    tried.extend(parent / "share" / "hexapod_dynamics" / "config" / "jethexa.yaml" for parent in here.parents[2:8])
+    for path in tried:
+        if path.is_file():
+            return path
+    raise RobotError(
+        f"jethexa.yaml not found in {', '.join(str(path.parent) for path in tried[:2])}; "
+        "source the workspace's install/setup.bash, or give the file to Robot.load()"
+    )
+
+
+def load_robot(path) -> Robot:
+    """Read and check a robot's YAML file. Raises RobotError."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RobotError(f"robot file {path}: cannot be read: {error}") from None
+    try:
+        return parse_robot(yaml.load(text, Loader=_UniqueKeyLoader))
+    except yaml.YAMLError as error:
+        raise RobotError(f"robot file {path}: not YAML: {error}") from None
+    except RobotError as error:
+        raise RobotError(f"robot file {path}: {error}") from None
+
+
+class _Section:
+    """A YAML mapping that is read key by key; `done` refuses what nobody has asked for."""
+
+    def __init__(self, value, where: str):
+        if not isinstance(value, dict):
+            raise RobotError(f"{where or 'file'}: {value!r} given, a mapping of keys to values needed")
+        self.values, self.where, self.asked = value, where, []
+
+    def key(self, name: str) -> str:
+        return f"{self.where}.{name}" if self.where else name
+
+    def take(self, name: str, default=MISSING):
+        self.asked.append(name)
+        value = self.values.get(name, default)
+        if value is MISSING:
+            raise RobotError(f"{self.key(name)}: missing, must be given")
+        return value
+
+    def done(self):
+        for name in self.values:
+            if name not in self.asked:
+                raise RobotError(f"{self.key(name)}: unknown key; the known ones are {', '.join(self.asked)}")
+
+    def number(self, name: str, default=MISSING, *, low: float = -math.inf, above: float = -math.inf) -> float:
+        value = _number(self.take(name, default), self.key(name))
+        if value < low or value <= above:
+            bound = f">= {low}" if low > -math.inf else f"> {above}"
+            raise RobotError(f"{self.key(name)}: {value!r} given, a number {bound} needed")
+        return value
+
+    def vector(self, name: str, count: int, default=MISSING) -> np.ndarray:
+        value = self.take(name, default)
+        if not isinstance(value, (list, tuple)) or len(value) != count:
+            raise RobotError(f"{self.key(name)}: {value!r} given, a list of {count} numbers needed")
+        return np.array([_number(item, self.key(name)) for item in value])
+
+    def text(self, name: str, default=MISSING) -> str:
+        value = self.take(name, default)
+        if not isinstance(value, str) or not value:
+            raise RobotError(f"{self.key(name)}: {value!r} given, a name needed")
+        return value
+
+    def section(self, name: str, default=MISSING) -> _Section:
+        return _Section(self.take(name, default), self.key(name))
+
+    def inertia(self) -> np.ndarray:
+        """`inertia` as [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz]."""
+        value = self.take("inertia")
+        if not isinstance(value, list) or len(value) not in (3, 6):
+            raise RobotError(
+                f"{self.key('inertia')}: {value!r} given, [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz] needed"
+            )
+        xx, yy, zz, xy, xz, yz = [_number(item, self.key("inertia")) for item in value] + [0.0] * (6 - len(value))
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _number(value, key: str) -> float:
+    if isinstance(value, str):  # YAML 1.1 takes 1e-6 (no dot) for a string
+        try:
+            value = float(value)
+        except ValueError:
+            raise RobotError(f"{key}: {value!r} given, a number needed") from None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise RobotError(f"{key}: {value!r} given, a number needed")
+    if not math.isfinite(value):
+        raise RobotError(f"{key}: {value!r} is not finite")
+    return float(value)
+
+
+def _integer(value, key: str, allowed: range) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
+        raise RobotError(f"{key}: {value!r} given, a whole number {allowed.start}..{allowed.stop - 1} needed")
+    return value
+
+
+def parse_robot(data) -> Robot:
+    """Robot from the YAML file's content. Raises RobotError."""
+    top = _Section(data, "")
+    name = top.text("name")
+    gravity = top.number("gravity", 9.81, low=0.0)
+
+    section = top.section("body")
+    body = Body(section.number("mass", above=0.0), section.inertia(), section.vector("box", 3))
+    section.done()
+
+    section = top.section("imu", {})
+    imu = Imu(
+        constant(section.vector("position", 3, [0, 0, 0]), (3,), "imu.position"),
+        constant(rotation_rpy(*np.radians(section.vector("rpy_deg", 3, [0, 0, 0]))), (3, 3), "imu.rotation"),
+    )
+    section.done()
+
+    section = top.section("servo")
+    limits = {key: section.number(key, above=0.0) for key in ("stiffness", "torque_limit", "speed_limit")}
+    servo = Servo(
+        damping=section.number("damping", low=0.0),
+        resolution=math.radians(section.number("resolution_deg", low=0.0)),
+        **limits,
+    )
+    section.done()
+
+    section = top.section("contact")
+    contact = Contact(*(section.number(key, low=0.0) for key in ("stiffness", "damping", "friction")))
+    section.done()
+
+    modules = top.section("leg_modules")
+    order = top.take("leg_order")
+    if not isinstance(order, list) or not order or not all(isinstance(item, str) for item in order):
+        raise RobotError(f"leg_order: {order!r} given, a list of leg names needed")
+    if len(set(order)) != len(order):
+        raise RobotError(f"leg_order: {order} names a leg twice")
+    section = top.section("legs")
+    for missing in (leg for leg in order if leg not in section.values):
+        raise RobotError(f"legs.{missing}: missing, but leg_order names it; describe the leg or take it off leg_order")
+    legs = tuple(_parse_leg(leg, section.section(leg), modules) for leg in order)
+    for extra in (leg for leg in section.values if leg not in order):
+        raise RobotError(f"legs.{extra}: not named in leg_order {order}")
+    for key in modules.values:
+        if key not in modules.asked:
+            used = ", ".join(dict.fromkeys(modules.asked))
+            raise RobotError(f"leg_modules.{key}: no leg uses it; the legs use {used}")
+    top.done()
+    return Robot(name=name, gravity=gravity, body=body, legs=legs, servo=servo, contact=contact, imu=imu)
+
+
+def _parse_leg(name: str, section: _Section, modules: _Section) -> Leg:
+    if any(character in name for character in ". /") or not name:
+        raise RobotError(f"legs.{name}: a leg's name must be one word without dots")
+    module = section.text("module")
+    if module not in modules.values:
+        known = ", ".join(map(str, modules.values))
+        raise RobotError(f"{section.key('module')}: {module!r} given, one of {known} needed")
+    parts = modules.take(module)
+    if not isinstance(parts, list) or not parts:
+        raise RobotError(f"leg_modules.{module}: {parts!r} given, a list of joints with their links needed")
+    servo_ids = section.take("servo_ids", [None] * len(parts))
+    directions = section.take("servo_directions", [None] * len(parts))
+    for key, values in (("servo_ids", servo_ids), ("servo_directions", directions)):
+        if not isinstance(values, list) or len(values) != len(parts):
+            raise RobotError(f"{section.key(key)}: {values!r} given, a list of {len(parts)} (one a joint) needed")
+    if (servo_ids[0] is None) != (directions[0] is None):
+        raise RobotError(f"{section.where}: servo_ids and servo_directions are given together or not at all")
+
+    joints, links = [], []
+    end = np.zeros(3)  # end of the last link, mount frame at zero
+    for index, part in enumerate(parts):
+        entry = _Section(part, f"leg_modules.{module}[{index}]")
+        link = _parse_link(entry.section("link"))
+        joint = entry.section("joint")
+        origin = end + joint.vector("offset", 3, [0, 0, 0])
+        lower, upper = joint.vector("limits", 2)
+        servo_id = servo_ids[index]
+        joints.append(
+            Joint(
+                name=f"{joint.text('name')}_{name}",
+                kind=joint.text("kind", "revolute"),
+                axis=joint.vector("axis", 3),
+                origin=origin,
+                lower=lower,
+                upper=upper,
+                pitch=joint.number("pitch", 0.0),
+                servo_id=None if servo_id is None else _integer(servo_id, section.key("servo_ids"), range(254)),
+                servo_direction=None if servo_id is None else _sign(directions[index], section.key("servo_directions")),
+            )
+        )
+        joint.done()
+        entry.done()
+        links.append(link)
+        end = origin + link.tip
+    yaw = section.number("yaw_deg", 0.0)
+    roll_pitch = section.vector("roll_pitch_deg", 2, [0, 0])
+    leg = Leg(
+        name=name,
+        mount_rotation=rotation_rpy(*np.radians([*roll_pitch, yaw])),
+        mount_position=section.vector("hip", 3),
+        joints=tuple(joints),
+        links=tuple(links),
+        tripod_group=_integer(section.take("tripod_group"), section.key("tripod_group"), range(1, 3)),
+        module=module,
+    )
+    section.done()
+    return leg
+
+
+def _sign(value, key: str) -> int:
+    if isinstance(value, bool) or value not in (-1, 1):
+        raise RobotError(f"{key}: {value!r} given, +1 or -1 needed")
+    return int(value)
+
+
+def _parse_link(section: _Section) -> Link:
+    length = section.number("length", low=0.0)
+    direction = section.vector("direction", 3)
+    norm = float(np.linalg.norm(direction))
+    if norm < 1e-9:
+        raise RobotError(f"{section.key('direction')}: {direction.tolist()} has no direction")
+    mass = section.number("mass", above=0.0)
+    name = section.text("name")
+    if any(character in name for character in ". /"):
+        raise RobotError(f"{section.key('name')}: {name!r} given, one word without dots needed")
+    link = Link(
+        name=name,
+        mass=mass,
+        length=length,
+        com=section.vector("com", 3, [length / 2, 0, 0]),
+        inertia=section.inertia(),
+        rotation=rotation_x_to(direction / norm),
+    )
+    section.done()
+    return link

@@ -1,0 +1,327 @@
+"""Which legs and links exist, which joints are locked, how much of a link is left: immutable, hashable.
+
+The existence numbers lam_i, lam_ij are those of Farghdani & Chhabra 2025, definition 1; locked joints and shortened
+links are the two further kinds of damage of equations.md, section 1. What hangs on a lost or broken-off part is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.robot.description import Link, Robot
+
+
+class Morphology:
+    """What is left of a robot. Every change returns a new Morphology; a refused one raises MorphologyError."""
+
+    __slots__ = ("_robot", "_remaining", "_locked", "_hash", "_masks", "__weakref__")
+
+    def __init__(self, robot: Robot, remaining: tuple[tuple[float, ...], ...], locked: tuple[tuple, ...]):
+        """Use Morphology.whole(robot) and go on from there.
+
+        remaining: of each leg, each link's remaining fraction, 0 where it is gone; locked: of each leg, each joint's
+        locked position [rad or m], None where it moves.
+        """
+        self._robot, self._remaining, self._locked = robot, remaining, locked
+        self._hash = hash((robot, remaining, locked))
+        self._masks = None
+
+    @classmethod
+    def whole(cls, robot: Robot) -> Morphology:
+        """The robot with nothing missing, locked or broken."""
+        return cls(
+            robot,
+            tuple((1.0,) * len(leg.links) for leg in robot.legs),
+            tuple((None,) * len(leg.joints) for leg in robot.legs),
+        )
+
+    # ---- changes -------------------------------------------------------------------------------------------------
+
+    def without(self, *names: str) -> Morphology:
+        """Without the legs ("RM") and links ("LM.femur") named, nor what hangs on them."""
+        new = self
+        for name in names:
+            leg, link = new._place(name)
+            new = new._with_link(leg, link or 0, 0.0)
+        return new
+
+    def locked(self, name: str, angle: float) -> Morphology:
+        """With the joint that moves link `name` ("RF.tibia") stuck at `angle` [rad or m]; its links stay."""
+        leg, link = self._link_place(name)
+        if self._remaining[leg][link] == 0:
+            raise MorphologyError(f"locked.{name}: the link is missing and its joint with it; restore {name} first")
+        return self._with_lock(leg, link, _finite(angle, f"locked.{name} angle"))
+
+    def broken(self, name: str, remaining: float) -> Morphology:
+        """With link `name` cut off at the fraction `remaining` (0..1) of its length; what hung on it is lost.
+
+        1 makes the link whole again, 0 is the same as without(name).
+        """
+        leg, link = self._link_place(name)
+        remaining = _finite(remaining, f"remaining.{name}")
+        if not 0.0 <= remaining <= 1.0:
+            raise MorphologyError(f"remaining.{name}: {remaining!r} given, a fraction 0..1 of the link's length needed")
+        if self._remaining[leg][link] == 0 and remaining > 0:
+            raise MorphologyError(f"remaining.{name}: the link is missing; restore {name} first")
+        return self._with_link(leg, link, remaining)
+
+    def restored(self, name: str) -> Morphology:
+        """With the leg ("LF", all of it) or the one link ("LF.tibia") back, whole and unlocked."""
+        leg, link = self._place(name)
+        if link is None:
+            new = self
+            for index in range(len(self._remaining[leg])):
+                new = new._with_lock(leg, index, None)._with_link(leg, index, 1.0)
+            return new
+        if link and self._remaining[leg][link - 1] < 1:
+            inner = f"{self._robot.legs[leg].name}.{self._robot.legs[leg].links[link - 1].name}"
+            state = "missing" if self._remaining[leg][link - 1] == 0 else "broken off"
+            raise MorphologyError(f"links.{name}: cannot come back while {inner} is {state}; restore {inner} first")
+        return self._with_lock(leg, link, None)._with_link(leg, link, 1.0)
+
+    def updated(self, values: Mapping[str, object], locked_angles: Mapping[str, float] | None = None) -> Morphology:
+        """With named values changed, all of them or none: "legs.RM", "links.LM.femur", "locked.RF.tibia" (bool),
+        "remaining.LF.tibia" (float 0..1).
+
+        locked_angles: position [rad or m] at which newly locked joints stand, by "RF.tibia" or joint name. Changes
+        are made from the body outward, what comes back before what goes, so that their order does not matter.
+        """
+        angles = dict(locked_angles or {})
+        changes = self._checked(values)
+        new = self
+        for index, leg in enumerate(self._robot.legs):
+            present = changes.get(("legs", index, None))
+            if present is False:
+                for (kind, where, link), value in changes.items():
+                    if where == index and value and kind in ("links", "locked", "remaining"):
+                        name = f"{leg.name}.{leg.links[link].name}"
+                        raise MorphologyError(f"{kind}.{name}: {value!r} asks for a part of leg {leg.name}, "
+                                              f"which legs.{leg.name}: False takes away")
+                new = new.without(leg.name)
+                continue
+            if present is True and new._remaining[index][0] == 0:
+                new = new.restored(leg.name)
+            for link in range(len(leg.links)):
+                new = new._updated_link(index, link, changes, angles)
+        return new
+
+    def _updated_link(self, leg: int, link: int, changes: dict, angles: Mapping[str, float]) -> Morphology:
+        robot_leg = self._robot.legs[leg]
+        name = f"{robot_leg.name}.{robot_leg.links[link].name}"
+        exists = changes.get(("links", leg, link))
+        fraction = changes.get(("remaining", leg, link))
+        lock = changes.get(("locked", leg, link))
+        new = self
+        if exists is True and fraction == 0:
+            raise MorphologyError(f"remaining.{name}: 0 is a missing link, but links.{name}: True asks for it")
+        if exists is True and new._remaining[leg][link] == 0:
+            new = new.restored(name)
+        elif exists is False:
+            if fraction:
+                raise MorphologyError(f"remaining.{name}: {fraction!r} of a link that links.{name}: False takes away")
+            new = new.without(name)
+        if fraction is not None:
+            new = new.broken(name, fraction)
+        if lock is False:
+            new = new._with_lock(leg, link, None)
+        elif lock is True and new._locked[leg][link] is None:
+            joint = robot_leg.joints[link].name
+            angle = angles.get(name, angles.get(joint))
+            if angle is None:
+                raise MorphologyError(f"locked.{name}: the angle at which {joint} locked is not known")
+            new = new.locked(name, angle)
+        return new
+
+    def _checked(self, values: Mapping[str, object]) -> dict:
+        """Named values by (kind, leg, link), each of a known name and the right type."""
+        changes = {}
+        for key, value in values.items():
+            kind, _, name = key.partition(".")
+            if kind not in ("legs", "links", "locked", "remaining"):
+                raise MorphologyError(f"{key}: unknown; names begin with legs., links., locked. or remaining.")
+            leg, link = self._place(name)
+            if (link is None) != (kind == "legs"):
+                example = f"legs.{self._robot.legs[0].name}" if kind == "legs" else f"{kind}.{self._link_names()[0]}"
+                raise MorphologyError(f"{key}: unknown; such a name looks like {example}")
+            if kind == "remaining":
+                value = _finite(value, key)
+                if not 0.0 <= value <= 1.0:
+                    raise MorphologyError(f"{key}: {value!r} given, a fraction 0..1 of the link's length needed")
+            elif not isinstance(value, (bool, np.bool_)):
+                raise MorphologyError(f"{key}: {value!r} given, true or false needed")
+            changes[kind, leg, link] = value
+        return changes
+
+    # ---- named values --------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, bool | float]:
+        """The whole set of named values, as the `morphology` topic and damage_manager's parameters carry it."""
+        legs, links, locked, remaining = {}, {}, {}, {}
+        for leg, fractions, locks in zip(self._robot.legs, self._remaining, self._locked, strict=True):
+            legs[f"legs.{leg.name}"] = fractions[0] > 0
+            for link, fraction, lock in zip(leg.links, fractions, locks, strict=True):
+                links[f"links.{leg.name}.{link.name}"] = fraction > 0
+                locked[f"locked.{leg.name}.{link.name}"] = lock is not None
+                remaining[f"remaining.{leg.name}.{link.name}"] = fraction
+        return legs | links | locked | remaining
+
+    @classmethod
+    def from_parameters(
+        cls, robot: Robot, values: Mapping[str, object], locked_angles: Mapping[str, float] | None = None
+    ) -> Morphology:
+        """The morphology with these named values, everything not named being whole; see `updated`."""
+        return cls.whole(robot).updated(values, locked_angles)
+
+    # ---- questions -----------------------------------------------------------------------------------------------
+
+    @property
+    def robot(self) -> Robot:
+        """The robot this is a morphology of."""
+        return self._robot
+
+    def has_leg(self, leg: str) -> bool:
+        """Whether anything of the leg is left."""
+        return self._remaining[self._leg_index(leg)][0] > 0
+
+    def has_link(self, leg: str, link: str) -> bool:
+        """Whether the link, or a part of it, is left."""
+        return self.remaining(leg, link) > 0
+
+    def remaining(self, leg: str, link: str) -> float:
+        """Fraction of the link's length that is left, 0 where it is gone."""
+        index, place = self._link_place(f"{leg}.{link}")
+        return self._remaining[index][place]
+
+    def locked_angle(self, leg: str, link: str) -> float | None:
+        """Position [rad or m] at which the joint that moves the link is locked; None where it is not."""
+        index, place = self._link_place(f"{leg}.{link}")
+        return self._locked[index][place]
+
+    def links(self, leg: str) -> tuple[Link, ...]:
+        """The leg's existing links, from the body outward, as long and as heavy as they are now."""
+        index = self._leg_index(leg)
+        pairs = zip(self._robot.legs[index].links, self._remaining[index], strict=True)
+        return tuple(link.cut(fraction) for link, fraction in pairs if fraction > 0)
+
+    @property
+    def existing_mask(self) -> np.ndarray:
+        """Of all joints, those whose link exists: read-only bool array (joint_count,)."""
+        return self._arrays()[0]
+
+    @property
+    def moving_mask(self) -> np.ndarray:
+        """Of all joints, those that exist and are not locked: read-only bool array (joint_count,)."""
+        return self._arrays()[1]
+
+    @property
+    def locked_positions(self) -> np.ndarray:
+        """Of all joints, the locked position [rad or m], 0 where not locked: read-only array (joint_count,)."""
+        return self._arrays()[2]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing, locked or broken."""
+        return self == Morphology.whole(self._robot)
+
+    def describe(self) -> str:
+        """What is wrong, for people: "RM missing, LM.femur missing, RF.tibia locked at 0.400"."""
+        parts = []
+        for leg, fractions, locks in zip(self._robot.legs, self._remaining, self._locked, strict=True):
+            if fractions[0] == 0:
+                parts.append(f"{leg.name} missing")
+                continue
+            for link, fraction, lock in zip(leg.links, fractions, locks, strict=True):
+                name = f"{leg.name}.{link.name}"
+                if lock is not None:
+                    parts.append(f"{name} locked at {lock:.3f}")
+                if fraction < 1:
+                    parts.append(f"{name} broken, {fraction:.0%} left" if fraction else f"{name} missing")
+                    break  # what hangs on it is missing too
+        return ", ".join(parts) or "whole"
+
+    # ---- inside --------------------------------------------------------------------------------------------------
+
+    def _arrays(self):
+        if self._masks is None:
+            existing = np.array([fraction > 0 for leg in self._remaining for fraction in leg])
+            positions = [position for leg in self._locked for position in leg]
+            moving = existing & np.array([position is None for position in positions])
+            locked = np.array([0.0 if position is None else position for position in positions])
+            for array in (existing, moving, locked):
+                array.flags.writeable = False
+            self._masks = existing, moving, locked
+        return self._masks
+
+    def _leg_index(self, name: str) -> int:
+        for index, leg in enumerate(self._robot.legs):
+            if leg.name == name:
+                return index
+        raise MorphologyError(f"{name!r}: no such leg; the legs are {', '.join(self._robot.leg_names)}")
+
+    def _link_names(self) -> list[str]:
+        return [f"{leg.name}.{link}" for leg in self._robot.legs for link in leg.link_names]
+
+    def _place(self, name: str) -> tuple[int, int | None]:
+        """Index of the leg, and of the link (None for a whole leg), of a name such as "RM" or "LM.femur"."""
+        if not isinstance(name, str):
+            raise MorphologyError(f"{name!r} given, a name such as {self._link_names()[0]!r} needed")
+        leg_name, dot, link_name = name.partition(".")
+        leg = self._leg_index(leg_name)
+        if not dot:
+            return leg, None
+        names = self._robot.legs[leg].link_names
+        if link_name not in names:
+            known = ", ".join(names)
+            raise MorphologyError(f"{name!r}: leg {leg_name} has no link {link_name!r}; its links are {known}")
+        return leg, names.index(link_name)
+
+    def _link_place(self, name: str) -> tuple[int, int]:
+        leg, link = self._place(name)
+        if link is None:
+            raise MorphologyError(f"{name!r}: a link is needed, such as {name}.{self._robot.legs[leg].link_names[-1]}")
+        return leg, link
+
+    def _with_link(self, leg: int, link: int, fraction: float) -> Morphology:
+        if fraction < 1:  # what hangs on it goes with it
+            count = len(self._remaining[leg])
+            fractions = (*self._remaining[leg][:link], fraction, *(0.0,) * (count - link - 1))
+        else:
+            fractions = _replaced(self._remaining[leg], link, fraction)
+        locks = tuple(lock if left else None for lock, left in zip(self._locked[leg], fractions, strict=True))
+        return Morphology(
+            self._robot, _replaced(self._remaining, leg, fractions), _replaced(self._locked, leg, locks)
+        )
+
+    def _with_lock(self, leg: int, joint: int, angle: float | None) -> Morphology:
+        locks = _replaced(self._locked[leg], joint, angle)
+        return Morphology(self._robot, self._remaining, _replaced(self._locked, leg, locks))
+
+    def __eq__(self, other):
+        return self is other or (
+            isinstance(other, Morphology)
+            and self._remaining == other._remaining
+            and self._locked == other._locked
+            and self._robot == other._robot
+        )
+
+    def __hash__(self):
+        return self._hash
+
+    def __repr__(self):
+        return f"Morphology({self._robot.name}: {self.describe()})"
+
+
+def _replaced(values: tuple, index: int, value) -> tuple:
+    return (*values[:index], value, *values[index + 1 :])
+
+
+def _finite(value, name: str) -> float:
+    """A finite float, or a MorphologyError that names it (bool is not a number here)."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value):
+        raise MorphologyError(f"{name}: {value!r} given, a finite number needed")
+    return float(value)
