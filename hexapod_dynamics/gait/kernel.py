@@ -1,0 +1,300 @@
+"""One tick of the tripod gait, compiled: phase, feet and joints advance in place and nothing is allocated.
+
+Farghdani & Chhabra 2025, eq. (64), for any planar twist (vx, vy, wz) of the body. Leg i has the phase
+p = (t/T + phi_i) mod 1. In stance (p < 1/2) the foot stands on the ground, so in the body it moves with minus the
+body's twist; in swing it goes from where it lifted off to half a stroke ahead of its neutral place. For a steady
+straight walk this IS eq. (64): the stance foot moves back by S in T/2 and the body moves at 2 S / T.
+"""
+
+from math import cos, exp, floor, pi, sin
+
+import numba
+
+from hexapod_dynamics.kinematics.three_joint_leg import foot_position, joint_angles, joint_rates
+
+_compiled = numba.njit(cache=True, error_model="numpy", nogil=True)
+
+# Columns of `parameters`.
+PERIOD, STEP_HEIGHT, STEP_DEPTH, RESPONSE_TIME, SMOOTH, SPEED_LIMIT, PARAMETERS = range(7)
+# Columns of `state`: phase, filtered (vx, vy, wz, body height), their rates, walking or standing, blend elapsed and in
+# all.
+PHASE, TWIST, RATE, WALKING, BLEND, BLEND_TIME, STATE = 0, 1, 5, 9, 10, 11, 12
+# Columns of a row of `legs`: rotation leg <- base (9), mount (3), lengths (3), limits (3 + 3), free (3), held (3),
+# neutral (2), phi.
+TO_LEG, MOUNT, LENGTHS, LOWER, UPPER, FREE, HELD, NEUTRAL, OFFSET, LEG = 0, 9, 12, 15, 18, 21, 24, 27, 29, 30
+# Columns of a row of `feet`, points (x, y) in base_link: foot now, where it lifted off, where it will touch down.
+FOOT, LIFT_OFF, DOWN, FEET = 0, 2, 4, 6
+
+# A stroke shorter than this [m] is standing; a foot nearer than NEAR [m] to its neutral place is home.
+STANDING, NEAR = 1e-4, 1e-3
+# How fast, in units of 2 / T, the place of touch-down follows a changing command early in the swing; fades to 0 at its
+# end.
+RETARGETING = 8.0
+# Phases this near to a half cycle are on it: sums of dt / T are not exact.
+ON_THE_BOUNDARY = 1e-9
+
+
+@_compiled
+def stroke(parameters, leg, vx, vy, wz):
+    """Return what a stance foot of this leg travels in half a period, (x, y) [m], forward positive."""
+    half = 0.5 * parameters[PERIOD]
+    return (vx - wz * leg[NEUTRAL + 1]) * half, (vy + wz * leg[NEUTRAL]) * half
+
+
+@_compiled
+def longest_stroke(parameters, legs, twist):
+    """Return the longest stroke [m] over the legs for a twist (vx, vy, wz)."""
+    longest = 0.0
+    for i in range(legs.shape[0]):
+        x, y = stroke(parameters, legs[i], twist[0], twist[1], twist[2])
+        longest = max(longest, x * x + y * y)
+    return longest**0.5
+
+
+@_compiled
+def _filter(parameters, command, state, dt):
+    """Let the twist and the height follow the command: two equal poles, solved exactly, so never an overshoot."""
+    tau = parameters[RESPONSE_TIME]
+    decay = exp(-dt / tau)
+    for k in range(4):
+        error = state[TWIST + k] - command[k]
+        slope = state[RATE + k] + error / tau
+        state[TWIST + k] = command[k] + (error + slope * dt) * decay
+        state[RATE + k] = (slope - (error + slope * dt) / tau) * decay
+
+
+@_compiled
+def carried(x, y, vx, vy, wz, dt):
+    """Return where a point of the ground, (x, y) in base_link, is after dt at a constant twist: it moves on an arc."""
+    half = -0.5 * wz * dt
+    c, s = cos(half), sin(half)
+    sinc = dt * (s / half if abs(half) > 1e-8 else 1.0)
+    cx, cy = c * x - s * y - sinc * vx, s * x + c * y - sinc * vy
+    return c * cx - s * cy, s * cx + c * cy
+
+
+@_compiled
+def _touch_down(parameters, leg, state, s):
+    """Return the ground's point on which a foot at the fraction s of its swing will step, if the twist stays, as seen
+    now.
+    """
+    vx, vy, wz = state[TWIST], state[TWIST + 1], state[TWIST + 2]
+    ax, ay = stroke(parameters, leg, vx, vy, wz)
+    return carried(
+        leg[NEUTRAL] + 0.5 * ax, leg[NEUTRAL + 1] + 0.5 * ay, vx, vy, wz, (s - 1.0) * 0.5 * parameters[PERIOD]
+    )
+
+
+@_compiled
+def _swing(parameters, leg, foot, state, s):
+    """Place the swinging foot at the fraction s of its swing; return its rates (x, y) in base_link [m/s]."""
+    half = 0.5 * parameters[PERIOD]
+    vx, vy, wz = state[TWIST], state[TWIST + 1], state[TWIST + 2]
+    lx, ly = foot[LIFT_OFF], foot[LIFT_OFF + 1]
+    if parameters[SMOOTH] == 0.0:
+        ax, ay = stroke(parameters, leg, vx, vy, wz)
+        bx, by = stroke(parameters, leg, state[RATE], state[RATE + 1], state[RATE + 2])
+        dx, dy = leg[NEUTRAL] + 0.5 * ax - lx, leg[NEUTRAL + 1] + 0.5 * ay - ly
+        foot[FOOT], foot[FOOT + 1] = lx + dx * s, ly + dy * s
+        return dx / half + 0.5 * bx * s, dy / half + 0.5 * by * s
+    # With minimum jerk between two points of the ground, which move in the body's frame: no jump in velocity or
+    # acceleration at either end.
+    h = s * s * s * (10.0 + s * (6.0 * s - 15.0))
+    slope = 30.0 * (s * (1.0 - s)) ** 2 / half
+    dx, dy = foot[DOWN] - lx, foot[DOWN + 1] - ly
+    foot[FOOT], foot[FOOT + 1] = lx + h * dx, ly + h * dy
+    wanted_x, wanted_y = _touch_down(parameters, leg, state, s)
+    gain = h * RETARGETING * (1.0 - s) / half
+    return (
+        slope * dx - vx + wz * foot[FOOT + 1] + gain * (wanted_x - foot[DOWN]),
+        slope * dy - vy - wz * foot[FOOT] + gain * (wanted_y - foot[DOWN + 1]),
+    )
+
+
+@_compiled
+def _lift(parameters, s, amplitude):
+    """Return the height [m] and its rate [m/s] at the fraction s of a half cycle: a half sine, or its square if
+    smooth.
+    """
+    half = 0.5 * parameters[PERIOD]
+    if parameters[SMOOTH] == 0.0:
+        return amplitude * sin(pi * s), amplitude * pi / half * cos(pi * s)
+    return amplitude * sin(pi * s) ** 2, amplitude * pi / half * sin(2.0 * pi * s)
+
+
+@_compiled
+def _carry_ground(foot, vx, vy, wz, dt):
+    """Move the swing's two points of the ground on by dt, as the body sees them."""
+    for k in (LIFT_OFF, DOWN):
+        x, y = carried(foot[k], foot[k + 1], vx, vy, wz, dt)
+        foot[k], foot[k + 1] = x, y
+
+
+@_compiled
+def _lift_off(parameters, leg, foot, state, since):
+    """Begin a swing at the foot's present place, `since` seconds ago."""
+    foot[LIFT_OFF], foot[LIFT_OFF + 1] = foot[FOOT], foot[FOOT + 1]
+    if parameters[SMOOTH] != 0.0:
+        x, y = carried(foot[FOOT], foot[FOOT + 1], state[TWIST], state[TWIST + 1], state[TWIST + 2], since)
+        foot[LIFT_OFF], foot[LIFT_OFF + 1] = x, y
+    foot[DOWN], foot[DOWN + 1] = _touch_down(parameters, leg, state, 2.0 * since / parameters[PERIOD])
+
+
+@_compiled
+def place(parameters, legs, state, feet):
+    """Put every foot where a steady walk (or stand) with the state's twist and phase has it."""
+    for i in range(legs.shape[0]):
+        p = (state[PHASE] + legs[i, OFFSET]) % 1.0
+        ax, ay = 0.0, 0.0
+        if state[WALKING] != 0.0:
+            ax, ay = stroke(parameters, legs[i], state[TWIST], state[TWIST + 1], state[TWIST + 2])
+        along = 0.5 - 2.0 * min(p, 0.5)
+        feet[i, FOOT], feet[i, FOOT + 1] = legs[i, NEUTRAL] + along * ax, legs[i, NEUTRAL + 1] + along * ay
+        _lift_off(parameters, legs[i], feet[i], state, max(0.0, p - 0.5) * parameters[PERIOD])
+
+
+@_compiled
+def _advance_feet(parameters, legs, state, feet, dt):
+    """Move every foot and the phase on by dt."""
+    period = parameters[PERIOD]
+    vx, vy, wz = state[TWIST], state[TWIST + 1], state[TWIST + 2]
+    for i in range(legs.shape[0]):
+        p = (state[PHASE] + legs[i, OFFSET]) % 1.0
+        left = ((0.5 if p < 0.5 else 1.0) - p) * period
+        changes = dt > left - ON_THE_BOUNDARY * period
+        rest = max(0.0, dt - left)
+        if p < 0.5:
+            x, y = carried(feet[i, FOOT], feet[i, FOOT + 1], vx, vy, wz, left if changes else dt)
+            feet[i, FOOT], feet[i, FOOT + 1] = x, y
+            if changes:
+                _lift_off(parameters, legs[i], feet[i], state, rest)
+        elif changes:
+            _carry_ground(feet[i], vx, vy, wz, left)
+            _swing(parameters, legs[i], feet[i], state, 1.0)
+            x, y = carried(feet[i, FOOT], feet[i, FOOT + 1], vx, vy, wz, rest)
+            feet[i, FOOT], feet[i, FOOT + 1] = x, y
+        elif parameters[SMOOTH] != 0.0:
+            _carry_ground(feet[i], vx, vy, wz, dt)
+            s = 2.0 * (p + dt / period) - 1.0
+            wanted_x, wanted_y = _touch_down(parameters, legs[i], state, s)
+            gain = min(1.0, RETARGETING * (1.0 - s) * 2.0 * dt / period)
+            feet[i, DOWN] += gain * (wanted_x - feet[i, DOWN])
+            feet[i, DOWN + 1] += gain * (wanted_y - feet[i, DOWN + 1])
+    phase = state[PHASE] + dt / period
+    nearest = 0.5 * floor(2.0 * phase + 0.5)
+    if abs(phase - nearest) < ON_THE_BOUNDARY:
+        phase = nearest
+    halted = False
+    if floor(2.0 * phase) > floor(2.0 * state[PHASE]):
+        halted = True
+        for i in range(legs.shape[0]):
+            dx, dy = feet[i, FOOT] - legs[i, NEUTRAL], feet[i, FOOT + 1] - legs[i, NEUTRAL + 1]
+            if dx * dx + dy * dy > NEAR * NEAR:
+                halted = False
+    if halted and longest_stroke(parameters, legs, state[TWIST : TWIST + 3]) < STANDING:
+        state[WALKING] = 0.0
+        phase = nearest if abs(phase - nearest) < ON_THE_BOUNDARY else 0.5 * floor(2.0 * phase)
+    state[PHASE] = phase % 1.0
+
+
+@_compiled
+def _joints(parameters, legs, state, feet, q, qd):
+    """Turn the feet into joint angles and rates; feet that swing are placed first."""
+    limit = parameters[SPEED_LIMIT]
+    for i in range(legs.shape[0]):
+        leg = legs[i]
+        z, zd = -state[TWIST + 3], -state[RATE + 3]
+        xd, yd = 0.0, 0.0
+        if state[WALKING] != 0.0:
+            p = (state[PHASE] + leg[OFFSET]) % 1.0
+            if p < 0.5:
+                xd = -(state[TWIST] - state[TWIST + 2] * feet[i, FOOT + 1])
+                yd = -(state[TWIST + 1] + state[TWIST + 2] * feet[i, FOOT])
+                lift, lift_rate = _lift(parameters, 2.0 * p, -parameters[STEP_DEPTH])
+            else:
+                xd, yd = _swing(parameters, leg, feet[i], state, 2.0 * p - 1.0)
+                lift, lift_rate = _lift(parameters, 2.0 * p - 1.0, parameters[STEP_HEIGHT])
+            z, zd = z + lift, zd + lift_rate
+        dx, dy, dz = feet[i, FOOT] - leg[MOUNT], feet[i, FOOT + 1] - leg[MOUNT + 1], z - leg[MOUNT + 2]
+        # Target and its rate in the leg frame, then the joints.
+        x = leg[0] * dx + leg[1] * dy + leg[2] * dz
+        y = leg[3] * dx + leg[4] * dy + leg[5] * dz
+        z = leg[6] * dx + leg[7] * dy + leg[8] * dz
+        vx = leg[0] * xd + leg[1] * yd + leg[2] * zd
+        vy = leg[3] * xd + leg[4] * yd + leg[5] * zd
+        vz = leg[6] * xd + leg[7] * yd + leg[8] * zd
+        l1, l2, l3 = leg[LENGTHS], leg[LENGTHS + 1], leg[LENGTHS + 2]
+        free, held = leg[FREE : FREE + 3], leg[HELD : HELD + 3]
+        q1, q2, q3 = joint_angles(x, y, z, l1, l2, l3, free, held)
+        r1, r2, r3 = joint_rates(x, y, z, vx, vy, vz, q1, q2, q3, l1, l2, l3, free)
+        q[3 * i], q[3 * i + 1], q[3 * i + 2] = q1, q2, q3
+        qd[3 * i], qd[3 * i + 1], qd[3 * i + 2] = r1, r2, r3
+        for k in range(3):
+            j = 3 * i + k
+            if free[k] != 0.0 and (q[j] < leg[LOWER + k] or q[j] > leg[UPPER + k]):
+                q[j] = min(leg[UPPER + k], max(leg[LOWER + k], q[j]))
+                qd[j] = 0.0
+            qd[j] = min(limit, max(-limit, qd[j]))
+
+
+@_compiled
+def advance(parameters, legs, command, state, feet, start, q, qd, dt):
+    """Advance the gait by dt [s] (less than half a period) under the command (vx, vy, wz, height); fill q and qd.
+
+    start: joint angles [rad] that the first BLEND_TIME seconds lead away from, at minimum jerk. dt = 0 only fills q
+    and qd.
+    """
+    blending = state[BLEND] < state[BLEND_TIME]
+    if dt > 0.0:
+        if blending:
+            state[BLEND] = min(state[BLEND] + dt, state[BLEND_TIME])
+        else:
+            if state[WALKING] == 0.0 and longest_stroke(parameters, legs, command) > STANDING:
+                state[WALKING] = 1.0
+                for i in range(legs.shape[0]):
+                    _lift_off(parameters, legs[i], feet[i], state, 0.0)
+            _filter(parameters, command, state, dt)
+            if state[WALKING] != 0.0:
+                _advance_feet(parameters, legs, state, feet, dt)
+    _joints(parameters, legs, state, feet, q, qd)
+    if blending:
+        s = state[BLEND] / state[BLEND_TIME]
+        h = s * s * s * (10.0 + s * (6.0 * s - 15.0))
+        slope = 30.0 * (s * (1.0 - s)) ** 2 / state[BLEND_TIME]
+        for j in range(q.shape[0]):
+            qd[j] = slope * (q[j] - start[j]) + h * qd[j]
+            q[j] = start[j] + h * (q[j] - start[j])
+
+
+@_compiled
+def reaches(parameters, legs, height, length, directions, samples, q, qd, state, feet, start):
+    """Tell whether every leg can walk strokes of this length [m] in every direction at the body height [m].
+
+    Walks one period per direction at steady twist; fails where a foot misses its place, or a joint is at the limit of
+    its range or its speed. The arrays are scratch.
+    """
+    speed = 2.0 * length / parameters[PERIOD]
+    for direction in range(directions):
+        angle = 2.0 * pi * direction / directions
+        state[:] = 0.0
+        state[TWIST], state[TWIST + 1], state[TWIST + 3] = speed * cos(angle), speed * sin(angle), height
+        state[WALKING] = 1.0
+        place(parameters, legs, state, feet)
+        for _ in range(samples):
+            advance(parameters, legs, state[TWIST : TWIST + 4], state, feet, start, q, qd, parameters[PERIOD] / samples)
+            for i in range(legs.shape[0]):
+                leg = legs[i]
+                x, y, z = foot_position(
+                    q[3 * i], q[3 * i + 1], q[3 * i + 2], leg[LENGTHS], leg[LENGTHS + 1], leg[LENGTHS + 2]
+                )
+                dx = leg[0] * x + leg[3] * y + leg[6] * z + leg[MOUNT] - feet[i, FOOT]
+                dy = leg[1] * x + leg[4] * y + leg[7] * z + leg[MOUNT + 1] - feet[i, FOOT + 1]
+                down = leg[2] * x + leg[5] * y + leg[8] * z + leg[MOUNT + 2] + height
+                if dx * dx + dy * dy > 1e-12 or down < -parameters[STEP_DEPTH] - 1e-6:
+                    return False
+                if down > parameters[STEP_HEIGHT] + 1e-6:
+                    return False
+                for k in range(3):
+                    if abs(qd[3 * i + k]) >= parameters[SPEED_LIMIT]:
+                        return False
+    return True

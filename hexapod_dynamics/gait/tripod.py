@@ -1,0 +1,252 @@
+"""The tripod gait: planar twist in, joint set-points out, for the node and for the Simulator alike."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import kernel
+from hexapod_dynamics.kinematics import link_lengths
+
+# Share of the servos' speed limit that a commanded stroke may use: the rest is for following.
+SPEED_MARGIN = 0.8
+# The longest stroke [m] the gait looks for: neighbouring feet of the JetHexa stay apart.
+LONGEST_STROKE = 0.08
+
+
+@dataclass(frozen=True)
+class GaitLimits:
+    """What a command may ask: the stroke [m] of the leg that travels most, and what it allows alone along and about
+    one axis.
+    """
+
+    stroke: float
+    speed: float
+    turn_rate: float
+
+
+class TripodGait:
+    """Tripod gait of Farghdani & Chhabra 2025, eq. (64), extended to any planar twist.
+
+    step_length S [m]: stroke of a foot in stance; the nominal walk is forward at `velocity` = 2 S / T.
+    step_height [m]: lift of the swinging foot. step_depth [m]: how far stance feet push into the ground.
+    period T [s]. body_height [m]: coxa plane above the feet.
+    stance_radius [m]: neutral foot from its coxa axis, along the leg; coxa plus femur length by default.
+    swing: "half_sine" is eq. (64): straight forward, half a sine up. "minimum_jerk" lifts off and touches down
+    without a jump in velocity; the stance, so the propulsion, is the same.
+    response_time [s]: each of the two equal poles with which twist and height follow a command. Being a weighted mean
+    of past commands, the twist stays within the limits and changes with bounded acceleration.
+    adaptive: legs with a shortened link or locked joints are solved as they are; else every leg moves as if whole.
+
+    Commands beyond `limits` are scaled down as a whole, so that the direction of travel and the curvature stay.
+    After `bind`, `step` allocates nothing. `position` and `velocity` (18,) [rad, rad/s] are overwritten by each step.
+    """
+
+    def __init__(
+        self,
+        step_length=0.05,
+        step_height=0.012,
+        period=1.3,
+        *,
+        step_depth=0.001,
+        body_height=0.12,
+        stance_radius=None,
+        swing="half_sine",
+        response_time=0.2,
+        adaptive=True,
+    ):
+        given = {
+            "step_length": step_length,
+            "step_height": step_height,
+            "step_depth": step_depth,
+            "stance_radius": 0.0 if stance_radius is None else stance_radius,
+        }
+        for name, value in given.items():
+            if not (np.isfinite(value) and value >= 0.0):
+                raise HexapodError(f"{name}: given {value!r}, allowed are finite numbers >= 0 [m]")
+        for name, value, unit in (
+            ("period", period, "s"),
+            ("body_height", body_height, "m"),
+            ("response_time", response_time, "s"),
+        ):
+            if not (np.isfinite(value) and value > 0.0):
+                raise HexapodError(f"{name}: given {value!r}, allowed are finite numbers > 0 [{unit}]")
+        if swing not in ("half_sine", "minimum_jerk"):
+            raise HexapodError(f"swing: given {swing!r}, allowed are 'half_sine' and 'minimum_jerk'")
+        self.step_length, self.step_height, self.step_depth = float(step_length), float(step_height), float(step_depth)
+        self.period, self.body_height, self.response_time = float(period), float(body_height), float(response_time)
+        self.stance_radius, self.swing, self.adaptive = stance_radius, swing, bool(adaptive)
+        self.robot = None
+        self.morphology = None
+
+    @property
+    def nominal_velocity(self):
+        """Speed [m/s] of the body in the nominal walk, 2 S / T."""
+        return 2.0 * self.step_length / self.period
+
+    def bind(self, robot, morphology=None):
+        """Lay the gait out for a robot whose legs all have a coxa, femur and tibia; return self, standing.
+
+        Raises HexapodError if a leg is of another build or the nominal step is out of reach.
+        """
+        self.robot = robot
+        n = len(robot.legs)
+        self.parameters = np.zeros(kernel.PARAMETERS)
+        self.parameters[kernel.PERIOD] = self.period
+        self.parameters[kernel.STEP_HEIGHT] = self.step_height
+        self.parameters[kernel.STEP_DEPTH] = self.step_depth
+        self.parameters[kernel.RESPONSE_TIME] = self.response_time
+        self.parameters[kernel.SMOOTH] = self.swing == "minimum_jerk"
+        self.parameters[kernel.SPEED_LIMIT] = robot.servo.speed_limit
+        self.legs = np.zeros((n, kernel.LEG))
+        self.state = np.zeros(kernel.STATE)
+        self.feet = np.zeros((n, kernel.FEET))
+        self.target = np.zeros(4)
+        self.position, self.velocity, self.start = np.zeros(3 * n), np.zeros(3 * n), np.zeros(3 * n)
+        self._lengths = np.array([link_lengths(leg) for leg in robot.legs])
+        for row, leg, lengths in zip(self.legs, robot.legs, self._lengths, strict=True):
+            radius = lengths[0] + lengths[1] if self.stance_radius is None else self.stance_radius
+            rotation, mount = np.asarray(leg.mount_rotation, float), np.asarray(leg.mount_position, float)
+            row[kernel.TO_LEG : kernel.MOUNT] = rotation.T.ravel()
+            row[kernel.MOUNT : kernel.LENGTHS] = mount
+            row[kernel.LOWER : kernel.UPPER] = [joint.lower for joint in leg.joints]
+            row[kernel.UPPER : kernel.FREE] = [joint.upper for joint in leg.joints]
+            row[kernel.NEUTRAL : kernel.OFFSET] = (mount + rotation[:, 0] * radius)[:2]
+            row[kernel.OFFSET] = 0.0 if leg.tripod_group == 1 else 0.5
+        self.set_morphology(None)
+        self.limits = self._find_limits()
+        self.set_morphology(morphology)
+        self.reset()
+        return self
+
+    def set_morphology(self, morphology):
+        """Take a Morphology over, at any time: numbers change, the walk goes on.
+
+        A missing leg or joint keeps its place in `position` but is nobody's business; a locked joint is held at its
+        angle. What is left of a leg that lost a link moves as in the whole leg.
+        """
+        self.morphology = morphology
+        for row, leg, lengths in zip(self.legs, self.robot.legs, self._lengths, strict=True):
+            row[kernel.LENGTHS : kernel.LOWER] = lengths
+            row[kernel.FREE : kernel.HELD] = 1.0
+            if morphology is None or not self.adaptive or not morphology.has_leg(leg.name):
+                continue
+            whole = all(morphology.has_link(leg.name, link.name) for link in leg.links)
+            for k, link in enumerate(leg.links):
+                if not morphology.has_link(leg.name, link.name):
+                    break
+                if whole:
+                    row[kernel.LENGTHS + k] *= morphology.remaining(leg.name, link.name)
+                angle = morphology.locked_angle(leg.name, link.name)
+                if angle is not None:
+                    row[kernel.FREE + k], row[kernel.HELD + k] = 0.0, angle
+
+    def scaled(self, vx, vy, wz):
+        """Return the command (3,) [m/s, m/s, rad/s] as it will be followed: scaled down as a whole to `limits`.
+
+        Raises HexapodError for what is not finite.
+        """
+        command = np.array([vx, vy, wz], float)
+        if not np.isfinite(command).all():
+            raise HexapodError(f"velocity command ({vx}, {vy}, {wz}): finite numbers are needed; the last command stays")
+        longest = kernel.longest_stroke(self.parameters, self.legs, command)
+        if longest > self.limits.stroke:
+            command *= self.limits.stroke / longest
+        return command
+
+    def command(self, vx, vy, wz):
+        """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
+        followed = self.scaled(vx, vy, wz)
+        self.target[:3] = followed
+        return followed
+
+    def walk(self):
+        """Ask for the nominal walk, forward at 2 S / T."""
+        return self.command(self.nominal_velocity, 0.0, 0.0)
+
+    def reset(self, *, walking=False, phase=0.0, joints=None):
+        """Start over: standing, or in the steady nominal walk at a phase of eq. (64), or led there from measured
+        joints.
+
+        joints (18,) [rad]: where the robot is now; the first steps lead from there at minimum jerk, no joint faster
+        than a tenth of its speed limit on average.
+        """
+        self.state[:] = 0.0
+        self.state[kernel.TWIST + 3] = self.body_height
+        self.target[:] = (0.0, 0.0, 0.0, self.body_height)
+        if walking:
+            self.state[kernel.TWIST : kernel.TWIST + 3] = self.walk()
+            self.state[kernel.WALKING] = 1.0
+            self.state[kernel.PHASE] = phase % 1.0
+        kernel.place(self.parameters, self.legs, self.state, self.feet)
+        self.step(0.0)
+        if joints is not None:
+            joints = np.asarray(joints, float)
+            if joints.shape != self.start.shape or not np.isfinite(joints).all():
+                raise HexapodError(f"joints: {self.start.size} finite angles [rad] are needed, given {joints.tolist()}")
+            self.start[:] = joints
+            furthest = float(np.abs(self.position - joints).max())
+            self.state[kernel.BLEND_TIME] = furthest / (0.1 * self.robot.servo.speed_limit)
+            self.step(0.0)
+
+    def step(self, dt):
+        """Advance by dt [s], at most a quarter period; return (position, velocity), each (18,), the arrays of this
+        object.
+        """
+        if not 0.0 <= dt <= 0.25 * self.period:
+            raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
+        kernel.advance(
+            self.parameters,
+            self.legs,
+            self.target,
+            self.state,
+            self.feet,
+            self.start,
+            self.position,
+            self.velocity,
+            dt,
+        )
+        return self.position, self.velocity
+
+    @property
+    def phase(self):
+        """Phase of group 1 in the cycle, 0 to 1."""
+        return float(self.state[kernel.PHASE])
+
+    @property
+    def walking(self):
+        """Whether the legs are stepping."""
+        return bool(self.state[kernel.WALKING])
+
+    @property
+    def twist(self):
+        """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now."""
+        return self.state[kernel.TWIST : kernel.TWIST + 3].copy()
+
+    def _find_limits(self):
+        """Bisect for the longest stroke that every leg reaches in every direction within angle and speed limits."""
+        scratch = (np.zeros_like(self.position), np.zeros_like(self.position))
+        state, feet = np.zeros_like(self.state), np.zeros_like(self.feet)
+        parameters = self.parameters.copy()
+        parameters[kernel.SPEED_LIMIT] *= SPEED_MARGIN
+
+        def reaches(length):
+            return kernel.reaches(
+                parameters, self.legs, self.body_height, length, 16, 32, *scratch, state, feet, scratch[0]
+            )
+
+        low, high = self.step_length, max(self.step_length, LONGEST_STROKE)
+        if not reaches(low):
+            raise HexapodError(
+                f"a step of {self.step_length} m, {self.step_height} m high at body height {self.body_height} m in "
+                f"{self.period} s is out of reach or too fast for a leg; take a shorter, lower or slower one"
+            )
+        if not reaches(high):
+            while high - low > 1e-4:
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if reaches(middle) else (low, middle)
+        else:
+            low = high
+        speed = 2.0 * low / self.period
+        widest = float(np.linalg.norm(self.legs[:, kernel.NEUTRAL : kernel.OFFSET], axis=1).max())
+        return GaitLimits(stroke=low, speed=speed, turn_rate=speed / widest)

@@ -1,0 +1,186 @@
+"""Inverse and forward kinematics of one three-joint leg of a robot, whole or damaged."""
+
+from dataclasses import dataclass
+from itertools import product
+from math import acos, atan2, cos, hypot, pi, sin
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError, ReachError
+from hexapod_dynamics.kinematics.three_joint_leg import foot_position, joint_angles, wrap
+
+# A foot that ends nearer than this to its target [m] has reached it.
+TOLERANCE = 1e-9
+JOINTS = ("coxa", "femur", "tibia")
+
+
+@dataclass(frozen=True, eq=False)
+class LegKinematics:
+    """Closed-form kinematics of a leg whose coxa turns about z and whose femur and tibia turn about -y.
+
+    name: the leg's. mount_rotation (3, 3), mount_position (3,) [m]: leg frame in base_link.
+    lengths (3,) [m]: coxa, femur, tibia as they are now, so a broken tibia is a short one.
+    lower, upper (3,) [rad]: joint limits. free (3,) bool: false for a locked joint. held (3,) [rad]: where it is
+    locked.
+
+    With all joints free a target within reach and limits is met exactly. A locked joint leaves the foot a surface or a
+    curve: `inverse` refuses targets off it, `nearest` goes to the closest point. A leg that has lost its tibia (or
+    more) has no foot to place: it cannot be built, and whoever drives it moves what is left as in the whole leg.
+    """
+
+    name: str
+    mount_rotation: np.ndarray
+    mount_position: np.ndarray
+    lengths: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    free: np.ndarray
+    held: np.ndarray
+
+    @classmethod
+    def of(cls, robot, leg, morphology=None):
+        """Return the kinematics of the named leg of a Robot, as the Morphology leaves it.
+
+        Raises HexapodError for an unknown leg, a leg of another build, and a leg that has lost a link.
+        """
+        if leg not in robot.leg_names:
+            raise HexapodError(f"robot has no leg {leg!r}; its legs are {', '.join(robot.leg_names)}")
+        description = robot.legs[robot.leg_names.index(leg)]
+        lengths = link_lengths(description)
+        free, held = np.ones(3, bool), np.zeros(3)
+        if morphology is not None:
+            for k, link in enumerate(description.links):
+                if not morphology.has_link(leg, link.name):
+                    raise HexapodError(f"leg {leg} has lost its {link.name}: it has no foot to place")
+                lengths[k] *= morphology.remaining(leg, link.name)
+                angle = morphology.locked_angle(leg, link.name)
+                if angle is not None:
+                    free[k], held[k] = False, angle
+        return cls(
+            name=leg,
+            mount_rotation=np.array(description.mount_rotation, float),
+            mount_position=np.array(description.mount_position, float),
+            lengths=lengths,
+            lower=np.array([joint.lower for joint in description.joints], float),
+            upper=np.array([joint.upper for joint in description.joints], float),
+            free=free,
+            held=held,
+        )
+
+    def to_leg(self, point):
+        """Return a point (3,) [m] of base_link in the leg frame."""
+        return self.mount_rotation.T @ (np.asarray(point, float) - self.mount_position)
+
+    def to_base(self, point):
+        """Return a point (3,) [m] of the leg frame in base_link."""
+        return self.mount_rotation @ np.asarray(point, float) + self.mount_position
+
+    def forward(self, angles):
+        """Return the foot (3,) [m] in the leg frame, from the joint angles (3,) [rad]; a locked joint's entry is
+        ignored.
+        """
+        angles = np.where(self.free, np.asarray(angles, float), self.held)
+        return np.array(foot_position(*angles, *self.lengths))
+
+    def nearest(self, target):
+        """Return the angles (3,) [rad] that bring the foot nearest to the target (3,) [m, leg frame], and the distance
+        [m].
+
+        Knee up and foot outward; angles beyond a limit stop at it.
+        """
+        target = _checked_target(self.name, target)
+        angles = np.array(joint_angles(*target, *self.lengths, self.free, self.held))
+        angles = np.where(self.free, np.clip(angles, self.lower, self.upper), self.held)
+        return angles, float(np.linalg.norm(self.forward(angles) - target))
+
+    def inverse(self, target, near=None):
+        """Return the angles (3,) [rad] that put the foot on the target (3,) [m, leg frame].
+
+        Of the (up to four) solutions within the limits, the one nearest to `near` (3,) [rad]; by default the knee-up,
+        foot-outward one comes first. Raises ReachError, which says what is reachable, if there is none.
+        """
+        target = _checked_target(self.name, target)
+        within, beyond = [], []
+        for angles in self._candidates(target):
+            if np.linalg.norm(self.forward(angles) - target) <= TOLERANCE:
+                allowed = np.all(~self.free | ((self.lower <= angles) & (angles <= self.upper)))
+                (within if allowed else beyond).append(angles)
+        if within:
+            return within[0] if near is None else min(within, key=lambda a: np.abs(a - np.asarray(near, float)).max())
+        raise ReachError(self._refusal(target, beyond))
+
+    def _candidates(self, target):
+        """Yield the angles of every branch, the usual (foot outward, knee up) first."""
+        x, y, z = target
+        l1, l2, l3 = self.lengths
+        for backward, knee_down in product((False, True), repeat=2):
+            if self.free[0]:
+                q1 = wrap(atan2(y, x) + (pi if backward else 0.0))
+                radius = (-1.0 if backward else 1.0) * hypot(x, y) - l1
+            elif backward:
+                return
+            else:
+                q1, radius = self.held[0], x * cos(self.held[0]) + y * sin(self.held[0]) - l1
+            if self.free[1] and self.free[2]:
+                cosine = (radius**2 + z**2 - l2**2 - l3**2) / (2.0 * l2 * l3)
+                knee = acos(min(1.0, max(-1.0, cosine))) * (-1.0 if knee_down else 1.0)
+                q2 = atan2(z, radius) + atan2(l3 * sin(knee), l2 + l3 * cos(knee))
+                yield np.array([q1, wrap(q2), wrap(0.5 * pi - knee)])
+            elif not knee_down:
+                # One joint or none is free in the leg's plane: one candidate, found in the plane turned to x.
+                in_plane, at_x = np.array([False, *self.free[1:]]), np.array([0.0, *self.held[1:]])
+                _, q2, q3 = joint_angles(radius + l1, 0.0, z, l1, l2, l3, in_plane, at_x)
+                yield np.array([q1, q2, q3])
+
+    def _refusal(self, target, beyond):
+        given = f"leg {self.name}: foot target ({target[0]:.4f}, {target[1]:.4f}, {target[2]:.4f}) m in the leg frame"
+        if beyond:
+            least = min(beyond, key=lambda a: np.max(self.free * np.maximum(self.lower - a, a - self.upper)))
+            worst = [
+                f"{JOINTS[k]} {least[k]:.3f} rad (allowed {self.lower[k]:.3f} to {self.upper[k]:.3f})"
+                for k in range(3)
+                if self.free[k] and not self.lower[k] <= least[k] <= self.upper[k]
+            ]
+            return f"{given} needs {', '.join(worst)}"
+        l1, l2, l3 = self.lengths
+        if self.free.all():
+            distance = hypot(hypot(target[0], target[1]) - l1, target[2])
+            return (
+                f"{given} is {distance:.4f} m from the femur's joint; "
+                f"reachable are {abs(l2 - l3):.4f} to {l2 + l3:.4f} m, choose a target nearer to that shell"
+            )
+        locked = ", ".join(f"{JOINTS[k]} at {self.held[k]:.3f} rad" for k in range(3) if not self.free[k])
+        _, miss = self.nearest(target)
+        return f"{given} is out of reach with {locked} locked; the nearest reachable point is {miss:.4f} m away"
+
+
+def link_lengths(description):
+    """Return the lengths (3,) [m] of a leg's links after checking that it is a coxa, femur and tibia laid out as
+    expected.
+
+    Raises HexapodError naming the leg for any other build.
+    """
+    lengths = np.array([link.length for link in description.links], float)
+    axes = np.array([joint.axis for joint in description.joints], float)
+    kinds = [joint.kind for joint in description.joints]
+    expected_axes = [[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [0.0, -1.0, 0.0]]
+    fits = kinds == ["revolute"] * 3 and np.allclose(axes, expected_axes, atol=1e-12)
+    if fits:
+        tips = np.array([link.tip for link in description.links])
+        origins = np.array([joint.origin for joint in description.joints])
+        along = lengths[:, None] * [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]
+        starts = np.vstack([np.zeros(3), along[0], along[0] + along[1]])
+        fits = np.allclose(tips, along, atol=1e-12) and np.allclose(origins, starts, atol=1e-12) and lengths.min() > 0.0
+    if not fits:
+        raise HexapodError(
+            f"leg {description.name}: closed-form kinematics need 3 revolute joints about z, -y, -y with links along "
+            f"x, x, -z; given {', '.join(f'{k} about {a.tolist()}' for k, a in zip(kinds, axes, strict=True))}"
+        )
+    return lengths
+
+
+def _checked_target(leg, target):
+    target = np.asarray(target, float)
+    if target.shape != (3,) or not np.isfinite(target).all():
+        raise ReachError(f"leg {leg}: a foot target is 3 finite numbers [m], given {target.tolist()}")
+    return target
