@@ -1,0 +1,145 @@
+"""What measurements say about the model's state: set-point offsets from measured joints, turns from the IMU's attitude.
+
+Both compare a measurement with what the model had at the time it was taken, not with what it has now.
+"""
+
+import numpy as np
+
+from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_vector, rotation_z
+
+
+class Memory:
+    """The last values of an array, by time; `at` interpolates linearly and keeps to the ends.
+
+    shape: of one value. size: how many are kept.
+    """
+
+    def __init__(self, shape, size=64):
+        self._times = np.full(size, -np.inf)
+        self._values = np.zeros((size, *shape))
+        self._next = 0
+
+    def clear(self):
+        """Forget everything."""
+        self._times[:] = -np.inf
+        self._next = 0
+
+    def add(self, time, value):
+        """Remember a value at a time later than all before [s]."""
+        slot = self._next % self._times.size
+        self._times[slot] = time
+        self._values[slot] = value
+        self._next += 1
+
+    def at(self, time):
+        """Return the value at `time` [s]."""
+        size = self._times.size
+        count = min(self._next, size)
+        for back in range(1, count + 1):                            # measurements are young: found within a few steps
+            slot = (self._next - back) % size
+            if self._times[slot] <= time or back == count:
+                break
+        if back == 1 or self._times[slot] >= time:
+            return self._values[slot]
+        after = (slot + 1) % size
+        share = (time - self._times[slot]) / (self._times[after] - self._times[slot])
+        return (1.0 - share) * self._values[slot] + share * self._values[after]
+
+
+class JointFilter:
+    """Offsets of the servos' set-points, integrated from measured minus modelled joint angles.
+
+    A position servo pulls its joint back to its set-point within a hundredth of a second, so what a measurement
+    tells for longer than that is an offset b of the set-point (load the model does not know, play, trim):
+
+        b <- b + gain dt (measured - modelled),      dt the time since the measurement before, at most `longest`
+
+    `joint_states` carries values of different ages, because the bus is read round robin. A value that has changed is
+    new; one that has not changed for `repeat` has been read again meanwhile and counts as new, too.
+
+    Args:
+        count: number of joints.
+        gain: of the integration [1/s].
+        limit: largest offset [rad].
+        repeat, longest: see above [s].
+
+    """
+
+    def __init__(self, count, *, gain=2.0, limit=0.5, repeat=0.3, longest=0.3):
+        self.gain, self.limit, self.repeat, self.longest = gain, limit, repeat, longest
+        self.offsets = np.zeros(count)
+        self.latest = np.full(count, np.nan)
+        self.fresh_time = np.full(count, -np.inf)
+        self._error = np.zeros(count)
+
+    def clear(self):
+        """Forget offsets and measurements."""
+        self.offsets[:] = 0.0
+        self.latest[:] = np.nan
+        self.fresh_time[:] = -np.inf
+
+    def measure(self, time, measured, modelled):
+        """Take measured angles over: (count,) [rad], NaN where there is none; `modelled` (count,) at that time.
+
+        Returns:
+            (count,) bool, which of them were new.
+
+        """
+        since = time - self.fresh_time
+        heard = np.isfinite(measured)
+        new = heard & ((measured != self.latest) | (since > self.repeat))
+        step = np.where(np.isfinite(since), np.clip(since, 0.0, self.longest), 0.0)
+        np.subtract(measured, modelled, out=self._error)
+        self.offsets[new] += self.gain * step[new] * self._error[new]
+        np.clip(self.offsets, -self.limit, self.limit, out=self.offsets)
+        self.latest[new] = measured[new]
+        self.fresh_time[new] = time
+        return new
+
+
+class AttitudeFilter:
+    """Turns of the modelled body towards the IMU's attitude.
+
+    The IMU's yaw has an origin of its own and no reference: it is aligned with the model's once, and again after a
+    silence or a leap that say that the IMU has started anew.
+
+        turn = gain dt log( R_imu R_model^T ),   tilt (world x, y) and yaw (world z) with gains of their own
+
+    Args:
+        tilt_gain, yaw_gain: [1/s].
+        silence: [s].
+        leap: [rad] between two measurements.
+
+    """
+
+    def __init__(self, *, tilt_gain=2.0, yaw_gain=2.0, silence=1.0, leap=0.3):
+        self._gains = np.array([tilt_gain, tilt_gain, yaw_gain])
+        self.silence, self.leap = silence, leap
+        self.clear()
+
+    def clear(self):
+        """Forget the alignment."""
+        self._time = None
+        self._yaw = 0.0
+        self._align = np.eye(3)
+        self.alignments = 0
+        self.innovation = np.zeros(3)
+
+    def measure(self, time, measured, modelled):
+        """Compare attitudes (3, 3) world <- base, the IMU's and the model's at the same time.
+
+        Returns:
+            (3,) rotation vector in world axes by which the model is to be turned [rad].
+
+        """
+        step = 0.0 if self._time is None else time - self._time
+        yaw = euler_zyx(measured)[0]
+        turned = (yaw - self._yaw + np.pi) % (2 * np.pi) - np.pi
+        if self._time is None or not 0.0 <= step <= self.silence or abs(turned) > self.leap:
+            self._align = rotation_z(euler_zyx(modelled)[0] - yaw)
+            self.alignments += 1
+            step = 0.0
+        self._time, self._yaw = time, yaw
+        self.innovation = rotation_vector(self._align @ measured @ modelled.T)
+        # A gap in the data is bridged at the gain of an ordinary step, not at that of the gap's whole length.
+        return self._gains * min(step, 0.05) * self.innovation

@@ -1,0 +1,85 @@
+"""Filters: they find what is constant, ignore what is old, and start anew when the sensor does."""
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_vector, rotation_z
+from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, Memory
+
+
+def test_memory_interpolates_and_keeps_to_its_ends():
+    memory = Memory((2,), size=8)
+    for k in range(20):
+        memory.add(0.1 * k, np.array([k, 2.0 * k]))
+    np.testing.assert_allclose(memory.at(1.55), [15.5, 31.0], atol=1e-9)
+    np.testing.assert_array_equal(memory.at(9.0), [19, 38])
+    np.testing.assert_array_equal(memory.at(0.0), [12, 24])         # the oldest of eight
+
+
+def servo(setpoint, offset):
+    """A stiff joint: where its set-point and an offset put it."""
+    return setpoint + offset
+
+
+def test_a_constant_offset_of_a_joint_is_found_with_the_stated_time_constant():
+    joints = JointFilter(3, gain=2.0)
+    truth = np.array([0.05, -0.1, 0.0])
+    for k in range(101):                                            # 1 s at 100 Hz, each value new
+        setpoint = 0.3 * np.sin(k * 0.05) * np.ones(3)
+        joints.measure(k * 0.01, servo(setpoint, truth), servo(setpoint, joints.offsets))
+    np.testing.assert_allclose(joints.offsets, truth * (1 - np.exp(-2.0)), rtol=0.02, atol=1e-12)
+
+
+def test_counts_of_a_quarter_degree_shift_offsets_by_less_than_a_count():
+    joints, count = JointFilter(1), np.deg2rad(0.24)
+    worst = 0.0
+    for k in range(2000):
+        angle = np.array([0.3 * np.sin(0.05 * k)])
+        joints.measure(0.02 * k, np.round(angle / count) * count, angle + joints.offsets)
+        worst = max(worst, abs(joints.offsets[0]))
+    assert worst < 0.25 * count
+
+
+def test_an_old_value_repeated_in_the_message_is_no_measurement():
+    joints = JointFilter(1, repeat=0.3)
+    assert joints.measure(0.0, np.array([0.1]), np.zeros(1)).all()
+    assert not joints.measure(0.02, np.array([0.1]), np.zeros(1)).any()
+    assert joints.measure(0.04, np.array([0.11]), np.zeros(1)).all()
+    assert joints.measure(0.40, np.array([0.11]), np.zeros(1)).all()
+
+
+def test_a_joint_that_is_not_heard_keeps_its_offset_and_the_limit_holds():
+    joints = JointFilter(2, gain=5.0, limit=0.2)
+    for k in range(200):
+        joints.measure(k * 0.01, np.array([np.nan, 1.0 + 1e-6 * k]), np.zeros(2))
+    assert joints.offsets[0] == 0.0 and np.isnan(joints.latest[0])
+    assert joints.offsets[1] == 0.2
+
+
+def test_the_body_is_turned_to_the_imus_tilt_whatever_the_imus_yaw_origin():
+    attitude, model = AttitudeFilter(tilt_gain=2.0, yaw_gain=2.0), np.eye(3)
+    measured = rotation_z(2.5) @ rotation_from_vector([0.1, -0.05, 0.0])
+    for k in range(300):
+        model = rotation_from_vector(attitude.measure(0.01 * k, measured, model)) @ model
+    expected = rotation_z(-2.5) @ measured
+    np.testing.assert_allclose(euler_zyx(model)[1:], euler_zyx(expected)[1:], atol=3e-4)
+    assert abs(euler_zyx(model)[0]) < 0.01
+
+
+def test_yaw_follows_the_gyro_and_survives_a_restart_of_the_imu():
+    attitude, model, yaw = AttitudeFilter(yaw_gain=5.0), np.eye(3), 0.0
+    for k in range(600):
+        yaw += 0.002
+        origin = 0.7 if k < 300 else -1.9                           # the node was started again: another origin
+        model = rotation_from_vector(attitude.measure(0.01 * k, rotation_z(yaw + origin), model)) @ model
+    # Following a ramp of 0.2 rad/s at 5 / s lags by 0.04 rad; the restart adds what the lag was worth, once.
+    assert euler_zyx(model)[0] == pytest.approx(yaw, abs=0.1)
+    assert attitude.alignments == 2
+
+
+def test_after_a_silence_the_yaw_is_aligned_again():
+    attitude = AttitudeFilter()
+    attitude.measure(0.0, rotation_z(0.0), rotation_z(0.2))
+    assert np.abs(attitude.measure(0.01, rotation_z(0.0), rotation_z(0.2))).max() < 1e-12
+    assert np.abs(attitude.measure(5.0, rotation_z(0.1), rotation_z(1.0))).max() == 0.0
+    assert attitude.alignments == 2
