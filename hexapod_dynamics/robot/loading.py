@@ -51,7 +51,7 @@ def jethexa_path() -> Path:
     else:
         try:
             tried.append(Path(get_package_share_directory("hexapod_dynamics")) / "config" / "jethexa.yaml")
-        except PackageNotFoundError:
+        except (PackageNotFoundError, OSError):  # OSError: no ROS environment is sourced
             pass
     here = Path(__file__).resolve()
     tried.append(here.parents[2] / "config" / "jethexa.yaml")  # source tree
