@@ -1,0 +1,381 @@
+"""The LX/HTD bus servo protocol: frames, every command with its units, and a parser that survives garbage.
+
+A frame is ``55 55 id length command parameters checksum`` with ``length = 3 + len(parameters)`` and
+``checksum = ~(id + length + command + sum(parameters)) & 0xFF``; multi-byte values are little endian
+(Hiwonder Bus Servo Communication Protocol). Writes are never acknowledged.
+
+Angles are radians from the servo's centre (count 500), positive with rising counts; what is positive for a joint
+is the business of `hexapod_dynamics.drivers.servo_map`. Times are seconds, voltages volts, temperatures deg C.
+"""
+
+import math
+import struct
+from enum import IntEnum, IntFlag
+from typing import NamedTuple
+
+from hexapod_dynamics.errors import DeviceError
+
+BROADCAST_ID = 254
+HEADER = b'\x55\x55'
+MIN_LENGTH, MAX_LENGTH = 3, 7          # of the frame's length byte, over all commands
+MAX_COUNT, CENTRE_COUNT = 1000, 500
+COUNTS_PER_RADIAN = 1000.0 / math.radians(240.0)
+MAX_MOVE_TIME = 30.0                   # [s]
+DEFAULT_BAUDRATE = 115200
+BITS_PER_BYTE = 10                     # 8N1: start + 8 + stop
+# A potentiometer past its ends reads a little below 0 or above 1000; nothing reads further out than this.
+PLAUSIBLE_COUNTS = (-250, 1250)
+
+
+class Command(IntEnum):
+    """Command codes; a READ's reply carries the same code."""
+
+    MOVE_TIME_WRITE = 1
+    MOVE_TIME_READ = 2
+    MOVE_TIME_WAIT_WRITE = 7
+    MOVE_TIME_WAIT_READ = 8
+    MOVE_START = 11
+    MOVE_STOP = 12
+    ID_WRITE = 13
+    ID_READ = 14
+    ANGLE_OFFSET_ADJUST = 17
+    ANGLE_OFFSET_WRITE = 18
+    ANGLE_OFFSET_READ = 19
+    ANGLE_LIMIT_WRITE = 20
+    ANGLE_LIMIT_READ = 21
+    VIN_LIMIT_WRITE = 22
+    VIN_LIMIT_READ = 23
+    TEMP_MAX_LIMIT_WRITE = 24
+    TEMP_MAX_LIMIT_READ = 25
+    TEMP_READ = 26
+    VIN_READ = 27
+    POS_READ = 28
+    OR_MOTOR_MODE_WRITE = 29
+    OR_MOTOR_MODE_READ = 30
+    LOAD_OR_UNLOAD_WRITE = 31
+    LOAD_OR_UNLOAD_READ = 32
+    LED_CTRL_WRITE = 33
+    LED_CTRL_READ = 34
+    LED_ERROR_WRITE = 35
+    LED_ERROR_READ = 36
+
+
+class LedError(IntFlag):
+    """Which faults blink the LED (a mask of what is shown, not a fault word)."""
+
+    OVER_TEMPERATURE = 1
+    OVER_VOLTAGE = 2
+    LOCKED_ROTOR = 4
+
+
+# Commands that write identity, trim or protection limits: one slip on the whole chain ruins every servo.
+NEVER_BROADCAST = frozenset({
+    Command.ID_WRITE, Command.ANGLE_OFFSET_ADJUST, Command.ANGLE_OFFSET_WRITE, Command.ANGLE_LIMIT_WRITE,
+    Command.VIN_LIMIT_WRITE, Command.TEMP_MAX_LIMIT_WRITE,
+})
+
+_REQUEST = {
+    Command.MOVE_TIME_WRITE: struct.Struct('<HH'), Command.MOVE_TIME_WAIT_WRITE: struct.Struct('<HH'),
+    Command.ID_WRITE: struct.Struct('<B'), Command.ANGLE_OFFSET_ADJUST: struct.Struct('<b'),
+    Command.ANGLE_LIMIT_WRITE: struct.Struct('<HH'), Command.VIN_LIMIT_WRITE: struct.Struct('<HH'),
+    Command.TEMP_MAX_LIMIT_WRITE: struct.Struct('<B'), Command.OR_MOTOR_MODE_WRITE: struct.Struct('<BBh'),
+    Command.LOAD_OR_UNLOAD_WRITE: struct.Struct('<B'), Command.LED_CTRL_WRITE: struct.Struct('<B'),
+    Command.LED_ERROR_WRITE: struct.Struct('<B'),
+}
+_REPLY = {
+    Command.MOVE_TIME_READ: struct.Struct('<HH'), Command.MOVE_TIME_WAIT_READ: struct.Struct('<HH'),
+    Command.ID_READ: struct.Struct('<B'), Command.ANGLE_OFFSET_READ: struct.Struct('<b'),
+    Command.ANGLE_LIMIT_READ: struct.Struct('<HH'), Command.VIN_LIMIT_READ: struct.Struct('<HH'),
+    Command.TEMP_MAX_LIMIT_READ: struct.Struct('<B'), Command.TEMP_READ: struct.Struct('<B'),
+    Command.VIN_READ: struct.Struct('<H'), Command.POS_READ: struct.Struct('<h'),
+    Command.OR_MOTOR_MODE_READ: struct.Struct('<BBh'), Command.LOAD_OR_UNLOAD_READ: struct.Struct('<B'),
+    Command.LED_CTRL_READ: struct.Struct('<B'), Command.LED_ERROR_READ: struct.Struct('<B'),
+}
+READS = frozenset(_REPLY)
+
+
+class Frame(NamedTuple):
+    """One frame as found on the wire; `end` counts the stream's bytes up to and including its checksum."""
+
+    servo_id: int
+    command: int
+    payload: bytes
+    end: int = 0
+
+
+class Move(NamedTuple):
+    """A commanded motion: angle [rad] from the centre and duration [s]."""
+
+    angle: float
+    duration: float
+
+
+class Mode(NamedTuple):
+    """Servo or motor mode; `speed` is the motor's duty in -1..1 (0 in servo mode)."""
+
+    motor: bool
+    speed: float
+
+
+def checksum(body: bytes) -> int:
+    """Return the checksum over id, length, command and parameters (header left out)."""
+    return ~sum(body) & 0xFF
+
+
+def build(servo_id: int, command: int, payload: bytes = b'') -> bytes:
+    """Build one frame from raw payload bytes; raises DeviceError for what must not go on a bus."""
+    command = Command(command)
+    if not 0 <= servo_id <= BROADCAST_ID:
+        raise DeviceError(f'servo id {servo_id} is outside 0..253 (254 = all); check the robot file')
+    if servo_id == BROADCAST_ID and command in NEVER_BROADCAST:
+        raise DeviceError(f'{command.name} to the broadcast id 254 would rewrite every servo on the bus: '
+                          'connect one servo and name its id')
+    expected = _REQUEST[command].size if command in _REQUEST else 0
+    if len(payload) != expected:
+        raise DeviceError(f'{command.name} takes {expected} parameter bytes, {len(payload)} were given')
+    body = bytes((servo_id, 3 + len(payload), command)) + payload
+    return HEADER + body + bytes((checksum(body),))
+
+
+def reply(servo_id: int, command: int, payload: bytes) -> bytes:
+    """Build the frame with which a servo answers a READ (used by simulated servos and tests)."""
+    body = bytes((servo_id, 3 + len(payload), command)) + payload
+    return HEADER + body + bytes((checksum(body),))
+
+
+def reply_size(command: int) -> int:
+    """Length in bytes of the whole reply frame to a READ command."""
+    return 6 + _REPLY[command].size
+
+
+def count_from_angle(angle: float) -> int:
+    """Nearest commandable count (0..1000) of an angle [rad] from the centre; raises beyond the travel."""
+    if not math.isfinite(angle):
+        raise DeviceError(f'servo angle {angle} rad is not finite')
+    count = math.floor(CENTRE_COUNT + angle * COUNTS_PER_RADIAN + 0.5)
+    if not 0 <= count <= MAX_COUNT:
+        raise DeviceError(f'servo angle {angle:.4f} rad is outside +-{CENTRE_COUNT / COUNTS_PER_RADIAN:.4f} rad '
+                          '(+-120 deg) from the centre')
+    return count
+
+
+def angle_from_count(count: float) -> float:
+    """Angle [rad] from the centre of a count (any sign: a reading may lie past the ends)."""
+    return (count - CENTRE_COUNT) / COUNTS_PER_RADIAN
+
+
+def _milliseconds(duration: float) -> int:
+    if not 0.0 <= duration <= MAX_MOVE_TIME:
+        raise DeviceError(f'move time {duration} s is outside 0..{MAX_MOVE_TIME} s')
+    return math.floor(duration * 1000.0 + 0.5)
+
+
+def _pack(servo_id: int, command: Command, *values: int) -> bytes:
+    try:
+        payload = _REQUEST[command].pack(*values) if values else b''
+    except struct.error as error:
+        raise DeviceError(f'{command.name}{values}: {error}') from error
+    return build(servo_id, command, payload)
+
+
+def move_time(servo_id: int, angle: float, duration: float) -> bytes:
+    """Move now: uniform speed from where the servo is to `angle` [rad] in `duration` [s] (0 = full speed)."""
+    return _pack(servo_id, Command.MOVE_TIME_WRITE, count_from_angle(angle), _milliseconds(duration))
+
+
+def move_time_wait(servo_id: int, angle: float, duration: float) -> bytes:
+    """Latch a move (angle [rad], duration [s]) that starts with MOVE_START."""
+    return _pack(servo_id, Command.MOVE_TIME_WAIT_WRITE, count_from_angle(angle), _milliseconds(duration))
+
+
+def move_start(servo_id: int = BROADCAST_ID) -> bytes:
+    """Start the latched move of one servo, or of all at once (default)."""
+    return _pack(servo_id, Command.MOVE_START)
+
+
+def move_stop(servo_id: int) -> bytes:
+    """Stop where it is and hold."""
+    return _pack(servo_id, Command.MOVE_STOP)
+
+
+def id_write(servo_id: int, new_id: int) -> bytes:
+    """Give one servo a new id (saved at once, to flash); connect ONE servo only."""
+    if not 0 <= new_id < BROADCAST_ID:
+        raise DeviceError(f'new servo id {new_id} is outside 0..253')
+    return _pack(servo_id, Command.ID_WRITE, new_id)
+
+
+def offset_count(angle: float) -> int:
+    """Deviation count (-125..125) of an angle [rad]; raises beyond +-30 deg."""
+    count = math.floor(angle * COUNTS_PER_RADIAN + 0.5)
+    if not -125 <= count <= 125:
+        raise DeviceError(f'deviation {angle:.4f} rad is outside +-0.5236 rad (+-30 deg)')
+    return count
+
+
+def angle_offset_adjust(servo_id: int, angle: float) -> bytes:
+    """Set the deviation [rad]; moves at once and is lost at power-off unless written."""
+    return _pack(servo_id, Command.ANGLE_OFFSET_ADJUST, offset_count(angle))
+
+
+def angle_offset_write(servo_id: int) -> bytes:
+    """Save the deviation to flash."""
+    return _pack(servo_id, Command.ANGLE_OFFSET_WRITE)
+
+
+def angle_limit_write(servo_id: int, lower: float, upper: float) -> bytes:
+    """Set the servo's own angle limits [rad] (flash)."""
+    low, high = count_from_angle(lower), count_from_angle(upper)
+    if low >= high:
+        raise DeviceError(f'angle limits {lower:.4f}..{upper:.4f} rad: the lower one must be the smaller')
+    return _pack(servo_id, Command.ANGLE_LIMIT_WRITE, low, high)
+
+
+def vin_limit_write(servo_id: int, lower: float, upper: float) -> bytes:
+    """Set the supply limits [V] outside which the servo lets go (flash)."""
+    if not 4.5 <= lower < upper <= 14.0:
+        raise DeviceError(f'supply limits {lower}..{upper} V: allowed is 4.5 <= lower < upper <= 14')
+    return _pack(servo_id, Command.VIN_LIMIT_WRITE, round(lower * 1000), round(upper * 1000))
+
+
+def temp_max_limit_write(servo_id: int, limit: int) -> bytes:
+    """Set the temperature [deg C] above which the servo lets go (flash)."""
+    if not 50 <= limit <= 100:
+        raise DeviceError(f'temperature limit {limit} deg C is outside 50..100')
+    return _pack(servo_id, Command.TEMP_MAX_LIMIT_WRITE, limit)
+
+
+def mode_write(servo_id: int, motor: bool, speed: float = 0.0) -> bytes:
+    """Servo mode, or motor mode with a duty in -1..1."""
+    if not -1.0 <= speed <= 1.0:
+        raise DeviceError(f'motor speed {speed} is outside -1..1')
+    return _pack(servo_id, Command.OR_MOTOR_MODE_WRITE, int(motor), 0, round(speed * 1000) if motor else 0)
+
+
+def load_write(servo_id: int, on: bool) -> bytes:
+    """Torque on (hold) or off (let go)."""
+    return _pack(servo_id, Command.LOAD_OR_UNLOAD_WRITE, int(on))
+
+
+def led_write(servo_id: int, on: bool) -> bytes:
+    """LED on or off (the wire's value is inverted)."""
+    return _pack(servo_id, Command.LED_CTRL_WRITE, int(not on))
+
+
+def led_error_write(servo_id: int, shown: LedError) -> bytes:
+    """Choose which faults blink the LED."""
+    return _pack(servo_id, Command.LED_ERROR_WRITE, int(shown))
+
+
+def read_request(servo_id: int, command: int) -> bytes:
+    """The 6-byte request of a READ command."""
+    if command not in READS:
+        raise DeviceError(f'{Command(command).name} is not a read; reads are '
+                          f'{", ".join(Command(c).name for c in sorted(READS))}')
+    if servo_id == BROADCAST_ID and command != Command.ID_READ:
+        raise DeviceError(f'{Command(command).name} needs one servo id: only ID_READ is answered at 254')
+    return build(servo_id, command)
+
+
+def decode(command: int, payload: bytes):
+    """Turn a reply's payload into its value with units (see the write of the same name)."""
+    values = _REPLY[command].unpack(payload)
+    if command in (Command.MOVE_TIME_READ, Command.MOVE_TIME_WAIT_READ):
+        return Move(angle_from_count(values[0]), values[1] / 1000.0)
+    if command == Command.POS_READ:
+        return angle_from_count(values[0])
+    if command == Command.VIN_READ:
+        return values[0] / 1000.0
+    if command == Command.ANGLE_OFFSET_READ:
+        return values[0] / COUNTS_PER_RADIAN
+    if command == Command.ANGLE_LIMIT_READ:
+        return angle_from_count(values[0]), angle_from_count(values[1])
+    if command == Command.VIN_LIMIT_READ:
+        return values[0] / 1000.0, values[1] / 1000.0
+    if command == Command.OR_MOTOR_MODE_READ:
+        return Mode(bool(values[0]), values[2] / 1000.0)
+    if command == Command.LOAD_OR_UNLOAD_READ:
+        return bool(values[0])
+    if command == Command.LED_CTRL_READ:
+        return not values[0]
+    if command == Command.LED_ERROR_READ:
+        return LedError(values[0] & 7)
+    return values[0]            # ids, deg C
+
+
+def encode_reply(servo_id: int, command: int, *values: int) -> bytes:
+    """Build a servo's answer from raw integers (simulated servos and tests)."""
+    return reply(servo_id, command, _REPLY[command].pack(*values))
+
+
+def find_reply(received: bytes, servo_id: int, command: int) -> bytes | None:
+    """Find the answer to one READ among anything else that was heard; returns its payload or None.
+
+    Only an exact header, id, length, command and checksum counts, at any offset: the driver's own echo (length 3),
+    late answers of other servos and noise are passed over.
+    """
+    size = _REPLY[command].size
+    prefix = bytes((0x55, 0x55, servo_id, 3 + size, command))
+    start = received.find(prefix)
+    while start >= 0:
+        end = start + 5 + size
+        if end < len(received) and checksum(received[start + 2:end]) == received[end]:
+            return bytes(received[start + 5:end])
+        start = received.find(prefix, start + 1)
+    return None
+
+
+def has_damaged_reply(received: bytes, servo_id: int, command: int) -> bool:
+    """True when the answer to this READ has come whole but with a wrong checksum."""
+    size = _REPLY[command].size
+    start = received.find(bytes((0x55, 0x55, servo_id, 3 + size, command)))
+    return start >= 0 and start + 6 + size <= len(received)
+
+
+class FrameParser:
+    """Find frames in a stream of bytes that may hold anything between, before and inside them.
+
+    After a bad checksum the search goes on one byte further, so a frame hidden behind a false header is found.
+    """
+
+    def __init__(self):
+        self._buffer = bytearray()
+        self._consumed = 0
+        self.skipped_bytes = 0
+        self.checksum_errors = 0
+
+    @property
+    def fed(self) -> int:
+        """How many bytes of the stream have been taken so far (`Frame.end` counts the same bytes)."""
+        return self._consumed + len(self._buffer)
+
+    def reset(self) -> None:
+        """Forget a partial frame (after a pause on the line)."""
+        self.skipped_bytes += len(self._buffer)
+        self._consumed += len(self._buffer)
+        self._buffer.clear()
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Take the next bytes of the stream; returns the frames that are complete now, in order."""
+        buffer = self._buffer
+        buffer += data
+        frames = []
+        at, skipped, size = 0, 0, len(buffer)
+        while size - at >= 6:
+            if buffer[at] != 0x55 or buffer[at + 1] != 0x55 or not MIN_LENGTH <= buffer[at + 3] <= MAX_LENGTH:
+                at, skipped = at + 1, skipped + 1
+                continue
+            total = buffer[at + 3] + 3
+            if size - at < total:
+                break
+            if checksum(buffer[at + 2:at + total - 1]) != buffer[at + total - 1]:
+                self.checksum_errors += 1
+                at, skipped = at + 1, skipped + 1
+                continue
+            frames.append(Frame(buffer[at + 2], buffer[at + 4], bytes(buffer[at + 5:at + total - 1]),
+                                self._consumed + at + total))
+            at += total
+        self.skipped_bytes += skipped
+        self._consumed += at
+        del buffer[:at]
+        return frames

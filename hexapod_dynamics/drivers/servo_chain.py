@@ -1,0 +1,401 @@
+"""The bus thread: the one owner of a servo bus that writes whole poses, reads round robin, and heals.
+
+Other threads say what they want (`set_targets`, `set_torque`) and look at a copy of what is known (`snapshot`).
+Writes go before reads; of several poses only the latest is sent; a servo whose count has not changed is left alone
+(and refreshed now and then, because writes are never acknowledged).
+"""
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers.servo_bus import BusError, Fault, ServoBus
+from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
+
+FAULTS = (*(fault.value for fault in Fault), 'implausible')
+_SLOW_COMMANDS = (lx.Command.VIN_READ, lx.Command.TEMP_READ, lx.Command.LOAD_OR_UNLOAD_READ)
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class ChainSettings:
+    """How the bus thread shares the wire; times in seconds, rates in 1/s."""
+
+    position_rate: float = 20.0         # of each joint, at most
+    slow_interval: float = 0.2          # between two reads of voltage, temperature or load state
+    refresh_interval: float = 0.5       # an unchanged target is sent again after this
+    starving_age: float = 0.15          # of the oldest measurement, from which small changes are deferred ...
+    defer_interval: float = 0.05        # ... by at most this
+    silent_after: int = 3               # reads in a row without an answer
+    silent_probe_interval: float = 1.0
+    reopen_interval: float = 0.5
+    max_joint_rate: float = 12.0        # [rad/s] of a believable reading
+    jump_margin: float = 0.15           # [rad] on top of it
+
+
+@dataclass
+class ChainState:
+    """What the bus thread knows; arrays are (n,) in joint order, times are monotonic seconds, NaN = never measured."""
+
+    angle: np.ndarray
+    stamp: np.ndarray
+    rate: np.ndarray
+    voltage: np.ndarray
+    temperature: np.ndarray
+    loaded: np.ndarray                  # 1 holds, 0 has let go, NaN not read
+    silent: np.ndarray                  # bool: asked and did not answer
+    gone: np.ndarray                    # bool: known to be off the robot, not asked
+    start_angle: np.ndarray             # [rad] where the servo's own set-point is when a joint is met (again)
+    generation: np.ndarray              # int: rises each time a joint is met (again): start from start_angle
+    errors: np.ndarray                  # (n, len(FAULTS)) int
+    connected: bool = False
+    epoch: int = 0                      # rises with every opening of the port
+    torque: bool = True
+    port_errors: int = 0
+    last_port_error: str = ''
+    bus_load: float = 0.0               # 0..1, share of the wire's time in use (1 s average)
+    writes: int = 0
+    reads: int = 0
+    write_time: float = 0.0             # monotonic [s] at which the last pose's start was out
+
+    @classmethod
+    def empty(cls, n: int) -> 'ChainState':
+        """Nothing known of n joints."""
+        nan = np.full(n, np.nan)
+        return cls(nan.copy(), nan.copy(), np.zeros(n), nan.copy(), nan.copy(), nan.copy(), np.zeros(n, bool),
+                   np.zeros(n, bool), nan.copy(), np.zeros(n, np.int64), np.zeros((n, len(FAULTS)), np.int64))
+
+    @property
+    def known(self) -> np.ndarray:
+        """Joints that are measured and present (n,) bool."""
+        return ~(np.isnan(self.angle) | self.silent | self.gone)
+
+    @property
+    def settled(self) -> bool:
+        """True when each joint is either known, silent or gone: the whole pose is understood."""
+        return self.connected and not np.any(np.isnan(self.angle) & ~self.silent & ~self.gone)
+
+    def copy_from(self, other: 'ChainState') -> None:
+        """Copy everything without making new arrays."""
+        for name, value in other.__dict__.items():
+            if isinstance(value, np.ndarray):
+                self.__dict__[name][...] = value
+            else:
+                self.__dict__[name] = value
+
+
+@dataclass
+class _Wishes:
+    counts: np.ndarray | None = None
+    duration: float = 0.0
+    epoch: int = -1
+    torque: bool | None = None
+    gone: np.ndarray | None = None
+    stop: bool = False
+    condition: threading.Condition = field(default_factory=threading.Condition)
+
+
+class ServoChain:
+    """All servos of a robot on one bus, served by one thread."""
+
+    def __init__(self, bus: ServoBus, servo_map: ServoMap, settings: ChainSettings | None = None):
+        n = len(servo_map)
+        self.bus, self.map, self.settings = bus, servo_map, settings or ChainSettings()
+        self._state = ChainState.empty(n)
+        self._lock = threading.Lock()               # guards _state
+        self._wishes = _Wishes()
+        self._frames = PoseFrames(servo_map)
+        self._sent_counts = np.full(n, -1, np.int64)
+        self._sent_time = np.full(n, -np.inf)
+        self._failures = np.zeros(n, np.int64)
+        self._attempt = np.full(n, -np.inf)         # monotonic [s] of the last position request
+        self._greeted = np.zeros(n, bool)           # start_angle has been found since it was last lost
+        self._next_slow, self._slow_index, self._next_reopen = 0.0, 0, 0.0
+        self._load_since, self._load_bytes = 0.0, 0
+        self._thread = threading.Thread(target=self._run, name='servo_bus', daemon=True)
+
+    # What other threads call -----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the bus thread; it opens the port and keeps trying."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 1.0) -> None:
+        """End the bus thread and close the port; the servos hold what they were told last."""
+        with self._wishes.condition:
+            self._wishes.stop = True
+            self._wishes.condition.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+        self.bus.release()
+
+    def set_targets(self, angles: np.ndarray, duration: float, epoch: int) -> None:
+        """Move to joint angles (n,) [rad] in `duration` [s]; replaces a pose that has not been sent yet.
+
+        epoch: `ChainState.epoch` of the state the pose was planned from; a pose planned before the port was opened
+        again is dropped, because the servos may stand elsewhere by now.
+        """
+        counts = self.map.counts(angles)
+        wishes = self._wishes
+        with wishes.condition:
+            wishes.counts, wishes.duration, wishes.epoch = counts, duration, epoch
+            wishes.condition.notify()
+
+    def set_torque(self, on: bool) -> None:
+        """Let all servos go, or hold them where they are."""
+        with self._wishes.condition:
+            self._wishes.torque, self._wishes.counts = on, None
+            self._wishes.condition.notify()
+
+    def set_gone(self, gone: np.ndarray) -> None:
+        """Name the joints (n,) bool that are known to be off the robot: they are neither moved nor asked."""
+        with self._wishes.condition:
+            self._wishes.gone = np.array(gone, bool)
+            self._wishes.condition.notify()
+
+    def snapshot(self, into: ChainState | None = None) -> ChainState:
+        """Copy what is known, into `into` where given."""
+        state = into or ChainState.empty(len(self.map))
+        with self._lock:
+            state.copy_from(self._state)
+        return state
+
+    # The bus thread --------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            try:
+                if not self.bus.is_open:
+                    if not self._reopen():
+                        return
+                elif not self._serve():
+                    return
+            except BusError as error:
+                self._lost(error)
+            except Exception:               # one bug must not end the only thread that can stop the robot
+                _log.exception('servo bus thread: unexpected error; the port is opened again')
+                self.bus.close()
+                self._lost(BusError('internal error, see the log'))
+
+    def _lost(self, error: BusError) -> None:
+        self._next_reopen = time.monotonic() + self.settings.reopen_interval
+        with self._lock:
+            state = self._state
+            state.connected, state.last_port_error = False, str(error)
+            state.port_errors += 1
+
+    def _reopen(self) -> bool:
+        wishes = self._wishes
+        with wishes.condition:
+            wishes.condition.wait_for(lambda: wishes.stop, max(0.0, self._next_reopen - time.monotonic()))
+            if wishes.stop:
+                return False
+        self.bus.open()                     # raises BusError, and _run waits and tries again
+        self._sent_counts[:] = -1
+        self._greeted[:] = False
+        self._failures[:] = 0
+        self._attempt[:] = -np.inf
+        self._load_since, self._load_bytes = time.monotonic(), self.bus.bytes_sent + self.bus.bytes_received
+        with self._lock:
+            state = self._state
+            state.connected, state.epoch = True, state.epoch + 1
+            state.angle[:] = state.stamp[:] = np.nan
+            state.silent[:] = False
+        return True
+
+    def _serve(self) -> bool:
+        wishes = self._wishes
+        now = time.monotonic()
+        index, due = self._next_read(now)
+        with wishes.condition:
+            if due > now and not (wishes.stop or any(
+                    wish is not None for wish in (wishes.counts, wishes.torque, wishes.gone))):
+                wishes.condition.wait(due - now)
+            stop, torque, gone, wishes.torque, wishes.gone = wishes.stop, wishes.torque, wishes.gone, None, None
+            counts, duration, wishes.counts = wishes.counts, wishes.duration, None
+            if wishes.epoch != self._state.epoch:
+                counts = None
+        if stop:
+            return False
+        if gone is not None:
+            self._apply_gone(gone)
+        if torque is not None:
+            self._apply_torque(torque)
+        if counts is not None and self._state.torque:
+            self._write_pose(counts, duration)
+        now = time.monotonic()
+        self._measure_load(now)
+        if index < 0 or self._state.gone[index]:
+            return True
+        if due <= now:
+            self._read_position(index)
+        if now >= self._next_slow:
+            self._next_slow = now + self.settings.slow_interval
+            self._read_slow()
+        return True
+
+    def _apply_gone(self, gone: np.ndarray) -> None:
+        back = self._state.gone & ~gone
+        with self._lock:
+            self._state.gone[:] = gone
+            self._state.angle[back] = np.nan
+            self._state.silent[back | gone] = False
+        self._failures[back] = 0
+        self._greeted[back | gone] = False
+        self._attempt[back] = -np.inf
+
+    def _apply_torque(self, on: bool) -> None:
+        # Twice, because a write is never acknowledged and one lost frame would leave one leg limp or stiff.
+        frames = b''.join(lx.load_write(i, on) for i, gone in zip(self.map.ids, self._state.gone, strict=True)
+                          if not gone)
+        self.bus.send(frames + frames)
+        self.bus.drain()
+        self._sent_counts[:] = -1
+        self._greeted[:] = False
+        with self._lock:
+            self._state.torque = on
+            self._state.loaded[:] = np.nan
+            self._state.angle[:] = np.nan
+
+    def _write_pose(self, counts: np.ndarray, duration: float) -> None:
+        backlog = self.bus.wire_free - time.monotonic()
+        if backlog > 0.001:
+            time.sleep(backlog)
+        now = time.monotonic()
+        settings, age = self.settings, now - self._sent_time
+        change = np.abs(counts - self._sent_counts)
+        # When reads starve, a change of a single count may wait a cycle or two: its 0.9 ms of wire buys half a read.
+        starving = np.nanmin(self._state.stamp, initial=now) < now - settings.starving_age
+        least = np.where(starving & (age < settings.defer_interval), 1, 0)
+        chosen = ((change > least) | (age > settings.refresh_interval)) & ~self._state.gone
+        if not chosen.any():
+            return
+        self.bus.send(self._frames.build(counts, duration, chosen))
+        self._sent_counts[chosen] = counts[chosen]
+        self._sent_time[chosen] = now
+        with self._lock:
+            self._state.writes += 1
+            self._state.write_time = self.bus.wire_free
+
+    def _next_read(self, now: float) -> tuple[int, float]:
+        """The joint whose position is read next and when: the one asked longest ago, silent ones seldom."""
+        state, settings = self._state, self.settings
+        due = self._attempt + np.where(state.silent, settings.silent_probe_interval, 1.0 / settings.position_rate)
+        due[np.isnan(state.angle) & ~state.silent] = -np.inf        # an unknown pose comes first
+        due[state.gone] = np.inf
+        ready = due <= now
+        if ready.any():
+            # The longest unasked of those that are due: a fair round robin.
+            return int(np.argmin(np.where(ready, self._attempt, np.inf))), now
+        index = int(np.argmin(due))
+        if np.isposinf(due[index]):
+            return -1, now + 0.1            # nothing left to ask
+        return index, float(due[index])
+
+    def _read_position(self, index: int) -> None:
+        self._attempt[index] = time.monotonic()
+        value = self._ask(index, lx.Command.POS_READ)
+        if value is None:
+            return
+        now = self.bus.reply_time - lx.reply_size(lx.Command.POS_READ) * self.bus.byte_time
+        angle = self.map.angle(index, value)
+        if not self._plausible(index, angle, now):
+            again = self._ask(index, lx.Command.POS_READ)
+            if again is None or abs(again - value) > 0.05:
+                self._count(index, 'implausible')
+                return
+            angle = self.map.angle(index, again)
+        start = None
+        if not self._greeted[index]:
+            start = self._find_start(index, angle)
+            self._greeted[index] = True
+            self._sent_counts[index] = -1
+        with self._lock:
+            state = self._state
+            step = now - state.stamp[index]
+            state.rate[index] = (angle - state.angle[index]) / step if 0.0 < step < 1.0 else 0.0
+            if not np.isfinite(state.rate[index]):
+                state.rate[index] = 0.0
+            state.angle[index], state.stamp[index], state.silent[index] = angle, now, False
+            if start is not None:
+                state.start_angle[index] = start
+                state.generation[index] += 1
+
+    def _plausible(self, index: int, angle: float, now: float) -> bool:
+        count = lx.CENTRE_COUNT + angle * self.map.slope[index]
+        if not lx.PLAUSIBLE_COUNTS[0] <= count <= lx.PLAUSIBLE_COUNTS[1]:
+            return False
+        last, stamp = self._state.angle[index], self._state.stamp[index]
+        if np.isnan(last):
+            return False                    # nothing to compare with: two readings must agree
+        return abs(angle - last) <= self.settings.max_joint_rate * (now - stamp) + self.settings.jump_margin
+
+    def _find_start(self, index: int, angle: float) -> float:
+        """Where the servo's own set-point is: its last target if it holds one close by, else where it stands.
+
+        A loaded leg sags below its set-point; starting from the sagged angle would lower the robot a little each time
+        the node is started again.
+        """
+        if not self._ask(index, lx.Command.LOAD_OR_UNLOAD_READ):
+            return angle
+        move = self._ask(index, lx.Command.MOVE_TIME_WAIT_READ)
+        if move is not None:
+            target = self.map.angle(index, move.angle)
+            if abs(target - angle) < 0.15:
+                return target
+        return angle
+
+    def _read_slow(self) -> None:
+        n = len(self.map)
+        for _ in range(n):
+            self._slow_index = (self._slow_index + 1) % (n * len(_SLOW_COMMANDS))
+            index, kind = self._slow_index % n, self._slow_index // n
+            if not (self._state.gone[index] or self._state.silent[index]):
+                break
+        else:
+            return
+        command = _SLOW_COMMANDS[kind]
+        value = self._ask(index, command)
+        if value is None:
+            return
+        with self._lock:
+            (self._state.voltage, self._state.temperature, self._state.loaded)[kind][index] = value
+
+    def _ask(self, index: int, command: int):
+        servo_id = self.map.ids[index]
+        payload = self.bus.exchange(servo_id, command)
+        if payload is None:
+            self._count(index, self.bus.fault.value)
+            if self.bus.fault is not Fault.TIMEOUT:         # a damaged answer came quickly: ask again at once
+                payload = self.bus.exchange(servo_id, command)
+                if payload is None:
+                    self._count(index, self.bus.fault.value)
+        if payload is None:
+            self._failures[index] += 1
+            if self._failures[index] >= self.settings.silent_after and not self._state.silent[index]:
+                self._greeted[index] = False
+                with self._lock:
+                    self._state.silent[index] = True
+            return None
+        self._failures[index] = 0
+        with self._lock:
+            self._state.reads += 1
+        return lx.decode(command, payload)
+
+    def _count(self, index: int, fault: str) -> None:
+        with self._lock:
+            self._state.errors[index, FAULTS.index(fault)] += 1
+
+    def _measure_load(self, now: float) -> None:
+        """Share of the wire's time in use, over about a second."""
+        elapsed = now - self._load_since
+        if elapsed < 1.0:
+            return
+        total = self.bus.bytes_sent + self.bus.bytes_received
+        with self._lock:
+            self._state.bus_load = (total - self._load_bytes) * self.bus.byte_time / elapsed
+        self._load_since, self._load_bytes = now, total
