@@ -1,0 +1,98 @@
+"""What every node does alike: start and stop, parameters with descriptions, diagnostics, latched topics."""
+
+import math
+import signal
+import sys
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.executors import ExternalShutdownException
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Robot
+
+LATCHED = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE,
+                     durability=DurabilityPolicy.TRANSIENT_LOCAL)
+LEVELS = {'ok': DiagnosticStatus.OK, 'warn': DiagnosticStatus.WARN, 'error': DiagnosticStatus.ERROR,
+          'stale': DiagnosticStatus.STALE}
+
+
+def run(node_class, args=None):
+    """Start a node, spin it, and leave cleanly on SIGINT and SIGTERM; a refused parameter ends it with its reason."""
+    rclpy.init(args=args)
+    node = None
+    status = 0
+    try:
+        node = node_class()
+        rclpy.spin(node)
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except HexapodError as error:
+        rclpy.logging.get_logger(node_class.__name__).fatal(str(error))
+        status = 1
+    finally:
+        # A second Ctrl-C, or the launch file's own signal, must not cut the farewell short.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        if node is not None:
+            if hasattr(node, 'close'):
+                node.close()
+            node.destroy_node()
+        rclpy.try_shutdown()
+    sys.exit(status)
+
+
+def declare(node, name, default, description, *, low=None, high=None, read_only=False):
+    """Declare a parameter with its description and, for numbers, its range; return its value.
+
+    Every parameter is read once at start unless the node says otherwise, hence `read_only`.
+    """
+    descriptor = ParameterDescriptor(description=description, read_only=read_only)
+    if isinstance(default, bool):
+        pass
+    elif isinstance(default, int) and low is not None:
+        descriptor.integer_range = [IntegerRange(from_value=low, to_value=high, step=0)]
+    elif isinstance(default, float) and low is not None:
+        descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high, step=0.0)]
+    return node.declare_parameter(name, default, descriptor).value
+
+
+def load_robot(node):
+    """Declare the parameter `robot` and load what it names; empty: the JetHexa that comes with the package."""
+    path = declare(node, 'robot', '', "the robot's YAML file; empty: the JetHexa that comes with the package",
+                   read_only=True)
+    return Robot.load(path) if path else Robot.jethexa()
+
+
+def stamp_seconds(stamp):
+    """Return a builtin_interfaces/Time as seconds (float; a microsecond is kept until the year 2100)."""
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def text_of(value):
+    """Write a diagnostic value: floats short, the rest as it is."""
+    return f'{value:.6g}' if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+class Diagnostics:
+    """Publishes one status a second on /diagnostics under the node's name; worst of what was reported since.
+
+    `look` is called at each period and returns (level, message, {key: value}), level one of ok, warn, error, stale.
+    """
+
+    def __init__(self, node, hardware_id, look, period=1.0):
+        self._node, self._look = node, look
+        self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip('/'), hardware_id=hardware_id)
+        self._array = DiagnosticArray(status=[self._status])
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._timer = node.create_timer(period, self.publish)
+
+    def publish(self):
+        """Look and publish now."""
+        level, message, values = self._look()
+        self._status.level, self._status.message = LEVELS[level], message
+        self._status.values = [KeyValue(key=key, value=text_of(value)) for key, value in values.items()]
+        self._array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(self._array)

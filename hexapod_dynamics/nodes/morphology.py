@@ -1,0 +1,51 @@
+"""Morphologies as ROS carries them: parameters in a request, the whole set of named values in a ParameterEvent."""
+
+from rcl_interfaces.msg import ParameterEvent, ParameterType
+from rclpy.parameter import Parameter, parameter_value_to_python
+
+from hexapod_dynamics.errors import MorphologyError
+
+TYPES = {ParameterType.PARAMETER_BOOL: bool, ParameterType.PARAMETER_DOUBLE: float}
+
+
+def values_of(parameters):
+    """Return {name: value} of rcl_interfaces/Parameter messages.
+
+    A MorphologyError names the one that is neither bool nor double, has no value, or is named twice.
+    """
+    values = {}
+    for parameter in parameters:
+        if parameter.value.type not in TYPES:
+            given = parameter_value_to_python(parameter.value)
+            raise MorphologyError(f'{parameter.name}: {given!r} given, a bool is needed (legs., links., locked.) '
+                                  'or a double 0..1 (remaining.)')
+        if parameter.name in values:
+            raise MorphologyError(f'{parameter.name}: named twice in one request; name it once')
+        values[parameter.name] = parameter_value_to_python(parameter.value)
+    return values
+
+
+def changed(morphology, values, locked_angles):
+    """Return the morphology after a request, all of it or a MorphologyError.
+
+    What the request names must then be so: {legs.LF: true, links.LF.coxa: false} contradicts itself and is refused.
+    locked_angles: where newly locked joints stand [rad], by joint name.
+    """
+    if not values:
+        raise MorphologyError('nothing was named; give for example legs.RM = false')
+    new = morphology.updated(values, locked_angles)
+    after = new.parameters()
+    for name, value in values.items():
+        if after[name] != value:
+            raise MorphologyError(f'{name}: {value!r} contradicts the rest of the request, '
+                                  f'which makes it {after[name]!r}')
+    return new
+
+
+def whole_set(node, morphology):
+    """Return the ParameterEvent for `morphology`: stamp, node, and the whole set of named values."""
+    event = ParameterEvent(node=node.get_fully_qualified_name())
+    event.stamp = node.get_clock().now().to_msg()
+    event.new_parameters = [Parameter(name, value=value).to_parameter_msg()
+                            for name, value in morphology.parameters().items()]
+    return event

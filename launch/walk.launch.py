@@ -1,0 +1,85 @@
+"""Walk: the six nodes, on the simulated robot or on the real one, and one quiet status line a second."""
+
+import os
+import uuid
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Morphology, Robot
+
+PACKAGE = 'hexapod_dynamics'
+ARGUMENTS = (
+    DeclareLaunchArgument('hardware', default_value='sim', choices=['sim', 'jethexa'],
+                          description='sim: a simulated robot; jethexa: the real one, on its serial port and I2C bus'),
+    DeclareLaunchArgument('velocity', default_value='0.077',
+                          description='forward speed [m/s] until somebody publishes cmd_vel; 0 stands and waits'),
+    DeclareLaunchArgument('gait', default_value='tripod', choices=['tripod'], description='how the legs take turns'),
+    DeclareLaunchArgument('damage', default_value='',
+                          description='what the simulated robot has lost at the start, as RM,LM or RM.femur'),
+    DeclareLaunchArgument('robot', default_value='',
+                          description="the robot's YAML file; empty: the JetHexa that comes with the package"),
+    DeclareLaunchArgument('namespace', default_value='', description='namespace of every node and topic'),
+    DeclareLaunchArgument('status', default_value='true', choices=['true', 'false'],
+                          description='one line a second: speed, attitude, prediction against truth, what is missing'),
+)
+RESPAWNED = {'respawn': True, 'respawn_delay': 1.0}
+# SIGINT sent to the launch process alone does not reach the nodes: this is how long they wait for the SIGTERM.
+ENDING = {'sigterm_timeout': '1.0', 'sigkill_timeout': '1.5'}
+
+
+def checked(context):
+    """Return the launch arguments as values; a wrong one stops here, before any node starts."""
+    given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in ARGUMENTS}
+    try:
+        velocity = float(given['velocity'])
+    except ValueError:
+        raise RuntimeError(f"velocity:={given['velocity']} is no number; give metres a second, "
+                           'as velocity:=0.077') from None
+    lost = [name.strip() for name in given['damage'].split(',') if name.strip()]
+    if lost and given['hardware'] != 'sim':
+        raise RuntimeError(f"damage:={given['damage']} breaks the simulated robot; with hardware:=jethexa tell the "
+                           'software what is missing: ros2 run hexapod_dynamics set_morphology --missing ...')
+    try:
+        robot = Robot.load(given['robot']) if given['robot'] else Robot.jethexa()
+        Morphology.whole(robot).without(*lost)
+    except (HexapodError, OSError) as error:
+        raise RuntimeError(str(error)) from None
+    return given | {'velocity': velocity, 'damage': lost}
+
+
+def nodes(context):
+    """Build the nodes for the checked arguments."""
+    given = checked(context)
+    simulated = given['hardware'] == 'sim'
+    parameters = os.path.join(get_package_share_directory(PACKAGE), 'config', 'nodes.yaml')
+    robot = {'robot': given['robot']}
+
+    def node(name, values, **more):
+        return Node(package=PACKAGE, executable=name, name=name, namespace=given['namespace'], output='screen',
+                    parameters=[parameters, robot, values], ros_arguments=['--log-level', 'warn'], **ENDING, **more)
+
+    # What the damage manager keeps over a respawn belongs to this launch alone.
+    session = uuid.uuid4().hex
+    started = [
+        node('imu', {}, **RESPAWNED),
+        node('servos', {}, **RESPAWNED),
+        node('damage_manager', {'session': session}, **RESPAWNED),
+        node('dynamics', {}, **RESPAWNED),
+        node('gait', {'velocity': given['velocity'], 'gait': given['gait']}, **RESPAWNED),
+    ]
+    if simulated:
+        started.insert(0, node('simulator', {'damage': given['damage'] or ['']}, **RESPAWNED))
+    if given['status'] == 'true':
+        started.append(Node(package=PACKAGE, executable='walk_status', namespace=given['namespace'], output='screen',
+                            **ENDING))
+    return started
+
+
+def generate_launch_description():
+    """Declare the arguments, then start what they ask for."""
+    return LaunchDescription([*ARGUMENTS, LogInfo(msg='Ctrl-C ends everything.'), OpaqueFunction(function=nodes)])
