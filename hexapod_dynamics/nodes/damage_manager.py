@@ -128,3 +128,7 @@ class DamageManager(Node):
 def main(args=None):
     """Run the node."""
     run(DamageManager, args)
+
+
+if __name__ == '__main__':
+    main()

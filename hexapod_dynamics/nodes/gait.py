@@ -116,3 +116,7 @@ class GaitNode(Node):
 def main(args=None):
     """Run the node."""
     run(GaitNode, args)
+
+
+if __name__ == '__main__':
+    main()

@@ -118,3 +118,7 @@ def _call(node, given):
         return 1
     print(f'{client.srv_name}: ' + ', '.join(f'{name} = {value}' for name, value in values.items()))
     return 0
+
+
+if __name__ == '__main__':
+    main()

@@ -132,3 +132,7 @@ class WalkStatus(Node):
 def main(args=None):
     """Print until the launch ends."""
     run(WalkStatus, args)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,147 @@
+"""What the node tests share: a domain of their own, processes that are surely ended, a probe that hears and asks."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import rclpy
+from rcl_interfaces.msg import ParameterEvent
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+def separate():
+    """Choose a ROS domain for this test module that no other robot, test or user is likely to be in."""
+    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randrange(40, 100))
+    os.environ['ROS_LOCALHOST_ONLY'] = '1'
+    # Without multicast on the loopback interface a real ROS 2 sees ten processes only, unless it is told otherwise.
+    os.environ.setdefault('CYCLONEDDS_URI', '<CycloneDDS><Domain><Discovery><ParticipantIndex>auto</ParticipantIndex>'
+                          '<MaxAutoParticipantIndex>60</MaxAutoParticipantIndex></Discovery></Domain></CycloneDDS>')
+
+
+def wait_until(condition, timeout, what):
+    """Wait until condition() is true and return its value; an AssertionError says what did not happen in time."""
+    end = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f'not within {timeout} s: {what() if callable(what) else what}'
+        time.sleep(0.02)
+
+
+class Process:
+    """A process group with its output in a file."""
+
+    def __init__(self, *command, **environment):
+        self.log = tempfile.TemporaryFile('w+')
+        self.popen = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True,
+                                      env=os.environ | environment)
+
+    @classmethod
+    def node(cls, name, *ros_arguments):
+        """Start a node of this package."""
+        ros = ('--ros-args', *ros_arguments) if ros_arguments else ()
+        return cls(sys.executable, '-m', f'hexapod_dynamics.nodes.{name}', *ros)
+
+    @property
+    def pid(self):
+        return self.popen.pid
+
+    @property
+    def output(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def running(self):
+        return self.popen.poll() is None
+
+    def interrupt(self, timeout=10.0):
+        """Send SIGINT to the process alone; return (seconds it took to end, exit code)."""
+        start = time.monotonic()
+        self.popen.send_signal(signal.SIGINT)
+        code = self.popen.wait(timeout)
+        return time.monotonic() - start, code
+
+    def end(self):
+        """End the whole group, by force if need be."""
+        for number, patience in ((signal.SIGINT, 5.0), (signal.SIGKILL, 5.0)):
+            try:
+                os.killpg(self.popen.pid, number)
+                self.popen.wait(patience)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                continue
+
+
+class Probe:
+    """A node in this process that keeps the messages of topics and calls services."""
+
+    def __init__(self, name='probe'):
+        rclpy.init()
+        self.node = rclpy.create_node(name)
+        self.messages = {}
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
+
+    def _spin(self):
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            pass
+
+    def hear(self, kind, topic, qos=10, keep=None):
+        """Keep (arrival time, message) of a topic in messages[topic], the last `keep` of them."""
+        heard = self.messages.setdefault(topic, [])
+
+        def take(message):
+            heard.append((time.monotonic(), message))
+            if keep is not None:
+                del heard[:-keep]
+
+        self.node.create_subscription(kind, topic, take, qos)
+        return heard
+
+    def call(self, kind, name, request, timeout=10.0):
+        """Call a service and return its response."""
+        client = self.node.create_client(kind, name)
+        assert client.wait_for_service(timeout_sec=timeout), f'nobody offers {name}'
+        future = client.call_async(request)
+        wait_until(future.done, timeout, f'{name} answers')
+        self.node.destroy_client(client)
+        return future.result()
+
+    def set(self, service, values):
+        """Call set_morphology or set_damage with {name: value}; return (accepted, reason)."""
+        request = SetParametersAtomically.Request()
+        request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        result = self.call(SetParametersAtomically, service, request).result
+        return result.successful, result.reason
+
+    def morphology(self, topic='morphology'):
+        """Start to hear the latched morphology; return a function that gives the last whole set, or None."""
+        heard = self.hear(ParameterEvent, topic, LATCHED)
+
+        def last():
+            if not heard:
+                return None
+            return {p.name: Parameter.from_parameter_msg(p).value for p in heard[-1][1].new_parameters}
+
+        return last
+
+    def close(self):
+        self._executor.shutdown()
+        self._thread.join(5.0)
+        self.node.destroy_node()
+        rclpy.try_shutdown()
