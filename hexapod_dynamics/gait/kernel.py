@@ -6,6 +6,7 @@ body's twist; in swing it goes from where it lifted off to half a stroke ahead o
 straight walk this IS eq. (64): the stance foot moves back by S in T/2 and the body moves at 2 S / T.
 """
 
+from collections import namedtuple
 from math import cos, exp, floor, pi, sin
 
 import numba
@@ -24,6 +25,9 @@ PHASE, TWIST, RATE, WALKING, BLEND, BLEND_TIME, STATE = 0, 1, 5, 9, 10, 11, 12
 TO_LEG, MOUNT, LENGTHS, LOWER, UPPER, FREE, HELD, NEUTRAL, OFFSET, LEG = 0, 9, 12, 15, 18, 21, 24, 27, 29, 30
 # Columns of a row of `feet`, points (x, y) in base_link: foot now, where it lifted off, where it will touch down.
 FOOT, LIFT_OFF, DOWN, FEET = 0, 2, 4, 6
+
+# What a gait is made of, as the functions below take it; command is (vx, vy, wz, body height).
+Gait = namedtuple("Gait", "parameters legs command state feet start position velocity")
 
 # A stroke shorter than this [m] is standing; a foot nearer than NEAR [m] to its neutral place is home.
 STANDING, NEAR = 1e-4, 1e-3
@@ -238,12 +242,14 @@ def _joints(parameters, legs, state, feet, q, qd):
 
 
 @_compiled
-def advance(parameters, legs, command, state, feet, start, q, qd, dt):
-    """Advance the gait by dt [s] (less than half a period) under the command (vx, vy, wz, height); fill q and qd.
+def advance(gait, dt):
+    """Advance the gait by dt [s] (less than half a period) under its command; fill its position and velocity.
 
-    start: joint angles [rad] that the first BLEND_TIME seconds lead away from, at minimum jerk. dt = 0 only fills q
-    and qd.
+    The first BLEND_TIME seconds lead away from the joint angles `start`, at minimum jerk. dt = 0 only fills the
+    outputs.
     """
+    parameters, legs, command, state, feet = gait.parameters, gait.legs, gait.command, gait.state, gait.feet
+    q, qd, start = gait.position, gait.velocity, gait.start
     blending = state[BLEND] < state[BLEND_TIME]
     if dt > 0.0:
         if blending:
@@ -267,34 +273,34 @@ def advance(parameters, legs, command, state, feet, start, q, qd, dt):
 
 
 @_compiled
-def reaches(parameters, legs, height, length, directions, samples, q, qd, state, feet, start):
+def reaches(gait, height, length, directions, samples):
     """Tell whether every leg can walk strokes of this length [m] in every direction at the body height [m].
 
     Walks one period per direction at steady twist; fails where a foot misses its place, or a joint is at the limit of
-    its range or its speed. The arrays are scratch.
+    its range or its speed. The gait's state is used up.
     """
+    parameters, legs, command, state, feet = gait.parameters, gait.legs, gait.command, gait.state, gait.feet
     speed = 2.0 * length / parameters[PERIOD]
     for direction in range(directions):
         angle = 2.0 * pi * direction / directions
         state[:] = 0.0
-        state[TWIST], state[TWIST + 1], state[TWIST + 3] = speed * cos(angle), speed * sin(angle), height
+        command[0], command[1], command[2], command[3] = speed * cos(angle), speed * sin(angle), 0.0, height
+        for k in range(4):
+            state[TWIST + k] = command[k]
         state[WALKING] = 1.0
         place(parameters, legs, state, feet)
         for _ in range(samples):
-            advance(parameters, legs, state[TWIST : TWIST + 4], state, feet, start, q, qd, parameters[PERIOD] / samples)
+            advance(gait, parameters[PERIOD] / samples)
             for i in range(legs.shape[0]):
-                leg = legs[i]
-                x, y, z = foot_position(
-                    q[3 * i], q[3 * i + 1], q[3 * i + 2], leg[LENGTHS], leg[LENGTHS + 1], leg[LENGTHS + 2]
-                )
+                leg, q, qd = legs[i], gait.position[3 * i : 3 * i + 3], gait.velocity[3 * i : 3 * i + 3]
+                x, y, z = foot_position(q[0], q[1], q[2], leg[LENGTHS], leg[LENGTHS + 1], leg[LENGTHS + 2])
                 dx = leg[0] * x + leg[3] * y + leg[6] * z + leg[MOUNT] - feet[i, FOOT]
                 dy = leg[1] * x + leg[4] * y + leg[7] * z + leg[MOUNT + 1] - feet[i, FOOT + 1]
-                down = leg[2] * x + leg[5] * y + leg[8] * z + leg[MOUNT + 2] + height
-                if dx * dx + dy * dy > 1e-12 or down < -parameters[STEP_DEPTH] - 1e-6:
+                lift = leg[2] * x + leg[5] * y + leg[8] * z + leg[MOUNT + 2] + height
+                if dx * dx + dy * dy > 1e-12:
                     return False
-                if down > parameters[STEP_HEIGHT] + 1e-6:
+                if lift < -parameters[STEP_DEPTH] - 1e-6 or lift > parameters[STEP_HEIGHT] + 1e-6:
                     return False
-                for k in range(3):
-                    if abs(qd[3 * i + k]) >= parameters[SPEED_LIMIT]:
-                        return False
+                if max(abs(qd[0]), abs(qd[1]), abs(qd[2])) >= parameters[SPEED_LIMIT]:
+                    return False
     return True

@@ -48,7 +48,7 @@ class TripodGait:
         step_height=0.012,
         period=1.3,
         *,
-        step_depth=0.001,
+        step_depth=1e-4,
         body_height=0.12,
         stance_radius=None,
         swing="half_sine",
@@ -91,20 +91,25 @@ class TripodGait:
         """
         self.robot = robot
         n = len(robot.legs)
-        self.parameters = np.zeros(kernel.PARAMETERS)
-        self.parameters[kernel.PERIOD] = self.period
-        self.parameters[kernel.STEP_HEIGHT] = self.step_height
-        self.parameters[kernel.STEP_DEPTH] = self.step_depth
-        self.parameters[kernel.RESPONSE_TIME] = self.response_time
-        self.parameters[kernel.SMOOTH] = self.swing == "minimum_jerk"
-        self.parameters[kernel.SPEED_LIMIT] = robot.servo.speed_limit
-        self.legs = np.zeros((n, kernel.LEG))
-        self.state = np.zeros(kernel.STATE)
-        self.feet = np.zeros((n, kernel.FEET))
-        self.target = np.zeros(4)
-        self.position, self.velocity, self.start = np.zeros(3 * n), np.zeros(3 * n), np.zeros(3 * n)
+        self.data = kernel.Gait(
+            parameters=np.zeros(kernel.PARAMETERS),
+            legs=np.zeros((n, kernel.LEG)),
+            command=np.zeros(4),
+            state=np.zeros(kernel.STATE),
+            feet=np.zeros((n, kernel.FEET)),
+            start=np.zeros(3 * n),
+            position=np.zeros(3 * n),
+            velocity=np.zeros(3 * n),
+        )
+        parameters = self.data.parameters
+        parameters[kernel.PERIOD] = self.period
+        parameters[kernel.STEP_HEIGHT] = self.step_height
+        parameters[kernel.STEP_DEPTH] = self.step_depth
+        parameters[kernel.RESPONSE_TIME] = self.response_time
+        parameters[kernel.SMOOTH] = self.swing == "minimum_jerk"
+        parameters[kernel.SPEED_LIMIT] = robot.servo.speed_limit
         self._lengths = np.array([link_lengths(leg) for leg in robot.legs])
-        for row, leg, lengths in zip(self.legs, robot.legs, self._lengths, strict=True):
+        for row, leg, lengths in zip(self.data.legs, robot.legs, self._lengths, strict=True):
             radius = lengths[0] + lengths[1] if self.stance_radius is None else self.stance_radius
             rotation, mount = np.asarray(leg.mount_rotation, float), np.asarray(leg.mount_position, float)
             row[kernel.TO_LEG : kernel.MOUNT] = rotation.T.ravel()
@@ -126,7 +131,7 @@ class TripodGait:
         angle. What is left of a leg that lost a link moves as in the whole leg.
         """
         self.morphology = morphology
-        for row, leg, lengths in zip(self.legs, self.robot.legs, self._lengths, strict=True):
+        for row, leg, lengths in zip(self.data.legs, self.robot.legs, self._lengths, strict=True):
             row[kernel.LENGTHS : kernel.LOWER] = lengths
             row[kernel.FREE : kernel.HELD] = 1.0
             if morphology is None or not self.adaptive or not morphology.has_leg(leg.name):
@@ -148,8 +153,8 @@ class TripodGait:
         """
         command = np.array([vx, vy, wz], float)
         if not np.isfinite(command).all():
-            raise HexapodError(f"velocity command ({vx}, {vy}, {wz}): finite numbers are needed; the last command stays")
-        longest = kernel.longest_stroke(self.parameters, self.legs, command)
+            raise HexapodError(f"velocity command ({vx}, {vy}, {wz}): finite numbers needed; the last command stays")
+        longest = kernel.longest_stroke(self.data.parameters, self.data.legs, command)
         if longest > self.limits.stroke:
             command *= self.limits.stroke / longest
         return command
@@ -157,7 +162,7 @@ class TripodGait:
     def command(self, vx, vy, wz):
         """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
         followed = self.scaled(vx, vy, wz)
-        self.target[:3] = followed
+        self.data.command[:3] = followed
         return followed
 
     def walk(self):
@@ -171,22 +176,23 @@ class TripodGait:
         joints (18,) [rad]: where the robot is now; the first steps lead from there at minimum jerk, no joint faster
         than a tenth of its speed limit on average.
         """
-        self.state[:] = 0.0
-        self.state[kernel.TWIST + 3] = self.body_height
-        self.target[:] = (0.0, 0.0, 0.0, self.body_height)
+        state = self.data.state
+        state[:] = 0.0
+        state[kernel.TWIST + 3] = self.body_height
+        self.data.command[:] = (0.0, 0.0, 0.0, self.body_height)
         if walking:
-            self.state[kernel.TWIST : kernel.TWIST + 3] = self.walk()
-            self.state[kernel.WALKING] = 1.0
-            self.state[kernel.PHASE] = phase % 1.0
-        kernel.place(self.parameters, self.legs, self.state, self.feet)
+            state[kernel.TWIST : kernel.TWIST + 3] = self.walk()
+            state[kernel.WALKING] = 1.0
+            state[kernel.PHASE] = phase % 1.0
+        kernel.place(self.data.parameters, self.data.legs, state, self.data.feet)
         self.step(0.0)
         if joints is not None:
             joints = np.asarray(joints, float)
-            if joints.shape != self.start.shape or not np.isfinite(joints).all():
-                raise HexapodError(f"joints: {self.start.size} finite angles [rad] are needed, given {joints.tolist()}")
-            self.start[:] = joints
+            if joints.shape != self.position.shape or not np.isfinite(joints).all():
+                raise HexapodError(f"joints: {self.position.size} finite angles [rad] needed, given {joints.tolist()}")
             furthest = float(np.abs(self.position - joints).max())
-            self.state[kernel.BLEND_TIME] = furthest / (0.1 * self.robot.servo.speed_limit)
+            self.data.start[:] = joints
+            state[kernel.BLEND_TIME] = furthest / (0.1 * self.robot.servo.speed_limit)
             self.step(0.0)
 
     def step(self, dt):
@@ -195,45 +201,41 @@ class TripodGait:
         """
         if not 0.0 <= dt <= 0.25 * self.period:
             raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
-        kernel.advance(
-            self.parameters,
-            self.legs,
-            self.target,
-            self.state,
-            self.feet,
-            self.start,
-            self.position,
-            self.velocity,
-            dt,
-        )
-        return self.position, self.velocity
+        kernel.advance(self.data, dt)
+        return self.data.position, self.data.velocity
+
+    @property
+    def position(self):
+        """Joint set-points (18,) [rad] of the last step; overwritten by the next."""
+        return self.data.position
+
+    @property
+    def velocity(self):
+        """Joint rates (18,) [rad/s] of the last step; overwritten by the next."""
+        return self.data.velocity
 
     @property
     def phase(self):
         """Phase of group 1 in the cycle, 0 to 1."""
-        return float(self.state[kernel.PHASE])
+        return float(self.data.state[kernel.PHASE])
 
     @property
     def walking(self):
         """Whether the legs are stepping."""
-        return bool(self.state[kernel.WALKING])
+        return bool(self.data.state[kernel.WALKING])
 
     @property
     def twist(self):
         """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now."""
-        return self.state[kernel.TWIST : kernel.TWIST + 3].copy()
+        return self.data.state[kernel.TWIST : kernel.TWIST + 3].copy()
 
     def _find_limits(self):
         """Bisect for the longest stroke that every leg reaches in every direction within angle and speed limits."""
-        scratch = (np.zeros_like(self.position), np.zeros_like(self.position))
-        state, feet = np.zeros_like(self.state), np.zeros_like(self.feet)
-        parameters = self.parameters.copy()
-        parameters[kernel.SPEED_LIMIT] *= SPEED_MARGIN
+        scratch = kernel.Gait(*(array.copy() for array in self.data))
+        scratch.parameters[kernel.SPEED_LIMIT] *= SPEED_MARGIN
 
         def reaches(length):
-            return kernel.reaches(
-                parameters, self.legs, self.body_height, length, 16, 32, *scratch, state, feet, scratch[0]
-            )
+            return kernel.reaches(scratch, self.body_height, length, 16, 32)
 
         low, high = self.step_length, max(self.step_length, LONGEST_STROKE)
         if not reaches(low):
@@ -241,12 +243,11 @@ class TripodGait:
                 f"a step of {self.step_length} m, {self.step_height} m high at body height {self.body_height} m in "
                 f"{self.period} s is out of reach or too fast for a leg; take a shorter, lower or slower one"
             )
-        if not reaches(high):
-            while high - low > 1e-4:
-                middle = 0.5 * (low + high)
-                low, high = (middle, high) if reaches(middle) else (low, middle)
-        else:
+        if reaches(high):
             low = high
+        while high - low > 1e-4:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if reaches(middle) else (low, middle)
         speed = 2.0 * low / self.period
-        widest = float(np.linalg.norm(self.legs[:, kernel.NEUTRAL : kernel.OFFSET], axis=1).max())
+        widest = float(np.linalg.norm(scratch.legs[:, kernel.NEUTRAL : kernel.OFFSET], axis=1).max())
         return GaitLimits(stroke=low, speed=speed, turn_rate=speed / widest)
