@@ -1,0 +1,49 @@
+"""Events of the launch system; those of processes are in `launch.events.process`."""
+from ..event import Event
+
+
+class Shutdown(Event):
+    """The launch is to end: processes are asked to end and nothing new is started."""
+
+    name = 'launch.events.Shutdown'
+
+    def __init__(self, *, reason='reason not given', due_to_sigint=False):
+        self.reason = reason
+        self.due_to_sigint = due_to_sigint
+
+
+class IncludeLaunchDescription(Event):
+    """A launch description is to be visited."""
+
+    name = 'launch.events.IncludeLaunchDescription'
+
+    def __init__(self, launch_description):
+        self.launch_description = launch_description
+
+
+class ExecutionComplete(Event):
+    """An action is done."""
+
+    name = 'launch.events.ExecutionComplete'
+
+    def __init__(self, *, action):
+        self.action = action
+
+
+class TimerEvent(Event):
+    """The time of a TimerAction is over."""
+
+    name = 'launch.events.TimerEvent'
+
+    def __init__(self, *, timer_action):
+        self.timer_action = timer_action
+
+
+def matches_action(target_action):
+    """Return a matcher of exactly this action."""
+    return lambda action: action is target_action
+
+
+from . import process  # noqa: E402  its events stand on Event alone, its users import it from here
+
+__all__ = ['ExecutionComplete', 'IncludeLaunchDescription', 'Shutdown', 'TimerEvent', 'matches_action', 'process']

@@ -1,0 +1,13 @@
+"""Substitutions: texts that are known only when the launch runs."""
+from .boolean import AndSubstitution, NotSubstitution, OrSubstitution
+from .command import Command, FindExecutable
+from .context import AnonName, EnvironmentVariable, LaunchConfiguration, ThisLaunchFile, ThisLaunchFileDir
+from .failure import SubstitutionFailure
+from .local import LocalSubstitution
+from .text import PathJoinSubstitution, PythonExpression, TextSubstitution
+
+__all__ = [
+    'AndSubstitution', 'AnonName', 'Command', 'EnvironmentVariable', 'FindExecutable', 'LaunchConfiguration',
+    'LocalSubstitution', 'NotSubstitution', 'OrSubstitution', 'PathJoinSubstitution', 'PythonExpression',
+    'SubstitutionFailure', 'TextSubstitution', 'ThisLaunchFile', 'ThisLaunchFileDir',
+]

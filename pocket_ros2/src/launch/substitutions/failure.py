@@ -1,0 +1,5 @@
+"""The error of substitutions."""
+
+
+class SubstitutionFailure(RuntimeError):
+    """A substitution has no text in this context."""
