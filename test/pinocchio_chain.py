@@ -26,9 +26,6 @@ def pinocchio_model(chain):
         model.appendBodyToJoint(index, inertia, shift.inverse())
         joints.append(index)
         offsets.append(shift)
-    # addJoint keeps depth-first order only when given so; the map tells where our joint i went
-    order = np.array([model.joints[index].idx_q for index in joints])
-    assert (order == np.arange(len(chain))).all()
     return model
 
 
@@ -57,7 +54,12 @@ def random_chain(rng, n, *, tree=False, prismatic=0.3):
             screws[i, :3] = axis
         else:
             screws[i, :3], screws[i, 3:] = np.cross(rng.normal(size=3) * 0.2, axis), axis
-    parents = [-1] + [int(rng.integers(-1, i)) if tree else i - 1 for i in range(1, n)]
+    parents = [-1]
+    for i in range(1, n):
+        path = [i - 1]                  # depth first: Pinocchio's derivatives want every subtree in one piece
+        while path[-1] != -1:
+            path.append(parents[path[-1]])
+        parents.append(int(rng.choice(path)) if tree else i - 1)
     return Chain(tuple(parents), kinds, [random_motion(rng) for _ in range(n)], screws, rng.uniform(0.1, 3, n),
                  rng.normal(size=(n, 3)) * 0.2, [random_inertia(rng) for _ in range(n)], rng.normal(size=3) * 9.8)
 

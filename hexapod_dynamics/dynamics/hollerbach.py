@@ -26,8 +26,8 @@ class LinkTerms:
     """What the formulations are given: A_j and its derivatives by q_j, and the links' constants, in the paper's frames.
 
     A, dA, d2A (n,4,4); J (n,4,4) about the link frame; m (n,), mass_outward (n,) of link j and all beyond; r (n,4)
-    centre of mass, homogeneous; inertia (n,3,3) about it; g (4,) in frame 0; p_star (n,3) from origin j-1 to j and z (n,3) the
-    joint's axis z_{j-1}, both in frame j; slides (n,) of bool. Link j of the paper is index j-1.
+    centre of mass, homogeneous; inertia (n,3,3) about it; g (4,) in frame 0; p_star (n,3) from origin j-1 to j and
+    z (n,3) the joint's axis z_{j-1}, both in frame j; slides (n,) of bool. Link j of the paper is index j-1.
     """
 
     A: np.ndarray
