@@ -56,12 +56,14 @@ def nodes(context):
     """Build the nodes for the checked arguments."""
     given = checked(context)
     simulated = given['hardware'] == 'sim'
-    parameters = os.path.join(get_package_share_directory(PACKAGE), 'config', 'nodes.yaml')
+    config = os.path.join(get_package_share_directory(PACKAGE), 'config')
+    files = [os.path.join(config, name) for name in
+             (['nodes.yaml'] if simulated else ['nodes.yaml', f"hardware_{given['hardware']}.yaml"])]
     robot = {'robot': given['robot']}
 
     def node(name, values, **more):
         return Node(package=PACKAGE, executable=name, name=name, namespace=given['namespace'], output='screen',
-                    parameters=[parameters, robot, values], ros_arguments=['--log-level', 'warn'], **ENDING, **more)
+                    parameters=[*files, robot, values], ros_arguments=['--log-level', 'warn'], **ENDING, **more)
 
     # What the damage manager keeps over a respawn belongs to this launch alone.
     session = uuid.uuid4().hex

@@ -136,10 +136,13 @@ class ServoChain:
     def set_targets(self, angles: np.ndarray, duration: float, epoch: int) -> None:
         """Move to joint angles (n,) [rad] in `duration` [s]; replaces a pose that has not been sent yet.
 
+        NaN leaves a joint alone.
+
         epoch: `ChainState.epoch` of the state the pose was planned from; a pose planned before the port was opened
         again is dropped, because the servos may stand elsewhere by now.
         """
-        counts = self.map.counts(angles)
+        asked = np.isfinite(angles)
+        counts = np.where(asked, self.map.counts(np.where(asked, angles, 0.0)), -1)
         wishes = self._wishes
         with wishes.condition:
             wishes.counts, wishes.duration, wishes.epoch = counts, duration, epoch
@@ -271,7 +274,7 @@ class ServoChain:
         # When reads starve, a change of a single count may wait a cycle or two: its 0.9 ms of wire buys half a read.
         starving = np.nanmin(self._state.stamp, initial=now) < now - settings.starving_age
         least = np.where(starving & (age < settings.defer_interval), 1, 0)
-        chosen = ((change > least) | (age > settings.refresh_interval)) & ~self._state.gone
+        chosen = ((change > least) | (age > settings.refresh_interval)) & ~self._state.gone & (counts >= 0)
         if not chosen.any():
             return
         self.bus.send(self._frames.build(counts, duration, chosen))

@@ -1,0 +1,104 @@
+"""Attitude from gyro and accelerometer (VQF, Laidig and Seel 2023), and gyro calibration at rest."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from vqf import VQF
+
+from hexapod_dynamics.errors import DeviceError
+
+
+class OrientationFilter:
+    """6-axis VQF with gyro bias estimation at rest and in motion, fed at an even rate.
+
+    rate [1/s]. accel_time_constant [s]: how slowly the inclination follows the accelerometer; larger rides out steps.
+    heading [rad]: yaw of the chip at the start. bias_limit [rad/s]: residual bias the filter may find by itself.
+    """
+
+    def __init__(self, rate: float, accel_time_constant: float = 3.0, heading: float = 0.0,
+                 bias_limit: float = math.radians(2.0)):
+        self._period = 1.0 / rate
+        self._filter = VQF(self._period, tauAcc=accel_time_constant, biasClip=math.degrees(bias_limit))
+        self._turn = math.cos(0.5 * heading), math.sin(0.5 * heading)
+        self._accel, self._gyro = np.zeros(3), np.zeros(3)
+        self._last = None
+
+    def update(self, acceleration, angular_velocity, t: float) -> tuple[float, float, float, float]:
+        """Take one sample (SI, chip axes) at time t [s]; returns the quaternion (x, y, z, w) world <- chip.
+
+        A gap of up to a second is bridged with the rate at its end.
+        """
+        self._accel[:], self._gyro[:] = acceleration, angular_velocity
+        steps = 1 if self._last is None else max(1, round((t - self._last) / self._period))
+        self._last = t
+        for _ in range(min(steps, round(1.0 / self._period)) - 1):
+            self._filter.updateGyr(self._gyro)
+        self._filter.update(self._gyro, self._accel)
+        w, x, y, z = self._filter.getQuat6D()
+        c, s = self._turn
+        return c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Residual gyro bias (3,) [rad/s] that the filter has found."""
+        return self._filter.getBiasEstimate()[0]
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the chip is at rest now."""
+        return self._filter.getRestDetected()
+
+    def forget_bias(self) -> None:
+        """Start the residual bias from zero (after a calibration that has taken it over)."""
+        self._filter.setBiasEstimate(np.zeros(3))
+
+
+@dataclass
+class Calibration:
+    """Offsets that are subtracted: gyro (3,) [rad/s] and accelerometer (3,) [m/s^2], chip axes."""
+
+    gyro: np.ndarray
+    accel: np.ndarray
+
+
+class RestCalibrator:
+    """Collects samples for one calibration and judges whether the chip was at rest.
+
+    duration [s], rate [1/s]; gyro_spread [rad/s], accel_spread [m/s^2]: largest standard deviations that count as rest.
+    """
+
+    def __init__(self, rate: float, duration: float = 1.0, gyro_spread: float = 0.01, accel_spread: float = 0.15):
+        self._samples = np.zeros((max(10, round(rate * duration)), 6))
+        self._count = 0
+        self._gyro_spread, self._accel_spread = gyro_spread, accel_spread
+
+    @property
+    def done(self) -> bool:
+        """Whether enough samples are in."""
+        return self._count == len(self._samples)
+
+    def add(self, acceleration, angular_velocity) -> None:
+        """Take one sample."""
+        if not self.done:
+            self._samples[self._count, :3], self._samples[self._count, 3:] = acceleration, angular_velocity
+            self._count += 1
+
+    def restart(self) -> None:
+        """Begin anew."""
+        self._count = 0
+
+    def result(self, up=None, gravity: float = 9.80665) -> Calibration:
+        """Return the offsets; raises DeviceError when the chip moved.
+
+        up (3,): the vertical in chip axes where it is known (a robot standing level); then the accelerometer's offset
+        is found as well, else it is zero.
+        """
+        used = self._samples[:self._count]
+        mean, spread = used.mean(axis=0), used.std(axis=0)
+        if spread[3:].max() > self._gyro_spread or spread[:3].max() > self._accel_spread:
+            raise DeviceError(
+                f'not at rest: angular velocity varies by {spread[3:].max():.4f} rad/s (allowed {self._gyro_spread}), '
+                f'acceleration by {spread[:3].max():.3f} m/s^2 (allowed {self._accel_spread}); stand still, try again')
+        accel = np.zeros(3) if up is None else mean[:3] - gravity * np.asarray(up, float)
+        return Calibration(mean[3:], accel)

@@ -1,0 +1,231 @@
+"""Reads the MPU6050: imu/data_raw and imu/data (REP-145) in the chip's axes, which way they point stands in tf.
+
+imu/data_raw is what the device reports; imu/data has the calibrated offsets subtracted and the attitude. Yaw starts at
+zero for base_link and drifts: there is no magnetometer.
+"""
+
+import math
+import threading
+import time
+
+import numpy as np
+from geometry_msgs.msg import TransformStamped
+from rclpy.node import Node
+from rclpy.time import Time
+from sensor_msgs.msg import Imu, Temperature
+from std_srvs.srv import Trigger
+from tf2_ros import StaticTransformBroadcaster
+
+from hexapod_dynamics.devices.paths import IMU_BUS, device_directory
+from hexapod_dynamics.drivers.imu_reader import ImuReader
+from hexapod_dynamics.drivers.mpu6050 import Mpu6050Settings
+from hexapod_dynamics.drivers.orientation import Calibration, OrientationFilter, RestCalibrator
+from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
+from hexapod_dynamics.nodes.common import Diagnostics, declare, load_robot, run
+
+
+class ImuNode(Node):
+    """Publishes the IMU; see the module. All publishing is done in the reader's thread."""
+
+    def __init__(self):
+        super().__init__('imu')
+        robot = load_robot(self)
+        settings = self._declare_parameters()
+        self._lock = threading.Lock()               # guards calibration and filter against the service
+        self._calibration = Calibration(np.zeros(3), np.zeros(3))
+        self._calibrated, self._refusal = False, ''
+        self._mount = np.asarray(robot.imu.rotation)
+        self._filter = self._new_filter()
+        self._calibrator = RestCalibrator(self.rate)
+        self._wanted = None                         # calibrator of a waiting service call
+        self._finished = threading.Event()
+        self._sample_delay = settings.delay
+        self._raw, self._data = self._message(settings), self._message(settings)
+        self._raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
+        level = self._orientation_stddev ** 2
+        self._data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
+        self._temperature = Temperature(variance=0.0)
+        self._temperature.header.frame_id = self.frame
+        self._next_temperature = 0.0
+        self._raw_publisher = self.create_publisher(Imu, 'imu/data_raw', 10)
+        self._data_publisher = self.create_publisher(Imu, 'imu/data', 10)
+        self._temperature_publisher = self.create_publisher(Temperature, 'imu/temperature', 10)
+        self.create_service(Trigger, '~/calibrate', self._on_calibrate)
+        if self._publish_tf:
+            self._broadcast(robot.imu)
+        self.reader = ImuReader(self.bus, settings, self._on_sample)
+        self.diagnostics = Diagnostics(self, f'MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}', self._look)
+        self._level = None
+        self.create_timer(0.1, self._tell_changes)
+        self.reader.start()
+
+    def _declare_parameters(self):
+        def number(name, default, text, low, high):
+            return declare(self, name, default, text, low=low, high=high, read_only=True)
+
+        self.bus = declare(self, 'bus', '', "I2C bus number, as '1', or a socket's path; empty: the simulator's",
+                           read_only=True)
+        if not self.bus:
+            self.bus = str(device_directory(self.get_namespace()) / IMU_BUS)
+        self.frame = declare(self, 'frame_id', 'imu_link', "frame of the chip's axes", read_only=True)
+        self._parent = declare(self, 'parent_frame_id', 'base_link', 'frame the chip is mounted on', read_only=True)
+        self._publish_tf = declare(self, 'publish_tf', True, 'publish where and how the chip is mounted on /tf_static',
+                                   read_only=True)
+        self.rate = number('rate', 100.0, 'samples a second', 10.0, 250.0)
+        settings = Mpu6050Settings(
+            address=number('address', 0x68, 'I2C address: 104 (0x68) or 105 (0x69)', 0x68, 0x69),
+            accel_range=number('accel_range', 4, 'full scale [g]: 2, 4, 8 or 16', 2, 16),
+            gyro_range=number('gyro_range', 500, 'full scale [deg/s]: 250, 500, 1000 or 2000', 250, 2000),
+            dlpf=number('dlpf', 3, 'low-pass filter 0..6; 3: 44 Hz', 0, 6), rate=self.rate)
+        self._accel_stddev = number('linear_acceleration_stddev', 0.0, "noise [m/s^2]; 0: the datasheet's", 0.0, 50.0)
+        self._gyro_stddev = number('angular_velocity_stddev', 0.0, "noise [rad/s]; 0: the datasheet's", 0.0, 10.0)
+        self._orientation_stddev = number('orientation_stddev', 0.01, 'of roll and pitch [rad]', 0.0001, 3.0)
+        self._time_constant = number('accel_time_constant', 3.0, 'how slowly inclination follows the accelerometer [s]',
+                                     0.1, 60.0)
+        self._calibrate_level = declare(self, 'calibrate_level', True, 'at calibration the body is level: find the '
+                                        "accelerometer's offset too", read_only=True)
+        return settings
+
+    def _new_filter(self):
+        heading = math.atan2(self._mount[1, 0], self._mount[0, 0])      # so that base_link's yaw starts at zero
+        return OrientationFilter(self.rate, self._time_constant, heading)
+
+    def _message(self, settings):
+        message = Imu()
+        message.header.frame_id = self.frame
+        gyro = self._gyro_stddev ** 2 or settings.gyro_variance
+        accel = self._accel_stddev ** 2 or settings.accel_variance
+        message.angular_velocity_covariance = [gyro, 0.0, 0.0, 0.0, gyro, 0.0, 0.0, 0.0, gyro]
+        message.linear_acceleration_covariance = [accel, 0.0, 0.0, 0.0, accel, 0.0, 0.0, 0.0, accel]
+        return message
+
+    def _broadcast(self, imu):
+        transform = TransformStamped(child_frame_id=self.frame)
+        transform.header.frame_id = self._parent
+        transform.header.stamp = self.get_clock().now().to_msg()
+        place, turn = transform.transform.translation, transform.transform.rotation
+        place.x, place.y, place.z = (float(v) for v in imu.position)
+        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(self._mount)
+        self._broadcaster = StaticTransformBroadcaster(self)
+        self._broadcaster.sendTransform(transform)
+
+    # In the reader's thread ------------------------------------------------------------------------------------------
+
+    def _on_sample(self, sample, now):
+        stamp = self._stamp(now - self._sample_delay)
+        self._fill(self._raw, stamp, sample.acceleration, sample.angular_velocity)
+        self._raw_publisher.publish(self._raw)
+        with self._lock:
+            self._collect(sample)
+            accel = sample.acceleration - self._calibration.accel
+            gyro = sample.angular_velocity - self._calibration.gyro
+            x, y, z, w = self._filter.update(accel, gyro, now)
+            gyro = gyro - self._filter.bias
+        turn = self._data.orientation
+        turn.x, turn.y, turn.z, turn.w = x, y, z, w
+        self._fill(self._data, stamp, accel.tolist(), gyro.tolist())
+        self._data_publisher.publish(self._data)
+        if now >= self._next_temperature:
+            self._next_temperature = now + 1.0
+            self._temperature.header.stamp, self._temperature.temperature = stamp, sample.temperature
+            self._temperature_publisher.publish(self._temperature)
+
+    def _stamp(self, monotonic):
+        now = self.get_clock().now().nanoseconds
+        return Time(nanoseconds=now - int((time.monotonic() - monotonic) * 1e9)).to_msg()
+
+    @staticmethod
+    def _fill(message, stamp, accel, gyro):
+        message.header.stamp = stamp
+        a, g = message.linear_acceleration, message.angular_velocity
+        a.x, a.y, a.z = accel
+        g.x, g.y, g.z = gyro
+
+    def _collect(self, sample):
+        calibrator = self._wanted or (None if self._calibrated else self._calibrator)
+        if calibrator is None:
+            return
+        calibrator.add(sample.acceleration, sample.angular_velocity)
+        if not calibrator.done:
+            return
+        if calibrator is self._wanted:
+            self._wanted = None
+            self._apply(calibrator, level=self._calibrate_level)
+            self._finished.set()
+        else:
+            # By itself, at the start: as soon as the robot stands still, gyro only (who knows how it stands).
+            self._apply(calibrator, level=False)
+            calibrator.restart()
+
+    def _apply(self, calibrator, level):
+        try:
+            found = calibrator.result(self._mount.T[:, 2] if level else None)
+        except DeviceError as error:
+            self._refusal = str(error)
+            return
+        if not level:
+            found.accel = self._calibration.accel
+        self._calibration, self._calibrated, self._refusal = found, True, ''
+        self._filter = self._new_filter()
+
+    # Services and diagnostics ----------------------------------------------------------------------------------------
+
+    def _on_calibrate(self, _request, response):
+        if not self.reader.health.connected:
+            response.success, response.message = False, f'no IMU: {self.reader.health.last_error}'
+            return response
+        with self._lock:
+            self._finished.clear()
+            self._wanted = RestCalibrator(self.rate)
+        if not self._finished.wait(3.0):
+            with self._lock:
+                self._wanted = None
+            response.success, response.message = False, 'the IMU gave too few samples in 3 s; see /diagnostics'
+            return response
+        response.success = not self._refusal
+        response.message = self._refusal or (
+            f'gyro offset {np.round(self._calibration.gyro, 5).tolist()} rad/s, '
+            f'accelerometer offset {np.round(self._calibration.accel, 4).tolist()} m/s^2')
+        return response
+
+    def _judge(self):
+        health = self.reader.health
+        if not health.connected:
+            return 'error', health.last_error or 'not opened yet'
+        if health.warning:
+            return 'warn', health.warning
+        if not self._calibrated:
+            return 'warn', f'gyro not calibrated: {self._refusal or "waiting for samples"}'
+        return 'ok', 'measuring'
+
+    def _tell_changes(self):
+        if self._judge()[0] != self._level:
+            self.diagnostics.publish()
+
+    def _look(self):
+        health = self.reader.health
+        self._level, message = self._judge()
+        gyro, accel, residual = self._calibration.gyro, self._calibration.accel, self._filter.bias
+        values = {
+            'samples': health.samples, 'starts': health.starts, 'frozen': health.frozen, 'saturated': health.saturated,
+            'late periods': health.late, 'longest gap [s]': health.longest_gap, 'last error': health.last_error,
+            'at rest': self._filter.at_rest,
+            'gyro offset [rad/s]': np.round(gyro, 5).tolist(),
+            'accelerometer offset [m/s^2]': np.round(accel, 4).tolist(),
+            'residual gyro offset [rad/s]': np.round(residual, 6).tolist(),
+        } | {f'errors {kind}': count for kind, count in list(health.errors.items())}
+        return self._level, message, values
+
+    def close(self):
+        """End the reader."""
+        self.reader.stop()
+
+
+def main(args=None):
+    """Run the node."""
+    run(ImuNode, args)
+
+
+if __name__ == '__main__':
+    main()

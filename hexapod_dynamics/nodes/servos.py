@@ -1,0 +1,281 @@
+"""Moves and reads the bus servos: joint_commands in, measured joint_states out; holds the pose when commands stop.
+
+`joint_states` has all joints that answer, stamped with the newest measurement; because the bus reads them one after
+another, `~/measurements` has in each message only the joints read since the one before, stamped with their own time:
+what a filter should use. How old the oldest one is stands in /diagnostics.
+"""
+
+import time
+
+import numpy as np
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.node import Node
+from rclpy.time import Time
+from sensor_msgs.msg import BatteryState, JointState
+from std_srvs.srv import SetBool, Trigger
+
+from hexapod_dynamics.devices.paths import SERVO_BUS, device_directory
+from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers.pose_guard import GuardSettings, PoseGuard
+from hexapod_dynamics.drivers.servo_bus import AdapterDirection, GpioDirection, ServoBus
+from hexapod_dynamics.drivers.servo_chain import FAULTS, ChainSettings, ServoChain
+from hexapod_dynamics.drivers.servo_map import ServoMap
+from hexapod_dynamics.errors import DeviceError, HexapodError
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
+from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.robot import Morphology
+
+
+class ServosNode(Node):
+    """Owns the servo bus; see the module."""
+
+    def __init__(self):
+        super().__init__('servos')
+        self.robot = load_robot(self)
+        self._declare_parameters()
+        names = self.robot.joint_names
+        self._index = {name: i for i, name in enumerate(names)}
+        self._names, self._last_known = list(names), None
+        joints = [joint for leg in self.robot.legs for joint in leg.joints]
+        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], self.robot.servo.stiffness,
+                               self._guard_settings)
+        self.chain = ServoChain(self._make_bus(), ServoMap.from_robot(self.robot), self._chain_settings)
+        self._state, self._published = self.chain.snapshot(), np.full(len(names), -np.inf)
+        self._command, self._torques = np.full(len(names), np.nan), np.zeros(len(names))
+        self._command_time = self._torque_time = -np.inf
+        self._order, self._order_names = None, None
+        self._torque_order, self._torque_names = None, None
+        self._holding, self._unknown_names = True, 0
+        self._level = None
+        self._states, self._fresh = JointState(), JointState()
+        self._battery = BatteryState(power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True,
+                                     location='servo bus')
+        for field in ('current', 'charge', 'capacity', 'design_capacity', 'percentage', 'temperature'):
+            setattr(self._battery, field, float('nan'))     # not measured
+
+        self._state_publisher = self.create_publisher(JointState, 'joint_states', 10)
+        self._fresh_publisher = self.create_publisher(JointState, '~/measurements', 10)
+        self._battery_publisher = self.create_publisher(BatteryState, 'battery_state', 10)
+        self.create_subscription(JointState, 'joint_commands', self._on_command, 1)
+        self.create_subscription(JointState, 'feedforward_torques', self._on_torques, 1)
+        self.create_subscription(ParameterEvent, 'morphology', self._on_morphology, LATCHED)
+        self.create_service(SetBool, '~/torque', self._on_torque)
+        self.create_service(Trigger, '~/release', self._on_release)
+        self.diagnostics = Diagnostics(self, f'{self.robot.name} servo bus {self.port}', self._look)
+        self.create_timer(1.0 / self.rate, self._publish)
+        self.create_timer(1.0, self._publish_battery)
+        self.chain.start()
+
+    def _declare_parameters(self):
+        def number(name, default, text, low, high):
+            return declare(self, name, default, text, low=low, high=high, read_only=True)
+
+        self.port = declare(self, 'port', '', "serial port, best a stable path; empty: the simulator's", read_only=True)
+        if not self.port:
+            self.port = str(device_directory(self.get_namespace()) / SERVO_BUS)
+        self._baudrate = number('baudrate', lx.DEFAULT_BAUDRATE, 'bits a second', 9600, 1000000)
+        self._direction = declare(self, 'direction', 'adapter', 'who switches between sending and listening: adapter, '
+                                  'or gpio (two pins of a Jetson)', read_only=True)
+        self._pins = (number('transmit_pin', 27, 'BCM number of the pin that enables sending', 0, 64),
+                      number('receive_pin', 17, 'BCM number of the pin that enables listening', 0, 64))
+        self._reply_timeout = number('reply_timeout', 0.006, 'wait for an answer after the request is out [s]', 0.001,
+                                     0.1)
+        self.period = number('command_period', 0.02, 'time in which a servo moves to a new target [s]', 0.005, 0.2)
+        self.command_timeout = number('command_timeout', 0.3, 'commands older than this: hold [s]', 0.05, 5.0)
+        self.rate = number('rate', 50.0, 'joint_states a second', 1.0, 200.0)
+        self._stale = number('stale_age', 1.0, 'a joint measured longer ago is left out of joint_states [s]', 0.1, 10.0)
+        self._on_shutdown = declare(self, 'on_shutdown', 'hold', 'when the node ends: hold the pose, or release (let '
+                                    'go)', read_only=True)
+        self._guard_settings = GuardSettings(
+            speed_limit=number('speed_limit', self.robot.servo.speed_limit, 'fastest set-point [rad/s]', 0.1, 20.0),
+            approach_speed=number('approach_speed', 0.8, 'set-point speed until a joint has met its command [rad/s]',
+                                  0.01, 5.0),
+            step_limit=number('step_limit', 0.5, 'a command that leaps further is approached slowly [rad]', 0.01, 3.2),
+            offset_limit=number('feedforward_limit', 0.1, 'largest set-point offset from feed-forward torque [rad]',
+                                0.0001, 0.3))
+        self._use_torques = declare(self, 'use_feedforward', True, 'shift set-points by feed-forward torque over '
+                                    'stiffness', read_only=True)
+        self._chain_settings = ChainSettings(
+            position_rate=number('position_rate', 20.0, 'position reads a second of each joint, at most', 1.0, 100.0),
+            slow_interval=number('slow_interval', 0.2, 'between reads of voltage, temperature or load state [s]', 0.02,
+                                 10.0))
+        for name, value, allowed in (('direction', self._direction, ('adapter', 'gpio')),
+                                     ('on_shutdown', self._on_shutdown, ('hold', 'release'))):
+            if value not in allowed:
+                raise DeviceError(f'parameter {name} is {value!r}: allowed is {" or ".join(allowed)}')
+
+    def _make_bus(self):
+        direction = GpioDirection(*self._pins) if self._direction == 'gpio' else AdapterDirection()
+        return ServoBus(self.port, self._baudrate, direction, self._reply_timeout)
+
+    # In --------------------------------------------------------------------------------------------------------------
+
+    def _indices(self, names):
+        unknown = [name for name in names if name not in self._index]
+        if unknown:
+            self._unknown_names += 1
+            self.get_logger().warning(f'joint {unknown[0]!r} is not one of this robot; its joints are '
+                                      f'{", ".join(self._names)}', throttle_duration_sec=5.0)
+            return None
+        return np.array([self._index[name] for name in names], np.intp)
+
+    def _on_command(self, message):
+        now = time.monotonic()
+        if message.name != self._order_names:
+            order = self._indices(message.name)
+            if order is None:
+                return
+            self._order, self._order_names = order, message.name
+        if len(message.position) != len(self._order):
+            self.get_logger().warning(f'joint_commands has {len(self._order)} names and {len(message.position)} '
+                                      'positions; as many are needed', throttle_duration_sec=5.0)
+            return
+        interval = min(max(now - self._command_time, 0.5 * self.period), 2.0 * self.period)
+        if self._holding:
+            interval = self.period
+            self._holding = False
+        self._command_time = now
+        self._command[:] = np.nan
+        self._command[self._order] = message.position
+        state = self.chain.snapshot(self._state)
+        if not (state.settled and state.torque):
+            return
+        self.guard.meet(state.generation, state.start_angle, state.known)
+        if now - self._torque_time > self.command_timeout:
+            self._torques[:] = 0.0
+        self.chain.set_targets(self.guard.update(self._command, self._torques, interval), max(interval, self.period),
+                               state.epoch)
+
+    def _on_torques(self, message):
+        if not self._use_torques:
+            return
+        if message.name != self._torque_names:
+            order = self._indices(message.name)
+            if order is None:
+                return
+            self._torque_order, self._torque_names = order, message.name
+        if len(message.effort) == len(self._torque_order):
+            self._torques[:] = 0.0
+            self._torques[self._torque_order] = message.effort
+            self._torque_time = time.monotonic()
+
+    def _on_morphology(self, message):
+        try:
+            # Where a locked joint stands does not matter here.
+            morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters),
+                                                    dict.fromkeys(self.robot.joint_names, 0.0))
+        except HexapodError as error:
+            self.get_logger().warning(str(error), throttle_duration_sec=5.0)
+            return
+        self.chain.set_gone(~morphology.existing_mask)
+
+    def _on_torque(self, request, response):
+        self.chain.set_torque(request.data)
+        self.guard.pause()
+        response.success = True
+        response.message = 'holding where it stands' if request.data else 'let go'
+        return response
+
+    def _on_release(self, _request, response):
+        self.chain.set_torque(False)
+        response.success, response.message = True, 'let go at once'
+        return response
+
+    # Out -------------------------------------------------------------------------------------------------------------
+
+    def _stamp(self, monotonic):
+        """ROS time of a monotonic time."""
+        now = self.get_clock().now().nanoseconds
+        return Time(nanoseconds=now - int((time.monotonic() - monotonic) * 1e9)).to_msg()
+
+    def _publish(self):
+        now = time.monotonic()
+        if not self._holding and now - self._command_time > self.command_timeout:
+            self._holding = True
+            self.guard.pause()
+            self.get_logger().warning(f'no joint_commands for {self.command_timeout} s: holding the pose')
+        state = self.chain.snapshot(self._state)
+        known = state.known & (now - state.stamp < self._stale)
+        if known.any():
+            if self._last_known is None or (known != self._last_known).any():
+                self._last_known = known
+                self._states.name = [name for name, there in zip(self._names, known, strict=True) if there]
+            self._fill(self._states, state, known)
+            self._state_publisher.publish(self._states)
+            fresh = known & (state.stamp > self._published)
+            if fresh.any():
+                self._fresh.name = [self._names[i] for i in np.flatnonzero(fresh)]
+                self._fill(self._fresh, state, fresh)
+                self._fresh_publisher.publish(self._fresh)
+                self._published[fresh] = state.stamp[fresh]
+        if self._judge(state)[0] != self._level:            # a change for better or worse is told at once
+            self.diagnostics.publish()
+
+    def _fill(self, message, state, mask):
+        message.header.stamp = self._stamp(float(state.stamp[mask].max()))
+        message.position = state.angle[mask].tolist()
+        message.velocity = state.rate[mask].tolist()
+
+    def _publish_battery(self):
+        voltage = self._state.voltage[self._state.known]
+        if not np.isfinite(voltage).any():
+            return
+        self._battery.header.stamp = self.get_clock().now().to_msg()
+        self._battery.voltage = float(np.nanmedian(voltage))
+        self._battery_publisher.publish(self._battery)
+
+    def _judge(self, state):
+        """Level and message of the bus's state."""
+        if not state.connected:
+            return 'error', state.last_port_error or 'the port has not been opened yet'
+        silent = [name for name, mute in zip(self._names, state.silent, strict=True) if mute]
+        if len(silent) == len(self._names) - np.count_nonzero(state.gone):
+            return 'error', 'no servo answers: is the servo supply on, is another program using the bus?'
+        limp = [name for name, loaded, known in zip(self._names, state.loaded, state.known, strict=True)
+                if known and loaded == 0.0]
+        if silent:
+            return 'error', f'no answer from {", ".join(silent)}: broken off, unplugged or without power'
+        if limp and state.torque:
+            return 'error', f'{", ".join(limp)} let go: too hot, or supply outside the servo\'s limits'
+        if not state.torque:
+            return 'warn', 'torque is off'
+        if self._holding:
+            return 'ok', 'holding the pose, no commands'
+        return 'ok', 'following commands'
+
+    def _look(self):
+        state = self.chain.snapshot(self._state)
+        level, message = self._judge(state)
+        self._level = level
+        now, known = time.monotonic(), state.known
+        values = {
+            'oldest measurement [s]': float(np.max(now - state.stamp[known])) if known.any() else float('nan'),
+            'bus load': state.bus_load, 'poses sent': state.writes, 'answers': state.reads,
+            'port errors': state.port_errors, 'last port error': state.last_port_error,
+            'port opened': state.epoch,
+            'silent': ' '.join(name for name, mute in zip(self._names, state.silent, strict=True) if mute),
+            'commands with unknown joints': self._unknown_names,
+        }
+        values |= {f'errors {kind}': int(count) for kind, count in zip(FAULTS, state.errors.sum(axis=0), strict=True)}
+        values |= {f'clamped {kind}': count for kind, count in self.guard.clamped.items()}
+        for i, name in enumerate(self._names):
+            values[f'{name} voltage [V]'] = float(state.voltage[i])
+            values[f'{name} temperature [deg C]'] = float(state.temperature[i])
+            values[f'{name} errors'] = int(state.errors[i].sum())
+        return level, message, values
+
+    def close(self):
+        """Leave the pose held, or let go where so configured, and give the port back."""
+        if self._on_shutdown == 'release':
+            self.chain.set_torque(False)
+            time.sleep(0.05)
+        self.chain.stop()
+
+
+def main(args=None):
+    """Run the node."""
+    run(ServosNode, args)
+
+
+if __name__ == '__main__':
+    main()
