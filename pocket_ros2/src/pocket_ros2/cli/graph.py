@@ -1,0 +1,108 @@
+"""A short-lived hidden node and what it sees of the network."""
+import os
+import time
+from contextlib import contextmanager
+from typing import NamedTuple
+
+SPIN_TIME = 0.5  # s, how long to look around before answering
+_POLL = 0.01     # s
+_QUIET = 0.12    # s without news after which the graph counts as complete (a peer's news come within 50 ms)
+
+
+class NodeName(NamedTuple):
+    """A node's name, its namespace and both together."""
+
+    name: str
+    namespace: str
+    full_name: str
+
+
+def direct_arguments(parser):
+    """Declare the options of a verb that makes a node."""
+    parser.add_argument(
+        '--spin-time', type=float, default=SPIN_TIME,
+        help=f'Longest time in seconds to wait for discovery (default: {SPIN_TIME})')
+    parser.add_argument('-s', '--use-sim-time', action='store_true', help='Enable ROS simulation time')
+
+
+def strategy_arguments(parser):
+    """Declare the options of a verb for which a full ROS 2 asks its daemon."""
+    direct_arguments(parser)
+    parser.add_argument('--no-daemon', action='store_true', help='Accepted for compatibility: there is no daemon')
+
+
+def _snapshot(node):
+    topics = node.get_topic_names_and_types()
+    ends = [(node.count_publishers(name), node.count_subscribers(name)) for name, _ in topics]
+    return node.get_node_names_and_namespaces(), topics, ends, node.get_service_names_and_types()
+
+
+def look_around(node, spin_time=SPIN_TIME, found=None):
+    """Spin until nothing new was heard of for a moment, at most `spin_time` seconds.
+
+    :param found: callable of no arguments; while it is false the whole `spin_time` is waited
+    """
+    import rclpy
+
+    start = changed = time.monotonic()
+    alone = seen = _snapshot(node)
+    while (now := time.monotonic()) - start < spin_time:
+        rclpy.spin_once(node, timeout_sec=_POLL)
+        latest = _snapshot(node)
+        if latest != seen:
+            seen, changed = latest, now
+        if seen != alone and now - changed > _QUIET and (found is None or found()):
+            return
+
+
+@contextmanager
+def graph_node(args, node_name=None, found=None):
+    """Give a node that has looked around, and take it away again.
+
+    :param args: the parsed command line (`spin_time` and `use_sim_time` are used where it has them)
+    :param node_name: name of the node, by default a hidden one
+    :param found: callable of the node that says whether what is sought is there, see `look_around`
+    """
+    import rclpy
+    from rclpy.parameter import Parameter
+
+    rclpy.init(args=[])
+    try:
+        node = rclpy.create_node(
+            node_name or f'_ros2cli_{os.getpid()}', start_parameter_services=False,
+            parameter_overrides=[Parameter('use_sim_time', value=getattr(args, 'use_sim_time', False))],
+            automatically_declare_parameters_from_overrides=True)
+        look_around(node, getattr(args, 'spin_time', SPIN_TIME), found and (lambda: found(node)))
+        yield node
+    finally:
+        rclpy.try_shutdown()
+
+
+def is_hidden(name):
+    """Tell whether some part of a name begins with an underscore."""
+    return any(part.startswith('_') for part in name.split('/'))
+
+
+def visible(names_and_types, include_hidden):
+    """Return the (name, types) pairs without the hidden ones, unless `include_hidden`."""
+    return [(name, types) for name, types in names_and_types if include_hidden or not is_hidden(name)]
+
+
+def absolute(node_name):
+    """Return a node's name with a leading slash."""
+    return node_name if node_name.startswith('/') else '/' + node_name
+
+
+def split(full_name):
+    """Return the NodeName of a full name like `/ns/node`."""
+    full_name = absolute(full_name)
+    namespace, _, name = full_name.rpartition('/')
+    return NodeName(name, namespace or '/', full_name)
+
+
+def node_names(node, include_hidden=False):
+    """Return the NodeName of every node on the network, in the order the graph has them."""
+    return [
+        NodeName(name, namespace, namespace.rstrip('/') + '/' + name)
+        for name, namespace in node.get_node_names_and_namespaces()
+        if include_hidden or (name and not name.startswith('_'))]
