@@ -9,11 +9,8 @@ straight walk this IS eq. (64): the stance foot moves back by S in T/2 and the b
 from collections import namedtuple
 from math import cos, exp, floor, pi, sin
 
-import numba
-
+from hexapod_dynamics.dynamics.kernel_cache import kernel
 from hexapod_dynamics.kinematics.three_joint_leg import foot_position, joint_angles, joint_rates
-
-_compiled = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 # Columns of `parameters`.
 PERIOD, STEP_HEIGHT, STEP_DEPTH, RESPONSE_TIME, SMOOTH, SPEED_LIMIT, PARAMETERS = range(7)
@@ -38,14 +35,14 @@ RETARGETING = 8.0
 ON_THE_BOUNDARY = 1e-9
 
 
-@_compiled
+@kernel
 def stroke(parameters, leg, vx, vy, wz):
     """Return what a stance foot of this leg travels in half a period, (x, y) [m], forward positive."""
     half = 0.5 * parameters[PERIOD]
     return (vx - wz * leg[NEUTRAL + 1]) * half, (vy + wz * leg[NEUTRAL]) * half
 
 
-@_compiled
+@kernel
 def longest_stroke(parameters, legs, twist):
     """Return the longest stroke [m] over the legs for a twist (vx, vy, wz)."""
     longest = 0.0
@@ -55,7 +52,7 @@ def longest_stroke(parameters, legs, twist):
     return longest**0.5
 
 
-@_compiled
+@kernel
 def _filter(parameters, command, state, dt):
     """Let the twist and the height follow the command: two equal poles, solved exactly, so never an overshoot."""
     tau = parameters[RESPONSE_TIME]
@@ -67,7 +64,7 @@ def _filter(parameters, command, state, dt):
         state[RATE + k] = (slope - (error + slope * dt) / tau) * decay
 
 
-@_compiled
+@kernel
 def carried(x, y, vx, vy, wz, dt):
     """Return where a point of the ground, (x, y) in base_link, is after dt at a constant twist: it moves on an arc."""
     half = -0.5 * wz * dt
@@ -77,7 +74,7 @@ def carried(x, y, vx, vy, wz, dt):
     return c * cx - s * cy, s * cx + c * cy
 
 
-@_compiled
+@kernel
 def _touch_down(parameters, leg, state, s):
     """Return the ground's point on which a foot at the fraction s of its swing will step, if the twist stays, as seen
     now.
@@ -89,7 +86,7 @@ def _touch_down(parameters, leg, state, s):
     )
 
 
-@_compiled
+@kernel
 def _swing(parameters, leg, foot, state, s):
     """Place the swinging foot at the fraction s of its swing; return its rates (x, y) in base_link [m/s]."""
     half = 0.5 * parameters[PERIOD]
@@ -115,7 +112,7 @@ def _swing(parameters, leg, foot, state, s):
     )
 
 
-@_compiled
+@kernel
 def _lift(parameters, s, amplitude):
     """Return the height [m] and its rate [m/s] at the fraction s of a half cycle: a half sine, or its square if
     smooth.
@@ -126,7 +123,7 @@ def _lift(parameters, s, amplitude):
     return amplitude * sin(pi * s) ** 2, amplitude * pi / half * sin(2.0 * pi * s)
 
 
-@_compiled
+@kernel
 def _carry_ground(foot, vx, vy, wz, dt):
     """Move the swing's two points of the ground on by dt, as the body sees them."""
     for k in (LIFT_OFF, DOWN):
@@ -134,7 +131,7 @@ def _carry_ground(foot, vx, vy, wz, dt):
         foot[k], foot[k + 1] = x, y
 
 
-@_compiled
+@kernel
 def _lift_off(parameters, leg, foot, state, since):
     """Begin a swing at the foot's present place, `since` seconds ago."""
     foot[LIFT_OFF], foot[LIFT_OFF + 1] = foot[FOOT], foot[FOOT + 1]
@@ -144,7 +141,7 @@ def _lift_off(parameters, leg, foot, state, since):
     foot[DOWN], foot[DOWN + 1] = _touch_down(parameters, leg, state, 2.0 * since / parameters[PERIOD])
 
 
-@_compiled
+@kernel
 def place(parameters, legs, state, feet):
     """Put every foot where a steady walk (or stand) with the state's twist and phase has it."""
     for i in range(legs.shape[0]):
@@ -157,7 +154,7 @@ def place(parameters, legs, state, feet):
         _lift_off(parameters, legs[i], feet[i], state, max(0.0, p - 0.5) * parameters[PERIOD])
 
 
-@_compiled
+@kernel
 def _advance_feet(parameters, legs, state, feet, dt):
     """Move every foot and the phase on by dt."""
     period = parameters[PERIOD]
@@ -201,7 +198,7 @@ def _advance_feet(parameters, legs, state, feet, dt):
     state[PHASE] = phase % 1.0
 
 
-@_compiled
+@kernel
 def _joints(parameters, legs, state, feet, q, qd):
     """Turn the feet into joint angles and rates; feet that swing are placed first."""
     limit = parameters[SPEED_LIMIT]
@@ -241,7 +238,7 @@ def _joints(parameters, legs, state, feet, q, qd):
             qd[j] = min(limit, max(-limit, qd[j]))
 
 
-@_compiled
+@kernel
 def advance(gait, dt):
     """Advance the gait by dt [s] (less than half a period) under its command; fill its position and velocity.
 
@@ -272,7 +269,7 @@ def advance(gait, dt):
             q[j] = start[j] + h * (q[j] - start[j])
 
 
-@_compiled
+@kernel
 def reaches(gait, height, length, directions, samples):
     """Tell whether every leg can walk strokes of this length [m] in every direction at the body height [m].
 

@@ -6,29 +6,27 @@ down. `knee` below is the angle between the femur's and the tibia's directions, 
 
 from math import acos, atan2, cos, hypot, pi, sin
 
-import numba
-
-_compiled = numba.njit(cache=True, error_model="numpy", nogil=True)
+from hexapod_dynamics.dynamics.kernel_cache import kernel
 
 # Below this product of the lengths and sin(knee), as a fraction, the rates of a stretched leg are damped instead of
 # growing.
 STRETCHED = 1e-3
 
 
-@_compiled
+@kernel
 def wrap(angle):
     """Return the angle in [-pi, pi) that points the same way."""
     return (angle + pi) % (2.0 * pi) - pi
 
 
-@_compiled
+@kernel
 def foot_position(q1, q2, q3, l1, l2, l3):
     """Return the foot (x, y, z) [m] in the leg frame, from joint angles [rad] and link lengths [m]."""
     radius = l1 + l2 * cos(q2) + l3 * sin(q2 + q3)
     return radius * cos(q1), radius * sin(q1), l2 * sin(q2) - l3 * cos(q2 + q3)
 
 
-@_compiled
+@kernel
 def joint_angles(x, y, z, l1, l2, l3, free, held):
     """Return the coxa, femur and tibia angles [rad] that bring the foot nearest to (x, y, z) [m], knee up, foot
     outward.
@@ -55,7 +53,7 @@ def joint_angles(x, y, z, l1, l2, l3, free, held):
     return q1, wrap(q2), q3
 
 
-@_compiled
+@kernel
 def joint_rates(x, y, z, xd, yd, zd, q1, q2, q3, l1, l2, l3, free):
     """Return the time derivatives [rad/s] of `joint_angles` for a target at (x, y, z) [m] moving at (xd, yd, zd) [m/s].
 

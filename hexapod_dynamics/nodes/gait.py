@@ -25,7 +25,7 @@ class GaitNode(Node):
         settings = {
             'step_length': (0.05, 'stroke of a foot at the nominal speed [m]', 0.0, 0.2),
             'step_height': (0.012, 'lift of the swinging foot [m]', 0.0, 0.1),
-            'step_depth': (0.001, 'how far standing feet push into the ground [m]', 0.0, 0.02),
+            'step_depth': (0.0001, 'how far standing feet push into the ground [m]', 0.0, 0.02),
             'period': (1.3, 'time of a whole cycle [s]', 0.2, 10.0),
             'body_height': (0.12, 'height of the hips over the feet [m]', 0.02, 0.5),
             'response_time': (0.2, 'how softly speed follows a command [s]', 0.01, 5.0),

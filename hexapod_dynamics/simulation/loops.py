@@ -1,0 +1,146 @@
+"""The compiled loops over steps: walking under a gait, following commanded servos, predicting a horizon."""
+
+from hexapod_dynamics.dynamics.kernel_cache import kernel
+from hexapod_dynamics.dynamics.kernels import leg_terms, set_state
+from hexapod_dynamics.gait.kernel import advance
+from hexapod_dynamics.simulation.ground import surface
+from hexapod_dynamics.simulation.servo import RATE, SETPOINT, SPEED, TARGET, TORQUE, command
+from hexapod_dynamics.simulation.step import step
+
+
+@kernel
+def quantised(angle, resolution):
+    """Return the multiple of the resolution nearest to the angle; the angle itself if the resolution is 0."""
+    if resolution == 0.0:
+        return angle
+    return round(angle / resolution) * resolution
+
+
+@kernel
+def _write(log, row, world, state):
+    for r in range(3):
+        log.position[row, r] = state.position[r]
+        log.ground_force[row, r] = world.ground_force[r]
+        for c in range(3):
+            log.rotation[row, r, c] = state.rotation[r, c]
+    for r in range(6):
+        log.twist[row, r] = state.nu[r]
+    for j in range(state.q.size):
+        log.joint_positions[row, j] = state.q[j]
+        log.joint_velocities[row, j] = state.nu[6 + j]
+        log.setpoints[row, j] = world.servos[j, SETPOINT]
+        log.joint_torques[row, j] = world.servos[j, TORQUE]
+    for i in range(world.foot_forces.shape[0]):
+        for r in range(3):
+            log.foot_forces[row, i, r] = world.foot_forces[i, r]
+
+
+@kernel
+def _command_gait(world, gait, duration, resolution):
+    """Advance the gait by one command period and send its joints to the servos."""
+    advance(gait, duration)
+    for joint in range(world.servos.shape[0]):
+        command(world.servos, world.servo, joint, quantised(gait.position[joint], resolution), duration)
+
+
+@kernel
+def walk(ws, world, state, gait, h, steps, since_command, command_steps, resolution, log, log_steps):
+    """Walk for so many steps of h [s]; return the number of steps since the last command.
+
+    The gait commands the servos every command_steps steps, in multiples of the resolution [rad]. Every log_steps-th
+    step is written to the log.
+    """
+    for k in range(steps):
+        if since_command % command_steps == 0:
+            _command_gait(world, gait, command_steps * h, resolution)
+        since_command += 1
+        step(ws, world, state, h)
+        if (k + 1) % log_steps == 0:
+            _write(log, (k + 1) // log_steps - 1, world, state)
+    return since_command % command_steps
+
+
+@kernel
+def follow(ws, world, state, h, steps, log, log_steps):
+    """Take so many steps of h [s] with the servos on their way to their targets; log_steps 0: no log."""
+    for k in range(steps):
+        step(ws, world, state, h)
+        if log_steps > 0 and (k + 1) % log_steps == 0:
+            _write(log, (k + 1) // log_steps - 1, world, state)
+
+
+@kernel
+def command_all(world, targets, duration, resolution):
+    """Send every servo to its target (n,) [rad] in the duration [s]."""
+    for joint in range(world.servos.shape[0]):
+        command(world.servos, world.servo, joint, quantised(targets[joint], resolution), duration)
+
+
+@kernel
+def take_steps(ws, world, state, h, steps):
+    """Take so many steps of h [s] with the servos on their way to their targets."""
+    for _ in range(steps):
+        step(ws, world, state, h)
+
+
+@kernel
+def roll_out(ws, world, state, start, start_servos, targets, period, h, steps, positions, rotations, joints):
+    """Predict from the state `start` and the servos `start_servos` under future targets (K, n), one every period [s].
+
+    The results after each period go to positions (K, 3), rotations (K, 3, 3), joints (K, n); state and world.servos are
+    used up, `start` is only read.
+    """
+    state.position[:] = start.position
+    state.rotation[:] = start.rotation
+    state.q[:] = start.q
+    state.nu[:] = start.nu
+    world.servos[:] = start_servos
+    for k in range(targets.shape[0]):
+        command_all(world, targets[k], period, 0.0)
+        take_steps(ws, world, state, h, steps)
+        positions[k] = state.position
+        rotations[k] = state.rotation
+        joints[k] = state.q
+
+
+@kernel
+def settle_setpoints(world, q):
+    """Put every servo's set-point and target at the joint's angle, at rest."""
+    for joint in range(q.size):
+        world.servos[joint, SETPOINT] = q[joint]
+        world.servos[joint, TARGET] = q[joint]
+        world.servos[joint, RATE] = 0.0
+        world.servos[joint, SPEED] = 0.0
+
+
+@kernel
+def _clearance(world, rotation, px, py, pz):
+    """Return how high the body must be for the body-frame point to touch the ground."""
+    x = rotation[0, 0] * px + rotation[0, 1] * py + rotation[0, 2] * pz
+    y = rotation[1, 0] * px + rotation[1, 1] * py + rotation[1, 2] * pz
+    z = rotation[2, 0] * px + rotation[2, 1] * py + rotation[2, 2] * pz
+    return surface(world.ground, x, y)[0] - z
+
+
+@kernel
+def resting_height(ws, world, state):
+    """Return the height [m] of the body over the origin at which the lowest link end or corner just touches the
+    ground.
+    """
+    set_state(ws, state.rotation, state.q, state.nu, world.no_torque)
+    leg_terms(ws)
+    rotation = state.rotation
+    highest = -1e9
+    for i in range(ws.legs.shape[0]):
+        for j in range(ws.legs[i, 4] + 1):
+            row = ws.rows.point + 3 * j
+            px = ws.lanes[ws.legs[i, 0], row, ws.legs[i, 1]]
+            py = ws.lanes[ws.legs[i, 0], row + 1, ws.legs[i, 1]]
+            pz = ws.lanes[ws.legs[i, 0], row + 2, ws.legs[i, 1]]
+            highest = max(highest, _clearance(world, rotation, px, py, pz))
+    for corner in range(8):
+        px = 0.5 * world.box[0] if corner & 1 else -0.5 * world.box[0]
+        py = 0.5 * world.box[1] if corner & 2 else -0.5 * world.box[1]
+        pz = 0.5 * world.box[2] if corner & 4 else -0.5 * world.box[2]
+        highest = max(highest, _clearance(world, rotation, px, py, pz))
+    return highest

@@ -1,0 +1,181 @@
+"""One step of the robot in time, compiled: model, contacts, servos, all forces taken at the end of the step.
+
+With M the mass matrix and D the derivative of contact and servo forces by the new velocity (implicit part):
+
+    (M + h D) a = tau(old velocity) - C nu - N,    nu' = nu + h a,    g' = g exp(h V'),    q' = q + h qdot'
+
+First order in h, and stable however stiff contact and servos are. M + h D is an arrow like M, and is solved as one.
+"""
+
+from collections import namedtuple
+from math import cos, sin, sqrt
+
+import numpy as np
+
+from hexapod_dynamics.dynamics.kernel_cache import kernel
+from hexapod_dynamics.dynamics.kernels import get_acceleration, leg_terms, set_state, solve_arrow
+from hexapod_dynamics.simulation.contact import (
+    CORNERS,
+    DISTANCE,
+    FORCE,
+    JACOBIAN,
+    LEG,
+    LINK,
+    NORMAL,
+    PUSHES,
+    add_contact,
+    find_contacts,
+    normal_speed,
+    point_velocity,
+    settle_contact,
+)
+from hexapod_dynamics.simulation.servo import (
+    DAMPING,
+    LOADED,
+    NUMBERS,
+    SERVO,
+    SPEED_LIMIT,
+    STIFFNESS,
+    TORQUE_LIMIT,
+    add_servos,
+    move_setpoints,
+    settle_servos,
+)
+
+# Guesses about which springs push and which servos saturate are corrected at most so often in a step.
+CORRECTIONS = 4
+
+# State: position (3,) [m], rotation (3, 3) world <- base_link, q (n,), nu (6 + n,): body twist, linear first, and
+# rates. World: what acts on the robot. Outputs of the last step: acceleration (6 + n,), foot_forces (legs, 3) [N,
+# world] at the end of each leg's last link, contacts with their number in contact_count[0].
+State = namedtuple("State", "position rotation q nu")
+World = namedtuple(
+    "World",
+    "box ground contact servo servos acceleration foot_forces ground_force contacts contact_count no_torque",
+)
+
+
+def make_state(joints):
+    """Return a State of zeros for so many joints, at the origin, upright."""
+    return State(np.zeros(3), np.eye(3), np.zeros(joints), np.zeros(6 + joints))
+
+
+def make_world(robot, ground):
+    """Return the World of a Robot on a Ground, its servos at zero."""
+    joints = robot.joint_count
+    deepest = max(len(leg.joints) for leg in robot.legs)
+    servo = np.zeros(NUMBERS)
+    servo[STIFFNESS], servo[DAMPING] = robot.servo.stiffness, robot.servo.damping
+    servo[TORQUE_LIMIT], servo[SPEED_LIMIT] = robot.servo.torque_limit, robot.servo.speed_limit
+    servos = np.zeros((joints, SERVO))
+    servos[:, LOADED] = 1.0
+    return World(
+        box=np.array(robot.body.box, float),
+        ground=ground.numbers(),
+        contact=np.array([robot.contact.stiffness, robot.contact.damping, robot.contact.friction]),
+        servo=servo,
+        servos=servos,
+        acceleration=np.zeros(6 + joints),
+        foot_forces=np.zeros((len(robot.legs), 3)),
+        ground_force=np.zeros(3),
+        contacts=np.zeros((joints + CORNERS, JACOBIAN + 3 * deepest)),
+        contact_count=np.zeros(1, np.int64),
+        no_torque=np.zeros(joints),
+    )
+
+
+@kernel
+def move_body(state, h):
+    """Move the body on by h seconds at its twist: g exp(h V), Rodrigues' formula; the rotation stays a rotation."""
+    position, rotation, nu = state.position, state.rotation, state.nu
+    x, y, z = h * nu[3], h * nu[4], h * nu[5]
+    square = x * x + y * y + z * z
+    if square > 1e-6:
+        angle = sqrt(square)
+        a, b = sin(angle) / angle, (1.0 - cos(angle)) / square
+        c = (1.0 - a) / square
+    else:
+        a = 1.0 - square * (1.0 / 6.0 - square / 120.0)
+        b = 0.5 - square * (1.0 / 24.0 - square / 720.0)
+        c = 1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0)
+    vx, vy, vz = h * nu[0], h * nu[1], h * nu[2]
+    ux, uy, uz = y * vz - z * vy, z * vx - x * vz, x * vy - y * vx
+    dx = vx + b * ux + c * (y * uz - z * uy)
+    dy = vy + b * uy + c * (z * ux - x * uz)
+    dz = vz + b * uz + c * (x * uy - y * ux)
+    for r in range(3):
+        r0, r1, r2 = rotation[r, 0], rotation[r, 1], rotation[r, 2]
+        position[r] += r0 * dx + r1 * dy + r2 * dz
+        # Row r of R times exp: r + a (r x w) + b ((r x w) x w).
+        c0, c1, c2 = r1 * z - r2 * y, r2 * x - r0 * z, r0 * y - r1 * x
+        r0, r1, r2 = (
+            r0 + a * c0 + b * (c1 * z - c2 * y),
+            r1 + a * c1 + b * (c2 * x - c0 * z),
+            r2 + a * c2 + b * (c0 * y - c1 * x),
+        )
+        # Rounding changes a row's length a little each step: put that right to first order.
+        scale = 1.5 - 0.5 * (r0 * r0 + r1 * r1 + r2 * r2)
+        rotation[r, 0], rotation[r, 1], rotation[r, 2] = r0 * scale, r1 * scale, r2 * scale
+
+
+@kernel
+def _record_forces(ws, world, state, count):
+    """Write the contact force [N, world axes] at the end of each leg's last link, and that of all contacts."""
+    forces, total = world.foot_forces, world.ground_force
+    forces[:] = 0.0
+    total[:] = 0.0
+    friction = world.contact[2]
+    for index in range(count):
+        contact = world.contacts[index]
+        vx, vy, vz = point_velocity(ws, contact, state.nu)
+        nx, ny, nz = contact[NORMAL], contact[NORMAL + 1], contact[NORMAL + 2]
+        push = contact[FORCE] + friction * (nx * vx + ny * vy + nz * vz)
+        fx, fy, fz = push * nx - friction * vx, push * ny - friction * vy, push * nz - friction * vz
+        leg = int(contact[LEG])
+        for r in range(3):
+            row = state.rotation[r]
+            force = row[0] * fx + row[1] * fy + row[2] * fz
+            total[r] += force
+            if leg >= 0 and contact[LINK] == ws.legs[leg, 4]:
+                forces[leg, r] = force
+
+
+@kernel
+def step(ws, world, state, h):
+    """Advance the state by h [s]; servos move to their targets. Nothing is allocated."""
+    q, nu, acceleration = state.q, state.nu, world.acceleration
+    stiffness, damping, friction = world.contact[0], world.contact[1], world.contact[2]
+    contacts = world.contacts
+    move_setpoints(world.servos, h)
+    set_state(ws, state.rotation, q, nu, world.no_torque)
+    leg_terms(ws)
+    count = find_contacts(ws, state.rotation, state.position, world.box, world.ground, contacts)
+    for index in range(count):
+        contact = contacts[index]
+        force = -stiffness * contact[DISTANCE] - damping * normal_speed(ws, contact, nu)
+        contact[PUSHES] = 1.0 if force > 0.0 else 0.0
+    for correction in range(CORRECTIONS + 1):
+        if correction > 0:
+            # The solver used the arrow up; nu has advanced and goes back.
+            for i in range(nu.size):
+                nu[i] -= h * acceleration[i]
+            set_state(ws, state.rotation, q, nu, world.no_torque)
+            leg_terms(ws)
+        for index in range(count):
+            add_contact(ws, contacts[index], nu, stiffness, damping, friction, h)
+        add_servos(ws, world.servos, world.servo, q, nu, h)
+        solve_arrow(ws)
+        get_acceleration(ws, acceleration)
+        for i in range(nu.size):
+            nu[i] += h * acceleration[i]
+        wrong = settle_servos(ws, world.servos, world.servo, q, nu, h)
+        for index in range(count):
+            if settle_contact(ws, contacts[index], nu, stiffness, damping, h):
+                wrong = True
+        if not wrong:
+            break
+    world.contact_count[0] = count
+    _record_forces(ws, world, state, count)
+    for joint in range(q.size):
+        q[joint] += h * nu[6 + joint]
+    move_body(state, h)
