@@ -223,6 +223,11 @@ class Morphology:
         return self._arrays()[2]
 
     @property
+    def remaining_fractions(self) -> np.ndarray:
+        """Of all links, the fraction of their length that is left, 0 where gone: read-only array (joint_count,)."""
+        return self._arrays()[3]
+
+    @property
     def is_whole(self) -> bool:
         """Whether nothing is missing, locked or broken."""
         return self == Morphology.whole(self._robot)
@@ -251,9 +256,10 @@ class Morphology:
             positions = [position for leg in self._locked for position in leg]
             moving = existing & np.array([position is None for position in positions])
             locked = np.array([0.0 if position is None else position for position in positions])
-            for array in (existing, moving, locked):
+            remaining = np.array([fraction for leg in self._remaining for fraction in leg])
+            for array in (existing, moving, locked, remaining):
                 array.flags.writeable = False
-            self._masks = existing, moving, locked
+            self._masks = existing, moving, locked, remaining
         return self._masks
 
     def _leg_index(self, name: str) -> int:
