@@ -312,17 +312,16 @@ def find_reply(received: bytes, servo_id: int, command: int) -> bytes | None:
     """Find the answer to one READ among anything else that was heard; returns its payload or None.
 
     Only an exact header, id, length, command and checksum counts, at any offset: the driver's own echo (length 3),
-    late answers of other servos and noise are passed over.
+    late answers of other servos and noise are passed over. Nobody speaks after the answer, so bytes behind it show
+    that the frame was shifted by an inserted one, which a sum of bytes cannot tell: such an answer does not count.
     """
     size = _REPLY[command].size
-    prefix = bytes((0x55, 0x55, servo_id, 3 + size, command))
-    start = received.find(prefix)
-    while start >= 0:
-        end = start + 5 + size
-        if end < len(received) and checksum(received[start + 2:end]) == received[end]:
-            return bytes(received[start + 5:end])
-        start = received.find(prefix, start + 1)
-    return None
+    start = len(received) - size - 6
+    if start < 0 or received[start:start + 5] != bytes((0x55, 0x55, servo_id, 3 + size, command)):
+        return None
+    if checksum(received[start + 2:-1]) != received[-1]:
+        return None
+    return bytes(received[start + 5:-1])
 
 
 def has_damaged_reply(received: bytes, servo_id: int, command: int) -> bool:

@@ -6,6 +6,7 @@ Writes go before reads; of several poses only the latest is sent; a servo whose 
 """
 
 import logging
+import math
 import threading
 import time
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers.reading_check import ReadingCheck
 from hexapod_dynamics.drivers.servo_bus import BusError, Fault, ServoBus
 from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
 
@@ -33,8 +35,6 @@ class ChainSettings:
     silent_after: int = 3               # reads in a row without an answer
     silent_probe_interval: float = 1.0
     reopen_interval: float = 0.5
-    max_joint_rate: float = 12.0        # [rad/s] of a believable reading
-    jump_margin: float = 0.15           # [rad] on top of it
 
 
 @dataclass
@@ -114,6 +114,7 @@ class ServoChain:
         self._failures = np.zeros(n, np.int64)
         self._attempt = np.full(n, -np.inf)         # monotonic [s] of the last position request
         self._greeted = np.zeros(n, bool)           # start_angle has been found since it was last lost
+        self._checks = [ReadingCheck() for _ in range(n)]
         self._next_slow, self._slow_index, self._next_reopen = 0.0, 0, 0.0
         self._load_since, self._load_bytes = 0.0, 0
         self._thread = threading.Thread(target=self._run, name='servo_bus', daemon=True)
@@ -200,6 +201,8 @@ class ServoChain:
         self.bus.open()                     # raises BusError, and _run waits and tries again
         self._sent_counts[:] = -1
         self._greeted[:] = False
+        for check in self._checks:
+            check.forget()
         self._failures[:] = 0
         self._attempt[:] = -np.inf
         self._load_since, self._load_bytes = time.monotonic(), self.bus.bytes_sent + self.bus.bytes_received
@@ -301,17 +304,19 @@ class ServoChain:
 
     def _read_position(self, index: int) -> None:
         self._attempt[index] = time.monotonic()
-        value = self._ask(index, lx.Command.POS_READ)
-        if value is None:
-            return
-        now = self.bus.reply_time - lx.reply_size(lx.Command.POS_READ) * self.bus.byte_time
-        angle = self.map.angle(index, value)
-        if not self._plausible(index, angle, now):
-            again = self._ask(index, lx.Command.POS_READ)
-            if again is None or abs(again - value) > 0.05:
-                self._count(index, 'implausible')
+        sent = self._sent_counts[index]
+        target = lx.angle_from_count(sent) if sent >= 0 else math.nan
+        for _ in range(3):
+            value = self._ask(index, lx.Command.POS_READ)
+            if value is None:
                 return
-            angle = self.map.angle(index, again)
+            now = self.bus.reply_time - lx.reply_size(lx.Command.POS_READ) * self.bus.byte_time
+            if self._checks[index].take(value, now, target):
+                break
+        else:
+            self._count(index, 'implausible')
+            return
+        angle = self.map.angle(index, value)
         start = None
         if not self._greeted[index]:
             start = self._find_start(index, angle)
@@ -320,22 +325,12 @@ class ServoChain:
         with self._lock:
             state = self._state
             step = now - state.stamp[index]
-            state.rate[index] = (angle - state.angle[index]) / step if 0.0 < step < 1.0 else 0.0
-            if not np.isfinite(state.rate[index]):
-                state.rate[index] = 0.0
+            rate = (angle - state.angle[index]) / step if 0.0 < step < 1.0 else 0.0
+            state.rate[index] = rate if math.isfinite(rate) else 0.0
             state.angle[index], state.stamp[index], state.silent[index] = angle, now, False
             if start is not None:
                 state.start_angle[index] = start
                 state.generation[index] += 1
-
-    def _plausible(self, index: int, angle: float, now: float) -> bool:
-        count = lx.CENTRE_COUNT + angle * self.map.slope[index]
-        if not lx.PLAUSIBLE_COUNTS[0] <= count <= lx.PLAUSIBLE_COUNTS[1]:
-            return False
-        last, stamp = self._state.angle[index], self._state.stamp[index]
-        if np.isnan(last):
-            return False                    # nothing to compare with: two readings must agree
-        return abs(angle - last) <= self.settings.max_joint_rate * (now - stamp) + self.settings.jump_margin
 
     def _find_start(self, index: int, angle: float) -> float:
         """Where the servo's own set-point is: its last target if it holds one close by, else where it stands.
@@ -374,6 +369,8 @@ class ServoChain:
         if payload is None:
             self._count(index, self.bus.fault.value)
             if self.bus.fault is not Fault.TIMEOUT:         # a damaged answer came quickly: ask again at once
+                for check in self._checks:
+                    check.warn(time.monotonic())
                 payload = self.bus.exchange(servo_id, command)
                 if payload is None:
                     self._count(index, self.bus.fault.value)
@@ -381,6 +378,7 @@ class ServoChain:
             self._failures[index] += 1
             if self._failures[index] >= self.settings.silent_after and not self._state.silent[index]:
                 self._greeted[index] = False
+                self._checks[index].forget()
                 with self._lock:
                     self._state.silent[index] = True
             return None
