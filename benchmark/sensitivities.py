@@ -37,7 +37,8 @@ def gradient_costs():
         each = seconds(sensitivities, chain, *batch) / 100
         theirs = seconds(lambda *s, m=model, d=data: pin.computeRNEADerivatives(m, d, *s), *state)
         print(f'  n={n:2d}: gradient {1e3 * ours:.2f} ms = {ours / torques:.1f} torque evaluations '
-              f'(differences: {6 * n}); batch {1e6 * each:.0f} us; Pinocchio {1e6 * theirs:.1f} us: {each / theirs:.0f} times less')
+              f'(differences: {6 * n}); batch {1e6 * each:.0f} us; Pinocchio {1e6 * theirs:.1f} us: '
+              f'{each / theirs:.0f} times less')
 
 
 def examples():
