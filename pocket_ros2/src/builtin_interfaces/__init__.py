@@ -1,0 +1,1 @@
+"""builtin_interfaces of ROS 2 Humble."""

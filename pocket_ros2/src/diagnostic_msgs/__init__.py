@@ -1,0 +1,1 @@
+"""diagnostic_msgs of ROS 2 Humble."""

@@ -1,0 +1,1 @@
+"""geometry_msgs of ROS 2 Humble."""

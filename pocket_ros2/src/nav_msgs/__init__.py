@@ -1,0 +1,1 @@
+"""nav_msgs of ROS 2 Humble."""

@@ -1,0 +1,141 @@
+"""The assertions behind a message's fields: what rosidl's setters refuse, with the field's name in the text."""
+
+from __future__ import annotations
+
+from array import array
+from collections import UserList, UserString
+from collections.abc import Callable, Sequence, Set
+from math import isinf
+from typing import Any
+
+from .definitions import Field
+
+__all__ = ["DTYPES", "TYPECODES", "array", "container_check", "isinf", "scalar_check", "zeros"]
+
+DTYPES = {
+    "int8": "int8",
+    "uint8": "uint8",
+    "char": "uint8",
+    "int16": "int16",
+    "uint16": "uint16",
+    "int32": "int32",
+    "uint32": "uint32",
+    "int64": "int64",
+    "uint64": "uint64",
+    "float32": "float32",
+    "float64": "float64",
+}
+TYPECODES = {
+    "int8": "b", "uint8": "B", "char": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
+    "int64": "q", "uint64": "Q", "float32": "f", "float64": "d",
+}  # fmt: skip
+_FLOAT32 = 3.402823466e38
+
+
+def zeros(size: int, dtype: str) -> Any:
+    """Return a numpy array of zeros (numpy is imported by the first message that has a fixed-size number array)."""
+    import numpy
+
+    return numpy.zeros(size, dtype)
+
+
+def _integer_range(base: str) -> tuple[int, int]:
+    bits = 8 if base == "char" else int(base.lstrip("uint"))
+    return (0, 2**bits - 1) if base[0] in "uc" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def scalar_check(field: Field) -> list[str]:
+    """Return source lines that assert one value of the field's type (bound to `value` in a setter)."""
+    name, base = field.name, field.base
+    if field.is_message:
+        kind = base.split("/")[2]
+        return [
+            f"        assert isinstance(value, _type_{name}), "
+            f"\"The '{name}' field must be a sub message of type '{kind}'\""
+        ]
+    if base == "byte":
+        return [
+            "        assert isinstance(value, (bytes, bytearray)) and len(value) == 1, "
+            f"\"The '{name}' field must of type 'bytes' or 'ByteString' and of length 1\""
+        ]
+    if base == "string":
+        lines = [f"        assert isinstance(value, str), \"The '{name}' field must be of type 'str'\""]
+        if field.string_bound:
+            lines.append(
+                f"        assert len(value) <= {field.string_bound}, "
+                f"\"The '{name}' field must be string value not longer than {field.string_bound}\""
+            )
+        return lines
+    if base == "bool":
+        return [f"        assert isinstance(value, bool), \"The '{name}' field must be of type 'bool'\""]
+    if base.startswith("float"):
+        lines = [f"        assert isinstance(value, float), \"The '{name}' field must be of type 'float'\""]
+        if base == "float32":
+            lines.append(
+                f"        assert not (value < -{_FLOAT32!r} or value > {_FLOAT32!r}) or _math_isinf(value), "
+                f"\"The '{name}' field must be a float in [-{_FLOAT32!r}, {_FLOAT32!r}]\""
+            )
+        return lines
+    low, high = _integer_range(base)
+    kind = "an unsigned integer" if low == 0 else "an integer"
+    return [
+        f"        assert isinstance(value, int), \"The '{name}' field must be of type 'int'\"",
+        f"        assert {low} <= value <= {high}, \"The '{name}' field must be {kind} in [{low}, {high}]\"",
+    ]
+
+
+def _element_type(field: Field, message: type | None) -> tuple[type | tuple, str]:
+    if message is not None:
+        return message, message.__name__
+    if field.base == "string":
+        return str, "str"
+    if field.base == "bool":
+        return bool, "bool"
+    if field.base == "byte":
+        return bytes, "bytes"
+    return (float, "float") if field.base.startswith("float") else (int, "int")
+
+
+def container_check(field: Field, message: type | None) -> Callable[[Any], Any]:
+    """Return a function that asserts and converts a value for an array or sequence field, as rosidl's setter does."""
+    name, size, fixed = field.name, field.size, field.container == "array"
+    element, label = _element_type(field, message)
+    typecode, dtype = TYPECODES.get(field.base), DTYPES.get(field.base)
+    length = f" with length {size}" if fixed else f" with upper bound {size}" if size else ""
+    extra = ""
+    if typecode and element is int:
+        low, high = _integer_range(field.base)
+        extra = f" and each {'unsigned ' if low == 0 else ''}integer in [{low}, {high}]"
+    wrong = f"The '{name}' field must be a set or sequence{length} and each value of type '{label}'{extra}"
+
+    def check(value: Any) -> Any:
+        if typecode and not fixed and isinstance(value, array):
+            assert value.typecode == typecode, f"The '{name}' array.array() must have the type code of '{typecode}'"
+            assert not size or len(value) <= size, f"The '{name}' array.array() must have a size <= {size}"
+            return value
+        if typecode and fixed and not isinstance(value, (list, tuple)):
+            import numpy
+
+            if isinstance(value, numpy.ndarray):
+                assert value.dtype == numpy.dtype(dtype), (
+                    f"The '{name}' numpy.ndarray() must have the dtype of 'numpy.{dtype}'"
+                )
+                assert value.size == size, f"The '{name}' numpy.ndarray() must have a size of {size}"
+                return value
+        assert isinstance(value, (Sequence, Set, UserList)) and not isinstance(value, (str, UserString)), wrong
+        assert (len(value) == size) if fixed else (not size or len(value) <= size), wrong
+        assert all(issubclass(kind, element) for kind in set(map(type, value))), wrong
+        if not typecode:
+            if field.base == "byte":
+                assert all(len(v) == 1 for v in value), wrong
+            return value
+        try:
+            if fixed:
+                import numpy
+
+                return numpy.array(list(value), dtype=dtype)
+            return array(typecode, value)
+        except OverflowError:
+            raise AssertionError(wrong) from None
+
+    return check

@@ -1,0 +1,60 @@
+"""Which DDS domain, and over which network interfaces."""
+
+from __future__ import annotations
+
+import os
+
+from . import dds
+
+# An interface and a peer: works with and without multicast on the loopback interface, and finds real ROS 2 nodes.
+_LOOPBACK = (
+    '<CycloneDDS><Domain><General><Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces></General>'
+    "<Discovery><ParticipantIndex>auto</ParticipantIndex>"
+    '<Peers><Peer Address="127.0.0.1"/></Peers></Discovery></Domain></CycloneDDS>'
+)
+_NETWORK = "<CycloneDDS><Domain></Domain></CycloneDDS>"
+_HIGHEST_DOMAIN = 232
+
+_domains: dict[int, int] = {}  # kept for the life of the process: a deleted domain takes its participants with it
+
+
+class DomainError(RuntimeError):
+    """An environment variable that says which network to use holds something else."""
+
+
+def domain_id(given: int | None = None) -> int:
+    """Return the domain number: the given one, else ROS_DOMAIN_ID, else 0; DomainError names a bad value."""
+    source, value = "domain_id", given
+    if given is None:
+        source, value = "ROS_DOMAIN_ID", os.environ.get("ROS_DOMAIN_ID", "").strip() or "0"
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = -1
+    if not 0 <= number <= _HIGHEST_DOMAIN:
+        raise DomainError(f"{source} is {value!r}; it must be an integer from 0 to {_HIGHEST_DOMAIN}")
+    return number
+
+
+def loopback_only() -> bool:
+    """Return whether nodes stay on the loopback interface: yes, unless ROS_LOCALHOST_ONLY=0 says otherwise."""
+    value = os.environ.get("ROS_LOCALHOST_ONLY", "").strip()
+    if value not in ("", "0", "1"):
+        raise DomainError(
+            f"ROS_LOCALHOST_ONLY is {value!r}; it must be 1 or unset (loopback only) or 0 (open to the network)"
+        )
+    return value != "0"
+
+
+def open_domain(number: int) -> int:
+    """Configure a domain on its first use in this process and return its DDS handle."""
+    if number not in _domains:
+        configuration = _LOOPBACK if loopback_only() else _NETWORK
+        extra = os.environ.get("CYCLONEDDS_URI", "").strip()
+        try:
+            _domains[number] = dds.create_domain(number, f"{configuration},{extra}" if extra else configuration)
+        except dds.DDSException as error:
+            if not extra:
+                raise
+            raise DomainError(f"CYCLONEDDS_URI is {extra!r}; Cyclone DDS does not accept it ({error})") from error
+    return _domains[number]

@@ -1,0 +1,186 @@
+"""Message and service classes that behave like those rosidl generates, made on first use."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from . import checks
+from .definitions import SERVICES, Field, definition, message_names, service_names
+
+_DUMMY = "structure_needs_at_least_one_member"
+
+
+def _default_source(field: Field) -> str:
+    """Return an expression that makes the field's default value, rosidl's choice of container included."""
+    if field.default is not None:
+        return repr(field.default)
+    code = checks.TYPECODES.get(field.base)
+    if field.is_message:
+        one = f"_type_{field.name}()"
+    else:
+        one = {"string": "''", "bool": "False", "byte": "b'\\x00'"}.get(field.base) or (
+            "0.0" if field.base.startswith("float") else "0"
+        )
+    if field.container == "array":
+        if code:
+            return f"_zeros({field.size}, '{checks.DTYPES[field.base]}')"
+        return f"[{one} for _ in range({field.size})]"
+    if field.container == "sequence":
+        return f"_array('{code}')" if code else "[]"
+    return one
+
+
+def _class_source(name: str, fields: list[Field], scope: dict) -> str:
+    lines = [f"class {name}(_Message, metaclass=_Meta):", f"    __slots__ = {tuple('_' + f.name for f in fields)!r}"]
+    lines += ["    def __init__(self, **kwargs):", "        if not kwargs:"]
+    defaults = {f.name: _default_source(f) for f in fields}
+    lines += [f"            self._{f} = {source}" for f, source in defaults.items()] + ["            return"]
+    lines += ["        _known(kwargs, self._fields_and_field_types)"]
+    for f, source in defaults.items():
+        lines += [f"        if '{f}' in kwargs:", f"            self.{f} = kwargs['{f}']"]
+        lines += ["        else:", f"            self._{f} = {source}"]
+    for f in fields:
+        lines += ["    @property", f"    def {f.name}(self):", f"        return self._{f.name}"]
+        lines += [f"    @{f.name}.setter", f"    def {f.name}(self, value):"]
+        if f.container:
+            scope[f"_check_{f.name}"] = checks.container_check(f, scope.get(f"_type_{f.name}"))
+            lines += [f"        self._{f.name} = _check_{f.name}(value)"]
+        else:
+            lines += checks.scalar_check(f) + [f"        self._{f.name} = value"]
+    return "\n".join(lines)
+
+
+class _Meta(type):
+    """Metaclass of all messages, as rosidl has one per message."""
+
+    @classmethod
+    def __import_type_support__(cls) -> None:
+        """Do nothing: rosidl's hook to load the C type support."""
+
+
+class _Message:
+    """What all messages share: comparison, text and the field table."""
+
+    __slots__ = ()
+    __hash__ = None
+    _fields_and_field_types: dict[str, str] = {}
+    _typename = ""
+
+    @classmethod
+    def get_fields_and_field_types(cls) -> dict[str, str]:
+        """Return a copy of the table field name -> rosidl type."""
+        return dict(cls._fields_and_field_types)
+
+    def __eq__(self, other: Any) -> bool:
+        if not isinstance(other, self.__class__):
+            return False
+        for slot in self.__slots__:
+            same = getattr(self, slot) == getattr(other, slot)
+            if not (same if isinstance(same, bool) else same.all()):
+                return False
+        return True
+
+    def __repr__(self) -> str:
+        package, kind, _ = self._typename.split("/")
+        parts = []
+        for name in self._fields_and_field_types:
+            value = getattr(self, name)
+            text = repr(value.tolist() if type(value) is checks.array else value)
+            parts.append(f"{name}={text}")
+        return f"{package}.{kind}.{type(self).__name__}({', '.join(parts)})"
+
+
+def _known(kwargs: dict, fields: dict) -> None:
+    assert kwargs.keys() <= fields.keys(), "Invalid arguments passed to constructor: " + ", ".join(
+        sorted(kwargs.keys() - fields.keys())
+    )
+
+
+def _constant_value(base: str, value: Any) -> Any:
+    return bytes([value]) if base == "byte" else value
+
+
+@cache
+def message_class(typename: str) -> type:
+    """Return the class of `pkg/msg/Name` or of a service half `pkg/srv/Name_Request`; KeyError if there is none."""
+    package, kind, name = typename.split("/")
+    shape = definition(typename)
+    fields = [f for f in shape.fields if f.name != _DUMMY]
+    scope = {
+        "_Message": _Message,
+        "_Meta": _Meta,
+        "_known": _known,
+        "_array": checks.array,
+        "_zeros": checks.zeros,
+        "_math_isinf": checks.isinf,
+        "__name__": f"{package}.{kind}",
+    }
+    for f in fields:
+        if f.is_message:
+            scope[f"_type_{f.name}"] = message_class(f.base)
+    exec(compile(_class_source(name, fields, scope), f"<{typename}>", "exec"), scope)
+    cls = scope[name]
+    cls._typename = typename
+    cls._fields_and_field_types = {f.name: f.rosidl_type() for f in fields}
+    for c in shape.constants:
+        setattr(cls, c.name, _constant_value(c.base, c.value))
+    for f in fields:
+        if f.default is not None:
+            setattr(cls, f"{f.name.upper()}__DEFAULT", f.default)
+    return cls
+
+
+@cache
+def service_class(typename: str) -> type:
+    """Return the class of `pkg/srv/Name`, with `.Request` and `.Response`; KeyError if there is none."""
+    if typename not in SERVICES:
+        raise KeyError(typename)
+    package, _, name = typename.split("/")
+
+    def refuse(self: object) -> None:
+        raise NotImplementedError("Service classes can not be instantiated")
+
+    body = {
+        "Request": message_class(typename + "_Request"),
+        "Response": message_class(typename + "_Response"),
+        "_typename": typename,
+        "__module__": f"{package}.srv",
+        "__init__": refuse,
+    }
+    return _Meta(name, (), body)
+
+
+def provide(module_name: str) -> None:
+    """Make `pkg.msg` or `pkg.srv` offer its classes, each made when it is first asked for."""
+    module: ModuleType = sys.modules[module_name]
+    package, kind = module_name.split(".")
+
+    def lookup(name: str) -> type:
+        try:
+            made = message_class if kind == "msg" or name.endswith(("_Request", "_Response")) else service_class
+            value = made(f"{package}/{kind}/{name}")
+        except KeyError:
+            raise AttributeError(
+                f"module {module_name!r} has no attribute {name!r} (ROS 2 Humble's {package} has: {', '.join(names())})"
+            ) from None
+        setattr(module, name, value)
+        return value
+
+    def names() -> list[str]:
+        return message_names(package) if kind == "msg" else service_names(package)
+
+    def listing() -> list[str]:
+        return sorted({*vars(module), *names()})
+
+    def attribute(name: str) -> Any:
+        if name == "__all__":
+            return names()
+        if name.startswith("__"):
+            raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+        return lookup(name)
+
+    module.__getattr__ = attribute
+    module.__dir__ = listing

@@ -1,0 +1,125 @@
+"""Parameter values as YAML: `-p name:=value` and `--params-file`, with ROS's typing and node wildcards."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+
+class ParameterFileError(RuntimeError):
+    """A parameter file or value that cannot be used; the text names file, key and value."""
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader that reads `1e3` as a float, as libyaml's users in ROS do, and leaves dates as text."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    key: [
+        (tag, pattern)
+        for tag, pattern in resolvers
+        if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:float")
+    ]
+    for key, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(
+        r"^[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.[0-9][0-9_]*(?:[eE][-+]?[0-9]+)?"
+        r"|\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$|^[-+]\.(?:inf|Inf|INF)$"
+    ),
+    list("-+0123456789."),
+)
+
+
+def _checked(value: Any, where: str) -> Any:
+    """Return a value as a parameter holds it; lists must be of one type (integers beside floats become floats)."""
+    if isinstance(value, (bool, int, float, str)):
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ParameterFileError(f"{where}: {value} does not fit a 64-bit integer")
+        return value
+    if isinstance(value, list):
+        kinds = {type(v) for v in value}
+        if kinds == {int, float}:
+            return [float(v) for v in value]
+        if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
+            raise ParameterFileError(
+                f"{where}: {value!r}; a list must hold values of one type: bool, int, float or str"
+            )
+        return value
+    raise ParameterFileError(f"{where}: {value!r}; expected bool, int, float, str or a list of one of them")
+
+
+def parse_value(text: str) -> Any:
+    """Return the value of `name:=text`; an empty text is an empty string."""
+    if not text:
+        return ""
+    try:
+        value = yaml.load(text, _Loader)
+    except yaml.YAMLError as error:
+        raise ParameterFileError(f"{text!r} is not YAML: {error}") from error
+    return text if value is None else _checked(value, "value")
+
+
+def _leaves(tree: dict, prefix: str, where: str) -> list[tuple[str, Any]]:
+    found = []
+    for key, value in tree.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            found += _leaves(value, f"{name}.", where)
+        elif value is not None:
+            found.append((name, _checked(value, f"{where}: {name}")))
+    return found
+
+
+def _nodes(tree: dict, prefix: str, where: str) -> list[tuple[str, str, Any]]:
+    found = []
+    for key, value in tree.items():
+        name = f"{prefix}/{str(key).strip('/')}" if prefix or str(key).startswith("/") else str(key)
+        if not isinstance(value, dict):
+            raise ParameterFileError(f"{where}: {name} must hold ros__parameters or nodes, got {value!r}")
+        for inner, content in value.items():
+            if inner == "ros__parameters":
+                if content is None:
+                    continue
+                if not isinstance(content, dict):
+                    raise ParameterFileError(f"{where}: {name}: ros__parameters must hold name: value, got {content!r}")
+                found += [(name, key_, value_) for key_, value_ in _leaves(content, "", f"{where}: {name}")]
+            else:
+                found += _nodes({inner: content}, name, where)
+    return found
+
+
+def load_parameter_file(path: str) -> list[tuple[str, str, Any]]:
+    """Return (node pattern, parameter name, value) of a parameter file in its order."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            tree = yaml.load(stream, _Loader)
+    except OSError as error:
+        raise ParameterFileError(f"cannot read parameter file {path!r}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ParameterFileError(f"parameter file {path!r} is not YAML: {error}") from error
+    if tree is None:
+        return []
+    if not isinstance(tree, dict):
+        raise ParameterFileError(f"parameter file {path!r} must hold node names, got {type(tree).__name__}")
+    return _nodes(tree, "", f"parameter file {path!r}")
+
+
+def pattern_matches(pattern: str, full_name: str) -> bool:
+    """Return whether a node pattern (`/**`, `/*/name`, `name`) covers the node of this fully qualified name."""
+    if not pattern.startswith("/"):
+        pattern = f"/{pattern}"
+    if pattern == "/**":
+        return True
+    expression = ""
+    for token in pattern[1:].split("/"):
+        expression += r"(?:/[^/]+)*" if token == "**" else "/[^/]+" if token == "*" else "/" + re.escape(token)
+    return re.fullmatch(expression, full_name) is not None
+
+
+def overrides_for(full_name: str, entries: list[tuple[str, str, Any]]) -> dict[str, Any]:
+    """Return the parameter values that apply to a node; later entries win."""
+    return {name: value for pattern, name, value in entries if pattern_matches(pattern, full_name)}

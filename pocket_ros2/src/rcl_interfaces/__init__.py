@@ -1,0 +1,1 @@
+"""rcl_interfaces of ROS 2 Humble."""

@@ -1,0 +1,5 @@
+"""Actions are not covered."""
+
+from pocket_ros2.errors import NotCoveredImport
+
+raise NotCoveredImport(__name__, "actions")

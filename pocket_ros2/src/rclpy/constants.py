@@ -1,0 +1,3 @@
+"""Numbers used all over rclpy."""
+
+S_TO_NS = 1000 * 1000 * 1000

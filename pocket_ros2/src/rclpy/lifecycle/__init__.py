@@ -1,0 +1,5 @@
+"""Lifecycle nodes are not covered."""
+
+from pocket_ros2.errors import NotCoveredImport
+
+raise NotCoveredImport(__name__, "lifecycle nodes")

@@ -1,0 +1,76 @@
+"""Subscriptions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from pocket_ros2 import dds
+from pocket_ros2.cdr import deserializer
+
+from .callback_groups import CallbackGroup
+from .qos import QoSProfile
+
+entity_numbers = itertools.count(1)  # for all that hangs on an executor's waitset
+
+
+class Subscription:
+    """Has its callback called with each message of a topic; made by `Node.create_subscription`."""
+
+    def __init__(
+        self,
+        endpoint: Any,
+        msg_type: type,
+        topic: str,
+        callback: Callable[[Any], Any],
+        callback_group: CallbackGroup,
+        qos_profile: QoSProfile,
+        raw: bool,
+        event_callbacks: Any,
+    ) -> None:
+        if not callable(callback):
+            raise RuntimeError(f"the callback of a subscription must be callable, got {callback!r}")
+        self._endpoint = endpoint
+        self.msg_type, self.topic, self.qos_profile, self.raw = msg_type, topic, qos_profile, raw
+        self.callback, self.callback_group = callback, callback_group
+        self.event_callbacks = event_callbacks
+        self.event_handlers: list[Any] = []
+        self._unpack = None if raw else deserializer(msg_type._typename)
+        self._number = next(entity_numbers)
+        self._condition = dds.create_read_condition(endpoint.handle)
+
+    def _take_job(self) -> tuple[Callable[..., Any], tuple] | None:
+        found = dds.take(self._endpoint.handle, dds.ANY, 1)
+        if isinstance(found, int) or not found:
+            return None
+        raw, info = found[0]
+        if not info.valid_data:  # a publisher has left
+            return None
+        return self.callback, (raw if self._unpack is None else self._unpack(raw),)
+
+    def get_publisher_count(self) -> int:
+        """Return how many publishers are matched."""
+        return dds.matched_publications(self._endpoint.handle)
+
+    @property
+    def topic_name(self) -> str:
+        """The fully qualified topic name."""
+        return self._endpoint.topic_name
+
+    @property
+    def handle(self) -> Any:
+        """The DDS endpoint behind the subscription."""
+        return self._endpoint
+
+    def destroy(self) -> None:
+        """Hear no more."""
+        for handler in self.event_handlers:
+            handler.destroy()
+        self._endpoint.close()
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.destroy()

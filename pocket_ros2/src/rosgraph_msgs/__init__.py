@@ -1,0 +1,1 @@
+"""rosgraph_msgs of ROS 2 Humble."""

@@ -1,0 +1,1 @@
+"""sensor_msgs of ROS 2 Humble."""

@@ -1,0 +1,1 @@
+"""std_msgs of ROS 2 Humble."""

@@ -1,0 +1,1 @@
+"""std_srvs of ROS 2 Humble."""

@@ -1,0 +1,1 @@
+"""tf2_msgs of ROS 2 Humble."""

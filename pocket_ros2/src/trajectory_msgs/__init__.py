@@ -1,0 +1,1 @@
+"""trajectory_msgs of ROS 2 Humble."""

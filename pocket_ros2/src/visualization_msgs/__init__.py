@@ -1,0 +1,1 @@
+"""visualization_msgs of ROS 2 Humble."""
