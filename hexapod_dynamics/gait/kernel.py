@@ -7,10 +7,10 @@ straight walk this IS eq. (64): the stance foot moves back by S in T/2 and the b
 """
 
 from collections import namedtuple
-from math import cos, exp, floor, pi, sin
+from math import cos, exp, floor, pi, sin, sqrt
 
 from hexapod_dynamics.dynamics.kernel_cache import kernel
-from hexapod_dynamics.kinematics.three_joint_leg import foot_position, joint_angles, joint_rates
+from hexapod_dynamics.kinematics.three_joint_leg import foot_position, place_foot
 
 # Columns of `parameters`.
 PERIOD, STEP_HEIGHT, STEP_DEPTH, RESPONSE_TIME, SMOOTH, SPEED_LIMIT, PARAMETERS = range(7)
@@ -36,20 +36,20 @@ ON_THE_BOUNDARY = 1e-9
 
 
 @kernel
-def stroke(parameters, leg, vx, vy, wz):
+def stroke(parameters, legs, i, vx, vy, wz):
     """Return what a stance foot of this leg travels in half a period, (x, y) [m], forward positive."""
     half = 0.5 * parameters[PERIOD]
-    return (vx - wz * leg[NEUTRAL + 1]) * half, (vy + wz * leg[NEUTRAL]) * half
+    return (vx - wz * legs[i, NEUTRAL + 1]) * half, (vy + wz * legs[i, NEUTRAL]) * half
 
 
 @kernel
-def longest_stroke(parameters, legs, twist):
+def longest_stroke(parameters, legs, vx, vy, wz):
     """Return the longest stroke [m] over the legs for a twist (vx, vy, wz)."""
     longest = 0.0
     for i in range(legs.shape[0]):
-        x, y = stroke(parameters, legs[i], twist[0], twist[1], twist[2])
+        x, y = stroke(parameters, legs, i, vx, vy, wz)
         longest = max(longest, x * x + y * y)
-    return longest**0.5
+    return sqrt(longest)
 
 
 @kernel
@@ -67,6 +67,8 @@ def _filter(parameters, command, state, dt):
 @kernel
 def carried(x, y, vx, vy, wz, dt):
     """Return where a point of the ground, (x, y) in base_link, is after dt at a constant twist: it moves on an arc."""
+    if wz == 0.0:
+        return x - vx * dt, y - vy * dt
     half = -0.5 * wz * dt
     c, s = cos(half), sin(half)
     sinc = dt * (s / half if abs(half) > 1e-8 else 1.0)
@@ -75,40 +77,40 @@ def carried(x, y, vx, vy, wz, dt):
 
 
 @kernel
-def _touch_down(parameters, leg, state, s):
+def _touch_down(parameters, legs, i, state, s):
     """Return the ground's point on which a foot at the fraction s of its swing will step, if the twist stays, as seen
     now.
     """
     vx, vy, wz = state[TWIST], state[TWIST + 1], state[TWIST + 2]
-    ax, ay = stroke(parameters, leg, vx, vy, wz)
+    ax, ay = stroke(parameters, legs, i, vx, vy, wz)
     return carried(
-        leg[NEUTRAL] + 0.5 * ax, leg[NEUTRAL + 1] + 0.5 * ay, vx, vy, wz, (s - 1.0) * 0.5 * parameters[PERIOD]
+        legs[i, NEUTRAL] + 0.5 * ax, legs[i, NEUTRAL + 1] + 0.5 * ay, vx, vy, wz, (s - 1.0) * 0.5 * parameters[PERIOD]
     )
 
 
 @kernel
-def _swing(parameters, leg, foot, state, s):
+def _swing(parameters, legs, feet, i, state, s):
     """Place the swinging foot at the fraction s of its swing; return its rates (x, y) in base_link [m/s]."""
     half = 0.5 * parameters[PERIOD]
     vx, vy, wz = state[TWIST], state[TWIST + 1], state[TWIST + 2]
-    lx, ly = foot[LIFT_OFF], foot[LIFT_OFF + 1]
+    lx, ly = feet[i, LIFT_OFF], feet[i, LIFT_OFF + 1]
     if parameters[SMOOTH] == 0.0:
-        ax, ay = stroke(parameters, leg, vx, vy, wz)
-        bx, by = stroke(parameters, leg, state[RATE], state[RATE + 1], state[RATE + 2])
-        dx, dy = leg[NEUTRAL] + 0.5 * ax - lx, leg[NEUTRAL + 1] + 0.5 * ay - ly
-        foot[FOOT], foot[FOOT + 1] = lx + dx * s, ly + dy * s
+        ax, ay = stroke(parameters, legs, i, vx, vy, wz)
+        bx, by = stroke(parameters, legs, i, state[RATE], state[RATE + 1], state[RATE + 2])
+        dx, dy = legs[i, NEUTRAL] + 0.5 * ax - lx, legs[i, NEUTRAL + 1] + 0.5 * ay - ly
+        feet[i, FOOT], feet[i, FOOT + 1] = lx + dx * s, ly + dy * s
         return dx / half + 0.5 * bx * s, dy / half + 0.5 * by * s
     # With minimum jerk between two points of the ground, which move in the body's frame: no jump in velocity or
     # acceleration at either end.
     h = s * s * s * (10.0 + s * (6.0 * s - 15.0))
     slope = 30.0 * (s * (1.0 - s)) ** 2 / half
-    dx, dy = foot[DOWN] - lx, foot[DOWN + 1] - ly
-    foot[FOOT], foot[FOOT + 1] = lx + h * dx, ly + h * dy
-    wanted_x, wanted_y = _touch_down(parameters, leg, state, s)
+    dx, dy = feet[i, DOWN] - lx, feet[i, DOWN + 1] - ly
+    feet[i, FOOT], feet[i, FOOT + 1] = lx + h * dx, ly + h * dy
+    wanted_x, wanted_y = _touch_down(parameters, legs, i, state, s)
     gain = h * RETARGETING * (1.0 - s) / half
     return (
-        slope * dx - vx + wz * foot[FOOT + 1] + gain * (wanted_x - foot[DOWN]),
-        slope * dy - vy - wz * foot[FOOT] + gain * (wanted_y - foot[DOWN + 1]),
+        slope * dx - vx + wz * feet[i, FOOT + 1] + gain * (wanted_x - feet[i, DOWN]),
+        slope * dy - vy - wz * feet[i, FOOT] + gain * (wanted_y - feet[i, DOWN + 1]),
     )
 
 
@@ -124,21 +126,21 @@ def _lift(parameters, s, amplitude):
 
 
 @kernel
-def _carry_ground(foot, vx, vy, wz, dt):
+def _carry_ground(feet, i, vx, vy, wz, dt):
     """Move the swing's two points of the ground on by dt, as the body sees them."""
     for k in (LIFT_OFF, DOWN):
-        x, y = carried(foot[k], foot[k + 1], vx, vy, wz, dt)
-        foot[k], foot[k + 1] = x, y
+        x, y = carried(feet[i, k], feet[i, k + 1], vx, vy, wz, dt)
+        feet[i, k], feet[i, k + 1] = x, y
 
 
 @kernel
-def _lift_off(parameters, leg, foot, state, since):
+def _lift_off(parameters, legs, feet, i, state, since):
     """Begin a swing at the foot's present place, `since` seconds ago."""
-    foot[LIFT_OFF], foot[LIFT_OFF + 1] = foot[FOOT], foot[FOOT + 1]
+    feet[i, LIFT_OFF], feet[i, LIFT_OFF + 1] = feet[i, FOOT], feet[i, FOOT + 1]
     if parameters[SMOOTH] != 0.0:
-        x, y = carried(foot[FOOT], foot[FOOT + 1], state[TWIST], state[TWIST + 1], state[TWIST + 2], since)
-        foot[LIFT_OFF], foot[LIFT_OFF + 1] = x, y
-    foot[DOWN], foot[DOWN + 1] = _touch_down(parameters, leg, state, 2.0 * since / parameters[PERIOD])
+        x, y = carried(feet[i, FOOT], feet[i, FOOT + 1], state[TWIST], state[TWIST + 1], state[TWIST + 2], since)
+        feet[i, LIFT_OFF], feet[i, LIFT_OFF + 1] = x, y
+    feet[i, DOWN], feet[i, DOWN + 1] = _touch_down(parameters, legs, i, state, 2.0 * since / parameters[PERIOD])
 
 
 @kernel
@@ -148,10 +150,10 @@ def place(parameters, legs, state, feet):
         p = (state[PHASE] + legs[i, OFFSET]) % 1.0
         ax, ay = 0.0, 0.0
         if state[WALKING] != 0.0:
-            ax, ay = stroke(parameters, legs[i], state[TWIST], state[TWIST + 1], state[TWIST + 2])
+            ax, ay = stroke(parameters, legs, i, state[TWIST], state[TWIST + 1], state[TWIST + 2])
         along = 0.5 - 2.0 * min(p, 0.5)
         feet[i, FOOT], feet[i, FOOT + 1] = legs[i, NEUTRAL] + along * ax, legs[i, NEUTRAL + 1] + along * ay
-        _lift_off(parameters, legs[i], feet[i], state, max(0.0, p - 0.5) * parameters[PERIOD])
+        _lift_off(parameters, legs, feet, i, state, max(0.0, p - 0.5) * parameters[PERIOD])
 
 
 @kernel
@@ -168,16 +170,16 @@ def _advance_feet(parameters, legs, state, feet, dt):
             x, y = carried(feet[i, FOOT], feet[i, FOOT + 1], vx, vy, wz, left if changes else dt)
             feet[i, FOOT], feet[i, FOOT + 1] = x, y
             if changes:
-                _lift_off(parameters, legs[i], feet[i], state, rest)
+                _lift_off(parameters, legs, feet, i, state, rest)
         elif changes:
-            _carry_ground(feet[i], vx, vy, wz, left)
-            _swing(parameters, legs[i], feet[i], state, 1.0)
+            _carry_ground(feet, i, vx, vy, wz, left)
+            _swing(parameters, legs, feet, i, state, 1.0)
             x, y = carried(feet[i, FOOT], feet[i, FOOT + 1], vx, vy, wz, rest)
             feet[i, FOOT], feet[i, FOOT + 1] = x, y
         elif parameters[SMOOTH] != 0.0:
-            _carry_ground(feet[i], vx, vy, wz, dt)
+            _carry_ground(feet, i, vx, vy, wz, dt)
             s = 2.0 * (p + dt / period) - 1.0
-            wanted_x, wanted_y = _touch_down(parameters, legs[i], state, s)
+            wanted_x, wanted_y = _touch_down(parameters, legs, i, state, s)
             gain = min(1.0, RETARGETING * (1.0 - s) * 2.0 * dt / period)
             feet[i, DOWN] += gain * (wanted_x - feet[i, DOWN])
             feet[i, DOWN + 1] += gain * (wanted_y - feet[i, DOWN + 1])
@@ -192,7 +194,7 @@ def _advance_feet(parameters, legs, state, feet, dt):
             dx, dy = feet[i, FOOT] - legs[i, NEUTRAL], feet[i, FOOT + 1] - legs[i, NEUTRAL + 1]
             if dx * dx + dy * dy > NEAR * NEAR:
                 halted = False
-    if halted and longest_stroke(parameters, legs, state[TWIST : TWIST + 3]) < STANDING:
+    if halted and longest_stroke(parameters, legs, vx, vy, wz) < STANDING:
         state[WALKING] = 0.0
         phase = nearest if abs(phase - nearest) < ON_THE_BOUNDARY else 0.5 * floor(2.0 * phase)
     state[PHASE] = phase % 1.0
@@ -203,37 +205,54 @@ def _joints(parameters, legs, state, feet, q, qd):
     """Turn the feet into joint angles and rates; feet that swing are placed first."""
     limit = parameters[SPEED_LIMIT]
     for i in range(legs.shape[0]):
-        leg = legs[i]
         z, zd = -state[TWIST + 3], -state[RATE + 3]
         xd, yd = 0.0, 0.0
         if state[WALKING] != 0.0:
-            p = (state[PHASE] + leg[OFFSET]) % 1.0
+            p = (state[PHASE] + legs[i, OFFSET]) % 1.0
             if p < 0.5:
                 xd = -(state[TWIST] - state[TWIST + 2] * feet[i, FOOT + 1])
                 yd = -(state[TWIST + 1] + state[TWIST + 2] * feet[i, FOOT])
                 lift, lift_rate = _lift(parameters, 2.0 * p, -parameters[STEP_DEPTH])
             else:
-                xd, yd = _swing(parameters, leg, feet[i], state, 2.0 * p - 1.0)
+                xd, yd = _swing(parameters, legs, feet, i, state, 2.0 * p - 1.0)
                 lift, lift_rate = _lift(parameters, 2.0 * p - 1.0, parameters[STEP_HEIGHT])
             z, zd = z + lift, zd + lift_rate
-        dx, dy, dz = feet[i, FOOT] - leg[MOUNT], feet[i, FOOT + 1] - leg[MOUNT + 1], z - leg[MOUNT + 2]
+        dx, dy, dz = feet[i, FOOT] - legs[i, MOUNT], feet[i, FOOT + 1] - legs[i, MOUNT + 1], z - legs[i, MOUNT + 2]
         # Target and its rate in the leg frame, then the joints.
-        x = leg[0] * dx + leg[1] * dy + leg[2] * dz
-        y = leg[3] * dx + leg[4] * dy + leg[5] * dz
-        z = leg[6] * dx + leg[7] * dy + leg[8] * dz
-        vx = leg[0] * xd + leg[1] * yd + leg[2] * zd
-        vy = leg[3] * xd + leg[4] * yd + leg[5] * zd
-        vz = leg[6] * xd + leg[7] * yd + leg[8] * zd
-        l1, l2, l3 = leg[LENGTHS], leg[LENGTHS + 1], leg[LENGTHS + 2]
-        free, held = leg[FREE : FREE + 3], leg[HELD : HELD + 3]
-        q1, q2, q3 = joint_angles(x, y, z, l1, l2, l3, free, held)
-        r1, r2, r3 = joint_rates(x, y, z, vx, vy, vz, q1, q2, q3, l1, l2, l3, free)
-        q[3 * i], q[3 * i + 1], q[3 * i + 2] = q1, q2, q3
-        qd[3 * i], qd[3 * i + 1], qd[3 * i + 2] = r1, r2, r3
+        x = legs[i, 0] * dx + legs[i, 1] * dy + legs[i, 2] * dz
+        y = legs[i, 3] * dx + legs[i, 4] * dy + legs[i, 5] * dz
+        z = legs[i, 6] * dx + legs[i, 7] * dy + legs[i, 8] * dz
+        vx = legs[i, 0] * xd + legs[i, 1] * yd + legs[i, 2] * zd
+        vy = legs[i, 3] * xd + legs[i, 4] * yd + legs[i, 5] * zd
+        vz = legs[i, 6] * xd + legs[i, 7] * yd + legs[i, 8] * zd
+        (
+            q[3 * i],
+            q[3 * i + 1],
+            q[3 * i + 2],
+            qd[3 * i],
+            qd[3 * i + 1],
+            qd[3 * i + 2],
+        ) = place_foot(
+            x,
+            y,
+            z,
+            vx,
+            vy,
+            vz,
+            legs[i, LENGTHS],
+            legs[i, LENGTHS + 1],
+            legs[i, LENGTHS + 2],
+            legs[i, FREE] != 0.0,
+            legs[i, FREE + 1] != 0.0,
+            legs[i, FREE + 2] != 0.0,
+            legs[i, HELD],
+            legs[i, HELD + 1],
+            legs[i, HELD + 2],
+        )
         for k in range(3):
             j = 3 * i + k
-            if free[k] != 0.0 and (q[j] < leg[LOWER + k] or q[j] > leg[UPPER + k]):
-                q[j] = min(leg[UPPER + k], max(leg[LOWER + k], q[j]))
+            if legs[i, FREE + k] != 0.0 and (q[j] < legs[i, LOWER + k] or q[j] > legs[i, UPPER + k]):
+                q[j] = min(legs[i, UPPER + k], max(legs[i, LOWER + k], q[j]))
                 qd[j] = 0.0
             qd[j] = min(limit, max(-limit, qd[j]))
 
@@ -252,10 +271,11 @@ def advance(gait, dt):
         if blending:
             state[BLEND] = min(state[BLEND] + dt, state[BLEND_TIME])
         else:
-            if state[WALKING] == 0.0 and longest_stroke(parameters, legs, command) > STANDING:
+            asked = longest_stroke(parameters, legs, command[0], command[1], command[2])
+            if state[WALKING] == 0.0 and asked > STANDING:
                 state[WALKING] = 1.0
                 for i in range(legs.shape[0]):
-                    _lift_off(parameters, legs[i], feet[i], state, 0.0)
+                    _lift_off(parameters, legs, feet, i, state, 0.0)
             _filter(parameters, command, state, dt)
             if state[WALKING] != 0.0:
                 _advance_feet(parameters, legs, state, feet, dt)
@@ -289,11 +309,11 @@ def reaches(gait, height, length, directions, samples):
         for _ in range(samples):
             advance(gait, parameters[PERIOD] / samples)
             for i in range(legs.shape[0]):
-                leg, q, qd = legs[i], gait.position[3 * i : 3 * i + 3], gait.velocity[3 * i : 3 * i + 3]
-                x, y, z = foot_position(q[0], q[1], q[2], leg[LENGTHS], leg[LENGTHS + 1], leg[LENGTHS + 2])
-                dx = leg[0] * x + leg[3] * y + leg[6] * z + leg[MOUNT] - feet[i, FOOT]
-                dy = leg[1] * x + leg[4] * y + leg[7] * z + leg[MOUNT + 1] - feet[i, FOOT + 1]
-                lift = leg[2] * x + leg[5] * y + leg[8] * z + leg[MOUNT + 2] + height
+                q, qd = gait.position[3 * i : 3 * i + 3], gait.velocity[3 * i : 3 * i + 3]
+                x, y, z = foot_position(q[0], q[1], q[2], legs[i, LENGTHS], legs[i, LENGTHS + 1], legs[i, LENGTHS + 2])
+                dx = legs[i, 0] * x + legs[i, 3] * y + legs[i, 6] * z + legs[i, MOUNT] - feet[i, FOOT]
+                dy = legs[i, 1] * x + legs[i, 4] * y + legs[i, 7] * z + legs[i, MOUNT + 1] - feet[i, FOOT + 1]
+                lift = legs[i, 2] * x + legs[i, 5] * y + legs[i, 8] * z + legs[i, MOUNT + 2] + height
                 if dx * dx + dy * dy > 1e-12:
                     return False
                 if lift < -parameters[STEP_DEPTH] - 1e-6 or lift > parameters[STEP_HEIGHT] + 1e-6:

@@ -154,7 +154,7 @@ class TripodGait:
         command = np.array([vx, vy, wz], float)
         if not np.isfinite(command).all():
             raise HexapodError(f"velocity command ({vx}, {vy}, {wz}): finite numbers needed; the last command stays")
-        longest = kernel.longest_stroke(self.data.parameters, self.data.legs, command)
+        longest = kernel.longest_stroke(self.data.parameters, self.data.legs, *command)
         if longest > self.limits.stroke:
             command *= self.limits.stroke / longest
         return command

@@ -7,7 +7,7 @@ from math import acos, atan2, cos, hypot, pi, sin
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, ReachError
-from hexapod_dynamics.kinematics.three_joint_leg import foot_position, joint_angles, wrap
+from hexapod_dynamics.kinematics.three_joint_leg import foot_position, place_foot, wrap
 
 # A foot that ends nearer than this to its target [m] has reached it.
 TOLERANCE = 1e-9
@@ -89,7 +89,7 @@ class LegKinematics:
         Knee up and foot outward; angles beyond a limit stop at it.
         """
         target = _checked_target(self.name, target)
-        angles = np.array(joint_angles(*target, *self.lengths, self.free, self.held))
+        angles = np.array(place_foot(*target, 0.0, 0.0, 0.0, *self.lengths, *self.free, *self.held)[:3])
         angles = np.where(self.free, np.clip(angles, self.lower, self.upper), self.held)
         return angles, float(np.linalg.norm(self.forward(angles) - target))
 
@@ -128,8 +128,8 @@ class LegKinematics:
                 yield np.array([q1, wrap(q2), wrap(0.5 * pi - knee)])
             elif not knee_down:
                 # One joint or none is free in the leg's plane: one candidate, found in the plane turned to x.
-                in_plane, at_x = np.array([False, *self.free[1:]]), np.array([0.0, *self.held[1:]])
-                _, q2, q3 = joint_angles(radius + l1, 0.0, z, l1, l2, l3, in_plane, at_x)
+                at_x = (radius + l1, 0.0, z, 0.0, 0.0, 0.0)
+                _, q2, q3, *_ = place_foot(*at_x, l1, l2, l3, False, *self.free[1:], 0.0, *self.held[1:])
                 yield np.array([q1, q2, q3])
 
     def _refusal(self, target, beyond):

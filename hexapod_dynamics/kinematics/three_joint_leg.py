@@ -4,12 +4,11 @@ Leg frame: origin in the coxa's axis, x outward, z up. At zero the femur is hori
 down. `knee` below is the angle between the femur's and the tibia's directions, 0 when the leg is stretched.
 """
 
-from math import acos, atan2, cos, hypot, pi, sin
+from math import acos, atan2, cos, pi, sin, sqrt
 
 from hexapod_dynamics.dynamics.kernel_cache import kernel
 
-# Below this product of the lengths and sin(knee), as a fraction, the rates of a stretched leg are damped instead of
-# growing.
+# Rates of a leg that is nearer to stretched or folded than this (in sin(knee)) are damped instead of growing.
 STRETCHED = 1e-3
 
 
@@ -27,57 +26,44 @@ def foot_position(q1, q2, q3, l1, l2, l3):
 
 
 @kernel
-def joint_angles(x, y, z, l1, l2, l3, free, held):
-    """Return the coxa, femur and tibia angles [rad] that bring the foot nearest to (x, y, z) [m], knee up, foot
-    outward.
+def place_foot(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held2, held3):
+    """Return the angles [rad] that bring the foot nearest to (x, y, z) [m], and their rates [rad/s] for a target moving
+    at (xd, yd, zd) [m/s]: six numbers, coxa, femur, tibia. Foot outward, knee up.
 
-    free: (3,) bool, false for a joint locked at the angle in held (3,). The foot is at the target if the target can be
-    reached with the joints that are free; otherwise it is as near as they allow.
+    free: false (or 0) for a joint locked at the angle held [rad]. The foot is at the target if the free joints can
+    bring it there, else as near as they can. Rates of a leg nearly stretched are damped.
     """
-    if free[0]:
+    if free1:
+        distance = sqrt(x * x + y * y)
         q1 = atan2(y, x)
-        radius = hypot(x, y) - l1
+        c1, s1 = (x / distance, y / distance) if distance > 0.0 else (1.0, 0.0)
+        radius = distance - l1
+        r1 = (c1 * yd - s1 * xd) / max(distance, STRETCHED * (l1 + l2))
     else:
-        q1 = held[0]
-        radius = x * cos(q1) + y * sin(q1) - l1
-    q2, q3 = held[1], held[2]
-    if free[1] and free[2]:
-        cosine = (radius * radius + z * z - l2 * l2 - l3 * l3) / (2.0 * l2 * l3)
-        knee = acos(min(1.0, max(-1.0, cosine)))
-        q2 = atan2(z, radius) + atan2(l3 * sin(knee), l2 + l3 * cos(knee))
-        q3 = 0.5 * pi - knee
-    elif free[2]:
-        q3 = wrap(atan2(z - l2 * sin(q2), radius - l2 * cos(q2)) - q2 + 0.5 * pi)
-    elif free[1]:
-        q2 = wrap(atan2(z, radius) - atan2(-l3 * cos(q3), l2 + l3 * sin(q3)))
-    return q1, wrap(q2), q3
-
-
-@kernel
-def joint_rates(x, y, z, xd, yd, zd, q1, q2, q3, l1, l2, l3, free):
-    """Return the time derivatives [rad/s] of `joint_angles` for a target at (x, y, z) [m] moving at (xd, yd, zd) [m/s].
-
-    Rates of a leg that is nearly stretched, where they would grow without bound, are damped.
-    """
-    c1, s1 = cos(q1), sin(q1)
-    radius = x * c1 + y * s1
-    q1d = 0.0
-    if free[0]:
-        q1d = (c1 * yd - s1 * xd) / max(radius, STRETCHED * (l1 + l2))
-    radius -= l1
+        q1, c1, s1 = held1, cos(held1), sin(held1)
+        radius = c1 * x + s1 * y - l1
+        r1 = 0.0
     rd = c1 * xd + s1 * yd
-    q2d, q3d = 0.0, 0.0
-    if free[1] and free[2]:
-        direction = q2 + q3 - 0.5 * pi
-        cd, sd = cos(direction), sin(direction)
-        c2, s2 = cos(q2), sin(q2)
-        determinant = l2 * l3 * sin(direction - q2)
-        inverse = determinant / (determinant * determinant + (STRETCHED * l2 * l3) ** 2)
-        q2d = l3 * (cd * rd + sd * zd) * inverse
-        q3d = -l2 * (c2 * rd + s2 * zd) * inverse - q2d
-    elif free[2]:
+    q2, q3, r2, r3 = held2, held3, 0.0, 0.0
+    square = radius * radius + z * z
+    if free2 and free3:
+        c = min(1.0, max(-1.0, (square - l2 * l2 - l3 * l3) / (2.0 * l2 * l3)))
+        s = sqrt(1.0 - c * c)
+        # The foot in the femur's frame is (along, -below); turn that to the target's direction.
+        along, below = l2 + l3 * c, l3 * s
+        cosine, sine = radius * along - z * below, z * along + radius * below
+        q2, q3 = atan2(sine, cosine), 0.5 * pi - acos(c)
+        size = sqrt(cosine * cosine + sine * sine)
+        c2, s2 = (cosine / size, sine / size) if size > 0.0 else (1.0, 0.0)
+        ct, st = c2 * c + s2 * s, s2 * c - c2 * s
+        damped = -s / (s * s + STRETCHED * STRETCHED)
+        r2 = (ct * rd + st * zd) * damped / l2
+        r3 = -(c2 * rd + s2 * zd) * damped / l3 - r2
+    elif free3:
         dx, dz = radius - l2 * cos(q2), z - l2 * sin(q2)
-        q3d = (dx * zd - dz * rd) / max(dx * dx + dz * dz, (STRETCHED * l3) ** 2)
-    elif free[1]:
-        q2d = (radius * zd - z * rd) / max(radius * radius + z * z, (STRETCHED * l2) ** 2)
-    return q1d, q2d, q3d
+        q3 = wrap(atan2(dz, dx) - q2 + 0.5 * pi)
+        r3 = (dx * zd - dz * rd) / max(dx * dx + dz * dz, (STRETCHED * l3) ** 2)
+    elif free2:
+        q2 = wrap(atan2(z, radius) - atan2(-l3 * cos(q3), l2 + l3 * sin(q3)))
+        r2 = (radius * zd - z * rd) / max(square, (STRETCHED * l2) ** 2)
+    return q1, q2, q3, r1, r2, r3

@@ -12,29 +12,41 @@ block only. Whether a spring pushes (f_n > 0) is guessed from the old velocity a
 
 from hexapod_dynamics.dynamics.kernel_cache import kernel
 from hexapod_dynamics.dynamics.kernels import HEAD, HEAD_FORCE
-from hexapod_dynamics.simulation.ground import surface
+from hexapod_dynamics.simulation.ground import is_level, surface
 
-# Columns of a row of `contacts`: leg (-1: body corner), link, point and normal in the body frame, distance d
-# (negative), whether the spring pushes, normal force at the end of the step; then the point's Jacobian by the leg's
-# joints, 3 a joint.
-LEG, LINK, POINT, NORMAL, DISTANCE, PUSHES, FORCE, JACOBIAN = 0, 1, 2, 5, 8, 9, 10, 11
+# Columns of a row of `contacts`: leg (-1: body corner), link, the leg's block and lane, its first joint, joints up to
+# the link; in the body frame the point, the ground's normal and the point's velocity; distance d (negative), whether
+# the spring pushes, normal force at the end of the step; then the point's Jacobian by the leg's joints, 3 numbers a
+# joint.
+LEG, LINK, BLOCK, LANE, FIRST, JOINTS = range(6)
+POINT, NORMAL, VELOCITY, DISTANCE, PUSHES, FORCE, JACOBIAN = 6, 9, 12, 15, 16, 17, 18
 CORNERS = 8
+
+# The functions below take the few arrays they need one by one: compiled calls pay for every array that they are given.
 
 
 @kernel
-def _touch(ground, rotation, position, px, py, pz, contact):
-    """Fill a contact's geometry if the body-frame point (px, py, pz) is below the ground; tell whether it is."""
+def corner_point(box, corner):
+    """Return a corner (x, y, z) [m] of the body's box in base_link, by its number 0 to 7."""
+    return (
+        0.5 * box[0] if corner & 1 else -0.5 * box[0],
+        0.5 * box[1] if corner & 2 else -0.5 * box[1],
+        0.5 * box[2] if corner & 4 else -0.5 * box[2],
+    )
+
+
+@kernel
+def _touch(ground, rotation, position, contacts, c, px, py, pz):
+    """Fill a contact's point, normal and distance for the body-frame point (px, py, pz); tell whether it touches."""
     x = position[0] + rotation[0, 0] * px + rotation[0, 1] * py + rotation[0, 2] * pz
     y = position[1] + rotation[1, 0] * px + rotation[1, 1] * py + rotation[1, 2] * pz
     z = position[2] + rotation[2, 0] * px + rotation[2, 1] * py + rotation[2, 2] * pz
     height, nx, ny, nz = surface(ground, x, y)
-    if z >= height:
-        return False
-    contact[POINT], contact[POINT + 1], contact[POINT + 2] = px, py, pz
-    for c in range(3):
-        contact[NORMAL + c] = rotation[0, c] * nx + rotation[1, c] * ny + rotation[2, c] * nz
-    contact[DISTANCE] = (z - height) * nz
-    return True
+    contacts[c, POINT], contacts[c, POINT + 1], contacts[c, POINT + 2] = px, py, pz
+    for k in range(3):
+        contacts[c, NORMAL + k] = rotation[0, k] * nx + rotation[1, k] * ny + rotation[2, k] * nz
+    contacts[c, DISTANCE] = (z - height) * nz
+    return z < height
 
 
 @kernel
@@ -43,73 +55,92 @@ def find_contacts(ws, rotation, position, box, ground, contacts):
 
     Needs the `point` and `screw` rows of the leg terms.
     """
+    lanes, legs, moving = ws.lanes, ws.legs, ws.moving
+    points, screws = ws.rows.point, ws.rows.screw
+    level = is_level(ground)
+    ux, uy, uz, height = rotation[2, 0], rotation[2, 1], rotation[2, 2], position[2]
     count = 0
-    rows = ws.rows
-    for i in range(ws.legs.shape[0]):
-        block, lane, first = ws.legs[i, 0], ws.legs[i, 1], ws.legs[i, 2]
-        for j in range(ws.legs[i, 4] + 1):
-            row = rows.point + 3 * j
-            px, py, pz = ws.lanes[block, row, lane], ws.lanes[block, row + 1, lane], ws.lanes[block, row + 2, lane]
-            contact = contacts[count]
-            if not _touch(ground, rotation, position, px, py, pz, contact):
+    for i in range(legs.shape[0]):
+        block, lane, first = legs[i, 0], legs[i, 1], legs[i, 2]
+        for j in range(legs[i, 4] + 1):
+            row = points + 3 * j
+            px, py, pz = lanes[block, row, lane], lanes[block, row + 1, lane], lanes[block, row + 2, lane]
+            if level and height + ux * px + uy * py + uz * pz >= 0.0:
                 continue
-            contact[LEG], contact[LINK] = i, j
+            if not _touch(ground, rotation, position, contacts, count, px, py, pz):
+                continue
+            contacts[count, LEG], contacts[count, LINK] = i, j
+            contacts[count, BLOCK], contacts[count, LANE] = block, lane
+            contacts[count, FIRST], contacts[count, JOINTS] = first, j + 1
             for k in range(j + 1):
-                s = rows.screw + 6 * k
-                wx, wy, wz = ws.lanes[block, s + 3, lane], ws.lanes[block, s + 4, lane], ws.lanes[block, s + 5, lane]
-                moves = ws.moving[first + k]
-                contact[JACOBIAN + 3 * k] = moves * (ws.lanes[block, s, lane] + wy * pz - wz * py)
-                contact[JACOBIAN + 3 * k + 1] = moves * (ws.lanes[block, s + 1, lane] + wz * px - wx * pz)
-                contact[JACOBIAN + 3 * k + 2] = moves * (ws.lanes[block, s + 2, lane] + wx * py - wy * px)
+                s = screws + 6 * k
+                wx, wy, wz = lanes[block, s + 3, lane], lanes[block, s + 4, lane], lanes[block, s + 5, lane]
+                moves = moving[first + k]
+                at = JACOBIAN + 3 * k
+                contacts[count, at] = moves * (lanes[block, s, lane] + wy * pz - wz * py)
+                contacts[count, at + 1] = moves * (lanes[block, s + 1, lane] + wz * px - wx * pz)
+                contacts[count, at + 2] = moves * (lanes[block, s + 2, lane] + wx * py - wy * px)
             count += 1
     for corner in range(CORNERS):
-        px = 0.5 * box[0] if corner & 1 else -0.5 * box[0]
-        py = 0.5 * box[1] if corner & 2 else -0.5 * box[1]
-        pz = 0.5 * box[2] if corner & 4 else -0.5 * box[2]
-        if _touch(ground, rotation, position, px, py, pz, contacts[count]):
-            contacts[count, LEG], contacts[count, LINK] = -1.0, -1.0
+        px, py, pz = corner_point(box, corner)
+        if level and height + ux * px + uy * py + uz * pz >= 0.0:
+            continue
+        if _touch(ground, rotation, position, contacts, count, px, py, pz):
+            contacts[count, LEG], contacts[count, LINK], contacts[count, JOINTS] = -1.0, -1.0, 0.0
             count += 1
     return count
 
 
 @kernel
-def point_velocity(ws, contact, nu):
-    """Return the contact point's velocity in the body frame (three numbers) [m/s]."""
-    px, py, pz = contact[POINT], contact[POINT + 1], contact[POINT + 2]
-    x = nu[0] + nu[4] * pz - nu[5] * py
-    y = nu[1] + nu[5] * px - nu[3] * pz
-    z = nu[2] + nu[3] * py - nu[4] * px
-    if contact[LEG] >= 0.0:
-        first = 6 + ws.legs[int(contact[LEG]), 2]
-        for k in range(int(contact[LINK]) + 1):
-            rate = nu[first + k]
-            x += contact[JACOBIAN + 3 * k] * rate
-            y += contact[JACOBIAN + 3 * k + 1] * rate
-            z += contact[JACOBIAN + 3 * k + 2] * rate
-    return x, y, z
+def move_contacts(contacts, count, nu):
+    """Set the velocities of the contact points at the generalised velocity nu."""
+    for c in range(count):
+        px, py, pz = contacts[c, POINT], contacts[c, POINT + 1], contacts[c, POINT + 2]
+        x = nu[0] + nu[4] * pz - nu[5] * py
+        y = nu[1] + nu[5] * px - nu[3] * pz
+        z = nu[2] + nu[3] * py - nu[4] * px
+        first = 6 + int(contacts[c, FIRST])
+        for k in range(int(contacts[c, JOINTS])):
+            rate, at = nu[first + k], JACOBIAN + 3 * k
+            x += contacts[c, at] * rate
+            y += contacts[c, at + 1] * rate
+            z += contacts[c, at + 2] * rate
+        contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2] = x, y, z
 
 
 @kernel
-def normal_speed(ws, contact, nu):
-    """Return the contact point's velocity along the ground's normal [m/s]."""
-    x, y, z = point_velocity(ws, contact, nu)
-    return contact[NORMAL] * x + contact[NORMAL + 1] * y + contact[NORMAL + 2] * z
+def settle_contacts(contacts, count, stiffness, damping, h):
+    """Set the normal forces at the contact points' velocities, h seconds on; tell whether a guess whether a spring
+    pushes was wrong, and correct it.
+    """
+    wrong = False
+    for c in range(count):
+        vn = (
+            contacts[c, NORMAL] * contacts[c, VELOCITY]
+            + contacts[c, NORMAL + 1] * contacts[c, VELOCITY + 1]
+            + contacts[c, NORMAL + 2] * contacts[c, VELOCITY + 2]
+        )
+        force = -stiffness * (contacts[c, DISTANCE] + h * vn) - damping * vn
+        pushes = 1.0 if force > 0.0 else 0.0
+        if pushes != contacts[c, PUSHES]:
+            wrong = True
+        contacts[c, PUSHES] = pushes
+        contacts[c, FORCE] = max(0.0, force)
+    return wrong
 
 
 @kernel
-def add_contact(ws, contact, nu, stiffness, damping, friction, h):
-    """Add a contact's force at the old velocity to the right-hand side and its implicit part to the arrow."""
-    px, py, pz = contact[POINT], contact[POINT + 1], contact[POINT + 2]
-    nx, ny, nz = contact[NORMAL], contact[NORMAL + 1], contact[NORMAL + 2]
-    vx, vy, vz = point_velocity(ws, contact, nu)
+def _add_contact(lanes, shared, contacts, c, rows_arm, rows_block, rows_force, stiffness, damping, friction, h):
+    px, py, pz = contacts[c, POINT], contacts[c, POINT + 1], contacts[c, POINT + 2]
+    nx, ny, nz = contacts[c, NORMAL], contacts[c, NORMAL + 1], contacts[c, NORMAL + 2]
+    vx, vy, vz = contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2]
     vn = nx * vx + ny * vy + nz * vz
     along, push = -friction, 0.0
-    if contact[PUSHES] != 0.0:
+    if contacts[c, PUSHES] != 0.0:
         along += damping + h * stiffness
-        push = -stiffness * contact[DISTANCE]
+        push = -stiffness * contacts[c, DISTANCE]
     push -= along * vn
     fx, fy, fz = push * nx - friction * vx, push * ny - friction * vy, push * nz - friction * vz
-    shared = ws.shared
     shared[HEAD_FORCE] += fx
     shared[HEAD_FORCE + 1] += fy
     shared[HEAD_FORCE + 2] += fz
@@ -145,37 +176,50 @@ def add_contact(ws, contact, nu, stiffness, damping, friction, h):
     shared[HEAD + 18] += py * xzz - pz * xzy
     shared[HEAD + 19] += pz * xzx - px * xzz
     shared[HEAD + 20] += px * xzy - py * xzx
-    if contact[LEG] < 0.0:
-        return
-    leg = int(contact[LEG])
-    block, lane = ws.legs[leg, 0], ws.legs[leg, 1]
-    rows = ws.rows
-    for k in range(int(contact[LINK]) + 1):
-        jx, jy, jz = contact[JACOBIAN + 3 * k], contact[JACOBIAN + 3 * k + 1], contact[JACOBIAN + 3 * k + 2]
+    block, lane = int(contacts[c, BLOCK]), int(contacts[c, LANE])
+    for k in range(int(contacts[c, JOINTS])):
+        at = JACOBIAN + 3 * k
+        jx, jy, jz = contacts[c, at], contacts[c, at + 1], contacts[c, at + 2]
         yx = dxx * jx + dxy * jy + dxz * jz
         yy = dxy * jx + dyy * jy + dyz * jz
         yz = dxz * jx + dyz * jy + dzz * jz
-        arm = rows.arm + 6 * k
-        ws.lanes[block, arm, lane] += yx
-        ws.lanes[block, arm + 1, lane] += yy
-        ws.lanes[block, arm + 2, lane] += yz
-        ws.lanes[block, arm + 3, lane] += py * yz - pz * yy
-        ws.lanes[block, arm + 4, lane] += pz * yx - px * yz
-        ws.lanes[block, arm + 5, lane] += px * yy - py * yx
-        ws.lanes[block, rows.force + k, lane] += jx * fx + jy * fy + jz * fz
+        arm = rows_arm + 6 * k
+        lanes[block, arm, lane] += yx
+        lanes[block, arm + 1, lane] += yy
+        lanes[block, arm + 2, lane] += yz
+        lanes[block, arm + 3, lane] += py * yz - pz * yy
+        lanes[block, arm + 4, lane] += pz * yx - px * yz
+        lanes[block, arm + 5, lane] += px * yy - py * yx
+        lanes[block, rows_force + k, lane] += jx * fx + jy * fy + jz * fz
         for l in range(k + 1):
-            ws.lanes[block, rows.block + k * (k + 1) // 2 + l, lane] += (
-                contact[JACOBIAN + 3 * l] * yx + contact[JACOBIAN + 3 * l + 1] * yy + contact[JACOBIAN + 3 * l + 2] * yz
-            )
+            at = JACOBIAN + 3 * l
+            row = rows_block + k * (k + 1) // 2 + l
+            lanes[block, row, lane] += contacts[c, at] * yx + contacts[c, at + 1] * yy + contacts[c, at + 2] * yz
 
 
 @kernel
-def settle_contact(ws, contact, nu, stiffness, damping, h):
-    """Set the normal force at the new velocity nu; tell whether the spring's guess was wrong, and correct it."""
-    vn = normal_speed(ws, contact, nu)
-    force = -stiffness * (contact[DISTANCE] + h * vn) - damping * vn
-    pushes = 1.0 if force > 0.0 else 0.0
-    contact[FORCE] = force if force > 0.0 else 0.0
-    wrong = pushes != contact[PUSHES]
-    contact[PUSHES] = pushes
-    return wrong
+def add_contacts(lanes, shared, contacts, count, rows_arm, rows_block, rows_force, stiffness, damping, friction, h):
+    """Add the contacts' forces to the right-hand side and their implicit parts to the arrow; see above."""
+    for c in range(count):
+        _add_contact(
+            lanes, shared, contacts, c, rows_arm, rows_block, rows_force, stiffness, damping, friction, h
+        )
+
+
+@kernel
+def record_forces(contacts, count, rotation, legs, friction, forces, total):
+    """Write the contact force [N, world axes] at the end of each leg's last link (legs, 3), and that of all (3,)."""
+    forces[:] = 0.0
+    total[:] = 0.0
+    for c in range(count):
+        vx, vy, vz = contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2]
+        nx, ny, nz = contacts[c, NORMAL], contacts[c, NORMAL + 1], contacts[c, NORMAL + 2]
+        push = contacts[c, FORCE] + friction * (nx * vx + ny * vy + nz * vz)
+        fx, fy, fz = push * nx - friction * vx, push * ny - friction * vy, push * nz - friction * vz
+        leg = int(contacts[c, LEG])
+        at_the_end = leg >= 0 and contacts[c, LINK] == legs[leg, 4]
+        for r in range(3):
+            force = rotation[r, 0] * fx + rotation[r, 1] * fy + rotation[r, 2] * fz
+            total[r] += force
+            if at_the_end:
+                forces[leg, r] = force

@@ -1,6 +1,7 @@
 """The ground: a plane, perhaps sloping, with steps across it."""
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -49,5 +50,11 @@ def surface(ground, x, y):
         u = min(1.0, max(-1.0, (x - ground[k]) / ground[k + 2]))
         height += ground[k + 1] * (0.5 + u * (0.75 - 0.25 * u * u))
         slope += ground[k + 1] * 0.75 * (1.0 - u * u) / ground[k + 2]
-    nz = 1.0 / (1.0 + slope * slope + ground[SLOPE_Y] * ground[SLOPE_Y]) ** 0.5
+    nz = 1.0 / sqrt(1.0 + slope * slope + ground[SLOPE_Y] * ground[SLOPE_Y])
     return height, -slope * nz, -ground[SLOPE_Y] * nz, nz
+
+
+@kernel
+def is_level(ground):
+    """Tell whether the ground is the plane z = 0."""
+    return ground.size == STEPS and ground[SLOPE_X] == 0.0 and ground[SLOPE_Y] == 0.0

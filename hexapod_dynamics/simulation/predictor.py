@@ -66,6 +66,12 @@ class Predictor:
         self._settle_damage()
         loops.settle_setpoints(self._world, self.q if setpoints is None else np.asarray(setpoints, float))
 
+    def resting_height(self):
+        """Return the height [m] of the body at which its lowest point, as it stands over the origin, touches the
+        ground.
+        """
+        return loops.resting_height(self._workspace, self._world, self._state)
+
     def set_morphology(self, morphology):
         """Change what is left of the robot; in effect with the next step."""
         self._kernels.set_morphology(self._workspace, morphology)

@@ -18,71 +18,67 @@ SETPOINT, RATE, TARGET, SPEED, TORQUE, SATURATED, LOADED, SERVO = range(8)
 @kernel
 def command(servos, numbers, joint, target, duration):
     """Send one servo to the target [rad or m] in the duration [s], uniformly, but no faster than it can."""
-    servo = servos[joint]
-    distance = abs(target - servo[SETPOINT])
-    servo[TARGET] = target
-    servo[SPEED] = numbers[SPEED_LIMIT]
-    if distance < servo[SPEED] * duration:
-        servo[SPEED] = distance / duration
+    distance = abs(target - servos[joint, SETPOINT])
+    servos[joint, TARGET] = target
+    servos[joint, SPEED] = numbers[SPEED_LIMIT]
+    if distance < servos[joint, SPEED] * duration:
+        servos[joint, SPEED] = distance / duration
 
 
 @kernel
 def move_setpoints(servos, h):
     """Move every set-point on by h seconds."""
     for joint in range(servos.shape[0]):
-        servo = servos[joint]
-        left = servo[TARGET] - servo[SETPOINT]
-        furthest = servo[SPEED] * h
+        left = servos[joint, TARGET] - servos[joint, SETPOINT]
+        furthest = servos[joint, SPEED] * h
         # A last bit of a move that ends with this step is not worth a slow step of its own.
         if abs(left) <= furthest * (1.0 + 1e-9):
-            servo[RATE] = left / h
-            servo[SETPOINT] = servo[TARGET]
+            servos[joint, RATE] = left / h
+            servos[joint, SETPOINT] = servos[joint, TARGET]
         else:
-            servo[RATE] = servo[SPEED] if left > 0.0 else -servo[SPEED]
-            servo[SETPOINT] += servo[RATE] * h
+            servos[joint, RATE] = servos[joint, SPEED] if left > 0.0 else -servos[joint, SPEED]
+            servos[joint, SETPOINT] += servos[joint, RATE] * h
 
 
 @kernel
-def add_servos(ws, servos, numbers, q, nu, h):
+def add_servos(lanes, joints, moving, rows_block, rows_force, servos, numbers, q, nu, h):
     """Add the servos' torques at the old velocity to the right-hand side and their implicit part to the arrow."""
     damping = numbers[DAMPING]
-    rows = ws.rows
     for joint in range(servos.shape[0]):
-        if ws.moving[joint] == 0.0:
+        if moving[joint] == 0.0:
             continue
-        servo = servos[joint]
-        block, lane, k = ws.joints[joint, 0], ws.joints[joint, 1], ws.joints[joint, 2]
-        if servo[SATURATED] == 0.0:
+        block, lane, k = joints[joint, 0], joints[joint, 1], joints[joint, 2]
+        if servos[joint, SATURATED] == 0.0:
             rate = nu[6 + joint]
-            stiffness = numbers[STIFFNESS] * servo[LOADED]
-            lag = servo[SETPOINT] - q[joint] - h * rate
-            torque = stiffness * lag + damping * (servo[LOADED] * servo[RATE] - rate)
-            ws.lanes[block, rows.block + k * (k + 3) // 2, lane] += h * (damping + h * stiffness)
+            stiffness = numbers[STIFFNESS] * servos[joint, LOADED]
+            lag = servos[joint, SETPOINT] - q[joint] - h * rate
+            torque = stiffness * lag + damping * (servos[joint, LOADED] * servos[joint, RATE] - rate)
+            lanes[block, rows_block + k * (k + 3) // 2, lane] += h * (damping + h * stiffness)
         else:
-            torque = servo[SATURATED] * numbers[TORQUE_LIMIT]
-        ws.lanes[block, rows.force + k, lane] += torque
+            torque = servos[joint, SATURATED] * numbers[TORQUE_LIMIT]
+        lanes[block, rows_force + k, lane] += torque
 
 
 @kernel
-def settle_servos(ws, servos, numbers, q, nu, h):
+def settle_servos(moving, servos, numbers, q, nu, h):
     """Set the torques at the new velocity nu; tell whether a guess about saturation was wrong, and correct it."""
     limit = numbers[TORQUE_LIMIT]
     wrong = False
     for joint in range(servos.shape[0]):
-        servo = servos[joint]
-        if ws.moving[joint] == 0.0:
-            servo[TORQUE] = 0.0
+        if moving[joint] == 0.0:
+            servos[joint, TORQUE] = 0.0
             continue
         rate = nu[6 + joint]
-        pull = numbers[STIFFNESS] * (servo[SETPOINT] - q[joint] - h * rate) + numbers[DAMPING] * servo[RATE]
-        torque = servo[LOADED] * pull - numbers[DAMPING] * rate
-        servo[TORQUE] = min(limit, max(-limit, torque))
+        stiffness = numbers[STIFFNESS] * servos[joint, LOADED]
+        lag = servos[joint, SETPOINT] - q[joint] - h * rate
+        torque = stiffness * lag + numbers[DAMPING] * (servos[joint, LOADED] * servos[joint, RATE] - rate)
+        servos[joint, TORQUE] = min(limit, max(-limit, torque))
         saturated = 0.0
         if torque > limit:
             saturated = 1.0
         elif torque < -limit:
             saturated = -1.0
-        if saturated != servo[SATURATED]:
+        if saturated != servos[joint, SATURATED]:
             wrong = True
-            servo[SATURATED] = saturated
+            servos[joint, SATURATED] = saturated
     return wrong

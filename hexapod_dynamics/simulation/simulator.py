@@ -140,6 +140,16 @@ class Simulator:
             row[servo.SPEED] = 0.0
         row[servo.LOADED] = 1.0 if loaded else 0.0
 
+    def drive(self, setpoints, targets, left, loaded):
+        """Take over where servos that somebody else keeps stand: set-points, targets (n,) [rad], time left (n,) [s].
+
+        loaded (n,) bool: which exert torque.
+        """
+        servos = self._world.servos
+        servos[:, servo.SETPOINT], servos[:, servo.TARGET], servos[:, servo.LOADED] = setpoints, targets, loaded
+        # What is left takes at least one step.
+        servos[:, servo.SPEED] = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
+
     def push(self, wrench):
         """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
         self._workspace.shared[EXTERNAL : EXTERNAL + 6] = _checked("wrench", wrench, (6,))

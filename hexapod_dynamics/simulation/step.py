@@ -16,18 +16,12 @@ from hexapod_dynamics.dynamics.kernel_cache import kernel
 from hexapod_dynamics.dynamics.kernels import get_acceleration, leg_terms, set_state, solve_arrow
 from hexapod_dynamics.simulation.contact import (
     CORNERS,
-    DISTANCE,
-    FORCE,
     JACOBIAN,
-    LEG,
-    LINK,
-    NORMAL,
-    PUSHES,
-    add_contact,
+    add_contacts,
     find_contacts,
-    normal_speed,
-    point_velocity,
-    settle_contact,
+    move_contacts,
+    record_forces,
+    settle_contacts,
 )
 from hexapod_dynamics.simulation.servo import (
     DAMPING,
@@ -85,9 +79,8 @@ def make_world(robot, ground):
 
 
 @kernel
-def move_body(state, h):
+def move_body(position, rotation, nu, h):
     """Move the body on by h seconds at its twist: g exp(h V), Rodrigues' formula; the rotation stays a rotation."""
-    position, rotation, nu = state.position, state.rotation, state.nu
     x, y, z = h * nu[3], h * nu[4], h * nu[5]
     square = x * x + y * y + z * z
     if square > 1e-6:
@@ -119,63 +112,41 @@ def move_body(state, h):
 
 
 @kernel
-def _record_forces(ws, world, state, count):
-    """Write the contact force [N, world axes] at the end of each leg's last link, and that of all contacts."""
-    forces, total = world.foot_forces, world.ground_force
-    forces[:] = 0.0
-    total[:] = 0.0
-    friction = world.contact[2]
-    for index in range(count):
-        contact = world.contacts[index]
-        vx, vy, vz = point_velocity(ws, contact, state.nu)
-        nx, ny, nz = contact[NORMAL], contact[NORMAL + 1], contact[NORMAL + 2]
-        push = contact[FORCE] + friction * (nx * vx + ny * vy + nz * vz)
-        fx, fy, fz = push * nx - friction * vx, push * ny - friction * vy, push * nz - friction * vz
-        leg = int(contact[LEG])
-        for r in range(3):
-            row = state.rotation[r]
-            force = row[0] * fx + row[1] * fy + row[2] * fz
-            total[r] += force
-            if leg >= 0 and contact[LINK] == ws.legs[leg, 4]:
-                forces[leg, r] = force
-
-
-@kernel
 def step(ws, world, state, h):
     """Advance the state by h [s]; servos move to their targets. Nothing is allocated."""
-    q, nu, acceleration = state.q, state.nu, world.acceleration
+    q, nu, acceleration, position, rotation = state.q, state.nu, world.acceleration, state.position, state.rotation
+    contacts, servos, servo = world.contacts, world.servos, world.servo
+    lanes, shared, joints, moving = ws.lanes, ws.shared, ws.joints, ws.moving
+    arm, block, force = ws.rows.arm, ws.rows.block, ws.rows.force
     stiffness, damping, friction = world.contact[0], world.contact[1], world.contact[2]
-    contacts = world.contacts
-    move_setpoints(world.servos, h)
-    set_state(ws, state.rotation, q, nu, world.no_torque)
+    move_setpoints(servos, h)
+    set_state(ws, rotation, q, nu, world.no_torque)
     leg_terms(ws)
-    count = find_contacts(ws, state.rotation, state.position, world.box, world.ground, contacts)
-    for index in range(count):
-        contact = contacts[index]
-        force = -stiffness * contact[DISTANCE] - damping * normal_speed(ws, contact, nu)
-        contact[PUSHES] = 1.0 if force > 0.0 else 0.0
+    count = find_contacts(ws, rotation, position, world.box, world.ground, contacts)
+    move_contacts(contacts, count, nu)
+    settle_contacts(contacts, count, stiffness, damping, 0.0)
     for correction in range(CORRECTIONS + 1):
         if correction > 0:
             # The solver used the arrow up; nu has advanced and goes back.
             for i in range(nu.size):
                 nu[i] -= h * acceleration[i]
-            set_state(ws, state.rotation, q, nu, world.no_torque)
+            set_state(ws, rotation, q, nu, world.no_torque)
             leg_terms(ws)
-        for index in range(count):
-            add_contact(ws, contacts[index], nu, stiffness, damping, friction, h)
-        add_servos(ws, world.servos, world.servo, q, nu, h)
+            move_contacts(contacts, count, nu)
+        add_contacts(lanes, shared, contacts, count, arm, block, force, stiffness, damping, friction, h)
+        add_servos(lanes, joints, moving, block, force, servos, servo, q, nu, h)
         solve_arrow(ws)
         get_acceleration(ws, acceleration)
         for i in range(nu.size):
             nu[i] += h * acceleration[i]
-        wrong = settle_servos(ws, world.servos, world.servo, q, nu, h)
-        for index in range(count):
-            if settle_contact(ws, contacts[index], nu, stiffness, damping, h):
-                wrong = True
+        move_contacts(contacts, count, nu)
+        wrong = settle_servos(moving, servos, servo, q, nu, h)
+        if settle_contacts(contacts, count, stiffness, damping, h):
+            wrong = True
         if not wrong:
             break
     world.contact_count[0] = count
-    _record_forces(ws, world, state, count)
+    record_forces(contacts, count, rotation, ws.legs, friction, world.foot_forces, world.ground_force)
     for joint in range(q.size):
         q[joint] += h * nu[6 + joint]
-    move_body(state, h)
+    move_body(position, rotation, nu, h)
