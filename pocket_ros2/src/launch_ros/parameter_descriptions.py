@@ -8,6 +8,7 @@ import yaml
 from launch.substitutions import EnvironmentVariable, LaunchConfiguration, SubstitutionFailure, TextSubstitution
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from launch.utilities.type_utils import normalize_typed_substitution, perform_typed_substitution
+
 from pocket_ros2.errors import NotCovered
 
 

@@ -1,1 +1,7 @@
-"""The inside of pocket ROS 2: wire, message types, graph, arguments. Users import rclpy and the message packages."""
+"""The inside of pocket ROS 2: wire, message types, graph, arguments. Users import rclpy and the message packages.
+
+Every package of this project imports this one, so that none of them is used beside a real ROS 2.
+"""
+from .beside import refuse_beside_real_ros2
+
+refuse_beside_real_ros2()

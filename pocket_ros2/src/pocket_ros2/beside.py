@@ -1,4 +1,5 @@
 """Tells whether a real ROS 2 is beside this project: the two share their import names and must never mix."""
+
 import os
 import sys
 from pathlib import Path
@@ -14,23 +15,25 @@ def real_ros2(environ=None, path=None):
     """
     environ = os.environ if environ is None else environ
     path = sys.path if path is None else path
-    for prefix in filter(None, environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
-        if os.path.isfile(os.path.join(prefix, 'share/ament_index/resource_index/packages/rclpy')):
-            return f'AMENT_PREFIX_PATH names {prefix}, which holds rclpy'
-    if environ.get('ROS_DISTRO'):
+    for prefix in filter(None, environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
+        if os.path.isfile(os.path.join(prefix, "share/ament_index/resource_index/packages/rclpy")):
+            return f"AMENT_PREFIX_PATH names {prefix}, which holds rclpy"
+    if environ.get("ROS_DISTRO"):
         return f"ROS_DISTRO is set to '{environ['ROS_DISTRO']}'"
     for entry in path:
-        found = os.path.join(entry or os.curdir, 'rclpy', '__init__.py')
+        found = os.path.join(entry or os.curdir, "rclpy", "__init__.py")
         if os.path.isfile(found) and Path(found).resolve().parents[1] != OURS:
-            return f'the import path holds another rclpy, {found}'
+            return f"the import path holds another rclpy, {found}"
     return None
 
 
 def refusal(reason):
     """Word the error for one reason given by `real_ros2`."""
-    return (f'pocket_ros2 does not go together with a real ROS 2: {reason}. '
-            'Use that ROS 2 as it is, or start from a shell where it is not sourced '
-            '(unset AMENT_PREFIX_PATH ROS_DISTRO PYTHONPATH).')
+    return (
+        f"pocket_ros2 does not go together with a real ROS 2: {reason}. "
+        "Use that ROS 2 as it is, or start from a shell where it is not sourced "
+        "(unset AMENT_PREFIX_PATH ROS_DISTRO PYTHONPATH)."
+    )
 
 
 def refuse_beside_real_ros2():

@@ -150,10 +150,11 @@ class ExecuteLocal(Action):
         self._details = {'action': self, 'name': description.final_name, 'cmd': description.final_cmd,
                          'cwd': description.final_cwd, 'env': description.final_env}
         self._respawns = perform_typed_substitution(context, self._respawn, bool)
-        self._timeouts = {
-            'SIGTERM': (signal.SIGTERM, float(perform_substitutions(context, self._sigterm_timeout))),
-            'SIGKILL': (signal.SIGKILL, float(perform_substitutions(context, self._sigkill_timeout))),
-        }
+        sigterm_timeout, sigkill_timeout = (
+            perform_substitutions(context, each) for each in (self._sigterm_timeout, self._sigkill_timeout))
+        # Texts, as they are shown: seconds after the first signal.
+        self._escalation = (('SIGINT', signal.SIGTERM, sigterm_timeout),
+                            ('SIGTERM', signal.SIGKILL, str(float(sigterm_timeout) + float(sigkill_timeout))))
         if 'emulate_tty' in context.launch_configurations:
             self._emulate_tty = evaluate_condition_expression(
                 context, [TextSubstitution(text=context.launch_configurations['emulate_tty'])])
@@ -268,15 +269,12 @@ class ExecuteLocal(Action):
         if send_sigint:
             self._send(signal.SIGINT)
         loop = asyncio.get_running_loop()
-        after, last = 0.0, 'SIGINT'
-        for name, (number, timeout) in self._timeouts.items():
-            after += timeout
-            self._escalations.append(loop.call_later(after, self._escalate_to, number, after, last))
-            last = name
+        for last, number, after in self._escalation:
+            self._escalations.append(loop.call_later(float(after), self._escalate_to, last, number, after))
 
-    def _escalate_to(self, number, after, last):
+    def _escalate_to(self, last, number, after):
         name = self._details['name']
-        self._logger.error(f"process[{name}] failed to terminate '{after:g}' seconds after receiving '{last}', "
+        self._logger.error(f"process[{name}] failed to terminate '{after}' seconds after receiving '{last}', "
                            f"escalating to '{number.name}'")
         self._send(number)
 

@@ -9,7 +9,7 @@ from launch.actions import ExecuteProcess
 from launch.logging import get_logger
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 
-from ..parameter_descriptions import Parameter
+from ..parameter_descriptions import Parameter, ParameterFile
 from ..substitutions import ExecutableInPackage
 from ..utilities import (
     evaluate_parameters,
@@ -165,6 +165,9 @@ class Node(ExecuteProcess):
     def _clean_up(self):
         for path in self._temporary_files:
             pathlib.Path(path).unlink(missing_ok=True)
+        for item in self._parameters:
+            if isinstance(item, ParameterFile):
+                item.cleanup()
 
     def _remaps(self, context):
         self._final_remappings = [

@@ -2,10 +2,11 @@
 import os
 import shutil
 
-from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from launch.substitution import Substitution
 from launch.substitutions import SubstitutionFailure
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
+
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
 
 
 class FindPackage(Substitution):

@@ -92,7 +92,8 @@ def _read(name, text):
     except yaml.YAMLError as error:
         raise TypeError(
             f'Unable to parse the value of parameter {name} as yaml: {error}. If the parameter is meant to be a '
-            'string, try wrapping it in launch_ros.parameter_descriptions.ParameterValue(value, value_type=str)') from error
+            'string, try wrapping it in launch_ros.parameter_descriptions.ParameterValue(value, value_type=str)'
+        ) from error
     if not isinstance(value, (*SCALARS, list)):
         raise TypeError(
             f"Parameter {name}: '{text}' is read as {type(value)}; allowed are bool, int, float, str and lists of one "

@@ -1,0 +1,2 @@
+def generate_launch_descriptions():
+    return None

@@ -1,0 +1,1 @@
+from launch.actions import NoSuchAction  # noqa: F401
