@@ -17,6 +17,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from hexapod_dynamics.dynamics.kernel_cache import cached_object, kernel
+from hexapod_dynamics.dynamics.leg_matrices import MatrixRows, trace_coriolis, trace_frames
 from hexapod_dynamics.dynamics.leg_program import (
     BASE_ACCELERATION,
     BODY,
@@ -59,19 +60,20 @@ __all__ = [
     "solve_arrow",
 ]
 
-TERMS, ELIMINATE, FORWARD, SUBSTITUTE, INVERSE = range(5)  # columns of Workspace.code
+CUT_SIZE = 21  # of RobotKernels.cut: rotation of the link's axes 9, inertia 9, centre of mass 3
+TERMS, ELIMINATE, FORWARD, SUBSTITUTE, INVERSE, FRAMES, CORIOLIS = range(7)  # columns of Workspace.code
 
 
 class Workspace(NamedTuple):
     """Memory and code of one robot's model; `RobotKernels.workspace` makes it."""
 
-    lanes: np.ndarray  # float64 (blocks, rows.size, lanes)
+    lanes: np.ndarray  # float64 (blocks, rows, lanes)
     shared: np.ndarray  # float64 (SHARED_SIZE,)
     legs: np.ndarray  # int64 (legs, 5): block, lane, first joint, joints, last existing link (-1: none)
     joints: np.ndarray  # int64 (joints, 3): block, lane, k
     moving: np.ndarray  # float64 (joints,): 1 moves, 0 locked or missing
     locked: np.ndarray  # float64 (joints,): position where locked
-    code: np.ndarray  # int64 (blocks, 5): addresses of the kernels
+    code: np.ndarray  # int64 (blocks, 7): addresses of the kernels
     solve_head: np.ndarray  # int64 (1,): address
     rows: Rows
 
@@ -91,14 +93,17 @@ class RobotKernels:
         self.lane_count = _lane_count([len(indices) for indices in by_type.values()])
         places, code = {}, []
         self._loaded = []  # keeps the code in memory
+        self._block_types: list[LegType] = []
         for leg_type, indices in by_type.items():
             loaded = _leg_kernels(leg_type, rows, self.lane_count)
             self._loaded.append(loaded)
             addresses = [loaded.address(name) for name in ("terms", "eliminate", "forward", "substitute", "inverse")]
+            addresses += [0, 0]  # until matrix_kernels is called
             for start in range(0, len(indices), self.lane_count):
                 for lane, index in enumerate(indices[start : start + self.lane_count]):
                     places[index] = (len(code), lane)
                 code.append(addresses)
+                self._block_types.append(leg_type)
         self.code = np.array(code, dtype=np.int64)
         self._loaded.append(_head_kernel())
         self.solve_head = np.array([self._loaded[-1].address("solve_head")], dtype=np.int64)
@@ -111,9 +116,9 @@ class RobotKernels:
         self.joints = np.array(
             [(*places[i], k) for i, leg in enumerate(robot.legs) for k in range(len(leg.joints))], dtype=np.int64
         )
-        self._links = np.concatenate([link_parameters(leg) for leg in robot.legs])  # of the whole robot
+        self.links = np.concatenate([link_parameters(leg) for leg in robot.legs])  # of the whole robot
         # rotations of link axes, in which a cut link's inertia scales, and inertias about the centre of mass in them
-        self._cut = np.array(
+        self.cut = np.array(
             [
                 np.concatenate([link.rotation.ravel(), link.inertia.ravel(), link.com_in_leg])
                 for leg in robot.legs
@@ -125,16 +130,26 @@ class RobotKernels:
     def _template(self) -> np.ndarray:
         """Lanes of the whole robot."""
         rows = self.rows
-        lanes = np.zeros((len(self.code), rows.size, self.lane_count))
+        lanes = np.zeros((len(self.code), MatrixRows(rows).size, self.lane_count))
         for index, leg in enumerate(self.robot.legs):
             block, lane = self.legs[index, :2]
             lanes[block, rows.mount : rows.mount + 9, lane] = leg.mount_rotation.ravel()
             lanes[block, rows.mount + 9 : rows.mount + 12, lane] = leg.mount_position
         # a lane without a leg, and a joint that a shorter leg does not have, is a locked joint without mass
         for joint, (block, lane, k) in enumerate(self.joints):
-            lanes[block, rows.links + LINK_SIZE * k : rows.links + LINK_SIZE * (k + 1), lane] = self._links[joint]
+            lanes[block, rows.links + LINK_SIZE * k : rows.links + LINK_SIZE * (k + 1), lane] = self.links[joint]
             lanes[block, rows.mask + k, lane] = 1.0
         return lanes
+
+    def matrix_kernels(self) -> None:
+        """Make the kernels for Coriolis matrices and link frames, which only those who want them pay for."""
+        if self.code[0, FRAMES]:
+            return
+        for block, leg_type in enumerate(self._block_types):
+            loaded = _matrix_kernels(leg_type, self.rows, self.lane_count)
+            self._loaded.append(loaded)
+            self.code[block, CORIOLIS] = loaded.address("coriolis")
+            self.code[block, FRAMES] = loaded.address("frames")
 
     def workspace(self, morphology: Morphology | None = None) -> Workspace:
         """Memory for the model of a morphology (the whole robot where none is given)."""
@@ -165,14 +180,7 @@ class RobotKernels:
                 f"morphology of robot {morphology.robot.name!r} given to the model of {self.robot.name!r}; "
                 "make it from the model's own robot"
             )
-        _set_morphology(
-            workspace,
-            self._links,
-            self._cut,
-            morphology.remaining_fractions,
-            morphology.moving_mask,
-            morphology.locked_positions,
-        )
+        set_morphology(workspace, self.links, self.cut, morphology.table)
 
 
 def _lane_count(group_sizes: list[int]) -> int:
@@ -200,6 +208,19 @@ def _leg_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
         )
 
     return LoadedObject(cached_object(__name__, f"{machine()} {leg_type!r} {rows!r} {lanes}", make))
+
+
+@lru_cache(maxsize=64)
+def _matrix_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
+    def make() -> bytes:
+        return emit_object(
+            {
+                "frames": (trace_frames(leg_type, rows), lanes),
+                "coriolis": (trace_coriolis(leg_type, rows), lanes),
+            }
+        )
+
+    return LoadedObject(cached_object(__name__, f"{machine()} matrices {leg_type!r} {rows!r} {lanes}", make))
 
 
 @lru_cache(maxsize=1)
@@ -232,7 +253,7 @@ def _call(typing_context, address, block, shared):
 def run_kernels(ws, which):
     """Run one of a leg's kernels on every block."""
     block = ws.lanes.ctypes.data
-    size = ws.rows.size * ws.lanes.shape[2] * 8
+    size = ws.lanes.shape[1] * ws.lanes.shape[2] * 8
     shared = ws.shared.ctypes.data
     for index in range(ws.code.shape[0]):
         _call(np.int64(ws.code[index, which]), np.int64(block + index * size), np.int64(shared))
@@ -351,17 +372,27 @@ def inverse(ws, rotation, q, nu, nudot, out):
     The external wrench is not taken off; torques of missing and locked joints are 0.
     """
     set_state(ws, rotation, q, nu, q)
-    s, rows = ws.shared, ws.rows
     for i in range(6):
-        s[BASE_ACCELERATION + i] += nudot[i]
-        s[HEAD_FORCE + i] = 0.0
+        ws.shared[BASE_ACCELERATION + i] += nudot[i]
     for j in range(q.shape[0]):
         block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
-        ws.lanes[block, rows.qdd + k, lane] = nudot[6 + j] if ws.moving[j] != 0.0 else 0.0
+        ws.lanes[block, ws.rows.qdd + k, lane] = nudot[6 + j] if ws.moving[j] != 0.0 else 0.0
+    body_wrench(ws, out)
+    for j in range(q.shape[0]):
+        block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
+        out[6 + j] = ws.lanes[block, ws.rows.out + k, lane] if ws.moving[j] != 0.0 else 0.0
+
+
+@kernel
+def body_wrench(ws, out):
+    """Inverse dynamics at the state and accelerations set: the wrench on the base in out[:6], torques in `out` rows."""
+    s = ws.shared
+    for i in range(6):
+        s[HEAD_FORCE + i] = 0.0
     run_kernels(ws, INVERSE)
     mass, xx, yy, zz = s[BODY], s[BODY + 4], s[BODY + 5], s[BODY + 6]
     xy, xz, yz = s[BODY + 7], s[BODY + 8], s[BODY + 9]
-    vx, vy, vz, wx, wy, wz = nu[0], nu[1], nu[2], nu[3], nu[4], nu[5]
+    vx, vy, vz, wx, wy, wz = s[TWIST], s[TWIST + 1], s[TWIST + 2], s[TWIST + 3], s[TWIST + 4], s[TWIST + 5]
     ax, ay, az = s[BASE_ACCELERATION], s[BASE_ACCELERATION + 1], s[BASE_ACCELERATION + 2]
     bx, by, bz = s[BASE_ACCELERATION + 3], s[BASE_ACCELERATION + 4], s[BASE_ACCELERATION + 5]
     lx, ly, lz = xx * wx + xy * wy + xz * wz, xy * wx + yy * wy + yz * wz, xz * wx + yz * wy + zz * wz
@@ -371,15 +402,13 @@ def inverse(ws, rotation, q, nu, nudot, out):
     out[3] = s[HEAD_FORCE + 3] + xx * bx + xy * by + xz * bz + (wy * lz - wz * ly)
     out[4] = s[HEAD_FORCE + 4] + xy * bx + yy * by + yz * bz + (wz * lx - wx * lz)
     out[5] = s[HEAD_FORCE + 5] + xz * bx + yz * by + zz * bz + (wx * ly - wy * lx)
-    for j in range(q.shape[0]):
-        block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
-        out[6 + j] = ws.lanes[block, rows.out + k, lane] if ws.moving[j] != 0.0 else 0.0
 
 
 @kernel
-def _set_morphology(ws, links, cut, remaining, moving, locked):
-    """Masks, locked positions and link parameters of a morphology; a cut link's scale as Link.cut has it."""
+def set_morphology(ws, links, cut, table):
+    """Masks, locked positions and link parameters of a morphology's table; a cut link's scale as Link.cut has it."""
     lanes, rows = ws.lanes, ws.rows
+    remaining, moving, locked = table[0], table[1], table[2]
     for leg in range(ws.legs.shape[0]):
         ws.legs[leg, 4] = -1
         for k in range(ws.legs[leg, 3]):
@@ -387,12 +416,12 @@ def _set_morphology(ws, links, cut, remaining, moving, locked):
                 ws.legs[leg, 4] = k
     for j in range(ws.joints.shape[0]):
         block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
-        moves = 1.0 if moving[j] else 0.0
-        ws.moving[j] = moves
+        ws.moving[j] = moving[j]
         ws.locked[j] = locked[j]
-        lanes[block, rows.mask + k, lane] = moves
-        lanes[block, rows.rate + k, lane] = 0.0
-        lanes[block, rows.acc + k, lane] = 0.0
+        lanes[block, rows.mask + k, lane] = moving[j]
+        lanes[block, rows.q + k, lane] = locked[j]
+        for row in (rows.rate, rows.torque, rows.qdd, rows.acc):
+            lanes[block, row + k, lane] = 0.0
         first = rows.links + LINK_SIZE * k
         r = remaining[j]
         for i in range(3):

@@ -18,7 +18,7 @@ from hexapod_dynamics.robot.description import Link, Robot
 class Morphology:
     """What is left of a robot. Every change returns a new Morphology; a refused one raises MorphologyError."""
 
-    __slots__ = ("_robot", "_remaining", "_locked", "_hash", "_masks", "__weakref__")
+    __slots__ = ("_robot", "_remaining", "_locked", "_hash", "_table", "__weakref__")
 
     def __init__(self, robot: Robot, remaining: tuple[tuple[float, ...], ...], locked: tuple[tuple, ...]):
         """Use Morphology.whole(robot) and go on from there.
@@ -28,7 +28,7 @@ class Morphology:
         """
         self._robot, self._remaining, self._locked = robot, remaining, locked
         self._hash = hash((robot, remaining, locked))
-        self._masks = None
+        self._table = None
 
     @classmethod
     def whole(cls, robot: Robot) -> Morphology:
@@ -208,24 +208,35 @@ class Morphology:
         return tuple(link.cut(fraction) for link, fraction in pairs if fraction > 0)
 
     @property
+    def table(self) -> np.ndarray:
+        """Of all joints in order, read-only array (3, joint_count): the fraction of the link's length that is left (0
+        where gone), 1 where the joint moves, and the locked position [rad or m] (0 where not locked).
+        """
+        if self._table is None:
+            remaining = [fraction for leg in self._remaining for fraction in leg]
+            positions = [position for leg in self._locked for position in leg]
+            moving = [
+                float(position is None and fraction > 0)
+                for position, fraction in zip(positions, remaining, strict=True)
+            ]
+            self._table = np.array([remaining, moving, [position or 0.0 for position in positions]])
+            self._table.flags.writeable = False
+        return self._table
+
+    @property
     def existing_mask(self) -> np.ndarray:
-        """Of all joints, those whose link exists: read-only bool array (joint_count,)."""
-        return self._arrays()[0]
+        """Of all joints, those whose link exists: bool array (joint_count,)."""
+        return self.table[0] > 0
 
     @property
     def moving_mask(self) -> np.ndarray:
-        """Of all joints, those that exist and are not locked: read-only bool array (joint_count,)."""
-        return self._arrays()[1]
+        """Of all joints, those that exist and are not locked: bool array (joint_count,)."""
+        return self.table[1] > 0
 
     @property
     def locked_positions(self) -> np.ndarray:
         """Of all joints, the locked position [rad or m], 0 where not locked: read-only array (joint_count,)."""
-        return self._arrays()[2]
-
-    @property
-    def remaining_fractions(self) -> np.ndarray:
-        """Of all links, the fraction of their length that is left, 0 where gone: read-only array (joint_count,)."""
-        return self._arrays()[3]
+        return self.table[2]
 
     @property
     def is_whole(self) -> bool:
@@ -249,18 +260,6 @@ class Morphology:
         return ", ".join(parts) or "whole"
 
     # ---- inside --------------------------------------------------------------------------------------------------
-
-    def _arrays(self):
-        if self._masks is None:
-            existing = np.array([fraction > 0 for leg in self._remaining for fraction in leg])
-            positions = [position for leg in self._locked for position in leg]
-            moving = existing & np.array([position is None for position in positions])
-            locked = np.array([0.0 if position is None else position for position in positions])
-            remaining = np.array([fraction for leg in self._remaining for fraction in leg])
-            for array in (existing, moving, locked, remaining):
-                array.flags.writeable = False
-            self._masks = existing, moving, locked, remaining
-        return self._masks
 
     def _leg_index(self, name: str) -> int:
         for index, leg in enumerate(self._robot.legs):

@@ -1,0 +1,169 @@
+"""A leg's share of the Coriolis matrix and its link frames, for traced scalars, in the body frame.
+
+The derivatives are Lemma 3's (Farghdani & Chhabra 2025, (35)-(43)), summed over the links beyond a joint: with the
+composite inertia Mc_l of the links from l outward and A_l = Mc_l J^l, the arm's column l,
+
+    d A_l / d q_k = coad(J^k) A_l                                     k <= l
+                  = coad(J^k) Mc_k J^l - Mc_k [J^k, J^l]              k > l
+
+where coad(V) F = -ad_V^T F. Existence numbers act through the masses, which are zero for what is missing.
+"""
+
+from __future__ import annotations
+
+from hexapod_dynamics.dynamics.leg_program import (
+    HEAD,
+    TWIST,
+    LegProgram,
+    LegType,
+    Rows,
+    add_inertia,
+    inertia_times,
+    move_inertia,
+)
+from hexapod_dynamics.dynamics.tracing import Trace, add, cross, dot, matmul, scale
+
+MOMENTUM = HEAD  # the head's place is free while these run: P 6, then hdot 3 and Idot 6 of the composite
+COMPOSITE_RATE = HEAD + 6
+
+
+class MatrixRows:
+    """Rows of the results, over the sections of `Rows` that forward dynamics uses (arm and what follows)."""
+
+    def __init__(self, rows: Rows):
+        n = rows.count
+        self.upper = rows.size  # 6n: column k of C_0i
+        self.lower = self.upper + 6 * n  # 6n: row k of C_i0
+        self.square = self.lower + 6 * n  # n^2: C_ii
+        self.frame = self.square + n * n  # 9n: rotation of link k's frame, row by row
+        self.size = self.frame + 9 * n
+
+
+def trace_frames(leg_type: LegType, rows: Rows) -> Trace:
+    """Screws, link ends and link rotations now, in the body frame."""
+    leg, places = LegProgram(leg_type, rows), MatrixRows(rows)
+    screws, ends = leg.geometry()
+    rotation = leg.mount_rotation
+    for k in range(leg.n):
+        rotation = matmul(rotation, leg.rotation[k])
+        for i in range(6):
+            leg.write("screw", 6 * k + i, screws[k][i])
+        for i in range(3):
+            leg.write("point", 3 * k + i, ends[k][i])
+            for j in range(3):
+                leg.trace.write("lane", places.frame + 9 * k + 3 * i + j, rotation[i][j])
+    return leg.trace
+
+
+def trace_coriolis(leg_type: LegType, rows: Rows) -> Trace:
+    """C_0i, C_i0 and C_ii of proposition 2, (45)-(51); the leg's momentum and its composite inertia's rate."""
+    leg, places = LegProgram(leg_type, rows), MatrixRows(rows)
+    n, zero = leg.n, leg.trace.zero
+    V = leg.shared(TWIST, 6)
+    rate = [leg.read("rate", k) for k in range(n)]
+    J, _ = leg.geometry()
+    composite = _composites(leg)
+    A = [_times(composite[k], J[k]) for k in range(n)]
+
+    def dA(l, k):
+        if k <= l:
+            return _coad(J[k], A[l])
+        return _minus(_coad(J[k], _times(composite[k], J[l])), _times(composite[k], _bracket(J[k], J[l])))
+
+    dA_table = [[dA(l, k) for k in range(n)] for l in range(n)]
+
+    def dD(l, m, k):
+        """Derivative of the block's entry J^l . A_m, l <= m."""
+        value = dot(J[l], dA_table[m][k])
+        return value + dot(_bracket(J[k], J[l]), A[m]) if k < l else value
+
+    dP, dp = [None] * n, [[zero] * n for _ in range(n)]
+    Mdot_arm = [[zero] * 6 for _ in range(n)]
+    Mdot_block = [[zero] * n for _ in range(n)]
+    momentum = _times(composite[0], V) if n else [zero] * 6
+    for l in range(n):
+        momentum = add(momentum, scale(rate[l], A[l]))
+    h_rate, inertia_rate = (zero,) * 3, (zero,) * 6
+    for k in range(n):
+        # d M_00 / d q_k V, (35) summed over the links from k outward
+        total = _minus(_coad(J[k], _times(composite[k], V)), _times(composite[k], _bracket(J[k], V)))
+        for l in range(n):
+            total = add(total, scale(rate[l], dA_table[l][k]))
+            dp[l][k] = dp[l][k] + dot(dA_table[l][k], V)
+            Mdot_arm[l] = add(Mdot_arm[l], scale(rate[k], dA_table[l][k]))
+        dP[k] = total
+        for l in range(n):
+            for m in range(l, n):
+                value = dD(l, m, k)
+                dp[l][k] = dp[l][k] + value * rate[m]
+                Mdot_block[l][m] = Mdot_block[l][m] + value * rate[k]
+                if l != m:
+                    dp[m][k] = dp[m][k] + value * rate[l]
+                    Mdot_block[m][l] = Mdot_block[m][l] + value * rate[k]
+        h_k, inertia_k = _inertia_rate(composite[k], J[k])
+        h_rate, inertia_rate = add(h_rate, scale(rate[k], h_k)), add(inertia_rate, scale(rate[k], inertia_k))
+
+    for k in range(n):
+        for i in range(6):
+            leg.trace.write("lane", places.upper + 6 * k + i, 0.5 * (Mdot_arm[k][i] + dP[k][i]))  # (46)
+            leg.trace.write("lane", places.lower + 6 * k + i, 0.5 * (Mdot_arm[k][i] - dP[k][i]))  # (47)
+        for l in range(n):
+            value = 0.5 * (Mdot_block[k][l] + dp[k][l] - dp[l][k])  # (48)
+            leg.trace.write("lane", places.square + rows.count * k + l, value)
+    for i in range(6):
+        leg.trace.write("sum", MOMENTUM + i, momentum[i])
+    for i, value in enumerate((*h_rate, *inertia_rate)):
+        leg.trace.write("sum", COMPOSITE_RATE + i, value)
+    return leg.trace
+
+
+def _composites(leg: LegProgram) -> list:
+    """Inertia of the links from each joint outward, in the body frame."""
+    composites, body = [None] * leg.n, None
+    for k in reversed(range(leg.n)):
+        body = leg.inertia[k] if body is None else add_inertia(leg.inertia[k], body)
+        seen = body
+        for inner in reversed(range(k + 1)):
+            seen = move_inertia(seen, leg.rotation[inner], leg.position[inner])
+            if inner == k:
+                body = seen
+        composites[k] = move_inertia(seen, leg.mount_rotation, leg.mount_position)
+    return composites
+
+
+def _times(body, twist):
+    v, w = inertia_times(body, twist[:3], twist[3:])
+    return v + w
+
+
+def _bracket(a, b):
+    """Lie bracket ad_a b of two twists."""
+    return add(cross(a[3:], b[:3]), cross(a[:3], b[3:])) + cross(a[3:], b[3:])
+
+
+def _coad(twist, wrench):
+    """-ad_V^T F = (w x f, v x f + w x m)."""
+    v, w, force, moment = twist[:3], twist[3:], wrench[:3], wrench[3:]
+    return cross(w, force) + add(cross(v, force), cross(w, moment))
+
+
+def _minus(a, b):
+    return tuple(x - y for x, y in zip(a, b, strict=True))
+
+
+def _inertia_rate(body, twist):
+    """Rates of h and I of a body carried along by a twist: h' = w x h + m v and the like."""
+    mass, h, (xx, yy, zz, xy, xz, yz) = body
+    v, w = twist[:3], twist[3:]
+    matrix = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    # columns of [w] I; its symmetric part twice is [w] I - I [w]
+    turned = [cross(w, column) for column in matrix]
+    twice = 2.0 * dot(v, h)
+
+    def entry(i, j):
+        value = turned[j][i] + turned[i][j] - v[i] * h[j] - v[j] * h[i]
+        return value + twice if i == j else value
+
+    inertia = (entry(0, 0), entry(1, 1), entry(2, 2), entry(0, 1), entry(0, 2), entry(1, 2))
+    return add(cross(w, h), scale(mass, v)), inertia
+
