@@ -10,6 +10,8 @@ h J^T (mu (1 - n n^T) + (B + h K) n n^T) J to the mass matrix: symmetric, on the
 block only. Whether a spring pushes (f_n > 0) is guessed from the old velocity and checked against the new one.
 """
 
+from math import sqrt
+
 from hexapod_dynamics.dynamics.kernel_cache import kernel
 from hexapod_dynamics.dynamics.kernels import HEAD, HEAD_FORCE
 from hexapod_dynamics.simulation.ground import is_level, surface
@@ -81,10 +83,10 @@ def find_contacts(ws, rotation, position, box, ground, contacts):
                 contacts[count, at + 1] = moves * (lanes[block, s + 1, lane] + wz * px - wx * pz)
                 contacts[count, at + 2] = moves * (lanes[block, s + 2, lane] + wx * py - wy * px)
             count += 1
+    if level and 2.0 * height > sqrt(box[0] * box[0] + box[1] * box[1] + box[2] * box[2]):
+        return count
     for corner in range(CORNERS):
         px, py, pz = corner_point(box, corner)
-        if level and height + ux * px + uy * py + uz * pz >= 0.0:
-            continue
         if _touch(ground, rotation, position, contacts, count, px, py, pz):
             contacts[count, LEG], contacts[count, LINK], contacts[count, JOINTS] = -1.0, -1.0, 0.0
             count += 1

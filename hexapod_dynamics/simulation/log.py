@@ -1,15 +1,8 @@
 """What a simulation run leaves behind."""
 
-from collections import namedtuple
 from dataclasses import dataclass
 
 import numpy as np
-
-# The arrays of a log, as the compiled loops write them, one row a logged step.
-LogArrays = namedtuple(
-    "LogArrays",
-    "position rotation joint_positions twist joint_velocities setpoints joint_torques foot_forces ground_force",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +35,27 @@ class Log:
         return np.stack([yaw, pitch, roll], axis=1)
 
 
-def make_arrays(rows, joints, legs):
-    """Return LogArrays for so many rows."""
-    return LogArrays(
-        position=np.empty((rows, 3)),
-        rotation=np.empty((rows, 3, 3)),
-        joint_positions=np.empty((rows, joints)),
-        twist=np.empty((rows, 6)),
-        joint_velocities=np.empty((rows, joints)),
-        setpoints=np.empty((rows, joints)),
-        joint_torques=np.empty((rows, joints)),
-        foot_forces=np.empty((rows, legs, 3)),
-        ground_force=np.empty((rows, 3)),
-    )
+def row_width(joints, legs):
+    """Return the numbers that a logged step has."""
+    return 21 + 4 * joints + 3 * legs
+
+
+def split(time, rows, joints, legs):
+    """Return the Log of rows (T, row_width) as the compiled loops write them: views, nothing is copied."""
+    sizes = {
+        "position": (3,),
+        "rotation": (3, 3),
+        "twist": (6,),
+        "ground_force": (3,),
+        "joint_positions": (joints,),
+        "joint_velocities": (joints,),
+        "setpoints": (joints,),
+        "joint_torques": (joints,),
+        "foot_forces": (legs, 3),
+    }
+    fields, column = {}, 0
+    for name, shape in sizes.items():
+        width = int(np.prod(shape))
+        fields[name] = rows[:, column : column + width].reshape(len(rows), *shape)
+        column += width
+    return Log(time=time, **fields)

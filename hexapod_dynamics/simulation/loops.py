@@ -17,30 +17,24 @@ def quantised(angle, resolution):
 
 
 @kernel
-def _write(log, row, world, state):
+def _write(log, row, position, rotation, q, nu, servos, foot_forces, ground_force):
+    """Write a row of the log, in the order of `log.split`."""
     for r in range(3):
-        log.position[row, r] = state.position[r]
-        log.ground_force[row, r] = world.ground_force[r]
+        log[row, r] = position[r]
+        log[row, 18 + r] = ground_force[r]
         for c in range(3):
-            log.rotation[row, r, c] = state.rotation[r, c]
+            log[row, 3 + 3 * r + c] = rotation[r, c]
     for r in range(6):
-        log.twist[row, r] = state.nu[r]
-    for j in range(state.q.size):
-        log.joint_positions[row, j] = state.q[j]
-        log.joint_velocities[row, j] = state.nu[6 + j]
-        log.setpoints[row, j] = world.servos[j, SETPOINT]
-        log.joint_torques[row, j] = world.servos[j, TORQUE]
-    for i in range(world.foot_forces.shape[0]):
+        log[row, 12 + r] = nu[r]
+    joints = q.size
+    for j in range(joints):
+        log[row, 21 + j] = q[j]
+        log[row, 21 + joints + j] = nu[6 + j]
+        log[row, 21 + 2 * joints + j] = servos[j, SETPOINT]
+        log[row, 21 + 3 * joints + j] = servos[j, TORQUE]
+    for i in range(foot_forces.shape[0]):
         for r in range(3):
-            log.foot_forces[row, i, r] = world.foot_forces[i, r]
-
-
-@kernel
-def _command_gait(world, gait, duration, resolution):
-    """Advance the gait by one command period and send its joints to the servos."""
-    advance(gait, duration)
-    for joint in range(world.servos.shape[0]):
-        command(world.servos, world.servo, joint, quantised(gait.position[joint], resolution), duration)
+            log[row, 21 + 4 * joints + 3 * i + r] = foot_forces[i, r]
 
 
 @kernel
@@ -50,23 +44,31 @@ def walk(ws, world, state, gait, h, steps, since_command, command_steps, resolut
     The gait commands the servos every command_steps steps, in multiples of the resolution [rad]. Every log_steps-th
     step is written to the log.
     """
+    servos, servo, wanted = world.servos, world.servo, gait.position
+    position, rotation, q, nu = state.position, state.rotation, state.q, state.nu
+    forces, total = world.foot_forces, world.ground_force
+    duration = command_steps * h
     for k in range(steps):
         if since_command % command_steps == 0:
-            _command_gait(world, gait, command_steps * h, resolution)
+            advance(gait, duration)
+            for joint in range(q.size):
+                command(servos, servo, joint, quantised(wanted[joint], resolution), duration)
         since_command += 1
         step(ws, world, state, h)
         if (k + 1) % log_steps == 0:
-            _write(log, (k + 1) // log_steps - 1, world, state)
+            _write(log, (k + 1) // log_steps - 1, position, rotation, q, nu, servos, forces, total)
     return since_command % command_steps
 
 
 @kernel
 def follow(ws, world, state, h, steps, log, log_steps):
-    """Take so many steps of h [s] with the servos on their way to their targets; log_steps 0: no log."""
+    """Take so many steps of h [s] with the servos on their way to their targets, every log_steps-th logged."""
+    position, rotation, q, nu = state.position, state.rotation, state.q, state.nu
+    servos, forces, total = world.servos, world.foot_forces, world.ground_force
     for k in range(steps):
         step(ws, world, state, h)
-        if log_steps > 0 and (k + 1) % log_steps == 0:
-            _write(log, (k + 1) // log_steps - 1, world, state)
+        if (k + 1) % log_steps == 0:
+            _write(log, (k + 1) // log_steps - 1, position, rotation, q, nu, servos, forces, total)
 
 
 @kernel

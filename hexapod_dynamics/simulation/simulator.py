@@ -7,7 +7,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import loops, servo
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.simulation.log import Log, make_arrays
+from hexapod_dynamics.simulation.log import row_width, split
 from hexapod_dynamics.simulation.step import make_state, make_world
 
 # Steps longer than this [s] are stable but no picture of a walk.
@@ -45,7 +45,7 @@ class Simulator:
         self._workspace = self._kernels.workspace(self.morphology)
         self._state = make_state(robot.joint_count)
         self._world = make_world(robot, self.ground)
-        self._no_log = make_arrays(0, robot.joint_count, len(robot.legs))
+        self._no_log = np.empty((0, row_width(robot.joint_count, len(robot.legs))))
         if gait is not None:
             fresh = gait.robot is None or gait.robot != robot
             if fresh:
@@ -102,15 +102,16 @@ class Simulator:
             raise HexapodError(f"log_every: given {log_every!r}, allowed are whole numbers from 1")
         steps = round(seconds / self.timestep)
         rows = steps // log_every
-        log = make_arrays(rows, self.robot.joint_count, len(self.robot.legs))
+        joints, legs = self.robot.joint_count, len(self.robot.legs)
+        log = np.empty((rows, row_width(joints, legs)))
         first = self._steps
         self._advance(steps, log, log_every)
         time = (first + log_every * np.arange(1, rows + 1)) * self.timestep
-        return Log(time=time, **log._asdict())
+        return split(time, log, joints, legs)
 
     def step(self, steps=1):
         """Take so many steps without a log; afterwards the readings below are up to date."""
-        self._advance(steps, self._no_log, 0)
+        self._advance(steps, self._no_log, steps + 1)
 
     def command(self, targets, duration):
         """Send the servos to targets (n,) [rad], uniformly over the duration [s], as far as their speed limit lets
