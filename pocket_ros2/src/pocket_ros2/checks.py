@@ -56,7 +56,7 @@ def scalar_check(field: Field) -> list[str]:
     if base == "byte":
         return [
             "        assert isinstance(value, (bytes, bytearray)) and len(value) == 1, "
-            f"\"The '{name}' field must of type 'bytes' or 'ByteString' and of length 1\""
+            f"\"The '{name}' field must be of type 'bytes' or 'ByteString' with length 1\""
         ]
     if base == "string":
         lines = [f"        assert isinstance(value, str), \"The '{name}' field must be of type 'str'\""]
@@ -101,7 +101,7 @@ def container_check(field: Field, message: type | None) -> Callable[[Any], Any]:
     name, size, fixed = field.name, field.size, field.container == "array"
     element, label = _element_type(field, message)
     typecode, dtype = TYPECODES.get(field.base), DTYPES.get(field.base)
-    length = f" with length {size}" if fixed else f" with upper bound {size}" if size else ""
+    length = f" with length {size}" if fixed else f" with length <= {size}" if size else ""
     extra = ""
     if typecode and element is int:
         low, high = _integer_range(field.base)
@@ -134,8 +134,11 @@ def container_check(field: Field, message: type | None) -> Callable[[Any], Any]:
                 import numpy
 
                 return numpy.array(list(value), dtype=dtype)
-            return array(typecode, value)
+            made = array(typecode, value)
         except OverflowError:
             raise AssertionError(wrong) from None
+        if typecode == "f":
+            assert all(not isinf(kept) or isinf(given) for kept, given in zip(made, value, strict=True)), wrong
+        return made
 
     return check

@@ -83,9 +83,17 @@ def _store() -> dict:
     return ros2_humble.FIELDDEFS
 
 
+# Added to Humble after rosbags' snapshot of it.
+_ADDED = {
+    "geometry_msgs/msg/VelocityStamped": (
+        "std_msgs/Header header\nstring body_frame_id\nstring reference_frame_id\ngeometry_msgs/Twist velocity"
+    ),
+}
+
+
 def message_names(package: str) -> list[str]:
     """Return the bare names of a package's messages, sorted."""
-    return sorted(key.split("/")[2] for key in _store() if key.startswith(f"{package}/msg/"))
+    return sorted(key.split("/")[2] for key in (*_store(), *_ADDED) if key.startswith(f"{package}/msg/"))
 
 
 def service_names(package: str) -> list[str]:
@@ -127,6 +135,8 @@ def definition(typename: str) -> Definition:
         service, half = typename.rsplit("_", 1)
         request, _, response = SERVICES[service].partition("---")
         return parse({"Request": request, "Response": response}[half])
+    if typename in _ADDED:
+        return parse(_ADDED[typename])
     constants, fields = _store()[typename]
     defaults = _DEFAULTS.get(typename, {})
     return Definition(

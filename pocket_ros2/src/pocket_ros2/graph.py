@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .participant import Participant
 
 _PARTICIPANTS, _PUBLICATIONS, _SUBSCRIPTIONS = 0x7FFF0001, 0x7FFF0003, 0x7FFF0004  # Cyclone DDS's built-in topics
+_OWN_TYPES = "org::eclipse::cyclonedds::builtin::"  # of the readers below
 _ALIVE = 16
 _MANY = 1000
 
@@ -66,7 +67,7 @@ class _Builtin:
                 key = value if self._participants else value.guid
                 if info.instance_state != _ALIVE:
                     self.alive.pop(key, None)
-                elif info.valid_data:
+                elif info.valid_data and (self._participants or not value.type_name.startswith(_OWN_TYPES)):
                     self.alive[key] = value
             if len(found) < _MANY:
                 return self.alive
@@ -160,6 +161,30 @@ class Graph:
         """Return every DataReader of the network."""
         with self._lock:
             return [] if self._participant.closed else list(self._builtin(_SUBSCRIPTIONS).values())
+
+    def size(self) -> tuple[int, int, int]:
+        """Return the number of processes, of those that announced their nodes, and of endpoints heard of."""
+        with self._lock:
+            if self._participant.closed:
+                return 0, 0, 0
+            self._collect()
+            endpoints = len(self._builtin(_PUBLICATIONS)) + len(self._builtin(_SUBSCRIPTIONS))
+            return len(self._builtin(_PARTICIPANTS)), len(self._announced), endpoints
+
+    def complete(self) -> bool:
+        """Tell whether all that has been heard of is known: every process' nodes and every endpoint of theirs.
+
+        It stays false beside a process that is no ROS 2 node, which announces nothing.
+        """
+        with self._lock:
+            if self._participant.closed:
+                return False
+            nodes = self.nodes()
+            discovered = self._builtin(_PUBLICATIONS).keys() | self._builtin(_SUBSCRIPTIONS).keys()
+            others = self._builtin(_PARTICIPANTS).keys() - {self._participant.guid}
+            return others <= self._announced.keys() and all(
+                discovered.issuperset(node.writers) and discovered.issuperset(node.readers) for node in nodes
+            )
 
     def node_of(self, guid: bytes, *, writer: bool) -> NodeEntities | None:
         """Return the node an endpoint belongs to, None if no node has announced it."""

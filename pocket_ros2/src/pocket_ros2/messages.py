@@ -54,7 +54,12 @@ def _class_source(name: str, fields: list[Field], scope: dict) -> str:
 
 
 class _Meta(type):
-    """Metaclass of all messages, as rosidl has one per message."""
+    """Metaclass of all messages, as rosidl has one per message; constants cannot be set."""
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        if name in cls.__dict__.get("_constants", ()):
+            raise AttributeError(f"{cls.__name__}.{name} is a constant")
+        super().__setattr__(name, value)
 
     @classmethod
     def __import_type_support__(cls) -> None:
@@ -130,6 +135,7 @@ def message_class(typename: str) -> type:
     for f in fields:
         if f.default is not None:
             setattr(cls, f"{f.name.upper()}__DEFAULT", f.default)
+    cls._constants = frozenset(c.name for c in shape.constants)
     return cls
 
 

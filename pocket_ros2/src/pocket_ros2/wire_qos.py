@@ -64,13 +64,20 @@ def _duration(policy: object, attribute: str) -> Duration:
 
 
 def profile_of(qos: Qos) -> QoSProfile:
-    """Return the profile of a discovered endpoint; history and depth are not on the wire, so UNKNOWN and 0."""
+    """Return the profile of a discovered endpoint; UNKNOWN history and depth 0 where a vendor does not send them."""
     by_scope = {policy.__scope__: policy for policy in qos.policies}
     reliability, durability = by_scope.get("Reliability"), by_scope.get("Durability")
-    liveliness = by_scope.get("Liveliness")
+    liveliness, history = by_scope.get("Liveliness"), by_scope.get("History")
+    keep_last = isinstance(history, Policy.History.KeepLast)
     return QoSProfile(
-        history=HistoryPolicy.UNKNOWN,
-        depth=0,
+        history=(
+            HistoryPolicy.UNKNOWN
+            if history is None
+            else HistoryPolicy.KEEP_LAST
+            if keep_last
+            else HistoryPolicy.KEEP_ALL
+        ),
+        depth=history.depth if keep_last else 0,
         reliability=(
             ReliabilityPolicy.RELIABLE
             if isinstance(reliability, Policy.Reliability.Reliable)

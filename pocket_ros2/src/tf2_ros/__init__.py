@@ -9,7 +9,7 @@ from pocket_ros2.errors import NotCovered, NotCoveredImport
 from .static_transform_broadcaster import StaticTransformBroadcaster as StaticTransformBroadcaster
 from .transform_broadcaster import TransformBroadcaster as TransformBroadcaster
 
-_ABSENT_CLASSES = ("Buffer", "BufferClient", "BufferInterface", "BufferServer", "TransformListener", "TransformRegistration")
+_ABSENT_CLASSES = ("Buffer", "BufferClient", "BufferInterface", "BufferServer", "TransformListener")
 
 
 def _absent(name: str) -> type:
