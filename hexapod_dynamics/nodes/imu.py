@@ -9,13 +9,8 @@ import threading
 import time
 
 import numpy as np
-from geometry_msgs.msg import TransformStamped
-from rclpy.node import Node
-from rclpy.time import Time
-from sensor_msgs.msg import Imu, Temperature
-from std_srvs.srv import Trigger
-from tf2_ros import StaticTransformBroadcaster
 
+from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.devices.paths import IMU_BUS, device_directory
 from hexapod_dynamics.drivers.imu_reader import ImuReader
 from hexapod_dynamics.drivers.mpu6050 import Mpu6050Settings
@@ -23,6 +18,11 @@ from hexapod_dynamics.drivers.orientation import Calibration, OrientationFilter,
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
 from hexapod_dynamics.nodes.common import Diagnostics, declare, load_robot, run
+from rclpy.node import Node
+from rclpy.time import Time
+from sensor_msgs.msg import Imu, Temperature
+from std_srvs.srv import Trigger
+from tf2_ros import StaticTransformBroadcaster
 
 
 class ImuNode(Node):
@@ -113,6 +113,13 @@ class ImuNode(Node):
     # In the reader's thread ------------------------------------------------------------------------------------------
 
     def _on_sample(self, sample, now):
+        try:
+            self._take(sample, now)
+        except Exception:
+            if self.context.ok():       # else the node is ending, and its publishers with it
+                raise
+
+    def _take(self, sample, now):
         stamp = self._stamp(now - self._sample_delay)
         self._fill(self._raw, stamp, sample.acceleration, sample.angular_velocity)
         self._raw_publisher.publish(self._raw)
