@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 SPIN_TIME = 0.5  # s, how long to look around before answering
 _POLL = 0.01     # s
-_QUIET = 0.12    # s without news after which the graph counts as complete (a peer's news come within 50 ms)
+_QUIET = 0.1     # s without news after which nobody else is expected (they answer within 50 ms)
+_QUIET_FOUND = 0.02  # s, likewise when what is sought is there
 
 
 class NodeName(NamedTuple):
@@ -31,28 +32,23 @@ def strategy_arguments(parser):
     parser.add_argument('--no-daemon', action='store_true', help='Accepted for compatibility: there is no daemon')
 
 
-def _snapshot(node):
-    topics = node.get_topic_names_and_types()
-    ends = [(node.count_publishers(name), node.count_subscribers(name)) for name, _ in topics]
-    return node.get_node_names_and_namespaces(), topics, ends, node.get_service_names_and_types()
-
-
 def look_around(node, spin_time=SPIN_TIME, found=None):
-    """Spin until nothing new was heard of for a moment, at most `spin_time` seconds.
+    """Wait until the graph is whole and nothing new was heard of for a moment, at most `spin_time` seconds.
 
-    :param found: callable of no arguments; while it is false the whole `spin_time` is waited
+    The whole time is waited while no other node is heard of.
+
+    :param found: callable of no arguments; while it is false the whole time is waited
     """
-    import rclpy
-
     start = changed = time.monotonic()
-    alone = seen = _snapshot(node)
+    quiet = _QUIET if found is None else _QUIET_FOUND
+    graph, size = node._graph, None
     while (now := time.monotonic()) - start < spin_time:
-        rclpy.spin_once(node, timeout_sec=_POLL)
-        latest = _snapshot(node)
-        if latest != seen:
-            seen, changed = latest, now
-        if seen != alone and now - changed > _QUIET and (found is None or found()):
+        latest = graph.size()
+        if latest != size:
+            size, changed = latest, now
+        elif now - changed > quiet and latest[0] > 1 and graph.complete() and (found is None or found()):
             return
+        time.sleep(_POLL)
 
 
 @contextmanager

@@ -122,7 +122,7 @@ def _spelled(field, package):
     kind += f'<={field.string_bound}' if field.string_bound else ''
     if field.container:
         kind += f"[{'<=' if field.container == 'sequence' and field.size else ''}{field.size or ''}]"
-    default = '' if field.default is None else f' {str(field.default).lower()}'
+    default = '' if field.default is None else f' {str(field.default).lower().removesuffix(".0")}'
     return f'{kind} {field.name}{default}'
 
 
