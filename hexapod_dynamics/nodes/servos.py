@@ -8,11 +8,6 @@ what a filter should use. How old the oldest one is stands in /diagnostics.
 import time
 
 import numpy as np
-from rcl_interfaces.msg import ParameterEvent
-from rclpy.node import Node
-from rclpy.time import Time
-from sensor_msgs.msg import BatteryState, JointState
-from std_srvs.srv import SetBool, Trigger
 
 from hexapod_dynamics.devices.paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers import lx_protocol as lx
@@ -24,6 +19,11 @@ from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.robot import Morphology
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.node import Node
+from rclpy.time import Time
+from sensor_msgs.msg import BatteryState, JointState
+from std_srvs.srv import SetBool, Trigger
 
 
 class ServosNode(Node):
