@@ -14,8 +14,14 @@ setup(
         (f'share/{package_name}/launch', glob('launch/*.launch.py')),
         (f'share/{package_name}/config', glob('config/*.yaml')),
     ],
-    install_requires=['setuptools', 'numpy', 'scipy', 'numba', 'sympy', 'pyserial', 'smbus2', 'vqf', 'pyyaml'],
-    extras_require={'jetson': ['Jetson.GPIO'], 'test': ['pytest', 'hypothesis', 'pin', 'mujoco', 'mpmath']},
+    install_requires=[
+        'setuptools', 'numpy', 'scipy', 'numba', 'llvmlite', 'sympy', 'casadi', 'pyserial', 'smbus2', 'vqf', 'pyyaml',
+        'matplotlib', 'urdf-parser-py',
+    ],
+    extras_require={
+        'jetson': ['Jetson.GPIO'],
+        'test': ['pytest', 'hypothesis', 'pin', 'mujoco', 'mpmath', 'psutil'],
+    },
     zip_safe=True,
     maintainer='The hexapod_dynamics authors',
     maintainer_email='hexapod-dynamics@example.org',
@@ -27,6 +33,7 @@ setup(
             for node in ('imu', 'servos', 'gait', 'dynamics', 'damage_manager', 'simulator')
         ] + [
             f'set_morphology = {package_name}.tools.set_morphology:main',
+            f'walk_status = {package_name}.tools.walk_status:main',
         ],
     },
 )
