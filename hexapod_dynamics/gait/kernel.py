@@ -19,7 +19,7 @@ PERIOD, STEP_HEIGHT, STEP_DEPTH, RESPONSE_TIME, SMOOTH, SPEED_LIMIT, PARAMETERS 
 PHASE, TWIST, RATE, WALKING, BLEND, BLEND_TIME, STATE = 0, 1, 5, 9, 10, 11, 12
 # Columns of a row of `legs`: rotation leg <- base (9), mount (3), lengths (3), limits (3 + 3), free (3), held (3),
 # neutral (2), phi.
-TO_LEG, MOUNT, LENGTHS, LOWER, UPPER, FREE, HELD, NEUTRAL, OFFSET, LEG = 0, 9, 12, 15, 18, 21, 24, 27, 29, 30
+TO_LEG, MOUNT, LENGTHS, LOWER, UPPER, FREE, HELD, NEUTRAL, OFFSET, KNEE, LEG = 0, 9, 12, 15, 18, 21, 24, 27, 29, 30, 32
 # Columns of a row of `feet`, points (x, y) in base_link: foot now, where it lifted off, where it will touch down.
 FOOT, LIFT_OFF, DOWN, FEET = 0, 2, 4, 6
 
@@ -248,6 +248,8 @@ def _joints(parameters, legs, state, feet, q, qd):
             legs[i, HELD],
             legs[i, HELD + 1],
             legs[i, HELD + 2],
+            legs[i, KNEE],
+            legs[i, KNEE + 1],
         )
         for k in range(3):
             j = 3 * i + k

@@ -7,6 +7,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import kernel
 from hexapod_dynamics.kinematics import link_lengths
+from hexapod_dynamics.kinematics.three_joint_leg import knee_cosines
 
 # Share of the servos' speed limit that a commanded stroke may use: the rest is for following.
 SPEED_MARGIN = 0.8
@@ -117,6 +118,7 @@ class TripodGait:
             row[kernel.LOWER : kernel.UPPER] = [joint.lower for joint in leg.joints]
             row[kernel.UPPER : kernel.FREE] = [joint.upper for joint in leg.joints]
             row[kernel.NEUTRAL : kernel.OFFSET] = (mount + rotation[:, 0] * radius)[:2]
+            row[kernel.KNEE : kernel.LEG] = knee_cosines(leg.joints[2].lower, leg.joints[2].upper)
             row[kernel.OFFSET] = 0.0 if leg.tripod_group == 1 else 0.5
         self.set_morphology(None)
         self.limits = self._find_limits()

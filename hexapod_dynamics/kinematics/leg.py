@@ -7,9 +7,9 @@ from math import acos, atan2, cos, hypot, pi, sin
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, ReachError
-from hexapod_dynamics.kinematics.three_joint_leg import foot_position, place_foot, wrap
+from hexapod_dynamics.kinematics.three_joint_leg import foot_position, knee_cosines, place_foot, wrap
 
-# A foot that ends nearer than this to its target [m] has reached it.
+# A foot that ends nearer than this to its target [m] has reached it; an angle so near to its range [rad] is in it.
 TOLERANCE = 1e-9
 JOINTS = ("coxa", "femur", "tibia")
 
@@ -86,10 +86,11 @@ class LegKinematics:
         """Return the angles (3,) [rad] that bring the foot nearest to the target (3,) [m, leg frame], and the distance
         [m].
 
-        Knee up and foot outward; angles beyond a limit stop at it.
+        Knee up and foot outward; a knee at its limit stays there, and angles beyond other limits stop at them.
         """
         target = _checked_target(self.name, target)
-        angles = np.array(place_foot(*target, 0.0, 0.0, 0.0, *self.lengths, *self.free, *self.held)[:3])
+        knee = knee_cosines(self.lower[2], self.upper[2])
+        angles = np.array(place_foot(*target, 0.0, 0.0, 0.0, *self.lengths, *self.free, *self.held, *knee)[:3])
         angles = np.where(self.free, np.clip(angles, self.lower, self.upper), self.held)
         return angles, float(np.linalg.norm(self.forward(angles) - target))
 
@@ -103,8 +104,11 @@ class LegKinematics:
         within, beyond = [], []
         for angles in self._candidates(target):
             if np.linalg.norm(self.forward(angles) - target) <= TOLERANCE:
-                allowed = np.all(~self.free | ((self.lower <= angles) & (angles <= self.upper)))
-                (within if allowed else beyond).append(angles)
+                clipped = np.where(self.free, np.clip(angles, self.lower, self.upper), angles)
+                if np.abs(clipped - angles).max() <= TOLERANCE:
+                    within.append(clipped)
+                else:
+                    beyond.append(angles)
         if within:
             return within[0] if near is None else min(within, key=lambda a: np.abs(a - np.asarray(near, float)).max())
         raise ReachError(self._refusal(target, beyond))
@@ -129,7 +133,7 @@ class LegKinematics:
             elif not knee_down:
                 # One joint or none is free in the leg's plane: one candidate, found in the plane turned to x.
                 at_x = (radius + l1, 0.0, z, 0.0, 0.0, 0.0)
-                _, q2, q3, *_ = place_foot(*at_x, l1, l2, l3, False, *self.free[1:], 0.0, *self.held[1:])
+                _, q2, q3, *_ = place_foot(*at_x, l1, l2, l3, False, *self.free[1:], 0.0, *self.held[1:], 1.0, -1.0)
                 yield np.array([q1, q2, q3])
 
     def _refusal(self, target, beyond):

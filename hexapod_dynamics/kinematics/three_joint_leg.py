@@ -12,6 +12,11 @@ from hexapod_dynamics.dynamics.kernel_cache import kernel
 STRETCHED = 1e-3
 
 
+def knee_cosines(lower, upper):
+    """Return the cosines of the smallest and the largest knee angle for a tibia's limits [rad]; see `place_foot`."""
+    return cos(max(0.0, 0.5 * pi - upper)), cos(min(pi, 0.5 * pi - lower))
+
+
 @kernel
 def wrap(angle):
     """Return the angle in [-pi, pi) that points the same way."""
@@ -26,12 +31,13 @@ def foot_position(q1, q2, q3, l1, l2, l3):
 
 
 @kernel
-def place_foot(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held2, held3):
+def place_foot(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held2, held3, straight, folded):
     """Return the angles [rad] that bring the foot nearest to (x, y, z) [m], and their rates [rad/s] for a target moving
     at (xd, yd, zd) [m/s]: six numbers, coxa, femur, tibia. Foot outward, knee up.
 
     free: false (or 0) for a joint locked at the angle held [rad]. The foot is at the target if the free joints can
-    bring it there, else as near as they can. Rates of a leg nearly stretched are damped.
+    bring it there, else as near as they can. straight, folded: cosines of the smallest and the largest knee angle that
+    the tibia's limits allow (1 and -1 without limits). Rates of a leg nearly stretched are damped.
     """
     if free1:
         distance = sqrt(x * x + y * y)
@@ -47,7 +53,7 @@ def place_foot(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held
     q2, q3, r2, r3 = held2, held3, 0.0, 0.0
     square = radius * radius + z * z
     if free2 and free3:
-        c = min(1.0, max(-1.0, (square - l2 * l2 - l3 * l3) / (2.0 * l2 * l3)))
+        c = min(straight, max(folded, (square - l2 * l2 - l3 * l3) / (2.0 * l2 * l3)))
         s = sqrt(1.0 - c * c)
         # The foot in the femur's frame is (along, -below); turn that to the target's direction.
         along, below = l2 + l3 * c, l3 * s
