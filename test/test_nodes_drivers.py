@@ -381,6 +381,7 @@ def measuring(robot, imu, topics):
 
 
 def test_imu_topics_are_those_of_rep_145(measuring):
+    wait_until(lambda: last(measuring['data']).orientation_covariance[0] > 0.0, 10, 'calibrated by itself, at rest')
     raw, data = last(measuring['raw']), last(measuring['data'])
     assert raw.header.frame_id == data.header.frame_id == 'imu_link'
     assert raw.orientation_covariance[0] == -1.0 and data.orientation_covariance[0] > 0.0
@@ -433,6 +434,20 @@ def test_calibration_takes_the_offsets_away_and_is_refused_while_moving(probe, r
     thread.join()
     robot.rate[:] = 0.0
     assert not response.success and 'not at rest' in response.message
+
+
+def test_a_restarted_imu_keeps_its_offsets_though_it_does_not_rest(probe, robot, imu, measuring):
+    wait_until(lambda: last(measuring['data']).orientation_covariance[0] > 0.0, 10, 'calibrated')
+    imu.popen.kill()
+    imu.popen.wait(5)
+    measuring['data'].clear()
+    robot.rate[:] = 0.3
+    fresh = Process.node('imu')
+    imu.popen, imu.log = fresh.popen, fresh.log         # the fixture ends this one
+    wait_until(lambda: measuring['data'], PATIENCE, lambda: fresh.output)
+    assert last(measuring['data']).orientation_covariance[0] > 0.0
+    assert last(measuring['data']).angular_velocity.y == pytest.approx(0.3, abs=0.05)
+    robot.rate[:] = 0.0
 
 
 def test_errors_of_the_i2c_bus_are_told_and_survived(robot, measuring):

@@ -29,13 +29,14 @@ class VirtualMpu6050:
     """The chip: told specific force and rate in its own axes by the physics, asked for registers by the bus.
 
     gyro_bias (3,) [rad/s], accel_bias (3,) [m/s^2]: zero-rate and zero-g offsets. drift (3,) [rad/s^2]: of the gyro
-    bias. identity: WHO_AM_I. Times are monotonic seconds.
+    bias. identity: WHO_AM_I. shake [m/s^2]: added to the specific force. Times are monotonic seconds.
     """
 
     def __init__(self, *, gyro_bias=(0.021, -0.034, 0.012), accel_bias=(0.04, -0.03, 0.10), noise: float = 1.0,
                  identity: int = chip.GENUINE, seed: int = 0):
         self.gyro_bias, self.accel_bias = np.array(gyro_bias, float), np.array(accel_bias, float)
         self.drift = np.zeros(3)
+        self.shake = 0.0                    # [m/s^2] added to the specific force
         self.identity, self.noise = identity, noise
         self.lock = threading.Lock()
         self._random = np.random.default_rng(seed)
@@ -50,6 +51,11 @@ class VirtualMpu6050:
         self._registers[:] = bytes(128)
         self._registers[chip.PWR_MGMT_1] = chip.SLEEP
         self._registers[chip.WHO_AM_I] = self.identity
+
+    def set_identity(self, identity: int) -> None:
+        """Answer another WHO_AM_I from now on."""
+        with self.lock:
+            self.identity = self._registers[chip.WHO_AM_I] = identity
 
     def brown_out(self) -> None:
         """Supply dip: every register back to its reset value, the chip asleep, its data frozen, still answering."""
@@ -100,8 +106,10 @@ class VirtualMpu6050:
         accel_lsb = _ACCEL_LSB[self._registers[chip.ACCEL_CONFIG] >> 3 & 3]
         bands = chip.FILTERS[dlpf]
         noise = self._random.standard_normal(6) * self.noise
-        accel = self._filtered[:3] + self.accel_bias + noise[:3] * chip.ACCEL_NOISE * math.sqrt(1.57 * bands[0])
-        gyro = self._filtered[3:] + self.gyro_bias + noise[3:] * chip.GYRO_NOISE * math.sqrt(1.57 * bands[1])
+        noise[:3] *= chip.ACCEL_NOISE * math.sqrt(1.57 * bands[0])
+        noise[3:] *= chip.GYRO_NOISE * math.sqrt(1.57 * bands[1])
+        accel = self._filtered[:3] + self.accel_bias + self.shake + noise[:3]
+        gyro = self._filtered[3:] + self.gyro_bias + noise[3:]
         counts = [*(accel * accel_lsb), (self._temperature - _TEMPERATURE_ZERO) * _TEMPERATURE_UNIT, *(gyro * gyro_lsb)]
         clipped = np.clip(np.floor(np.array(counts) + 0.5), -32768, 32767).astype(int)
         self._registers[chip.ACCEL_XOUT_H:chip.ACCEL_XOUT_H + 14] = chip.BURST.pack(*clipped.tolist())

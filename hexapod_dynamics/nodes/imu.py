@@ -4,6 +4,7 @@ imu/data_raw is what the device reports; imu/data has the calibrated offsets sub
 zero for base_link and drifts: there is no magnetometer.
 """
 
+import json
 import math
 import threading
 import time
@@ -24,6 +25,8 @@ from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
 
+KEPT_FOR = 600.0        # [s] offsets of a node that ended outlive it this long
+
 
 class ImuNode(Node):
     """Publishes the IMU; see the module. All publishing is done in the reader's thread."""
@@ -35,6 +38,9 @@ class ImuNode(Node):
         self._lock = threading.Lock()               # guards calibration and filter against the service
         self._calibration = Calibration(np.zeros(3), np.zeros(3))
         self._calibrated, self._refusal = False, ''
+        self._rested = False                        # calibrated by this process, standing still
+        self._memory = device_directory(self.get_namespace()) / 'imu_offsets.json'
+        self._remember()
         self._mount = np.asarray(robot.imu.rotation)
         self._filter = self._new_filter()
         self._calibrator = RestCalibrator(self.rate)
@@ -43,7 +49,7 @@ class ImuNode(Node):
         self._sample_delay = settings.delay
         self._raw, self._data = self._message(settings), self._message(settings)
         self._raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
-        level = self._orientation_stddev ** 2
+        level = self._orientation_variance = self._orientation_stddev ** 2
         self._data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
         self._temperature = Temperature(variance=0.0)
         self._temperature.header.frame_id = self.frame
@@ -129,6 +135,8 @@ class ImuNode(Node):
             gyro = sample.angular_velocity - self._calibration.gyro
             x, y, z, w = self._filter.update(accel, gyro, now)
             gyro = gyro - self._filter.bias
+            # REP-145: -1 tells that there is no orientation; without the gyro's offsets there is none worth the name.
+            self._data.orientation_covariance[0] = self._orientation_variance if self._calibrated else -1.0
         turn = self._data.orientation
         turn.x, turn.y, turn.z, turn.w = x, y, z, w
         self._fill(self._data, stamp, accel.tolist(), gyro.tolist())
@@ -150,7 +158,7 @@ class ImuNode(Node):
         g.x, g.y, g.z = gyro
 
     def _collect(self, sample):
-        calibrator = self._wanted or (None if self._calibrated else self._calibrator)
+        calibrator = self._wanted or (None if self._rested else self._calibrator)
         if calibrator is None:
             return
         calibrator.add(sample.acceleration, sample.angular_velocity)
@@ -173,8 +181,30 @@ class ImuNode(Node):
             return
         if not level:
             found.accel = self._calibration.accel
-        self._calibration, self._calibrated, self._refusal = found, True, ''
+        self._calibration, self._calibrated, self._rested, self._refusal = found, True, True, ''
         self._filter = self._new_filter()
+        try:
+            self._memory.parent.mkdir(parents=True, exist_ok=True)
+            self._memory.write_text(json.dumps({'time': time.time(), 'gyro': found.gyro.tolist(),
+                                                'accel': found.accel.tolist()}), encoding='utf-8')
+        except OSError as error:
+            self._warn(f'the offsets cannot be kept for a restart: {error}')
+
+    def _remember(self):
+        """Take the offsets of a node that ended a little while ago: this one may start while the robot walks."""
+        try:
+            kept = json.loads(self._memory.read_text(encoding='utf-8'))
+            if 0.0 <= time.time() - kept['time'] < KEPT_FOR:
+                gyro, accel = np.array(kept['gyro'], float), np.array(kept['accel'], float)
+                if gyro.shape == accel.shape == (3,) and np.isfinite([gyro, accel]).all():
+                    self._calibration, self._calibrated = Calibration(gyro, accel), True
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self._warn(f'{self._memory} is not used: {error}')
+
+    def _warn(self, text):
+        self.get_logger().warning(text)
 
     # Services and diagnostics ----------------------------------------------------------------------------------------
 
