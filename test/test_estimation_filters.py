@@ -16,9 +16,15 @@ def test_memory_interpolates_and_keeps_to_its_ends():
     np.testing.assert_array_equal(memory.at(0.0), [12, 24])         # the oldest of eight
 
 
-def servo(setpoint, offset):
-    """A stiff joint: where its set-point and an offset put it."""
-    return setpoint + offset
+STILL = np.zeros(3)
+
+
+def test_memory_tells_how_far_values_lie_apart():
+    memory = Memory((2,), size=4)
+    np.testing.assert_array_equal(memory.spread(), [0, 0])
+    for k in range(7):
+        memory.add(k, np.array([k, -2.0 * k]))
+    np.testing.assert_array_equal(memory.spread(), [3, 6])
 
 
 def test_a_constant_offset_of_a_joint_is_found_with_the_stated_time_constant():
@@ -26,32 +32,47 @@ def test_a_constant_offset_of_a_joint_is_found_with_the_stated_time_constant():
     truth = np.array([0.05, -0.1, 0.0])
     for k in range(101):                                            # 1 s at 100 Hz, each value new
         setpoint = 0.3 * np.sin(k * 0.05) * np.ones(3)
-        joints.measure(k * 0.01, servo(setpoint, truth), servo(setpoint, joints.offsets))
+        joints.measure(k * 0.01, setpoint + truth, setpoint + joints.offsets, STILL, np.ones(3))
     np.testing.assert_allclose(joints.offsets, truth * (1 - np.exp(-2.0)), rtol=0.02, atol=1e-12)
 
 
-def test_counts_of_a_quarter_degree_shift_offsets_by_less_than_a_count():
-    joints, count = JointFilter(1), np.deg2rad(0.24)
-    worst = 0.0
-    for k in range(2000):
-        angle = np.array([0.3 * np.sin(0.05 * k)])
-        joints.measure(0.02 * k, np.round(angle / count) * count, angle + joints.offsets)
-        worst = max(worst, abs(joints.offsets[0]))
-    assert worst < 0.25 * count
+def test_a_joint_that_turns_fast_is_believed_less():
+    joints, rate = JointFilter(2, gain=2.0, noise=2e-3, timing=0.01), np.array([0.0, 0.4])
+    for k in range(2):
+        joints.measure(0.1 * k, np.full(2, 0.1 + k), np.full(2, k), rate, np.ones(2))
+    np.testing.assert_allclose(joints.offsets, 2.0 * 0.1 * 0.1 * np.array([1.0, 0.2]))
 
 
-def test_an_old_value_repeated_in_the_message_is_no_measurement():
-    joints = JointFilter(1, repeat=0.3)
-    assert joints.measure(0.0, np.array([0.1]), np.zeros(1)).all()
-    assert not joints.measure(0.02, np.array([0.1]), np.zeros(1)).any()
-    assert joints.measure(0.04, np.array([0.11]), np.zeros(1)).all()
-    assert joints.measure(0.40, np.array([0.11]), np.zeros(1)).all()
+def test_counts_and_wrong_times_shift_offsets_by_less_than_a_count():
+    joints, count, rng = JointFilter(1), np.deg2rad(0.24), np.random.default_rng(4)
+    offsets = []
+    for k in range(400):                                            # read at 5 Hz, up to 20 ms before the stamp
+        t = 0.2 * k
+        old = 0.3 * np.sin(4.8 * (t - rng.uniform(0.0, 0.02)))
+        modelled, rate = 0.3 * np.sin(4.8 * t) + joints.offsets, 0.3 * 4.8 * np.cos(4.8 * t)
+        joints.measure(t, np.round(np.array([old]) / count) * count, modelled, np.array([rate]), np.ones(1))
+        offsets.append(joints.offsets[0])
+    assert np.abs(offsets).max() < count
+    assert abs(np.mean(offsets)) < 0.25 * count
+
+
+def test_an_old_value_repeated_in_the_message_is_no_measurement_unless_the_joint_stands():
+    joints, moved, still = JointFilter(1, repeat=0.3), np.ones(1), np.zeros(1)
+
+    def new(time, angle, spread):
+        return joints.measure(time, np.array([angle]), np.zeros(1), np.zeros(1), spread).all()
+
+    assert new(0.0, 0.1, moved)
+    assert not new(0.02, 0.1, still)
+    assert new(0.04, 0.11, moved)
+    assert not new(0.40, 0.11, moved)
+    assert new(0.42, 0.11, still)
 
 
 def test_a_joint_that_is_not_heard_keeps_its_offset_and_the_limit_holds():
     joints = JointFilter(2, gain=5.0, limit=0.2)
     for k in range(200):
-        joints.measure(k * 0.01, np.array([np.nan, 1.0 + 1e-6 * k]), np.zeros(2))
+        joints.measure(k * 0.01, np.array([np.nan, 1.0 + 1e-6 * k]), np.zeros(2), np.zeros(2), np.ones(2))
     assert joints.offsets[0] == 0.0 and np.isnan(joints.latest[0])
     assert joints.offsets[1] == 0.2
 

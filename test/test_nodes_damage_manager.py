@@ -7,15 +7,15 @@ import subprocess
 import sys
 
 import pytest
-from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
-from rclpy.parameter import Parameter, parameter_value_to_python
-from ros_session import Process, Probe, separate, wait_until
+from ros_session import Probe, Process, separate, wait_until
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.set_morphology import changes
 from hexapod_dynamics.tools.walk_status import losses
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter, parameter_value_to_python
 
 WHOLE = Morphology.whole(Robot.jethexa()).parameters()
 

@@ -31,6 +31,11 @@ class Memory:
         self._values[slot] = value
         self._next += 1
 
+    def spread(self):
+        """Return how far the values lie apart, element by element."""
+        kept = self._values[:min(self._next, self._times.size)]
+        return np.ptp(kept, axis=0) if len(kept) else np.zeros(self._values.shape[1:])
+
     def at(self, time):
         """Return the value at `time` [s]."""
         size = self._times.size
@@ -52,21 +57,28 @@ class JointFilter:
     A position servo pulls its joint back to its set-point within a hundredth of a second, so what a measurement
     tells for longer than that is an offset b of the set-point (load the model does not know, play, trim):
 
-        b <- b + gain dt (measured - modelled),      dt the time since the measurement before, at most `longest`
+        b <- b + gain dt w (measured - modelled),    w = noise^2 / (noise^2 + (timing rate)^2)
+
+    with dt the time since the measurement before, at most `longest`, and w the weight of a measurement whose angle is
+    known to `noise` [rad] and whose time to `timing` [s] while the joint turns at `rate`.
 
     `joint_states` carries values of different ages, because the bus is read round robin. A value that has changed is
-    new; one that has not changed for `repeat` has been read again meanwhile and counts as new, too.
+    new. One that has not is new only if it can be nothing else: after `repeat` [s], while the modelled joint stands.
 
     Args:
         count: number of joints.
         gain: of the integration [1/s].
         limit: largest offset [rad].
-        repeat, longest: see above [s].
+        noise: half a count of the servo [rad].
+        timing: a bus reads for about 20 ms between two messages [s].
+        repeat: see above [s].
+        longest: see above [s].
 
     """
 
-    def __init__(self, count, *, gain=2.0, limit=0.5, repeat=0.3, longest=0.3):
-        self.gain, self.limit, self.repeat, self.longest = gain, limit, repeat, longest
+    def __init__(self, count, *, gain=2.0, limit=0.5, noise=2e-3, timing=0.01, repeat=0.3, longest=0.3):
+        self.gain, self.limit, self.noise, self.timing = gain, limit, noise, timing
+        self.repeat, self.longest = repeat, longest
         self.offsets = np.zeros(count)
         self.latest = np.full(count, np.nan)
         self.fresh_time = np.full(count, -np.inf)
@@ -78,17 +90,22 @@ class JointFilter:
         self.latest[:] = np.nan
         self.fresh_time[:] = -np.inf
 
-    def measure(self, time, measured, modelled):
-        """Take measured angles over: (count,) [rad], NaN where there is none; `modelled` (count,) at that time.
+    def measure(self, time, measured, modelled, rates, spread):
+        """Take measured angles over; returns (count,) bool, which of them were new.
 
-        Returns:
-            (count,) bool, which of them were new.
+        Args:
+            time: of the measurement [s].
+            measured: (count,) [rad], NaN where there is none.
+            modelled: (count,) at that time [rad].
+            rates: (count,) modelled [rad/s].
+            spread: (count,) how far the modelled joints have moved lately, over more than `repeat` [rad].
 
         """
         since = time - self.fresh_time
         heard = np.isfinite(measured)
-        new = heard & ((measured != self.latest) | (since > self.repeat))
+        new = heard & ((measured != self.latest) | ((since > self.repeat) & (spread < 2.0 * self.noise)))
         step = np.where(np.isfinite(since), np.clip(since, 0.0, self.longest), 0.0)
+        step *= self.noise ** 2 / (self.noise ** 2 + np.square(self.timing * rates))
         np.subtract(measured, modelled, out=self._error)
         self.offsets[new] += self.gain * step[new] * self._error[new]
         np.clip(self.offsets, -self.limit, self.limit, out=self.offsets)

@@ -5,15 +5,14 @@ import os
 import tempfile
 from pathlib import Path
 
-from rcl_interfaces.msg import ParameterEvent, SetParametersResult
-from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.node import Node
-from rclpy.parameter import Parameter
-
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
 from hexapod_dynamics.robot import Morphology
+from rcl_interfaces.msg import ParameterEvent, SetParametersResult
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 DESCRIPTIONS = {
     'legs': 'leg {} is there; true again brings the whole leg back',

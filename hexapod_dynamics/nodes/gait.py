@@ -4,15 +4,14 @@ import math
 import time
 
 from geometry_msgs.msg import Twist
-from rcl_interfaces.msg import ParameterEvent
-from rclpy.node import Node
-from sensor_msgs.msg import JointState
-
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.robot import Morphology
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
 
 
 class GaitNode(Node):

@@ -1,9 +1,8 @@
 """Morphologies as ROS carries them: parameters in a request, the whole set of named values in a ParameterEvent."""
 
+from hexapod_dynamics.errors import MorphologyError
 from rcl_interfaces.msg import ParameterEvent, ParameterType
 from rclpy.parameter import Parameter, parameter_value_to_python
-
-from hexapod_dynamics.errors import MorphologyError
 
 TYPES = {ParameterType.PARAMETER_BOOL: bool, ParameterType.PARAMETER_DOUBLE: float}
 

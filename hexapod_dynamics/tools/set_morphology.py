@@ -5,14 +5,13 @@ import sys
 import time
 
 import rclpy
+from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.nodes.common import LATCHED
+from hexapod_dynamics.nodes.morphology import values_of
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.utilities import remove_ros_args
-
-from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.common import LATCHED
-from hexapod_dynamics.nodes.morphology import values_of
 
 
 def changes(*, missing=(), locked=(), remaining=(), restore=(), known=()):

@@ -3,18 +3,19 @@
 import math
 
 import numpy as np
+
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion, rotation_vector
+from hexapod_dynamics.nodes.common import LATCHED, run, stamp_seconds
+from hexapod_dynamics.nodes.morphology import values_of
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion, rotation_vector
-from hexapod_dynamics.nodes.common import LATCHED, run, stamp_seconds
-from hexapod_dynamics.nodes.morphology import values_of
-
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-SILENT_AFTER = 3.0
+# A pose older than this [s] is not shown; a complaint is repeated after this [s].
+SILENT_AFTER, REPEAT = 3.0, 30.0
 
 
 class Pose:
@@ -56,7 +57,7 @@ def line(elapsed, predicted, true, speed, lost, complaints):
     """Write the status line.
 
     elapsed [s] since the start; predicted, true: Pose or None; speed (2,): forward speed [m/s] and turn rate [rad/s]
-    over the last second, or None; lost: what the software knows to be missing; complaints: {node: message}.
+    over the last second, or None; lost: what the software knows to be missing; complaints: names of nodes.
     """
     parts = [f'{elapsed:5.0f} s']
     shown = true or predicted
@@ -74,7 +75,8 @@ def line(elapsed, predicted, true, speed, lost, complaints):
         elif predicted is None:
             parts.append('no prediction')
     parts.append('missing: ' + (' '.join(lost) if lost else 'nothing'))
-    parts += [f'{name}: {message}' for name, message in complaints.items()]
+    if complaints:
+        parts.append('not well: ' + ' '.join(sorted(complaints)))
     return ' | '.join(parts)
 
 
@@ -86,7 +88,7 @@ class WalkStatus(Node):
         self._predicted = self._true = None
         self._before = None
         self._lost = []
-        self._complaints = {}
+        self._complaints, self._told = {}, {}
         self._started = self.get_clock().now()
         self.create_subscription(Odometry, 'predicted_state', self._hear_prediction, NEWEST)
         self.create_subscription(Odometry, 'simulator/odom', self._hear_truth, NEWEST)
@@ -126,7 +128,14 @@ class WalkStatus(Node):
             speed = np.array([moved[0], turned[2]]) / (shown.time - self._before.time)
         self._before = shown
         elapsed = (now - self._started).nanoseconds * 1e-9
-        print(line(elapsed, *poses, speed, self._lost, self._complaints), flush=True)
+        for name, message in self._complaints.items():
+            at = self._told.get(name, -math.inf)
+            if elapsed - at > REPEAT:                       # said once, then only the node's name in the line
+                print(f'        {name}: {message}')
+                self._told[name] = elapsed
+        self._told = {name: told for name, told in self._told.items() if name in self._complaints}
+        known = {f'{prefix}damage_manager' for prefix in ('', self.get_namespace().strip('/') + '/')}
+        print(line(elapsed, *poses, speed, self._lost, self._complaints.keys() - known), flush=True)
 
 
 def main(args=None):

@@ -1,0 +1,252 @@
+"""Where the robot is now: the whole-body model under the servos' commands, pulled towards what is measured.
+
+    commands --> guard --> counts --> servo set-points --+--> model step --> pose, twist, joints (predicted)
+                                                          |        ^
+    measured joints --> JointFilter: set-point offsets ---+        |
+    IMU attitude ----> AttitudeFilter: small turns of the body ----+
+
+The model is the simulator's own step: the same servos, contacts and bodies. What no sensor tells (where the robot is on
+the ground) comes from the model alone; yaw from the model and the gyro.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_dynamics.drivers.pose_guard import PoseGuard
+from hexapod_dynamics.drivers.servo_map import ServoMap
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_vector, rotation_z
+from hexapod_dynamics.estimation.commands import CommandHistory
+from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, Memory
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.simulation import Predictor
+
+# A model that has fallen behind by more than this [s] skips time instead of running after it.
+LONGEST_CATCH_UP = 0.5
+
+
+@dataclass(frozen=True)
+class Gains:
+    """How strongly measurements pull [1/s]: joints their set-point offsets, the IMU the body's tilt and yaw."""
+
+    joint: float = 2.0
+    tilt: float = 2.0
+    yaw: float = 2.0
+
+
+class Observer:
+    """State of the robot at real time; all times are seconds on one clock of the caller's.
+
+    Args:
+        robot: Robot.
+        gains: Gains.
+        command_delay: from a command's arrival to the servos' start, mostly the bus' time for 18 moves [s].
+        command_period: time in which a servo goes to its target [s].
+        patience: how long the start waits for an attitude once the joints are known [s].
+        silence: without joint measurements for so long nobody moves the joints: the model holds them [s].
+        timestep: of the model [s].
+        horizon, horizon_period, horizon_timestep: how far `look_ahead` looks, in which pieces, at which step [s].
+
+    The model's arrays `position`, `rotation`, `q`, `nu` are there to be read; before `started` they mean nothing.
+    """
+
+    def __init__(self, robot, *, gains=None, command_delay=0.017, command_period=0.02, patience=5.0, silence=0.4,
+                 timestep=1e-3, horizon=0.5, horizon_period=0.02, horizon_timestep=5e-3):
+        gains = gains or Gains()
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        self.robot, self.count = robot, robot.joint_count
+        self.delay, self.period, self.patience, self.silence = command_delay, command_period, patience, silence
+        self.model = Predictor(robot, timestep=timestep, horizon_steps=round(horizon / horizon_period),
+                               horizon_period=horizon_period, horizon_timestep=horizon_timestep)
+        self.position, self.rotation, self.q, self.nu = (
+            self.model.position, self.model.rotation, self.model.q, self.model.nu)
+        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
+        self.servos = ServoMap.from_robot(robot) if all(j.servo_id is not None for j in joints) else None
+        self.history = CommandHistory(self.count, period=command_period)
+        self.joint_filter = JointFilter(self.count, gain=gains.joint)
+        self.attitude_filter = AttitudeFilter(tilt_gain=gains.tilt, yaw_gain=gains.yaw)
+        self.morphology = Morphology.whole(robot)
+        self._parts = [f'{leg.name}.{link.name}' for leg in robot.legs for link in leg.links]
+        self.commanded = np.full(self.count, np.nan)
+        self.commanded_rate = np.zeros(self.count)
+        self.skipped = 0.0
+        self._ahead = np.arange(1, round(horizon / horizon_period) + 1) * horizon_period
+        self._future = np.zeros((self._ahead.size, self.count))
+        self._joints, self._rotations = Memory((self.count,)), Memory((3, 3))
+        self._pending = deque()
+        self._targets = np.zeros(self.count)
+        self._reach = None                                          # the targets are to be sent with the next step
+        self._torques = np.zeros(self.count)
+        self._generation = np.zeros(self.count, np.int64)
+        self._attitude = None
+        self._command_time = self._joints_time = -np.inf
+        self._origin = (np.zeros(2), 0.0)
+        self._complete = None                                       # time at which all joints were known
+        self.time = None
+
+    @property
+    def started(self):
+        """Whether there is a state: all existing joints have been measured, and time has begun."""
+        return self.time is not None
+
+    @property
+    def steps_ahead(self):
+        """Number of rows that `look_ahead` returns."""
+        return self._ahead.size
+
+    def warm_up(self):
+        """Run every kernel once, so that nothing is compiled or loaded later."""
+        model = self.model
+        model.set_state(np.array([0.0, 0.0, 0.12]), np.eye(3), np.zeros(self.count), np.zeros(6 + self.count))
+        model.advance(0.01, np.zeros(self.count), self.period)
+        model.roll_out(self._future)
+        model.set_morphology(Morphology.whole(self.robot))
+        model.resting_height()
+
+    # ---- what is heard -----------------------------------------------------------------------------------------------
+
+    def command(self, time, positions, rates):
+        """Take a command over: joint angles (n,) [rad], NaN where nothing is asked, and their rates (n,) [rad/s]."""
+        asked = np.isfinite(positions)
+        self.commanded[asked] = positions[asked]
+        self.commanded_rate[:] = np.where(asked, np.nan_to_num(rates), 0.0)
+        if not self.started:
+            return
+        interval = self.period
+        if np.isfinite(self._command_time):
+            interval = min(max(time - self._command_time, 0.5 * self.period), 2.0 * self.period)
+        self._command_time = time
+        setpoints = self.guard.update(positions, self._torques, interval)
+        if self.servos is not None:
+            setpoints = self.servos.angles(self.servos.counts(setpoints))
+        self.history.append(time, setpoints)
+        self._pending.append((time + self.delay, setpoints, interval))
+
+    def feed_forward(self, torques):
+        """Tell the torques (n,) [N m] that the servos are given from now on."""
+        self._torques[:] = torques
+
+    def measure_joints(self, time, angles):
+        """Take measured joint angles over: (n,) [rad], NaN where there is none."""
+        modelled = self._joints.at(time) if self.started else angles
+        new = self.joint_filter.measure(time, angles, modelled, self.nu[6:], self._joints.spread())
+        stuck = new & self.morphology.existing_mask & ~self.morphology.moving_mask
+        if stuck.any():
+            self._lock(np.flatnonzero(stuck), angles)
+        if np.isfinite(angles).any():
+            self._joints_time = time
+
+    def measure_attitude(self, time, rotation):
+        """Take the IMU's attitude over: rotation (3, 3) world <- base_link, of any yaw origin."""
+        self._attitude = rotation
+        if self.started:
+            turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.at(time)))
+            self.rotation[:] = turn @ self.rotation
+            # About the point of the ground below the body: that is where the feet hold it, so that nothing creeps.
+            lever = np.array([0.0, 0.0, self.position[2]])
+            self.position += turn @ lever - lever
+
+    def _lock(self, stuck, angles):
+        """Let locked joints stand where they are measured; the first angle may have been an old one."""
+        morphology = self.morphology
+        for joint in stuck:
+            if abs(angles[joint] - morphology.locked_positions[joint]) > 0.6 * self.robot.servo.resolution:
+                morphology = morphology.locked(self._parts[joint], float(angles[joint]))
+        if morphology is not self.morphology:
+            self.morphology = morphology
+            self.model.set_morphology(morphology)
+
+    def set_morphology(self, named_values):
+        """Take the whole set of named values over; a locked joint stands where it was measured last.
+
+        Raises MorphologyError; then nothing changes.
+        """
+        latest = np.where(np.isfinite(self.joint_filter.latest), self.joint_filter.latest, self.q)
+        angles = dict(zip(self.robot.joint_names, latest.tolist(), strict=True))
+        morphology = Morphology.from_parameters(self.robot, named_values, angles)
+        back = morphology.existing_mask & ~self.morphology.existing_mask
+        self.joint_filter.offsets[back] = 0.0
+        self.q[back] = latest[back]
+        self.morphology = morphology
+        self.model.set_morphology(morphology)
+
+    # ---- what follows ------------------------------------------------------------------------------------------------
+
+    def advance(self, time):
+        """Bring the state to `time`; returns whether there is one.
+
+        The state begins with the first complete set of measured joints and an attitude (or without one, when none
+        comes): the robot stands on its lowest feet at the origin, heading along x, tilted as the IMU says.
+        """
+        if not self.started:
+            existing = self.morphology.existing_mask
+            if not np.isfinite(self.joint_filter.latest[existing]).all():
+                return False
+            if self._complete is None:
+                self._complete = time
+            if self._attitude is None and time - self._complete < self.patience:
+                return False
+            self._start(time)
+        if time - self.time > LONGEST_CATCH_UP:
+            self.skipped += time - self.time - LONGEST_CATCH_UP
+            self.time = time - LONGEST_CATCH_UP
+        while self._pending and self._pending[0][0] <= time:
+            due, setpoints, interval = self._pending.popleft()
+            self._run(max(due, self.time))
+            if due - self._joints_time < self.silence:              # else nobody executes it
+                np.add(setpoints, self.joint_filter.offsets, out=self._targets)
+                held = ~np.isfinite(self._targets)
+                self._targets[held] = self.model.setpoints[held]
+                self._reach = max(interval, self.period)
+        self._run(time)
+        if not (np.isfinite(self.q).all() and np.isfinite(self.position).all()):
+            raise HexapodError('the model has left what numbers can say: it starts again from the measured joints')
+        self._joints.add(time, self.q)
+        self._rotations.add(time, self.rotation)
+        return True
+
+    def restart(self):
+        """Forget the state, but not where it was on the ground; it begins again with the next measured joints."""
+        place, yaw = self.position[:2].copy(), euler_zyx(self.rotation)[0]
+        known = np.isfinite(place).all() and np.isfinite(yaw)
+        self._origin = (place, yaw) if known else (np.zeros(2), 0.0)
+        self.time = None
+        self._pending.clear()
+        self.history.clear()
+        self._joints.clear()
+        self._rotations.clear()
+        self._attitude = self._complete = None
+        self.joint_filter.clear()
+        self.attitude_filter.clear()
+
+    def look_ahead(self, time):
+        """Predict the horizon from `time` on; returns positions (K, 3), rotations (K, 3, 3) and joints (K, n)."""
+        if self.history.count:
+            # A command is at the servos after the delay and is reached a period later.
+            lag = time - self._command_time - self.delay - self.period
+            self.history.forecast(np.maximum(self._ahead + lag, 0.0), out=self._future)
+            self._future += self.joint_filter.offsets
+        else:
+            self._future[:] = self.model.setpoints
+        return self.model.roll_out(self._future)
+
+    def _start(self, time):
+        latest = np.nan_to_num(self.joint_filter.latest)
+        place, yaw = self._origin
+        tilt = np.eye(3)
+        if self._attitude is not None:
+            tilt = rotation_z(-euler_zyx(self._attitude)[0]) @ self._attitude
+        self.model.set_state(np.zeros(3), rotation_z(yaw) @ tilt, latest, np.zeros(6 + self.count))
+        self.position[2] = self.model.resting_height()
+        self.position[:2] = place
+        self._generation += 1
+        self.guard.meet(self._generation, latest, np.ones(self.count, bool))
+        self._reach = None
+        self.time = time
+
+    def _run(self, until):
+        if until > self.time + 1e-6:
+            self.model.advance(until - self.time, None if self._reach is None else self._targets, self._reach)
+            self.time, self._reach = until, None

@@ -1,0 +1,297 @@
+"""Predicts: the state now, the path ahead, and the torques that the commanded motion needs, 100 times a second."""
+
+import gc
+import time
+
+import numpy as np
+
+from geometry_msgs.msg import PoseStamped, TransformStamped
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation.attitude import quaternion_from_rotation, rotation_from_quaternion
+from hexapod_dynamics.estimation.feedforward import Feedforward
+from hexapod_dynamics.estimation.observer import Gains, Observer
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds
+from hexapod_dynamics.nodes.morphology import values_of
+from nav_msgs.msg import Odometry, Path
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.node import Node
+from rclpy.time import Time
+from sensor_msgs.msg import Imu, JointState
+from tf2_ros import TransformBroadcaster
+
+# An input silent for longer than this [s] is named in the diagnostics; a complaint is kept so long [s].
+SILENT, KEPT = 0.5, 5.0
+# A stamp further back than this [s], or in the future, is another clock's: the time of arrival counts instead.
+OLDEST = 0.5
+
+
+class DynamicsNode(Node):
+    """Runs the observer under `joint_commands`, `joint_states`, `imu/data` and `morphology`."""
+
+    def __init__(self):
+        super().__init__('dynamics')
+        robot = load_robot(self)
+        self.robot, self._n = robot, robot.joint_count
+
+        def number(name, default, text, low, high):
+            return declare(self, name, default, text, low=low, high=high, read_only=True)
+
+        rate = number('rate', 100.0, 'predictions a second', 10.0, 200.0)
+        self._path_every = number('path_every', 1, 'predict the path ahead at each such prediction only', 1, 100)
+        self._use_torques = declare(self, 'feedforward', True, 'publish feed-forward torques', read_only=True)
+        publish_tf = declare(self, 'publish_tf', True, 'publish odom -> base_link on /tf', read_only=True)
+        self.observer = Observer(
+            robot,
+            gains=Gains(joint=number('joint_gain', 2.0, 'measured joints pull set-point offsets [1/s]', 0.0, 20.0),
+                        tilt=number('tilt_gain', 2.0, "the IMU pulls the body's tilt [1/s]", 0.0, 20.0),
+                        yaw=number('yaw_gain', 2.0, "the IMU pulls the body's yaw [1/s]", 0.0, 20.0)),
+            command_delay=number('command_delay', 0.018, 'from a command to the start of the servos [s]', 0.0, 0.2),
+            timestep=number('timestep', 0.001, 'step of the model [s]', 0.0002, 0.01),
+            horizon=number('horizon', 0.5, 'how far predicted_path looks ahead [s]', 0.05, 2.0),
+            horizon_period=0.025,
+            horizon_timestep=number('horizon_timestep', 0.005, 'step of the model on its way ahead [s]', 0.001, 0.02))
+        self._feedforward = Feedforward(robot)
+        self._index = {name: j for j, name in enumerate(robot.joint_names)}
+        self._chip = np.asarray(robot.imu.rotation)
+        self._angles, self._command, self._rates = (np.full(self._n, np.nan) for _ in range(3))
+        self._last_rates, self._accelerations = np.zeros(self._n), np.zeros(self._n)
+        self._orders = {}
+        self._heard = dict.fromkeys(('joint_commands', 'joint_states', 'imu/data'), None)
+        self._complaints = {}
+        self._ticks = self._late = 0
+        self._cost = self._worst_cost = 0.0
+        self._last_tick = None
+        self._warm_up()
+
+        self._odometry, self._joints, self._torques, self._path, self._transform = self._messages()
+        self._existing = self._moving = None
+        self._name_joints()
+        self._state_publisher = None                # made with the first prediction: who waits for it sees it then
+        self._joints_publisher = self.create_publisher(JointState, 'predicted_joint_states', 10)
+        self._torques_publisher = self.create_publisher(JointState, 'feedforward_torques', 10)
+        self._path_publisher = self.create_publisher(Path, 'predicted_path', 10)
+        self._broadcaster = TransformBroadcaster(self) if publish_tf else None
+        self.create_subscription(JointState, 'joint_commands', self._on_command, 5)
+        self.create_subscription(JointState, 'joint_states', self._on_joints, 5)
+        self.create_subscription(Imu, 'imu/data', self._on_imu, 5)
+        self.create_subscription(ParameterEvent, 'morphology', self._on_morphology, LATCHED)
+        self._diagnostics = Diagnostics(self, robot.name, self._look)
+        self._period = 1.0 / rate
+        # What is alive now stays alive: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        self.create_timer(self._period, self._tick)
+
+    def _warm_up(self):
+        """Compile and load everything before the first message is heard."""
+        self.observer.warm_up()
+        zero = np.zeros(self._n)
+        self._feedforward.solve(np.eye(3), 0.12, np.zeros(6), zero, zero, zero, zero)
+
+    def _messages(self):
+        """Make what is published once; only numbers change afterwards."""
+        odometry, path = Odometry(child_frame_id='base_link'), Path()
+        transform = TransformStamped(child_frame_id='base_link')
+        for message in (odometry, path, transform):
+            message.header.frame_id = 'odom'
+        path.poses = [PoseStamped() for _ in range(1 + self.observer.steps_ahead // 2)]
+        for pose in path.poses:
+            pose.header.frame_id = 'odom'
+        return odometry, JointState(), JointState(), path, transform
+
+    # ---- in ----------------------------------------------------------------------------------------------------------
+
+    def _complain(self, about, what):
+        """Remember what is wrong with an input; it is told in the diagnostics."""
+        self._complaints[about] = (time.monotonic(), what)
+
+    def _scatter(self, topic, names, values, out):
+        """Put a message's values in the robot's order, NaN where it says nothing; False where it is refused."""
+        order = self._orders.get(topic)
+        if order is None or order[0] != names:
+            unknown = [name for name in names if name not in self._index]
+            if unknown:
+                self._complain(topic, f'{topic} names the joint {unknown[0]!r}, which this robot has not; it has '
+                               f'{self.robot.joint_names[0]}, ...')
+            known = [k for k, name in enumerate(names) if name in self._index]
+            order = self._orders[topic] = (list(names), known, [self._index[names[k]] for k in known])
+        if len(values) != len(names):
+            self._complain(topic, f'{topic} has {len(names)} names and {len(values)} values; as many are needed')
+            return False
+        out[:] = np.nan
+        out[order[2]] = np.asarray(values, float)[order[1]]
+        wrong = ~np.isfinite(out[order[2]])
+        if wrong.any():
+            name = self.robot.joint_names[order[2][int(np.argmax(wrong))]]
+            self._complain(topic, f'{topic} has a value that is not finite for {name}; it is left out')
+            out[~np.isfinite(out)] = np.nan
+        return True
+
+    def _time_of(self, stamp):
+        """Monotonic time of a message's stamp."""
+        now = time.monotonic()
+        age = 1e-9 * self.get_clock().now().nanoseconds - stamp_seconds(stamp)
+        return now - age if 0.0 <= age <= OLDEST else now
+
+    def _on_command(self, message):
+        self._heard['joint_commands'] = time.monotonic()
+        if not self._scatter('joint_commands', message.name, message.position, self._command):
+            return
+        self._rates[:] = 0.0
+        if len(message.velocity) == len(message.name):
+            self._scatter('joint_commands', message.name, message.velocity, self._rates)
+        self.observer.command(time.monotonic(), self._command, self._rates)
+        np.subtract(self.observer.commanded_rate, self._last_rates, out=self._accelerations)
+        self._accelerations /= self.observer.period
+        self._last_rates[:] = self.observer.commanded_rate
+
+    def _on_joints(self, message):
+        self._heard['joint_states'] = time.monotonic()
+        if self._scatter('joint_states', message.name, message.position, self._angles):
+            self.observer.measure_joints(self._time_of(message.header.stamp), self._angles)
+
+    def _on_imu(self, message):
+        if message.orientation_covariance[0] == -1.0:
+            self._complain('imu/data', 'imu/data carries no orientation yet (covariance -1)')
+            return
+        o = message.orientation
+        try:
+            rotation = rotation_from_quaternion((o.x, o.y, o.z, o.w)) @ self._chip.T
+        except HexapodError as error:
+            self._complain('imu/data', f'imu/data: {error}')
+            return
+        self._heard['imu/data'] = time.monotonic()
+        self.observer.measure_attitude(self._time_of(message.header.stamp), rotation)
+
+    def _on_morphology(self, message):
+        try:
+            self.observer.set_morphology(values_of(message.new_parameters))
+        except HexapodError as error:
+            self._complain('morphology', f'morphology: {error}')
+            return
+        self._feedforward.set_morphology(self.observer.morphology)
+        self._name_joints()
+
+    def _name_joints(self):
+        morphology = self.observer.morphology
+        names = np.array(self.robot.joint_names)
+        self._existing, self._moving = morphology.existing_mask, morphology.moving_mask
+        self._joints.name = names[self._existing].tolist()
+        self._torques.name = names[self._moving].tolist()
+
+    # ---- out ---------------------------------------------------------------------------------------------------------
+
+    def _tick(self):
+        begin = time.monotonic()
+        if self._last_tick is not None and begin - self._last_tick > 2.5 * self._period:
+            self._late += 1
+        self._last_tick = begin
+        observer = self.observer
+        try:
+            if not observer.advance(begin):
+                return
+            torques = self._needed_torques(begin)
+            ahead = observer.look_ahead(begin) if self._ticks % self._path_every == 0 else None
+        except HexapodError as error:
+            self._complain('model', str(error))
+            observer.restart()
+            return
+        cost = time.monotonic() - begin
+        self._cost += 0.01 * (cost - self._cost)
+        self._worst_cost = max(self._worst_cost, cost)
+        self._ticks += 1
+        now = self.get_clock().now().nanoseconds
+        self._publish_state(Time(nanoseconds=now).to_msg())
+        if torques is not None:
+            self._torques.header.stamp = self._odometry.header.stamp
+            self._torques.effort = torques[self._moving].tolist()
+            self._torques_publisher.publish(self._torques)
+        if ahead is not None:
+            self._publish_path(now, *ahead)
+
+    def _needed_torques(self, now):
+        """Torques for the commanded motion; None while nothing is commanded."""
+        observer, heard = self.observer, self._heard['joint_commands']
+        if not self._use_torques or heard is None or not np.isfinite(observer.commanded[self._moving]).all():
+            return None
+        if now - heard > SILENT:
+            self._accelerations[:] = observer.commanded_rate[:] = 0.0
+        joints = np.where(self._moving, observer.commanded, observer.q)
+        torques = self._feedforward.solve(observer.rotation, observer.position[2], observer.nu[:6], joints,
+                                          observer.commanded_rate, self._accelerations, observer.q)
+        observer.feed_forward(torques)
+        return torques
+
+    def _publish_state(self, stamp):
+        observer, odometry = self.observer, self._odometry
+        odometry.header.stamp = self._joints.header.stamp = stamp
+        pose, twist = odometry.pose.pose, odometry.twist.twist
+        pose.position.x, pose.position.y, pose.position.z = observer.position.tolist()
+        turn = pose.orientation
+        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(observer.rotation)
+        twist.linear.x, twist.linear.y, twist.linear.z = observer.nu[:3].tolist()
+        twist.angular.x, twist.angular.y, twist.angular.z = observer.nu[3:6].tolist()
+        if self._state_publisher is None:
+            self._state_publisher = self.create_publisher(Odometry, 'predicted_state', 10)
+        self._state_publisher.publish(odometry)
+        joints = self._joints
+        joints.position = observer.q[self._existing].tolist()
+        joints.velocity = observer.nu[6:][self._existing].tolist()
+        self._joints_publisher.publish(joints)
+        if self._broadcaster is not None:
+            transform = self._transform
+            transform.header.stamp = stamp
+            place = transform.transform.translation
+            place.x, place.y, place.z = pose.position.x, pose.position.y, pose.position.z
+            transform.transform.rotation = turn
+            self._broadcaster.sendTransform(transform)
+
+    def _publish_path(self, now, positions, rotations, _joints):
+        path, step = self._path, int(2e9 * self.observer.model.horizon_period)
+        path.header.stamp = self._odometry.header.stamp
+        path.poses[0].pose = self._odometry.pose.pose
+        path.poses[0].header.stamp = path.header.stamp
+        for k, pose in enumerate(path.poses[1:]):
+            pose.header.stamp = Time(nanoseconds=now + (k + 1) * step).to_msg()
+            place, turn = pose.pose.position, pose.pose.orientation
+            place.x, place.y, place.z = positions[2 * k + 1].tolist()
+            turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotations[2 * k + 1])
+        self._path_publisher.publish(path)
+
+    def _look(self):
+        now, observer = time.monotonic(), self.observer
+        self._complaints = {about: (at, what) for about, (at, what) in self._complaints.items() if now - at < KEPT}
+        offsets = observer.joint_filter.offsets
+        worst = int(np.argmax(np.abs(offsets)))
+        values = {
+            'morphology': observer.morphology.describe(),
+            'mean time of a prediction [ms]': 1e3 * self._cost, 'worst [ms]': 1e3 * self._worst_cost,
+            'late predictions': self._late, 'time left out [s]': observer.skipped,
+            'largest set-point offset [rad]': float(offsets[worst]), 'of': self.robot.joint_names[worst],
+            'attitude, IMU less model [rad]': float(np.linalg.norm(observer.attitude_filter.innovation)),
+            'yaw alignments': observer.attitude_filter.alignments,
+            'period of the commands [s]': observer.history.lag or 0.0,
+        }
+        self._worst_cost = 0.0
+        silent = [topic for topic, at in self._heard.items() if at is None or now - at > SILENT]
+        wrong = [what for _, what in self._complaints.values()]
+        if 'joint_states' in silent:
+            return 'error', '; '.join(['no joint_states: the prediction stands still', *wrong]), values
+        if not observer.started:
+            missing = observer.morphology.existing_mask & ~np.isfinite(observer.joint_filter.latest)
+            names = ', '.join(np.array(self.robot.joint_names)[missing]) or 'the attitude'
+            return 'error', f'waiting for the first measurement of {names}', values
+        if 'imu/data' in silent:
+            wrong.insert(0, 'no imu/data: the attitude is the model\'s alone')
+        if wrong:
+            return 'warn', '; '.join(wrong), values
+        return 'ok', 'predicting' if 'joint_commands' not in silent else 'predicting, no commands', values
+
+
+def main(args=None):
+    """Run the node."""
+    run(DynamicsNode, args)
+
+
+if __name__ == '__main__':
+    main()
