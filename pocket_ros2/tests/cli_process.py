@@ -19,11 +19,18 @@ def pocket_environment(domain):
     return {**kept, 'PYTHONPATH': str(SOURCE), 'ROS_DOMAIN_ID': str(domain), 'PYTHONUNBUFFERED': '1'}
 
 
+def real_environment(domain):
+    """Return the environment after sourcing the real ROS 2 of which REAL_ROS2_SETUP names the setup file."""
+    text = subprocess.run(['bash', '-c', 'source "$REAL_ROS2_SETUP" && env -0'], env=os.environ, text=True,
+                          stdout=subprocess.PIPE, check=True).stdout
+    found = dict(entry.split('=', 1) for entry in text.split('\0') if entry)
+    return {**found, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOCALHOST_ONLY': '1', 'PYTHONUNBUFFERED': '1'}
+
+
 @contextlib.contextmanager
-def node(environment, script='cli_node.py', *arguments):
-    """Run a node script until the block ends."""
-    process = subprocess.Popen(
-        [sys.executable, HERE / script, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
+def node(environment, python=sys.executable):
+    """Run the node of cli_node.py until the block ends."""
+    process = subprocess.Popen([python, HERE / 'cli_node.py'], env=environment, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == 'ready\n', 'the node did not come up'
         yield process

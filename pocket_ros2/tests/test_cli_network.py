@@ -8,7 +8,7 @@ import time
 import pytest
 from cli_process import POCKET, node, pocket_environment, ros2
 
-ENVIRONMENT = pocket_environment(domain=120 + os.getpid() % 80)
+ENVIRONMENT = pocket_environment(domain=40 + os.getpid() % 60)
 NAME = '/ns/everything'
 
 

@@ -4,6 +4,7 @@ import importlib
 import signal
 import sys
 
+from ..errors import NotCoveredImport
 from .commands import COMMANDS, NOT_COVERED, NOT_COVERED_VERBS
 
 _FORMAT = argparse.RawDescriptionHelpFormatter
@@ -91,7 +92,8 @@ def run(args):
     except Exception as error:
         if type(error).__name__ == 'ExternalShutdownException':  # by name: importing rclpy would cost its start
             return int(signal.SIGTERM)
-        if isinstance(error, (RuntimeError, ValueError)):  # what was asked for, not how it is done, was wrong
+        refused = type(error).__module__ == 'rclpy.exceptions' or isinstance(error, (RuntimeError, ValueError, OSError))
+        if refused or isinstance(error, NotCoveredImport):
             return str(error)
         raise
 
