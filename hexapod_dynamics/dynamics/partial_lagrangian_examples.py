@@ -77,7 +77,7 @@ def slider(duration=10.0) -> Example:
 
 
 def simulate(dynamics: Dynamics, example: Example, times) -> tuple[np.ndarray, np.ndarray]:
-    """Joint variables and rates (T, n) at `times` (T,), integrated with a tight tolerance; dynamics: of example.chain."""
+    """Joint variables and rates (T, n) at `times` (T,), integrated tightly; dynamics: of example.chain."""
     n, control = len(example.start), example.control
 
     def field(_, state):
