@@ -14,6 +14,7 @@ class PinocchioRobot:
         self.model = model = pin.Model()
         model.gravity.linear = np.array([0, 0, -robot.gravity])
         base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
+        model.addJointFrame(base)
         body = pin.Inertia(robot.body.mass, np.zeros(3), np.array(robot.body.inertia))
         model.appendBodyToJoint(base, body, pin.SE3.Identity())
         self.tips, self.q_places = {}, []
@@ -27,6 +28,7 @@ class PinocchioRobot:
                 lock = morphology.locked_angle(leg.name, link.name)
                 if lock is None:
                     parent = model.addJoint(parent, joint_model(joint), placement, joint.name)
+                    model.addJointFrame(parent)
                     self.q_places.append(index + leg.joints.index(joint))
                     placement = pin.SE3.Identity()
                 else:
@@ -35,7 +37,8 @@ class PinocchioRobot:
                 body = pin.Inertia(link.mass, np.array(link.com), np.array(link.inertia))
                 model.appendBodyToJoint(parent, body, placement * axes)
                 end = pin.SE3(np.eye(3), np.array([link.length, 0.0, 0.0]))
-                frame = pin.Frame(f"tip {leg.name} {link.name}", parent, placement * axes * end, pin.OP_FRAME)
+                name, inner_frame = f"tip {leg.name} {link.name}", model.getFrameId(model.names[parent])
+                frame = pin.Frame(name, parent, inner_frame, placement * axes * end, pin.OP_FRAME)
                 self.tips[leg.name] = model.addFrame(frame)
             index += len(leg.joints)
         self.data = model.createData()

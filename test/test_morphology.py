@@ -1,5 +1,6 @@
 """Damage in every combination: what hangs on a lost part is lost, and what cannot be is refused, nothing changed."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,6 +70,15 @@ def test_named_values_say_all_of_a_morphology(morphology):
     again = Morphology.from_parameters(ROBOT, morphology.parameters(), angles)
     assert again == morphology
     assert hash(again) == hash(morphology)
+
+
+@given(morphologies())
+@settings(max_examples=60, deadline=None)
+def test_the_table_carried_along_is_the_one_made_anew(morphology):
+    assert WHOLE.table.shape == (3, 18)  # from here on, changes carry it along
+    fresh = Morphology(ROBOT, morphology._remaining, morphology._locked)
+    np.testing.assert_array_equal(morphology.table, fresh.table)
+    np.testing.assert_array_equal(morphology.existing_mask, [morphology.has_link(*name.split(".")) for name in LINKS])
 
 
 @given(morphologies())

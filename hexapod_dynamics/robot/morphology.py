@@ -27,8 +27,7 @@ class Morphology:
         locked position [rad or m], None where it moves.
         """
         self._robot, self._remaining, self._locked = robot, remaining, locked
-        self._hash = hash((robot, remaining, locked))
-        self._table = None
+        self._hash = self._table = None
 
     @classmethod
     def whole(cls, robot: Robot) -> Morphology:
@@ -213,13 +212,7 @@ class Morphology:
         where gone), 1 where the joint moves, and the locked position [rad or m] (0 where not locked).
         """
         if self._table is None:
-            remaining = [fraction for leg in self._remaining for fraction in leg]
-            positions = [position for leg in self._locked for position in leg]
-            moving = [
-                float(position is None and fraction > 0)
-                for position, fraction in zip(positions, remaining, strict=True)
-            ]
-            self._table = np.array([remaining, moving, [position or 0.0 for position in positions]])
+            self._table = np.array(_columns(sum(self._remaining, ()), sum(self._locked, ())))
             self._table.flags.writeable = False
         return self._table
 
@@ -297,13 +290,20 @@ class Morphology:
         else:
             fractions = _replaced(self._remaining[leg], link, fraction)
         locks = tuple(lock if left else None for lock, left in zip(self._locked[leg], fractions, strict=True))
-        return Morphology(
-            self._robot, _replaced(self._remaining, leg, fractions), _replaced(self._locked, leg, locks)
-        )
+        return self._with_leg(leg, fractions, locks)
 
     def _with_lock(self, leg: int, joint: int, angle: float | None) -> Morphology:
-        locks = _replaced(self._locked[leg], joint, angle)
-        return Morphology(self._robot, self._remaining, _replaced(self._locked, leg, locks))
+        return self._with_leg(leg, self._remaining[leg], _replaced(self._locked[leg], joint, angle))
+
+    def _with_leg(self, leg: int, fractions: tuple, locks: tuple) -> Morphology:
+        remaining, locked = _replaced(self._remaining, leg, fractions), _replaced(self._locked, leg, locks)
+        new = Morphology(self._robot, remaining, locked)
+        if self._table is not None:  # a few numbers changed: quicker than making the table anew
+            first = sum(map(len, self._remaining[:leg]))
+            new._table = self._table.copy()
+            new._table[:, first : first + len(fractions)] = _columns(fractions, locks)
+            new._table.flags.writeable = False
+        return new
 
     def __eq__(self, other):
         return self is other or (
@@ -314,10 +314,18 @@ class Morphology:
         )
 
     def __hash__(self):
+        if self._hash is None:
+            self._hash = hash((self._robot, self._remaining, self._locked))
         return self._hash
 
     def __repr__(self):
         return f"Morphology({self._robot.name}: {self.describe()})"
+
+
+def _columns(fractions: tuple, locks: tuple) -> tuple:
+    """Rows of `table` for some links: what is left, whether the joint moves, where it is locked."""
+    moving = tuple(1.0 if lock is None and left else 0.0 for left, lock in zip(fractions, locks, strict=True))
+    return fractions, moving, tuple(lock or 0.0 for lock in locks)
 
 
 def _replaced(values: tuple, index: int, value) -> tuple:
