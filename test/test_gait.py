@@ -281,9 +281,9 @@ def test_a_robot_with_other_legs_is_refused_by_name():
 def test_a_tick_allocates_nothing_that_stays():
     gait = TripodGait().bind(ROBOT)
     gait.walk()
+    tracemalloc.start()
     for _ in range(100):
         gait.step(0.02)
-    tracemalloc.start()
     before = tracemalloc.take_snapshot()
     for _ in range(2000):
         gait.step(0.02)
