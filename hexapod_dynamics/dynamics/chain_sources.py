@@ -106,9 +106,8 @@ def leg_arguments(robot, leg, gravity):
         if joint.kind not in (REVOLUTE, PRISMATIC):
             raise DynamicsError(f'joint {joint.name} is {joint.kind}, a chain has {REVOLUTE} and {PRISMATIC} joints')
     mount = rigid_motion(leg.mount_rotation, leg.mount_position)
-    starts = np.cumsum([np.zeros(3)] + [link.tip for link in leg.links[:-1]], axis=0)
-    poses = [mount @ rigid_motion(np.eye(3), start + link.com_in_leg)
-             for start, link in zip(starts, leg.links, strict=True)]
+    poses = [mount @ rigid_motion(np.eye(3), joint.origin + link.com_in_leg)
+             for joint, link in zip(leg.joints, leg.links, strict=True)]
     placements = [poses[0]] + [inverse(before) @ pose for before, pose in zip(poses, poses[1:], strict=False)]
     screws = [carry(inverse(pose) @ mount, joint.screw) for pose, joint in zip(poses, leg.joints, strict=True)]
     return {'parents': tuple(range(-1, len(leg.joints) - 1)), 'kinds': tuple(joint.kind for joint in leg.joints),

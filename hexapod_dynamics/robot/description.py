@@ -194,6 +194,22 @@ class Leg:
         if len(set(names)) != len(names):
             raise RobotError(f"{where}: link names {names} are not all different")
 
+    @classmethod
+    def from_geometry(
+        cls, name: str, links, *, mount_rotation, mount_position, tripod_group=1, module="geometry"
+    ) -> Leg:
+        """Leg described by positions alone, `LinkGeometry` by `LinkGeometry`; see robot/geometry.py. RobotError."""
+        from hexapod_dynamics.robot.geometry import leg_from_geometry  # brings CasADi, which nothing else here needs
+
+        return leg_from_geometry(
+            name,
+            links,
+            mount_rotation=mount_rotation,
+            mount_position=mount_position,
+            tripod_group=tripod_group,
+            module=module,
+        )
+
     @property
     def link_names(self) -> tuple[str, ...]:
         """Names of the links, from the body outward."""

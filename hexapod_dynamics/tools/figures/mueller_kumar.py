@@ -16,8 +16,8 @@ def reproduce(output_folder, progress):
     """Write the five figures, the agreement of the forms and the cost of each order; returns the page's path."""
     page = Page(output_folder, 'mueller_kumar', 'Mueller & Kumar: n-th order time derivatives of inverse dynamics')
     page.text('The Franka Emika Panda with the parameters of Gaz et al. 2019 (see `dynamics/franka.py`), the source '
-              'the paper names; all seven joints, where the paper says six. The paper gives its trajectory as a picture: '
-              'here two sines a joint within the arm\'s ranges and speeds.')
+              'the paper names; all seven joints, where the paper says six. The paper gives its trajectory as a '
+              'picture: here two sines a joint within the arm\'s ranges and speeds.')
     chain = franka()
     t = np.linspace(0, DURATION, 401)
     motion = np.array([franka_trajectory(s, ORDER + 2) for s in t])
@@ -64,8 +64,8 @@ def reproduce(output_folder, progress):
     page.heading('Cost')
     page.table('cost', ['order', 'recursive [ms]', 'closed form [ms]'], rows)
     page.text('The paper finds its recursive form slightly ahead of its closed form (MATLAB). Here the recursion wins '
-              'at low orders and for long chains (`benchmark/nth_order.py`); at seven joints and high orders the closed '
-              'form\'s few large products cost numpy about as much as the recursion\'s many small ones.')
+              'at low orders and for long chains (`benchmark/nth_order.py`); at seven joints and high orders the '
+              'closed form\'s few large products cost numpy about as much as the recursion\'s many small ones.')
     progress(1.0, 'done')
     return page.write()
 

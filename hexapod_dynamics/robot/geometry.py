@@ -1,0 +1,143 @@
+"""A leg described by positions alone: where each link's points are, as a function of the joint variables.
+
+Automatic differentiation (CasADi) turns the positions into joint screws: link j is carried by q_1 .. q_j, and what
+dq_j does to it at zero is joint j's twist. The idea is Kusaka & Tanaka's (2022): the user writes the geometry, nothing
+else. The result is an ordinary `Leg`, checked at random postures against the positions it came from.
+
+Positions are written with `casadi.sin`, `casadi.cos` and arithmetic:
+
+    def shin(q, point):                      # q: joint variables; point: (x, y, z) in the link's own axes
+        x, y, z = point
+        return x + q[3], y, z                # where that point is, in the leg's mount frame
+
+x of a link's axes runs along it; its point (0, 0, 0) is its start and lies on its joint's axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.description import Joint, Leg, Link
+from hexapod_dynamics.se3 import exp
+
+TOLERANCE = 1e-9        # of positions [m] and axes: double precision leaves 1e-15
+
+
+@dataclass(frozen=True)
+class LinkGeometry:
+    """One link and its joint.
+
+    place(q, point) -> position (3) in the mount frame of a point (3) given in the link's axes. mass [kg]; length [m];
+    inertia (3, 3) about the centre of mass in link axes [kg m^2]; com (3,) in link axes, default half the length;
+    lower, upper: range of its joint [rad or m]; servo_id, servo_direction as in `Joint`.
+    """
+
+    name: str
+    place: Callable
+    mass: float
+    length: float
+    inertia: np.ndarray
+    com: np.ndarray | None = None
+    lower: float = -np.pi
+    upper: float = np.pi
+    servo_id: int | None = None
+    servo_direction: int | None = None
+
+
+def leg_from_geometry(name, links, *, mount_rotation, mount_position, tripod_group=1, module='geometry') -> Leg:
+    """Leg of `LinkGeometry`s, from the body outward; RobotError names the link whose positions are no such chain."""
+    links = tuple(links)
+    if not links:
+        raise RobotError(f'leg {name}: no links given, at least one needed')
+    poses = _pose_functions(name, links)
+    n = len(links)
+    zero = np.zeros(n)
+    joints, bodies, screws = [], [], []
+    for j, link in enumerate(links):
+        pose, by_q = (np.asarray(value) for value in poses[j](zero))
+        rotation = pose[:3, :3]
+        _check_axes(name, link.name, rotation)
+        screws.append(_screw(by_q[:, 4 * j:4 * j + 4], pose))
+        joints.append(_joint(name, link, screws[-1], pose[:3, 3]))
+        com = np.array([link.length / 2, 0, 0]) if link.com is None else link.com
+        bodies.append(Link(link.name, link.mass, link.length, com, link.inertia, rotation))
+    _check_chain(name, links, poses, screws)
+    return Leg(name, mount_rotation, mount_position, tuple(joints), tuple(bodies), tripod_group, module)
+
+
+def _pose_functions(leg, links):
+    """For each link a function of q: its pose (4,4) and d pose / dq_k side by side (4, 4n)."""
+    q = ca.SX.sym('q', len(links))
+    variables = ca.vertsplit(q)
+    functions = []
+    for link in links:
+        try:
+            corners = [ca.vertcat(*link.place(variables, point))
+                       for point in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))]
+        except Exception as error:      # whatever the user's function raises, it is named with its link
+            raise RobotError(f'leg {leg}, link {link.name}: place(q, point) fails: {error!r}') from error
+        if any(corner.shape != (3, 1) for corner in corners):
+            raise RobotError(f'leg {leg}, link {link.name}: place(q, point) gives {corners[0].shape[0]} coordinates, '
+                             '3 needed')
+        start = ca.SX(corners[0])
+        columns = [ca.SX(corner) - start for corner in corners[1:]] + [start]
+        pose = ca.vertcat(ca.horzcat(*columns), ca.SX(ca.DM([[0, 0, 0, 1]])))
+        by_q = ca.horzcat(*(ca.reshape(ca.jacobian(ca.vec(pose), variable), 4, 4) for variable in variables))
+        functions.append(ca.Function('pose', [q], [ca.densify(pose), ca.densify(by_q)]))
+    return functions
+
+
+def _check_axes(leg, link, rotation):
+    if not (np.allclose(rotation.T @ rotation, np.eye(3), atol=TOLERANCE) and np.linalg.det(rotation) > 0):
+        raise RobotError(f'leg {leg}, link {link}: its points do not move as a rigid body, the unit axes become '
+                         f'{rotation.T.tolist()}')
+
+
+def _screw(by_q, pose):
+    """Twist (v, w) in the mount frame of the motion d pose / dq."""
+    hat = by_q @ np.linalg.inv(pose)
+    return np.array([*hat[:3, 3], hat[2, 1], hat[0, 2], hat[1, 0]])
+
+
+def _joint(leg, link, screw, start):
+    linear, angular = screw[:3], screw[3:]
+    turns, slides = np.linalg.norm(angular), np.linalg.norm(linear)
+    where = f'leg {leg}, link {link.name}'
+    limits = {'name': f'{link.name}_joint_{leg}', 'lower': link.lower, 'upper': link.upper,
+              'servo_id': link.servo_id, 'servo_direction': link.servo_direction}
+    if turns < TOLERANCE:
+        if abs(slides - 1) > TOLERANCE:
+            raise RobotError(f'{where}: a unit of its joint variable moves it by {slides:.6g} m and does not turn it; '
+                             'needed: 1 m or 1 rad')
+        return Joint(kind='prismatic', axis=linear, origin=start, **limits)
+    if abs(turns - 1) > TOLERANCE:
+        raise RobotError(f'{where}: a unit of its joint variable turns it by {turns:.6g} rad; needed: 1')
+    pitch = float(linear @ angular)
+    off_axis = linear - pitch * angular - np.cross(start, angular)
+    if np.linalg.norm(off_axis) > TOLERANCE:
+        raise RobotError(f'{where}: its start {start.tolist()} is {np.linalg.norm(off_axis):.6g} m off its joint\'s '
+                         'axis; choose the point (0, 0, 0) of its axes on it')
+    if abs(pitch) < TOLERANCE:
+        return Joint(kind='revolute', axis=angular, origin=start, **limits)
+    return Joint(kind='helical', axis=angular, origin=start, pitch=pitch, **limits)
+
+
+def _check_chain(leg, links, poses, screws):
+    """Compare the positions with the product of exponentials of the screws, at postures that leave nothing out."""
+    rng = np.random.default_rng(0)
+    at_zero = [np.asarray(pose(np.zeros(len(links)))[0]) for pose in poses]
+    for _ in range(8):
+        q = np.array([rng.uniform(max(link.lower, -3), min(link.upper, 3)) for link in links])
+        motion = np.eye(4)
+        for j, link in enumerate(links):
+            motion = motion @ exp(screws[j] * q[j])
+            off = np.abs(np.asarray(poses[j](q)[0]) - motion @ at_zero[j]).max()
+            if off > TOLERANCE:
+                raise RobotError(
+                    f'leg {leg}, link {link.name}: at q = {np.round(q, 3).tolist()} its positions are {off:.3g} off '
+                    'those of a chain in which each joint moves its own link and all beyond it in one fixed screw motion')
