@@ -358,14 +358,58 @@ def test_sigkill_holds_and_the_next_start_does_not_jump(probe, robot, servos, re
         servos.log = fresh.log
 
 
-def test_torque_off_and_on(probe, robot, ready, commands):
-    assert probe.call(SetBool, 'servos/torque', SetBool.Request(data=False)).success
-    wait_until(lambda: not robot.servos.holding().any(), 10, 'all let go')
-    commands.pose = np.full(18, 0.5)
-    time.sleep(0.3)
-    assert not robot.servos.holding().any()
-    commands.pose = None
+SEATED = np.tile([0.0, 1.2, -0.45], 6)
+
+
+def torque_on(probe, robot):
     assert probe.call(SetBool, 'servos/torque', SetBool.Request(data=True)).success
+    wait_until(lambda: robot.servos.holding().all(), 10, 'all hold')
+
+
+def test_letting_go_sits_down_first(probe, robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.3))
+    response = probe.call(SetBool, 'servos/torque', SetBool.Request(data=False))
+    assert response.success and 'sitting down first' in response.message
+    begin = time.monotonic()
+    assert robot.servos.holding().all()
+    wait_until(lambda: not robot.servos.holding().any(), 20, 'all let go')
+    assert time.monotonic() - begin > 1.0                       # 0.9 rad at 0.6 rad/s
+    assert np.allclose(robot.pose, SEATED, atol=0.03)
+    time.sleep(0.3)
+    assert not robot.servos.holding().any(), 'commands go on, but nothing may stiffen'
+    commands.pose = None
+    torque_on(probe, robot)
+    # Seated already: nothing to do before letting go.
+    assert probe.call(SetBool, 'servos/torque', SetBool.Request(data=False)).message == 'let go'
+    wait_until(lambda: not robot.servos.holding().any(), 5, 'all let go')
+    torque_on(probe, robot)
+
+
+def test_release_lets_go_at_once(probe, robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.3))
+    assert probe.call(Trigger, 'servos/release', Trigger.Request()).success
+    wait_until(lambda: not robot.servos.holding().any(), 5, 'all let go')
+    assert np.allclose(robot.pose, 0.3, atol=0.03)
+    commands.pose = None
+    torque_on(probe, robot)
+
+
+def test_low_supply_warns_then_sits_then_refuses_to_stand(probe, robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.3))
+    try:
+        robot.servos.voltage[:] = 9.9
+        wait_until(lambda: 'charge soon' in status(ready, 'servos').message, 15, 'a warning')
+        assert robot.servos.holding().all()
+        robot.servos.voltage[:] = 9.4
+        wait_until(lambda: 'sitting down: supply at 9.4 V' in status(ready, 'servos').message, 15, 'it sits down')
+        wait_until(lambda: not robot.servos.holding().any(), 20, 'it lets go')
+        assert np.allclose(robot.pose, SEATED, atol=0.03)
+        commands.pose = None
+        response = probe.call(SetBool, 'servos/torque', SetBool.Request(data=True))
+        assert not response.success and 'charge the battery' in response.message
+    finally:
+        robot.servos.voltage[:] = 11.8
+    wait_until(lambda: probe.call(SetBool, 'servos/torque', SetBool.Request(data=True)).success, 15, 'charged')
     wait_until(lambda: robot.servos.holding().all(), 10, 'all hold')
 
 
@@ -405,7 +449,8 @@ def test_the_imu_has_its_rate(measuring):
     measuring['data'].clear()
     wait_until(lambda: len(measuring['data']) > 150, 20, 'samples')
     stamps = [m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for _t, m in measuring['data']]
-    assert (len(stamps) - 1) / (stamps[-1] - stamps[0]) == pytest.approx(100.0, rel=0.1)
+    # The median, because a loaded machine leaves some out.
+    assert np.median(np.diff(stamps)) == pytest.approx(0.01, rel=0.1)
 
 
 def test_calibration_takes_the_offsets_away_and_is_refused_while_moving(probe, robot, measuring):

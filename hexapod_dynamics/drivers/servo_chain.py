@@ -7,85 +7,24 @@ Writes go before reads; of several poses only the latest is sent; a servo whose 
 
 import logging
 import math
+import statistics
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers.chain_state import FAULTS, ChainSettings, ChainState
 from hexapod_dynamics.drivers.reading_check import ReadingCheck
 from hexapod_dynamics.drivers.servo_bus import BusError, Fault, ServoBus
 from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
 
-FAULTS = (*(fault.value for fault in Fault), 'implausible')
-_SLOW_COMMANDS = (lx.Command.VIN_READ, lx.Command.TEMP_READ, lx.Command.LOAD_OR_UNLOAD_READ)
+_SUPPLY_READS = 3          # the supply voltage is the median of so many reads
+_SLOW_READS = {'voltage': lx.Command.VIN_READ, 'temperature': lx.Command.TEMP_READ,
+               'loaded': lx.Command.LOAD_OR_UNLOAD_READ}
 _log = logging.getLogger(__name__)
-
-
-@dataclass
-class ChainSettings:
-    """How the bus thread shares the wire; times in seconds, rates in 1/s."""
-
-    position_rate: float = 20.0         # of each joint, at most
-    slow_interval: float = 0.2          # between two reads of voltage, temperature or load state
-    refresh_interval: float = 0.5       # an unchanged target is sent again after this
-    starving_age: float = 0.15          # of the oldest measurement, from which small changes are deferred ...
-    defer_interval: float = 0.05        # ... by at most this
-    silent_after: int = 3               # reads in a row without an answer
-    silent_probe_interval: float = 1.0
-    reopen_interval: float = 0.5
-
-
-@dataclass
-class ChainState:
-    """What the bus thread knows; arrays are (n,) in joint order, times are monotonic seconds, NaN = never measured."""
-
-    angle: np.ndarray
-    stamp: np.ndarray
-    rate: np.ndarray
-    voltage: np.ndarray
-    temperature: np.ndarray
-    loaded: np.ndarray                  # 1 holds, 0 has let go, NaN not read
-    silent: np.ndarray                  # bool: asked and did not answer
-    gone: np.ndarray                    # bool: known to be off the robot, not asked
-    start_angle: np.ndarray             # [rad] where the servo's own set-point is when a joint is met (again)
-    generation: np.ndarray              # int: rises each time a joint is met (again): start from start_angle
-    errors: np.ndarray                  # (n, len(FAULTS)) int
-    connected: bool = False
-    epoch: int = 0                      # rises with every opening of the port
-    torque: bool = True
-    port_errors: int = 0
-    last_port_error: str = ''
-    bus_load: float = 0.0               # 0..1, share of the wire's time in use (1 s average)
-    writes: int = 0
-    reads: int = 0
-    write_time: float = 0.0             # monotonic [s] at which the last pose's start was out
-
-    @classmethod
-    def empty(cls, n: int) -> 'ChainState':
-        """Nothing known of n joints."""
-        nan = np.full(n, np.nan)
-        return cls(nan.copy(), nan.copy(), np.zeros(n), nan.copy(), nan.copy(), nan.copy(), np.zeros(n, bool),
-                   np.zeros(n, bool), nan.copy(), np.zeros(n, np.int64), np.zeros((n, len(FAULTS)), np.int64))
-
-    @property
-    def known(self) -> np.ndarray:
-        """Joints that are measured and present (n,) bool."""
-        return ~(np.isnan(self.angle) | self.silent | self.gone)
-
-    @property
-    def settled(self) -> bool:
-        """True when each joint is either known, silent or gone: the whole pose is understood."""
-        return self.connected and not np.any(np.isnan(self.angle) & ~self.silent & ~self.gone)
-
-    def copy_from(self, other: 'ChainState') -> None:
-        """Copy everything without making new arrays."""
-        for name, value in other.__dict__.items():
-            if isinstance(value, np.ndarray):
-                self.__dict__[name][...] = value
-            else:
-                self.__dict__[name] = value
 
 
 @dataclass
@@ -115,7 +54,10 @@ class ServoChain:
         self._attempt = np.full(n, -np.inf)         # monotonic [s] of the last position request
         self._greeted = np.zeros(n, bool)           # start_angle has been found since it was last lost
         self._checks = [ReadingCheck() for _ in range(n)]
-        self._next_slow, self._slow_index, self._next_reopen = 0.0, 0, 0.0
+        self._next_slow, self._slow_turn, self._next_reopen = 0.0, 0, 0.0
+        self._slow_index = dict.fromkeys(_SLOW_READS, -1)
+        self._supply = deque(maxlen=_SUPPLY_READS)
+        self._lag_count = np.zeros(n, np.int64)
         self._load_since, self._load_bytes = 0.0, 0
         self._thread = threading.Thread(target=self._run, name='servo_bus', daemon=True)
 
@@ -320,14 +262,19 @@ class ServoChain:
         start = None
         if not self._greeted[index]:
             start = self._find_start(index, angle)
-            self._greeted[index] = True
+            # A servo that has let go by itself is met anew with each reading, so that its target goes where it hangs
+            # and it does not snap back when it holds again.
+            self._greeted[index] = self._state.loaded[index] != 0.0 or not self._state.torque
             self._sent_counts[index] = -1
+        away = sent >= 0 and abs(value - target) > self.settings.lag
+        self._lag_count[index] = self._lag_count[index] + 1 if away else 0
         with self._lock:
             state = self._state
             step = now - state.stamp[index]
             rate = (angle - state.angle[index]) / step if 0.0 < step < 1.0 else 0.0
             state.rate[index] = rate if math.isfinite(rate) else 0.0
             state.angle[index], state.stamp[index], state.silent[index] = angle, now, False
+            state.lagging[index] = self._lag_count[index] >= self.settings.lag_reads
             if start is not None:
                 state.start_angle[index] = start
                 state.generation[index] += 1
@@ -338,7 +285,11 @@ class ServoChain:
         A loaded leg sags below its set-point; starting from the sagged angle would lower the robot a little each time
         the node is started again.
         """
-        if not self._ask(index, lx.Command.LOAD_OR_UNLOAD_READ):
+        loaded = self._ask(index, lx.Command.LOAD_OR_UNLOAD_READ)
+        if loaded is not None:
+            with self._lock:
+                self._state.loaded[index] = loaded
+        if not loaded:
             return angle
         move = self._ask(index, lx.Command.MOVE_TIME_WAIT_READ)
         if move is not None:
@@ -348,20 +299,38 @@ class ServoChain:
         return angle
 
     def _read_slow(self) -> None:
-        n = len(self.map)
-        for _ in range(n):
-            self._slow_index = (self._slow_index + 1) % (n * len(_SLOW_COMMANDS))
-            index, kind = self._slow_index % n, self._slow_index // n
-            if not (self._state.gone[index] or self._state.silent[index]):
-                break
+        """One read that is not a position: of a joint that does not follow, else supply and the others by turns."""
+        state = self._state
+        suspect = np.flatnonzero(state.lagging & state.known)
+        self._slow_turn += 1
+        if suspect.size and self._slow_turn % 2:
+            index = int(suspect[self._slow_turn // 2 % suspect.size])
+            kind = ('temperature', 'loaded')[self._slow_turn // 2 // suspect.size % 2]
         else:
+            kind = 'voltage' if self._slow_turn % 2 == 0 else ('temperature', 'loaded')[self._slow_turn // 2 % 2]
+            index = self._next_of(kind)
+        if index < 0:
             return
-        command = _SLOW_COMMANDS[kind]
-        value = self._ask(index, command)
+        value = self._ask(index, _SLOW_READS[kind])
         if value is None:
             return
         with self._lock:
-            (self._state.voltage, self._state.temperature, self._state.loaded)[kind][index] = value
+            getattr(state, kind)[index] = value
+            if kind == 'voltage':
+                self._supply.append(value)
+                state.supply = statistics.median(self._supply)
+        if kind == 'loaded' and not value and state.torque:
+            self._greeted[index] = False
+
+    def _next_of(self, kind: str) -> int:
+        """The next joint for a slow read, round robin, -1 where there is none to ask."""
+        n = len(self.map)
+        for step in range(1, n + 1):
+            index = (self._slow_index[kind] + step) % n
+            if not (self._state.gone[index] or self._state.silent[index]):
+                self._slow_index[kind] = index
+                return index
+        return -1
 
     def _ask(self, index: int, command: int):
         servo_id = self.map.ids[index]

@@ -11,9 +11,12 @@ import numpy as np
 
 from hexapod_dynamics.devices.paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers.chain_state import FAULTS, ChainSettings
 from hexapod_dynamics.drivers.pose_guard import GuardSettings, PoseGuard
+from hexapod_dynamics.drivers.posture import SitDown, SupplyJudge, SupplyLimits
 from hexapod_dynamics.drivers.servo_bus import AdapterDirection, GpioDirection, ServoBus
-from hexapod_dynamics.drivers.servo_chain import FAULTS, ChainSettings, ServoChain
+from hexapod_dynamics.drivers.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servo_health import ServoHealth
 from hexapod_dynamics.drivers.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
@@ -24,6 +27,8 @@ from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import BatteryState, JointState
 from std_srvs.srv import SetBool, Trigger
+
+SEVERITY = ('ok', 'warn', 'error')
 
 
 class ServosNode(Node):
@@ -46,7 +51,11 @@ class ServosNode(Node):
         self._order, self._order_names = None, None
         self._torque_order, self._torque_names = None, None
         self._holding, self._unknown_names = True, 0
+        self._sitting, self._sit_reason = None, ''
+        self._supply = SupplyJudge(self._supply_limits)
+        self._supply_level = 'ok'
         self._level = None
+        self._health = ServoHealth(names)
         self._states, self._fresh = JointState(), JointState()
         self._battery = BatteryState(power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True,
                                      location='servo bus')
@@ -63,6 +72,7 @@ class ServosNode(Node):
         self.create_service(Trigger, '~/release', self._on_release)
         self.diagnostics = Diagnostics(self, f'{self.robot.name} servo bus {self.port}', self._look)
         self.create_timer(1.0 / self.rate, self._publish)
+        self.create_timer(self.period, self._sit)
         self.create_timer(1.0, self._publish_battery)
         self.chain.start()
 
@@ -99,10 +109,30 @@ class ServosNode(Node):
             position_rate=number('position_rate', 20.0, 'position reads a second of each joint, at most', 1.0, 100.0),
             slow_interval=number('slow_interval', 0.2, 'between reads of voltage, temperature or load state [s]', 0.02,
                                  10.0))
+        self._supply_limits = SupplyLimits(
+            warn=number('warn_voltage', 10.2, 'supply below this: warn [V]', 0.0, 14.0),
+            sit=number('sit_voltage', 9.6, 'supply below this: sit down [V]', 0.0, 14.0),
+            release=number('release_voltage', 9.1, 'supply below this: let go [V]', 0.0, 14.0))
+        self._sit_speed = number('sit_speed', 0.6, 'of the joint with furthest to go when sitting down [rad/s]', 0.05,
+                                 2.0)
+        self._seated = self._seated_pose(declare(
+            self, 'sit_pose', [0.0, 1.2, -0.45], "a leg's joints, from the body outward, when the belly is on the "
+            'ground [rad]; further joints stay', read_only=True))
         for name, value, allowed in (('direction', self._direction, ('adapter', 'gpio')),
                                      ('on_shutdown', self._on_shutdown, ('hold', 'release'))):
             if value not in allowed:
                 raise DeviceError(f'parameter {name} is {value!r}: allowed is {" or ".join(allowed)}')
+
+    def _seated_pose(self, leg_pose):
+        pose = []
+        for leg in self.robot.legs:
+            for joint, angle in zip(leg.joints, leg_pose, strict=False):
+                if not joint.lower <= angle <= joint.upper:
+                    raise DeviceError(f'parameter sit_pose: {angle} rad is outside {joint.name}\'s limits '
+                                      f'{joint.lower}..{joint.upper}')
+                pose.append(angle)
+            pose += [float('nan')] * (len(leg.joints) - len(leg_pose))
+        return np.array(pose)
 
     def _make_bus(self):
         direction = GpioDirection(*self._pins) if self._direction == 'gpio' else AdapterDirection()
@@ -138,7 +168,7 @@ class ServosNode(Node):
         self._command[:] = np.nan
         self._command[self._order] = message.position
         state = self.chain.snapshot(self._state)
-        if not (state.settled and state.torque):
+        if self._sitting is not None or not (state.settled and state.torque):
             return
         self.guard.meet(state.generation, state.start_angle, state.known)
         if now - self._torque_time > self.command_timeout:
@@ -169,17 +199,74 @@ class ServosNode(Node):
             return
         self.chain.set_gone(~morphology.existing_mask)
 
+    # Sitting down and letting go --------------------------------------------------------------------------------------
+
     def _on_torque(self, request, response):
-        self.chain.set_torque(request.data)
-        self.guard.pause()
         response.success = True
-        response.message = 'holding where it stands' if request.data else 'let go'
+        if request.data:
+            if self._supply_level in ('sit', 'release'):
+                response.success = False
+                response.message = f'the supply is at {self._state.supply:.1f} V: charge the battery first'
+                return response
+            self._sitting = None
+            self.chain.set_torque(True)
+            self.guard.pause()
+            response.message = 'holding where it stands'
+        elif self._sit_down('asked to let go'):
+            response.message = (f'sitting down first, letting go in {self._sitting.duration + 0.5:.1f} s; ~/release '
+                                'lets go at once')
+        else:
+            self._let_go()
+            response.message = 'let go'
         return response
 
     def _on_release(self, _request, response):
-        self.chain.set_torque(False)
+        self._let_go()
         response.success, response.message = True, 'let go at once'
         return response
+
+    def _let_go(self):
+        self._sitting = None
+        self.chain.set_torque(False)
+        self.guard.pause()
+
+    def _sit_down(self, reason):
+        """Begin to sit down; False where there is nothing to do, because the robot sits or lies already or is limp."""
+        state = self.chain.snapshot(self._state)
+        if self._sitting is not None:
+            return True
+        if not (state.settled and state.torque):
+            return False
+        self.guard.meet(state.generation, state.start_angle, state.known)
+        sitting = SitDown(self.guard.setpoint, self._seated, self._sit_speed, time.monotonic())
+        if sitting.duration < 0.1 / self._sit_speed:
+            return False
+        self.guard.pause()
+        self._sitting, self._sit_reason = sitting, reason
+        self.get_logger().warning(f'sitting down: {reason}')
+        return True
+
+    def _sit(self):
+        """Watch the supply, and move on while sitting down."""
+        now = time.monotonic()
+        state = self.chain.snapshot(self._state)
+        if state.connected:
+            level = self._supply.update(state.supply, now)
+            if level != self._supply_level:
+                self._supply_level = level
+                if not state.torque:
+                    pass
+                elif level == 'release' or (level == 'sit' and not self._sit_down(f'supply at {state.supply:.1f} V')):
+                    self._let_go()
+        if self._sitting is None or not (state.settled and state.torque):
+            return
+        if self._sitting.done(now):
+            self._let_go()
+            return
+        self.guard.meet(state.generation, state.start_angle, state.known)
+        self._torques[:] = 0.0
+        pose = self.guard.update(self._sitting.pose(now), self._torques, self.period)
+        self.chain.set_targets(pose, self.period, state.epoch)
 
     # Out -------------------------------------------------------------------------------------------------------------
 
@@ -208,7 +295,7 @@ class ServosNode(Node):
                 self._fill(self._fresh, state, fresh)
                 self._fresh_publisher.publish(self._fresh)
                 self._published[fresh] = state.stamp[fresh]
-        if self._judge(state)[0] != self._level:            # a change for better or worse is told at once
+        if self._judge(state) != self._level:               # a change is told at once
             self.diagnostics.publish()
 
     def _fill(self, message, state, mask):
@@ -217,41 +304,37 @@ class ServosNode(Node):
         message.velocity = state.rate[mask].tolist()
 
     def _publish_battery(self):
-        voltage = self._state.voltage[self._state.known]
-        if not np.isfinite(voltage).any():
+        if not np.isfinite(self._state.supply):
             return
         self._battery.header.stamp = self.get_clock().now().to_msg()
-        self._battery.voltage = float(np.nanmedian(voltage))
+        self._battery.voltage = float(self._state.supply)
         self._battery_publisher.publish(self._battery)
 
     def _judge(self, state):
-        """Level and message of the bus's state."""
-        if not state.connected:
-            return 'error', state.last_port_error or 'the port has not been opened yet'
-        silent = [name for name, mute in zip(self._names, state.silent, strict=True) if mute]
-        if len(silent) == len(self._names) - np.count_nonzero(state.gone):
-            return 'error', 'no servo answers: is the servo supply on, is another program using the bus?'
-        limp = [name for name, loaded, known in zip(self._names, state.loaded, state.known, strict=True)
-                if known and loaded == 0.0]
-        if silent:
-            return 'error', f'no answer from {", ".join(silent)}: broken off, unplugged or without power'
-        if limp and state.torque:
-            return 'error', f'{", ".join(limp)} let go: too hot, or supply outside the servo\'s limits'
-        if not state.torque:
-            return 'warn', 'torque is off'
-        if self._holding:
-            return 'ok', 'holding the pose, no commands'
-        return 'ok', 'following commands'
+        """Level and message: the bus first, then the supply, then what the node is doing."""
+        level, wrong = self._health.judge(state, time.monotonic())
+        if self._supply_level in ('sit', 'release'):
+            level, wrong = 'error', [*wrong, f'supply at {state.supply:.1f} V: sat down, let go; charge the battery']
+        elif self._supply_level == 'warn':
+            level = max(level, 'warn', key=SEVERITY.index)
+            wrong = [*wrong, f'supply at {state.supply:.1f} V: charge soon']
+        if self._sitting is not None:
+            level, doing = max(level, 'warn', key=SEVERITY.index), f'sitting down: {self._sit_reason}'
+        elif state.connected and not state.torque:
+            level, doing = max(level, 'warn', key=SEVERITY.index), 'torque is off'
+        else:
+            doing = 'holding the pose, no commands' if self._holding else 'following commands'
+        return level, '; '.join([*wrong, doing])
 
     def _look(self):
         state = self.chain.snapshot(self._state)
         level, message = self._judge(state)
-        self._level = level
+        self._level = level, message
         now, known = time.monotonic(), state.known
         values = {
             'oldest measurement [s]': float(np.max(now - state.stamp[known])) if known.any() else float('nan'),
-            'bus load': state.bus_load, 'poses sent': state.writes, 'answers': state.reads,
-            'port errors': state.port_errors, 'last port error': state.last_port_error,
+            'supply [V]': float(state.supply), 'bus load': state.bus_load, 'poses sent': state.writes,
+            'answers': state.reads, 'port errors': state.port_errors, 'last port error': state.last_port_error,
             'port opened': state.epoch,
             'silent': ' '.join(name for name, mute in zip(self._names, state.silent, strict=True) if mute),
             'commands with unknown joints': self._unknown_names,

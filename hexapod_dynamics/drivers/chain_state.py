@@ -1,0 +1,80 @@
+"""What the servo bus's thread is told and what it knows: plain records, copied between threads."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servo_bus import Fault
+
+FAULTS = (*(fault.value for fault in Fault), 'implausible')
+
+
+@dataclass
+class ChainSettings:
+    """How the bus thread shares the wire; times in seconds, rates in 1/s."""
+
+    position_rate: float = 20.0         # of each joint, at most
+    slow_interval: float = 0.2          # between two reads of voltage, temperature or load state
+    refresh_interval: float = 0.5       # an unchanged target is sent again after this
+    starving_age: float = 0.15          # of the oldest measurement, from which small changes are deferred ...
+    defer_interval: float = 0.05        # ... by at most this
+    silent_after: int = 3               # reads in a row without an answer
+    silent_probe_interval: float = 1.0
+    lag: float = 0.25                   # [rad] away from its target for `lag_reads` reads a joint does not follow
+    lag_reads: int = 3
+    reopen_interval: float = 0.5
+
+
+@dataclass
+class ChainState:
+    """What the bus thread knows; arrays are (n,) in joint order, times are monotonic seconds, NaN = never measured."""
+
+    angle: np.ndarray
+    stamp: np.ndarray
+    rate: np.ndarray
+    voltage: np.ndarray
+    temperature: np.ndarray
+    loaded: np.ndarray                  # 1 holds, 0 has let go, NaN not read
+    silent: np.ndarray                  # bool: asked and did not answer
+    gone: np.ndarray                    # bool: known to be off the robot, not asked
+    lagging: np.ndarray                 # bool: stays away from its target: let go, blocked or overloaded
+    start_angle: np.ndarray             # [rad] where the servo's own set-point is when a joint is met (again)
+    generation: np.ndarray              # int: rises each time a joint is met (again): start from start_angle
+    errors: np.ndarray                  # (n, len(FAULTS)) int
+    connected: bool = False
+    epoch: int = 0                      # rises with every opening of the port
+    torque: bool = True
+    port_errors: int = 0
+    last_port_error: str = ''
+    supply: float = math.nan            # [V] median of the last voltages of any servo
+    bus_load: float = 0.0               # 0..1, share of the wire's time in use (1 s average)
+    writes: int = 0
+    reads: int = 0
+    write_time: float = 0.0             # monotonic [s] at which the last pose's start was out
+
+    @classmethod
+    def empty(cls, n: int) -> 'ChainState':
+        """Nothing known of n joints."""
+        nan = np.full(n, np.nan)
+        no = np.zeros(n, bool)
+        return cls(nan.copy(), nan.copy(), np.zeros(n), nan.copy(), nan.copy(), nan.copy(), no.copy(), no.copy(),
+                   no, nan.copy(), np.zeros(n, np.int64), np.zeros((n, len(FAULTS)), np.int64))
+
+    @property
+    def known(self) -> np.ndarray:
+        """Joints that are measured and present (n,) bool."""
+        return ~(np.isnan(self.angle) | self.silent | self.gone)
+
+    @property
+    def settled(self) -> bool:
+        """True when each joint is either known, silent or gone: the whole pose is understood."""
+        return self.connected and not np.any(np.isnan(self.angle) & ~self.silent & ~self.gone)
+
+    def copy_from(self, other: 'ChainState') -> None:
+        """Copy everything without making new arrays."""
+        for name, value in other.__dict__.items():
+            if isinstance(value, np.ndarray):
+                self.__dict__[name][...] = value
+            else:
+                self.__dict__[name] = value

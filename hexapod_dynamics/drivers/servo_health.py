@@ -1,0 +1,63 @@
+"""What the bus thread's state means for people: one level, one sentence that names the joint and the likely cause."""
+
+import numpy as np
+
+from hexapod_dynamics.drivers.chain_state import FAULTS, ChainState
+
+_WINDOW = 0.7               # [s] over which errors are counted
+_FEW = (3, 0.02)            # errors in it, and share of the answers, that are no news
+
+
+class ServoHealth:
+    """Judges ChainStates of joints `names`, one after the other."""
+
+    def __init__(self, names):
+        self._names = list(names)
+        self._window = None             # (time, errors, reads) at its beginning
+        self._noise = ''
+
+    def judge(self, state: ChainState, t: float) -> tuple[str, list[str]]:
+        """Return ('ok', 'warn' or 'error', what is wrong) at monotonic time t [s]."""
+        if not state.connected:
+            return 'error', [state.last_port_error or 'the port has not been opened yet']
+        if state.silent.sum() == len(self._names) - state.gone.sum():
+            return 'error', ['no servo answers: is the servo supply on, is another program using the bus?']
+        wrong = []
+        for mask, words in (
+                (state.silent, 'does not answer: broken off, unplugged or without power'),
+                (state.known & (state.loaded == 0.0) & state.torque,
+                 'has let go: too hot, or the supply is outside the servo\'s limits'),
+                (state.known & state.lagging & (state.loaded != 0.0) & state.torque,
+                 'stays away from its target: blocked or overloaded')):
+            if mask.any():
+                wrong.append(f'{self._named(mask)} {words}')
+        noise = self._line(state, t)
+        if noise:
+            return ('error' if wrong else 'warn'), [*wrong, noise]
+        return ('error' if wrong else 'ok'), wrong
+
+    def _named(self, mask) -> str:
+        return ', '.join(name for name, named in zip(self._names, mask, strict=True) if named)
+
+    def _line(self, state: ChainState, t: float) -> str:
+        """What is wrong with the line, from the errors of the last moments; nothing where they are few."""
+        if self._window is None or t - self._window[0] > _WINDOW:
+            begin = self._window
+            self._window = (t, state.errors.copy(), state.reads)
+            if begin is not None:
+                self._noise = self._describe(state.errors - begin[1], state.reads - begin[2], state.silent)
+        return self._noise
+
+    def _describe(self, errors: np.ndarray, reads: int, silent: np.ndarray) -> str:
+        heard = errors[:, 1:]                       # what was heard and was wrong; silence is told by joint
+        if heard.sum() < max(_FEW[0], _FEW[1] * reads):
+            lost = int(errors[~silent, 0].sum())
+            if lost <= max(_FEW[0], _FEW[1] * reads):
+                return ''
+            return f'{lost} answers lost or late beside {reads} good ones: cable, ground or bus drive'
+        by_joint = heard.sum(axis=1)
+        worst = int(np.argmax(by_joint))
+        kinds = ', '.join(f'{count} {kind}' for kind, count in zip(FAULTS[1:], heard.sum(axis=0), strict=True) if count)
+        if by_joint[worst] > 0.8 * by_joint.sum():
+            return f'{self._names[worst]} answers badly ({kinds}): its cable, or two servos with one id'
+        return f'noisy line ({kinds}, {reads} good answers): cable, ground or bus drive'
