@@ -59,7 +59,7 @@ def leg_from_geometry(name, links, *, mount_rotation, mount_position, tripod_gro
     zero = np.zeros(n)
     joints, bodies, screws = [], [], []
     for j, link in enumerate(links):
-        pose, by_q = (np.asarray(value) for value in poses[j](zero))
+        pose, by_q = (_exact(np.asarray(value)) for value in poses[j](zero))
         rotation = pose[:3, :3]
         _check_axes(name, link.name, rotation)
         screws.append(_screw(by_q[:, 4 * j:4 * j + 4], pose))
@@ -101,7 +101,13 @@ def _check_axes(leg, link, rotation):
 def _screw(by_q, pose):
     """Twist (v, w) in the mount frame of the motion d pose / dq."""
     hat = by_q @ np.linalg.inv(pose)
-    return np.array([*hat[:3, 3], hat[2, 1], hat[0, 2], hat[1, 0]])
+    return _exact(np.array([*hat[:3, 3], hat[2, 1], hat[0, 2], hat[1, 0]]))
+
+
+def _exact(values):
+    """Whole numbers made whole: an axis along z is one, and compiles to what it compiles to elsewhere."""
+    whole = np.round(values)
+    return np.where(np.abs(values - whole) < 1e-14, whole + 0.0, values)
 
 
 def _joint(leg, link, screw, start):
@@ -140,4 +146,4 @@ def _check_chain(leg, links, poses, screws):
             if off > TOLERANCE:
                 raise RobotError(
                     f'leg {leg}, link {link.name}: at q = {np.round(q, 3).tolist()} its positions are {off:.3g} off '
-                    'those of a chain in which each joint moves its own link and all beyond it in one fixed screw motion')
+                    'those of a chain in which each joint moves its link and all beyond it in one fixed screw motion')
