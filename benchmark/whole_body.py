@@ -23,7 +23,8 @@ from peers import PinocchioRobot, mujoco_model, mujoco_state, mujoco_xml
 from side_by_side import compare, table
 
 from hexapod_dynamics.dynamics import WholeBodyModel, kernels
-from hexapod_dynamics.dynamics.leg_program import LegType, Rows, trace_forward, trace_inverse
+from hexapod_dynamics.dynamics.leg_program import LegType, Rows, trace_forward, trace_inverse, trace_terms
+from hexapod_dynamics.dynamics.trigonometric import TrigonometricLeg
 from hexapod_dynamics.robot import Body, Joint, Leg, Link, Morphology, Robot
 from hexapod_dynamics.robot.description import rotation_rpy
 
@@ -209,6 +210,10 @@ def operations(robot: Robot) -> None:
     for name, trace in (("forward", trace_forward), ("inverse", trace_inverse)):
         counts = trace(leg_type, rows).operation_count()
         print(f"operations a leg, {name}: {sum(counts.values())} ({', '.join(f'{v} {k}' for k, v in counts.items())})")
+    decomposed = TrigonometricLeg(robot, robot.legs[0])
+    once, products = decomposed.multiplications(), trace_terms(leg_type, rows).operation_count()["mul"]
+    print(f"paper's form, coefficients times trigonometric functions ({decomposed.independent} independent): {once} "
+          f"products for a leg's M and {3 * once} for its derivatives; traced, with bias and gravity: {products}")
 
 
 def main() -> None:
