@@ -10,7 +10,7 @@ from typing import Any
 
 from .definitions import Field
 
-__all__ = ["DTYPES", "TYPECODES", "array", "container_check", "isinf", "scalar_check", "zeros"]
+__all__ = ["DTYPES", "TYPECODES", "array", "container_check", "fixed", "isinf", "scalar_check", "zeros"]
 
 DTYPES = {
     "int8": "int8",
@@ -37,6 +37,15 @@ def zeros(size: int, dtype: str) -> Any:
     import numpy
 
     return numpy.zeros(size, dtype)
+
+
+def fixed(value: Any, size: int, dtype: str) -> Any:
+    """Return what a constructor got for a fixed-size number array as one; AssertionError for another shape."""
+    import numpy
+
+    made = numpy.array(value, dtype=dtype)
+    assert made.shape == (size,), f"expected {size} numbers, got an array of shape {made.shape}"
+    return made
 
 
 def _integer_range(base: str) -> tuple[int, int]:

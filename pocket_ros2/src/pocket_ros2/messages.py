@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.abc
+import importlib.util
+import re
 import sys
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 from . import checks
-from .definitions import SERVICES, Field, definition, message_names, service_names
+from .definitions import PACKAGES, SERVICES, Field, definition, message_names, service_names
 
 _DUMMY = "structure_needs_at_least_one_member"
 
@@ -33,14 +36,25 @@ def _default_source(field: Field) -> str:
     return one
 
 
+def _conversion(field: Field) -> str:
+    """Return what a constructor hands to the setter: rosidl's converts numbers first, which the setter does not."""
+    given = f"kwargs['{field.name}']"
+    if field.base in checks.TYPECODES and field.container == "sequence":
+        return f"_array('{checks.TYPECODES[field.base]}', {given})"
+    if field.base in checks.TYPECODES and field.container == "array":
+        return f"_fixed({given}, {field.size}, '{checks.DTYPES[field.base]}')"
+    return given
+
+
 def _class_source(name: str, fields: list[Field], scope: dict) -> str:
-    lines = [f"class {name}(_Message, metaclass=_Meta):", f"    __slots__ = {tuple('_' + f.name for f in fields)!r}"]
+    lines = [f"class {name}(_Message, metaclass=_Meta):", f"    __slots__ = {['_' + f.name for f in fields]!r}"]
     lines += ["    def __init__(self, **kwargs):", "        if not kwargs:"]
     defaults = {f.name: _default_source(f) for f in fields}
+    converted = {f.name: _conversion(f) for f in fields}
     lines += [f"            self._{f} = {source}" for f, source in defaults.items()] + ["            return"]
     lines += ["        _known(kwargs, self._fields_and_field_types)"]
     for f, source in defaults.items():
-        lines += [f"        if '{f}' in kwargs:", f"            self.{f} = kwargs['{f}']"]
+        lines += [f"        if '{f}' in kwargs:", f"            self.{f} = {converted[f]}"]
         lines += ["        else:", f"            self._{f} = {source}"]
     for f in fields:
         lines += ["    @property", f"    def {f.name}(self):", f"        return self._{f.name}"]
@@ -108,6 +122,13 @@ def _constant_value(base: str, value: Any) -> Any:
     return bytes([value]) if base == "byte" else value
 
 
+def module_of(name: str) -> str:
+    """Return the module in which rosidl puts a message or service, such as `_joint_state`."""
+    bare = re.sub("_(Request|Response)$", "", name)
+    spaced = re.sub("([a-z0-9])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z]+)", r"\1_\2", bare))
+    return f"_{spaced.lower()}"
+
+
 @cache
 def message_class(typename: str) -> type:
     """Return the class of `pkg/msg/Name` or of a service half `pkg/srv/Name_Request`; KeyError if there is none."""
@@ -120,8 +141,9 @@ def message_class(typename: str) -> type:
         "_known": _known,
         "_array": checks.array,
         "_zeros": checks.zeros,
+        "_fixed": checks.fixed,
         "_math_isinf": checks.isinf,
-        "__name__": f"{package}.{kind}",
+        "__name__": f"{package}.{kind}.{module_of(name)}",
     }
     for f in fields:
         if f.is_message:
@@ -153,7 +175,7 @@ def service_class(typename: str) -> type:
         "Request": message_class(typename + "_Request"),
         "Response": message_class(typename + "_Response"),
         "_typename": typename,
-        "__module__": f"{package}.srv",
+        "__module__": f"{package}.srv.{module_of(name)}",
         "__init__": refuse,
     }
     return _Meta(name, (), body)
@@ -190,3 +212,32 @@ def provide(module_name: str) -> None:
 
     module.__getattr__ = attribute
     module.__dir__ = listing
+
+
+class _InnerModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Offers `pkg.msg._name`, where rosidl defines each class and pickle looks for it."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        """Return a spec for such a module, None for any other."""
+        match = re.fullmatch(r"(\w+)\.(msg|srv)\.(_[a-z0-9_]+)", fullname)
+        if match is None or match[1] not in PACKAGES or not _names_in(*match.groups()):
+            return None
+        return importlib.util.spec_from_loader(fullname, self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fill such a module with its classes."""
+        package, kind, inner = module.__name__.split(".")
+        for name in _names_in(package, kind, inner):
+            made = (message_class if kind == "msg" else service_class)(f"{package}/{kind}/{name}")
+            setattr(module, name, made)
+            if kind == "srv":
+                setattr(module, f"{name}_Request", made.Request)
+                setattr(module, f"{name}_Response", made.Response)
+
+
+def _names_in(package: str, kind: str, inner: str) -> list[str]:
+    found = message_names(package) if kind == "msg" else service_names(package)
+    return [name for name in found if module_of(name) == inner]
+
+
+sys.meta_path.append(_InnerModules())

@@ -39,8 +39,9 @@ def full_name_error(name: str, what: str = "topic name") -> BadName | None:
         return BadName(f"{what} must be absolute, it must lead with a '/'", 0)
     if what == "namespace" and name == "/":
         return None
+    unless = ", unless only a '/'" if what == "namespace" else ""
     if name[-1] == "/":
-        return BadName(f"{what} must not end with a '/'", len(name) - 1)
+        return BadName(f"{what} must not end with a '/'{unless}", len(name) - 1)
     bad = re.search(r"[^A-Za-z0-9_/]", name)
     if bad:
         return BadName(f"{what} must not contain characters other than alphanumerics, '_', or '/'", bad.start())
@@ -49,62 +50,64 @@ def full_name_error(name: str, what: str = "topic name") -> BadName | None:
     digit = re.search(r"/\d", name)
     if digit:
         return BadName(f"{what} must not have a token that starts with a number", digit.start() + 1)
-    if len(name) > _NAME_LIMIT - _TOPIC_PREFIX_SPACE:
-        return BadName(
-            f"{what} should not exceed '{_NAME_LIMIT - _TOPIC_PREFIX_SPACE}'", _NAME_LIMIT - _TOPIC_PREFIX_SPACE
-        )
+    limit = _NAME_LIMIT - _TOPIC_PREFIX_SPACE
+    if len(name) > limit:
+        return BadName(f"{what.removesuffix(' name')} length should not exceed '{_NAME_LIMIT}U - 8U'", limit - 1)
     return None
 
 
-def topic_name_error(name: str, what: str = "topic name") -> BadName | None:
+def topic_name_error(name: str) -> BadName | None:
     """Return why a not yet expanded topic or service name is invalid, None if it is valid."""
     if not name:
-        return BadName(f"{what} must not be empty", 0)
+        return BadName("topic name must not be empty string", 0)
     if name[-1] == "/":
-        return BadName(f"{what} must not end with a '/'", len(name) - 1)
+        return BadName("topic name must not end with a forward slash", len(name) - 1)
+    return _substitution_error(name) or _characters_error(name)
+
+
+def _substitution_error(name: str) -> BadName | None:
+    for match in _SUBSTITUTION.finditer(name):
+        bad = re.search(r"[^A-Za-z0-9_]", match[1])
+        if bad:
+            at = match.start(1) + bad.start()
+            return BadName("substitution name must not contain characters other than alphanumerics or '_'", at)
+        if match[1][:1].isdigit():
+            return BadName("substitution name must not start with a number", match.start(1))
+    brace = re.search(r"[{}]", _SUBSTITUTION.sub(lambda m: "x" * len(m.group()), name))
+    if brace:
+        return BadName("topic name must not have unmatched (unbalanced) curly braces '{}'", brace.start())
+    return None
+
+
+def _characters_error(name: str) -> BadName | None:
     bad = re.search(r"[^A-Za-z0-9_/~{}]", name)
     if bad:
         return BadName(
-            f"{what} must not contain characters other than alphanumerics, '_', '~', '{{', or '}}'", bad.start()
+            "topic name must not contain characters other than alphanumerics, '_', '~', '{', or '}'", bad.start()
         )
-    rest = _SUBSTITUTION.sub(lambda m: "x" * len(m.group()), name)
-    brace = re.search(r"[{}]", rest)
-    if brace:
-        return BadName(f"{what} must not have unmatched (unbalanced) curly braces '{{}}'", brace.start())
-    for match in _SUBSTITUTION.finditer(name):
-        if not re.fullmatch(r"[A-Za-z_]\w*", match[1]):
-            return BadName(
-                "substitution name must not contain characters other than alphanumerics or '_'", match.start(1)
-            )
     tilde = name.rfind("~")
     if tilde > 0:
-        return BadName(f"{what} must not have tilde '~' unless it is the first character", tilde)
-    if name.startswith("~") and len(name) > 1 and name[1] != "/":
-        return BadName(f"{what} must not have a tilde '~' that is not followed by a forward slash '/'", 1)
-    if "//" in name:
-        return BadName(f"{what} must not contain repeated '/'", name.index("//") + 1)
+        return BadName("topic name must not have tilde '~' unless it is the first character", tilde)
     digit = re.search(r"(?:^|/)(\d)", name)
     if digit:
-        return BadName(f"{what} tokens must not start with a number", digit.start(1))
+        return BadName("topic name token must not start with a number", digit.start(1))
     return None
 
 
 def expand(name: str, node: str, namespace: str) -> str:
     """Return the fully qualified form of a valid topic or service name; ValueError for an unknown substitution."""
     base = namespace.rstrip("/")
+    known = {"node": node, "ns": namespace, "namespace": namespace}
 
     def substitute(match: re.Match) -> str:
-        known = {"node": node, "ns": namespace, "namespace": namespace}
         if match[1] not in known:
-            raise ValueError(
-                f"unknown substitution {{{match[1]}}} in name {name!r}; there are {{node}}, {{ns}}, {{namespace}}"
-            )
+            raise ValueError(f"unknown substitution: {match[0]}")
         return known[match[1]]
 
     if name.startswith("~"):
         name = f"{base}/{node}{name[1:]}"
     name = _SUBSTITUTION.sub(substitute, name)
-    return re.sub("^//", "/", name if name.startswith("/") else f"{base}/{name}")
+    return name if name.startswith("/") else f"{base}/{name}"
 
 
 def is_hidden(name: str) -> bool:
@@ -145,7 +148,7 @@ def parse_remap(text: str) -> RemapRule:
             raise ValueError(f"cannot read remap rule {text!r}: {bad.reason}")
         return RemapRule(node, "__ns", right)
     for side in (left, right):
-        bad = topic_name_error(side, "name")
+        bad = topic_name_error(side)
         if bad:
             raise ValueError(f"cannot read remap rule {text!r}: {bad.reason}")
     return RemapRule(node, left, right, kind)

@@ -12,52 +12,67 @@ class ParameterFileError(RuntimeError):
     """A parameter file or value that cannot be used; the text names file, key and value."""
 
 
-class _Loader(yaml.SafeLoader):
-    """SafeLoader that reads `1e3` as a float, as libyaml's users in ROS do, and leaves dates as text."""
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """SafeLoader that tells numbers as rcl does: by C's strtol and strtod, no underscores, dates or base 60."""
 
 
+_KEPT = ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
 _Loader.yaml_implicit_resolvers = {
-    key: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:float")
-    ]
+    key: [(tag, pattern) for tag, pattern in resolvers if tag in _KEPT]
     for key, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool",
+    re.compile("^(?:y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON|n|N|no|No|NO|false|False|FALSE|off|Off|OFF)$"),
+    list("yYtToOnNfF"),
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)$"), list("-+0123456789")
+)
+_Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(
-        r"^[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.[0-9][0-9_]*(?:[eE][-+]?[0-9]+)?"
-        r"|\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$|^[-+]\.(?:inf|Inf|INF)$"
+        r"^[-+]?(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[0-9]+e[-+]?[0-9]+|\.?(?:inf|nan)|infinity)$", re.I
     ),
-    list("-+0123456789."),
+    list("-+0123456789.nNiI"),
 )
 
 
+def _float(loader: Any, node: yaml.Node) -> float:
+    text = node.value.lower()
+    return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+
+
+def _bool(loader: Any, node: yaml.Node) -> bool:
+    return node.value.lower() in ("y", "yes", "true", "on")
+
+
+_Loader.add_constructor("tag:yaml.org,2002:float", _float)
+_Loader.add_constructor("tag:yaml.org,2002:bool", _bool)
+
+
 def _checked(value: Any, where: str) -> Any:
-    """Return a value as a parameter holds it; lists must be of one type (integers beside floats become floats)."""
+    """Return a value as a parameter holds it; an empty list is no value, as in rcl."""
     if isinstance(value, (bool, int, float, str)):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise ParameterFileError(f"{where}: {value} does not fit a 64-bit integer")
         return value
     if isinstance(value, list):
         kinds = {type(v) for v in value}
-        if kinds == {int, float}:
-            return [float(v) for v in value]
         if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
             raise ParameterFileError(
                 f"{where}: {value!r}; a list must hold values of one type: bool, int, float or str"
             )
-        return value
+        return value or None
     raise ParameterFileError(f"{where}: {value!r}; expected bool, int, float, str or a list of one of them")
 
 
 def parse_value(text: str) -> Any:
-    """Return the value of `name:=text`; an empty text is an empty string."""
+    """Return the value of `name:=text`."""
     if not text:
-        return ""
+        raise ParameterFileError("the value is empty; '' (in quotes for YAML) is the empty string")
     try:
-        value = yaml.load(text, _Loader)
+        value = yaml.load(text, _Loader)  # derived from SafeLoader
     except yaml.YAMLError as error:
         raise ParameterFileError(f"{text!r} is not YAML: {error}") from error
     return text if value is None else _checked(value, "value")

@@ -11,10 +11,6 @@ class RCLError(RuntimeError):
     """Raised when an operation of the client library fails."""
 
 
-class RCLInvalidROSArgsError(RCLError):
-    """Raised when --ros-args cannot be read."""
-
-
 class NodeNameNonExistentError(RCLError):
     """Raised when the graph is asked about a node that is not there."""
 

@@ -35,8 +35,6 @@ class Context:
         from pocket_ros2 import arguments, domain, log_output
         from pocket_ros2.parameter_files import ParameterFileError
 
-        from ._rclpy_pybind11 import RCLInvalidROSArgsError
-
         with self._lock:
             if domain_id is not None and domain_id < 0:
                 raise RuntimeError(f"Domain id ({domain_id}) should not be lower than zero.")
@@ -45,7 +43,7 @@ class Context:
             try:
                 parsed = arguments.parse(list(sys.argv if args is None else args))
             except (arguments.ArgumentError, ParameterFileError) as error:
-                raise RCLInvalidROSArgsError(f"failed to parse ROS arguments: {error}") from error
+                raise RCLError(f"failed to parse ROS arguments: {error}") from error
             try:
                 number = domain.domain_id(domain_id)
                 domain.loopback_only()

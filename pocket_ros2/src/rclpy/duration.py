@@ -34,20 +34,26 @@ class Duration:
     def __hash__(self) -> int:
         return hash(self._nanoseconds)
 
+    @staticmethod
+    def _other(other: Any) -> int:
+        if not isinstance(other, Duration):
+            raise TypeError("Can't compare duration with object of type: ", type(other))
+        return other._nanoseconds
+
     def __eq__(self, other: Any) -> bool:
-        return self.nanoseconds == other.nanoseconds if isinstance(other, Duration) else NotImplemented
+        return self._nanoseconds == self._other(other)
 
     def __lt__(self, other: Any) -> bool:
-        return self.nanoseconds < other.nanoseconds if isinstance(other, Duration) else NotImplemented
+        return self._nanoseconds < self._other(other)
 
     def __le__(self, other: Any) -> bool:
-        return self.nanoseconds <= other.nanoseconds if isinstance(other, Duration) else NotImplemented
+        return self._nanoseconds <= self._other(other)
 
     def __gt__(self, other: Any) -> bool:
-        return self.nanoseconds > other.nanoseconds if isinstance(other, Duration) else NotImplemented
+        return self._nanoseconds > self._other(other)
 
     def __ge__(self, other: Any) -> bool:
-        return self.nanoseconds >= other.nanoseconds if isinstance(other, Duration) else NotImplemented
+        return self._nanoseconds >= self._other(other)
 
     def to_msg(self) -> Any:
         """Return a builtin_interfaces/Duration."""

@@ -74,8 +74,7 @@ class ParameterException(Exception):
     """Base of what parameter functions raise."""
 
     def __init__(self, error_msg: str, parameters: Any, *args: Any) -> None:
-        names = list(parameters) if not isinstance(parameters, str) else parameters
-        super().__init__(f"{error_msg}: {names}", *args)
+        super().__init__(error_msg, parameters, *args)
         self.parameters = parameters
 
 
@@ -117,9 +116,7 @@ class InvalidParameterValueException(ParameterException):
     """Raised when a parameter is declared with a value that a callback or its range rejects."""
 
     def __init__(self, parameter: str, value: Any, reason: str, *args: Any) -> None:
-        Exception.__init__(
-            self, f"Invalid parameter value ({value}) for parameter ({parameter}). Reason: {reason}", *args
-        )
+        super().__init__(f"Invalid parameter value ({value}) for parameter. Reason: {reason}", parameter, *args)
 
 
 class ParameterImmutableException(ParameterException):
@@ -132,5 +129,5 @@ class ParameterImmutableException(ParameterException):
 class ParameterUninitializedException(ParameterException):
     """Raised when a statically typed parameter has no value yet."""
 
-    def __init__(self, parameter: Any, *args: Any) -> None:
-        super().__init__("The parameter has not been initialized", parameter, *args)
+    def __init__(self, parameter_name: str, *args: Any) -> None:
+        Exception.__init__(self, f"The parameter '{parameter_name}' is not initialized", *args)

@@ -13,12 +13,11 @@ from pocket_ros2.parameter_files import ParameterFileError, overrides_for
 from rcl_interfaces.msg import Log, ParameterDescriptor, ParameterEvent
 
 from ._rclpy_pybind11 import NodeNameNonExistentError as NodeNameNonExistentError
-from ._rclpy_pybind11 import RCLInvalidROSArgsError
 from .callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from .client import Client
 from .clock import Clock, ROSClock
 from .context import Context
-from .exceptions import NotInitializedException
+from .exceptions import NotInitializedException, RCLError
 from .guard_condition import GuardCondition
 from .logging import get_logger
 from .node_graph import GraphMixin
@@ -112,7 +111,7 @@ class Node(ParameterMixin, GraphMixin):
             try:
                 self._argument_sources.append(ros_arguments.parse(local))
             except (ros_arguments.ArgumentError, ParameterFileError) as error:
-                raise RCLInvalidROSArgsError(f"failed to parse arguments of node {name}: {error}") from error
+                raise RCLError(f"failed to parse arguments of node {name}: {error}") from error
         if use_global:
             self._argument_sources.append(self._context._arguments)
         self._rules = [rule for source in self._argument_sources for rule in source.rules]

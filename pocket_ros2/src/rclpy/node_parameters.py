@@ -199,10 +199,11 @@ class ParameterMixin:
 
     def _check_declared(self, parameter_list: list[Parameter]) -> None:
         if not all(isinstance(parameter, Parameter) for parameter in parameter_list):
-            raise TypeError("parameter must be instance of type 'rclpy.parameter.Parameter'")
-        unknown = [p.name for p in parameter_list if p.name not in self._parameters]
-        if unknown and not self._allow_undeclared_parameters:
-            raise ParameterNotDeclaredException(unknown)
+            raise TypeError(f"parameter must be instance of type '{Parameter!r}'")
+        if self._allow_undeclared_parameters:
+            return
+        if any(parameter.name not in self._parameters for parameter in parameter_list):
+            raise ParameterNotDeclaredException([])  # rclpy names none either
 
     def _set_parameters(
         self,
@@ -243,7 +244,7 @@ class ParameterMixin:
             self._store(parameter, descriptors, allow_not_set, event)
         event.stamp = self.get_clock().now().to_msg()
         self._parameter_event_publisher.publish(event)
-        return SetParametersResult(successful=True, reason=result.reason)
+        return SetParametersResult(successful=True)
 
     def _check_descriptors(
         self, parameter_list: list[Parameter], descriptors: dict[str, ParameterDescriptor] | None
@@ -273,15 +274,14 @@ class ParameterMixin:
     ) -> None:
         name = parameter.name
         if not allow_not_set and parameter.type_ == Parameter.Type.NOT_SET:
-            if self.get_parameter_or(name).type_ != Parameter.Type.NOT_SET:
-                event.deleted_parameters.append(parameter.to_parameter_msg())
+            event.deleted_parameters.append(parameter.to_parameter_msg())
             self._parameters.pop(name, None)
             self._descriptors.pop(name, None)
             return
         if descriptors is not None:
             self._descriptors[name] = descriptors[name]
         elif name not in self._descriptors:
-            self._descriptors[name] = ParameterDescriptor(name=name, dynamic_typing=True, type=parameter.type_.value)
+            self._descriptors[name] = ParameterDescriptor(dynamic_typing=True)
         new = self.get_parameter_or(name).type_ == Parameter.Type.NOT_SET
         (event.new_parameters if new else event.changed_parameters).append(parameter.to_parameter_msg())
         self._parameters[name] = parameter

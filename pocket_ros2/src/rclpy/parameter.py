@@ -34,12 +34,11 @@ class Parameter:
             """Return the type of a value; TypeError if it has none."""
             for kind in cls:
                 if kind is not cls.NOT_SET and kind.check(parameter_value):
-                    if kind is cls.BYTE_ARRAY and parameter_value == [] and isinstance(parameter_value, list):
-                        return cls.BYTE_ARRAY
                     return kind
             if parameter_value is None:
                 return cls.NOT_SET
-            raise TypeError(f"The given value is not one of the allowed types '{parameter_value}'.")
+            what = "not a list of one" if isinstance(parameter_value, (list, tuple)) else "not one"
+            raise TypeError(f"The given value is {what} of the allowed types '{parameter_value}'.")
 
         def check(self, parameter_value: Any) -> bool:
             """Return whether a value is of this type."""
@@ -102,7 +101,7 @@ def _sequence(kind: type) -> Any:
 def _numbers(kind: type, codes: str) -> Any:
     def check(value: Any) -> bool:
         if isinstance(value, (list, tuple)):
-            return all(isinstance(v, kind) and not (kind is int and isinstance(v, bool)) for v in value)
+            return all(isinstance(v, kind) for v in value)
         return isinstance(value, array.array) and value.typecode in codes
 
     return check
@@ -111,7 +110,7 @@ def _numbers(kind: type, codes: str) -> Any:
 _CHECKS = {
     "NOT_SET": lambda value: value is None,
     "BOOL": lambda value: isinstance(value, bool),
-    "INTEGER": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "INTEGER": lambda value: isinstance(value, int),
     "DOUBLE": lambda value: isinstance(value, float),
     "STRING": lambda value: isinstance(value, str),
     "BYTE_ARRAY": lambda value: (
@@ -149,12 +148,18 @@ def parameter_value_to_python(parameter_value: ParameterValue) -> Any:
 
 
 def get_parameter_value(string_value: str) -> ParameterValue:
-    """Return the ParameterValue that a text means, read as YAML."""
-    from pocket_ros2.parameter_files import ParameterFileError, parse_value
+    """Return the ParameterValue that a text means, read as YAML; what YAML cannot say is a string."""
+    import yaml
 
     try:
-        value = parse_value(string_value)
-    except ParameterFileError:
+        value = yaml.safe_load(string_value)
+    except yaml.YAMLError:
+        value = string_value
+    if value is None or isinstance(value, list):
+        kinds = {type(v) for v in value or ()}
+        if len(kinds) != 1 or not kinds <= {bool, int, float, str}:
+            value = string_value
+    elif not isinstance(value, (bool, int, float)):
         value = string_value
     return Parameter("", value=value).get_parameter_value()
 

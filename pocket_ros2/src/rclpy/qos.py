@@ -180,7 +180,6 @@ qos_profile_unknown = QoSProfile(
     durability=DurabilityPolicy.UNKNOWN,
     liveliness=LivelinessPolicy.UNKNOWN,
 )
-qos_profile_default = QoSProfile(depth=10)
 qos_profile_system_default = QoSProfile(
     history=HistoryPolicy.SYSTEM_DEFAULT,
     depth=0,
@@ -201,7 +200,6 @@ class QoSPresetProfiles(Enum):
     """The profiles that have a name."""
 
     UNKNOWN = qos_profile_unknown
-    DEFAULT = qos_profile_default
     SYSTEM_DEFAULT = qos_profile_system_default
     SENSOR_DATA = qos_profile_sensor_data
     SERVICES_DEFAULT = qos_profile_services_default
@@ -242,12 +240,10 @@ def qos_check_compatible(publisher_qos: QoSProfile, subscription_qos: QoSProfile
         ("liveliness", LivelinessPolicy.MANUAL_BY_TOPIC, LivelinessPolicy.AUTOMATIC),
     ):
         published, subscribed = getattr(publisher_qos, name), getattr(subscription_qos, name)
-        sure = type(published)(published)
         if published == weak and subscribed == strong:
             errors.append(f"{weak.name} publisher and {strong.name} subscription ({name})")
-        elif subscribed not in (weak,) and {published, subscribed} & {sure.__class__(0), sure.__class__["UNKNOWN"]}:
-            if not (name == "liveliness" and published != LivelinessPolicy.UNKNOWN and subscribed == 0):
-                warnings.append(f"{name} may be incompatible")
+        elif {published.name, subscribed.name} & {"SYSTEM_DEFAULT", "UNKNOWN"}:
+            warnings.append(f"{published.name} publisher and {subscribed.name} subscription ({name})")
     if not _offers(publisher_qos.deadline, subscription_qos.deadline):
         errors.append("the publisher's deadline is longer than the subscription's")
     if not _offers(publisher_qos.liveliness_lease_duration, subscription_qos.liveliness_lease_duration):

@@ -68,7 +68,7 @@ class Time:
         if isinstance(other, Duration):
             total = self.nanoseconds - other.nanoseconds
             if total < 0:
-                raise ValueError("Subtraction leads to negative time")
+                raise ValueError("Subtraction leads to negative time.")
             return Time(nanoseconds=total, clock_type=self.clock_type)
         return NotImplemented
 

@@ -7,6 +7,7 @@ import threading
 
 from .constants import S_TO_NS
 from .context import Context
+from .exceptions import RCLError
 
 _default_context: Context | None = None
 _lock = threading.Lock()
@@ -27,15 +28,12 @@ def get_default_context(*, shutting_down: bool = False) -> Context:
 def remove_ros_args(args: list[str] | None = None) -> list[str]:
     """Return the arguments (default: sys.argv) without the ROS ones."""
     from pocket_ros2 import arguments
+    from pocket_ros2.parameter_files import ParameterFileError
 
     try:
         return arguments.parse(list(sys.argv if args is None else args)).non_ros
-    except (arguments.ArgumentError, RuntimeError) as error:
-        if isinstance(error, arguments.UnknownROSArgsError):
-            raise
-        from ._rclpy_pybind11 import RCLInvalidROSArgsError
-
-        raise RCLInvalidROSArgsError(f"failed to parse ROS arguments: {error}") from error
+    except (arguments.ArgumentError, ParameterFileError) as error:
+        raise RCLError(f"failed to parse ROS arguments: {error}") from error
 
 
 def ok(*, context: Context | None = None) -> bool:

@@ -9,7 +9,7 @@ TOPIC_SEPARATOR_STRING = "/"
 
 def validate_topic_name(name: str, *, is_service: bool = False) -> bool:
     """Return True; InvalidTopicNameException or InvalidServiceNameException if the name is invalid."""
-    bad = topic_name_error(name, "service name" if is_service else "topic name")
+    bad = topic_name_error(name)
     if bad:
         raise (InvalidServiceNameException if is_service else InvalidTopicNameException)(name, *bad)
     return True

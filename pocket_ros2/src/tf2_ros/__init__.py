@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from pocket_ros2.errors import NotCovered, NotCoveredImport
+from pocket_ros2.errors import NotCoveredImport
 
 from .static_transform_broadcaster import StaticTransformBroadcaster as StaticTransformBroadcaster
 from .transform_broadcaster import TransformBroadcaster as TransformBroadcaster
 
-_ABSENT_CLASSES = ("Buffer", "BufferClient", "BufferInterface", "BufferServer", "TransformListener")
+_ABSENT = ("Buffer", "BufferClient", "BufferInterface", "BufferServer", "TransformListener")
 
 
-def _absent(name: str) -> type:
-    def refuse(self: object, *_: Any, **__: Any) -> NoReturn:
-        raise NotCovered(f"tf2_ros.{name} (only the broadcasters)")
-
-    return type(name, (), {"__init__": refuse, "__module__": __name__})
-
-
-def __getattr__(name: str) -> Any:
-    if name in _ABSENT_CLASSES:
-        return _absent(name)
-    if name in ("buffer", "transform_listener", "buffer_interface", "buffer_client", "buffer_server"):
-        raise NotCoveredImport(f"tf2_ros.{name}", "listening to transforms")
+def __getattr__(name: str) -> NoReturn:
+    if name in _ABSENT:
+        raise NotCoveredImport(f"tf2_ros.{name}", "listening to transforms, only broadcasting them")
     raise AttributeError(f"module 'tf2_ros' has no attribute {name!r}")
