@@ -27,14 +27,20 @@ class OrientationFilter:
     def update(self, acceleration, angular_velocity, t: float) -> tuple[float, float, float, float]:
         """Take one sample (SI, chip axes) at time t [s]; returns the quaternion (x, y, z, w) world <- chip.
 
-        A gap of up to a second is bridged with the rate at its end.
+        A gap of up to a second is bridged with the rate at its end. Steps are counted on one grid of time, so that
+        samples that come late and then early are not integrated twice.
         """
         self._accel[:], self._gyro[:] = acceleration, angular_velocity
-        steps = 1 if self._last is None else max(1, round((t - self._last) / self._period))
-        self._last = t
-        for _ in range(min(steps, round(1.0 / self._period)) - 1):
+        longest = round(1.0 / self._period)
+        steps = 1 if self._last is None else round((t - self._last) / self._period)
+        if self._last is None or not 0 <= steps <= longest:
+            self._last, steps = t, min(max(steps, 1), longest)
+        else:
+            self._last += steps * self._period
+        for _ in range(steps - 1):
             self._filter.updateGyr(self._gyro)
-        self._filter.update(self._gyro, self._accel)
+        if steps > 0:
+            self._filter.update(self._gyro, self._accel)
         w, x, y, z = self._filter.getQuat6D()
         c, s = self._turn
         return c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z
