@@ -20,7 +20,7 @@ setup(
     ],
     extras_require={
         'jetson': ['Jetson.GPIO'],
-        'test': ['pytest', 'hypothesis', 'pin', 'mujoco', 'mpmath', 'psutil'],
+        'test': ['pytest', 'hypothesis', 'pin', 'mujoco', 'mpmath', 'psutil', 'distributed'],
     },
     zip_safe=True,
     maintainer='The hexapod_dynamics authors',
@@ -34,6 +34,7 @@ setup(
         ] + [
             f'set_morphology = {package_name}.tools.set_morphology:main',
             f'walk_status = {package_name}.tools.walk_status:main',
+            f'reproduce = {package_name}.tools.reproduce:main',
         ],
     },
 )

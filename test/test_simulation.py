@@ -373,9 +373,7 @@ def test_the_horizon_is_where_it_will_be(morphology):
     sim = Simulator(ROBOT, morphology, gait=TripodGait(), command_period=0.02)
     sim.run(2.0)
     predictor.set_state(sim.position, sim.rotation, sim.q, sim.nu, sim.setpoints)
-    from copy import deepcopy
-
-    ahead = deepcopy(sim.gait)
+    ahead = sim.gait.copy()
     targets = np.array([ahead.step(0.02)[0].copy() for _ in range(25)])
     before = predictor.position.copy(), predictor.nu.copy(), predictor.setpoints.copy()
     positions, rotations, joints = predictor.roll_out(targets)

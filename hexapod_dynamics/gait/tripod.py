@@ -126,6 +126,14 @@ class TripodGait:
         self.reset()
         return self
 
+    def copy(self):
+        """Return a gait of the same settings in the same state that goes its own way from here."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        if self.robot is not None:
+            twin.data = kernel.Gait(*(array.copy() for array in self.data))
+        return twin
+
     def set_morphology(self, morphology):
         """Take a Morphology over, at any time: numbers change, the walk goes on.
 

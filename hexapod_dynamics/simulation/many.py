@@ -3,7 +3,6 @@
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from copy import deepcopy
 
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.simulation.simulator import Simulator
@@ -23,7 +22,7 @@ def simulate_many(
     """
     morphologies = list(morphologies)
     report = _report if progress is None else progress
-    gait = deepcopy(TripodGait() if gait is None else gait)
+    gait = TripodGait() if gait is None else gait.copy()
     if gait.robot != robot:
         gait.bind(robot)
     own = ThreadPoolExecutor(max_workers=os.cpu_count()) if executor is None else None
@@ -49,7 +48,7 @@ def simulate_many(
 
 def simulate_one(robot, morphology, seconds, gait, timestep, log_every, options):
     """Simulate one morphology with a copy of the gait and return its Log: a task for an executor, on any machine."""
-    simulator = Simulator(robot, morphology, gait=deepcopy(gait), timestep=timestep, **options)
+    simulator = Simulator(robot, morphology, gait=gait.copy(), timestep=timestep, **options)
     return simulator.run(seconds, log_every=log_every)
 
 

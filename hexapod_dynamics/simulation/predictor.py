@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.kernels import RobotKernels
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import loops, servo
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.simulation.step import make_state, make_world
+from hexapod_dynamics.simulation.step import kernels_of, make_state, make_world
 
 
 class Predictor:
@@ -45,7 +44,7 @@ class Predictor:
         self.timestep = float(timestep)
         self.horizon_period = float(horizon_period)
         self._pieces = max(1, round(horizon_period / horizon_timestep))
-        self._kernels = RobotKernels(robot)
+        self._kernels = kernels_of(robot)
         self._workspace = self._kernels.workspace(self.morphology)
         self._state, self._world = make_state(joints), make_world(robot, ground)
         self._ahead_state, self._ahead_world = make_state(joints), make_world(robot, ground)

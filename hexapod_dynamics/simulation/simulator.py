@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.kernels import EXTERNAL, RobotKernels
+from hexapod_dynamics.dynamics.kernels import EXTERNAL
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import loops, servo
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.log import row_width, split
-from hexapod_dynamics.simulation.step import make_state, make_world
+from hexapod_dynamics.simulation.step import kernels_of, make_state, make_world
 
 # Steps longer than this [s] are stable but no picture of a walk.
 LONGEST_STEP = 0.02
@@ -41,7 +41,7 @@ class Simulator:
         self.morphology = Morphology.whole(robot) if morphology is None else morphology
         self.gait = gait
         self._resolution = robot.servo.resolution if quantised else 0.0
-        self._kernels = RobotKernels(robot)
+        self._kernels = kernels_of(robot)
         self._workspace = self._kernels.workspace(self.morphology)
         self._state = make_state(robot.joint_count)
         self._world = make_world(robot, self.ground)

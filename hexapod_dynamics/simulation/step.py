@@ -8,12 +8,13 @@ First order in h, and stable however stiff contact and servos are. M + h D is an
 """
 
 from collections import namedtuple
+from functools import lru_cache
 from math import cos, sin, sqrt
 
 import numpy as np
 
 from hexapod_dynamics.dynamics.kernel_cache import kernel
-from hexapod_dynamics.dynamics.kernels import get_acceleration, leg_terms, set_state, solve_arrow
+from hexapod_dynamics.dynamics.kernels import RobotKernels, get_acceleration, leg_terms, set_state, solve_arrow
 from hexapod_dynamics.simulation.contact import (
     CORNERS,
     JACOBIAN,
@@ -47,6 +48,12 @@ World = namedtuple(
     "World",
     "box ground contact servo servos acceleration foot_forces ground_force contacts contact_count no_torque",
 )
+
+
+@lru_cache(maxsize=8)
+def kernels_of(robot):
+    """Return the RobotKernels of a Robot, the same for all who ask."""
+    return RobotKernels(robot)
 
 
 def make_state(joints):

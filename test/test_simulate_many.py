@@ -1,0 +1,82 @@
+"""Many simulations at once: the same as one by one, on threads, processes, a cluster; progress and failure are seen."""
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Simulator, TripodGait, simulate_many
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+DAMAGES = [WHOLE, WHOLE.without("RM"), WHOLE.without("LM.femur"), WHOLE.locked("RF.tibia", 0.1)]
+
+
+def one_by_one():
+    return [Simulator(ROBOT, each, gait=TripodGait()).run(0.3, log_every=10) for each in DAMAGES]
+
+
+def same(logs, others):
+    return len(logs) == len(others) and all(
+        np.array_equal(a.position, b.position) and np.array_equal(a.joint_positions, b.joint_positions)
+        for a, b in zip(logs, others, strict=True)
+    )
+
+
+def test_on_threads_by_default():
+    assert same(simulate_many(ROBOT, DAMAGES, 0.3), one_by_one())
+
+
+def test_on_processes():
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        assert same(simulate_many(ROBOT, DAMAGES, 0.3, executor), one_by_one())
+
+
+def test_on_a_dask_cluster_unchanged():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert same(simulate_many(ROBOT, DAMAGES, 0.3, client.get_executor()), one_by_one())
+
+
+def test_progress_counts_to_the_end():
+    seen = []
+    simulate_many(ROBOT, DAMAGES, 0.05, progress=lambda done, count: seen.append((done, count)))
+    assert seen == [(k, 4) for k in (1, 2, 3, 4)]
+
+
+def test_another_gait_and_other_options_reach_every_simulation():
+    logs = simulate_many(
+        ROBOT, DAMAGES[:1], 1.3, gait=TripodGait(step_length=0.02), timestep=2e-3, log_every=1, command_period=0.02
+    )
+    assert logs[0].time[:2] == pytest.approx([2e-3, 4e-3])
+    assert logs[0].position[-1, 0] < 0.045
+
+
+def test_the_given_gait_stays_as_it_is():
+    gait = TripodGait().bind(ROBOT)
+    before = gait.data.state.copy()
+    simulate_many(ROBOT, DAMAGES[:2], 0.05, gait=gait)
+    assert np.array_equal(gait.data.state, before)
+
+
+def test_the_first_failure_is_raised_here():
+    with ThreadPoolExecutor(1) as executor, pytest.raises(HexapodError, match="timestep: given 1.0"):
+        simulate_many(ROBOT, DAMAGES, 0.1, executor, timestep=1.0)
+
+
+def test_every_single_damage_is_survived():
+    """6 legs, 18 links, 18 locked joints: the robot stays above the ground and whole numbers come out."""
+    links = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links]
+    damages = [WHOLE.without(name) for name in (*ROBOT.leg_names, *links)]
+    damages += [WHOLE.locked(name, 0.1) for name in links]
+    logs = simulate_many(ROBOT, damages, 1.3)
+    assert len(logs) == 42
+    for log in logs:
+        assert np.isfinite(log.position).all() and log.position[:, 2].min() > 0.05
+        assert np.abs(log.euler_zyx[:, 1:]).max() < np.radians(20.0)
