@@ -142,26 +142,33 @@ def test_parameters_are_listed_and_described():
         'Parameter name: fixed\n  Type: integer\n  Constraints:\n    Read only: true\n')
 
 
-@pytest.mark.parametrize(('name', 'value', 'printed'), [
-    ('gain', '3.5', 'Double value is: 3.5'), ('count', '5', 'Integer value is: 5'),
-    ('flag', 'false', 'Boolean value is: False'), ('many.i', '[4, 5]', "Integer values are: array('q', [4, 5])"),
-    ('many.s', '[x, y]', "String values are: ['x', 'y']"), ('any', 'text', 'String value is: text'),
-])
-def test_a_parameter_is_what_it_was_set_to(name, value, printed):
+SETTINGS = {
+    'gain': ('3.5', 'Double value is: 3.5'), 'flag': ('false', 'Boolean value is: False'),
+    'many.i': ('[4, 5]', "Integer values are: array('q', [4, 5])"), 'any': ('text', 'String value is: text'),
+    'many.s': ('[x, y]', "String values are: ['x', 'y']"),
+}
+
+
+@pytest.mark.parametrize('name', SETTINGS)
+def test_a_parameter_is_what_it_was_set_to(name):
+    value, printed = SETTINGS[name]
     assert output('param', 'set', NAME, name, value) == 'Set parameter successful\n'
     assert output('param', 'get', NAME, name) == f'{printed}\n'
 
 
-@pytest.mark.parametrize(('name', 'value', 'reason'), [
-    ('name', 'bad', ': no bad names'), ('gain', '300.0', ': '), ('gain', 'text', ': Wrong parameter type'),
-    ('nope', '1', ': '), ('fixed', '8', ': '),
-])
-def test_a_refused_parameter_says_why_and_stays(name, value, reason):
-    before = ros2(ENVIRONMENT, 'param', 'get', NAME, name)
-    _, out, err = ros2(ENVIRONMENT, 'param', 'set', NAME, name, value)
-    assert out == ''
-    assert err.startswith(f'Setting parameter failed{reason}')
-    assert ros2(ENVIRONMENT, 'param', 'get', NAME, name) == before
+REFUSED = {
+    ('name', 'bad'): ': no bad names', ('gain', '300.0'): ': ', ('gain', 'text'): ': Wrong parameter type',
+    ('nope', '1'): ': ', ('fixed', '8'): ': ',
+}
+
+
+def test_refused_parameters_say_why_and_stay():
+    before = output('param', 'dump', NAME)
+    for (name, value), reason in REFUSED.items():
+        _, out, err = ros2(ENVIRONMENT, 'param', 'set', NAME, name, value)
+        assert out == ''
+        assert err.startswith(f'Setting parameter failed{reason}')
+    assert output('param', 'dump', NAME) == before
 
 
 def test_what_is_dumped_can_be_loaded(tmp_path):

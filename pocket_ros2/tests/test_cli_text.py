@@ -3,12 +3,9 @@ import io
 from contextlib import redirect_stdout
 
 import pytest
+
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry, Path
-from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Header, String, UInt8MultiArray
-from std_srvs.srv import SetBool
-
 from pocket_ros2.cli import main
 from pocket_ros2.cli.fill import fill
 from pocket_ros2.cli.launch import parsed_arguments
@@ -16,6 +13,9 @@ from pocket_ros2.cli.param_api import plain_value, value_message
 from pocket_ros2.cli.param_files import file_parameters, flat, nested
 from pocket_ros2.cli.text import Printer
 from pocket_ros2.cli.topic_rate import Rate, bandwidth_line
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Header, String, UInt8MultiArray
+from std_srvs.srv import SetBool
 
 
 def output(*words):
