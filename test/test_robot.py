@@ -2,15 +2,19 @@
 
 import copy
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics.closed_form import ClosedForm
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.loading import jethexa_path, parse_robot
 
+ROBOTS = Path(__file__).parent / "robots"
 JETHEXA = yaml.safe_load(jethexa_path().read_text())
 
 
@@ -107,6 +111,23 @@ def test_a_number_written_without_a_dot_is_a_number():
 def test_robots_are_equal_when_every_number_is():
     assert parse_robot(JETHEXA) == Robot.jethexa()
     assert parse_robot(changed(("body", "mass"), 1.36)) != Robot.jethexa()
+
+
+@pytest.mark.parametrize(
+    ("file", "legs", "joints"), [("quadruped_with_sliders.yaml", 4, 12), ("octopod.yaml", 8, 28)]
+)
+def test_another_robot_is_another_file(file, legs, joints):
+    robot = Robot.load(ROBOTS / file)
+    assert len(robot.legs) == legs
+    assert robot.joint_count == joints
+    q = np.linspace(-0.5, 0.5, joints)
+    for morphology in (Morphology.whole(robot), Morphology.whole(robot).without(robot.leg_names[1])):
+        model, closed = WholeBodyModel(robot), ClosedForm(morphology)
+        np.testing.assert_allclose(model.mass_matrix(q, morphology), closed.mass_matrix(q), atol=1e-12)
+        g = closed.gravity_force(np.eye(3), q)
+        np.testing.assert_allclose(model.gravity_force(np.eye(3), q, morphology), g, atol=1e-12)
+        weight = robot.gravity * model.mass_matrix(q, morphology)[0, 0]
+        assert g[2] == pytest.approx(weight)
 
 
 def test_a_leg_can_be_added_at_another_mount():

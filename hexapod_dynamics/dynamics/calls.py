@@ -1,7 +1,8 @@
 """Compiled entry points that Python calls: inputs checked, compact vectors (6 + n) in and out, nothing allocated.
 
 A call passes one address instead of a dozen arrays: unpacking an array costs more than a leg's dynamics. Signatures are
-fixed, so arrays of another kind raise TypeError instead of compiling; callers then convert or refuse.
+fixed, so arrays of another kind raise TypeError instead of compiling; callers then convert or refuse. The interpreter's
+lock is kept, so that threads that share a model take turns.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def compiled(function, *arguments):
     return function
 
 
-@kernel
+@kernel(nogil=False)
 def change(address, table):
     """Set a morphology's table; the number n of moving joints."""
     d, ws, free, _ = open_handle(address)
@@ -203,7 +204,7 @@ def change(address, table):
     return n
 
 
-@kernel
+@kernel(nogil=False)
 def forward(address, rotation, q, nu, tau, out):
     """Accelerations (6 + n,) under joint torques tau (n,) and the EXTERNAL wrench; a status."""
     _, ws, free, n = open_handle(address)
@@ -222,7 +223,7 @@ def forward(address, rotation, q, nu, tau, out):
     return OK
 
 
-@kernel
+@kernel(nogil=False)
 def inverse(address, rotation, q, nu, nudot, out):
     """Wrench on the base and joint torques (6 + n,) of a motion; a status."""
     _, ws, free, n = open_handle(address)

@@ -214,12 +214,15 @@ class _KernelCache(FunctionCache):
         self._cache_file = _FunctionFiles(py_func.__module__, self._impl.filename_base)
 
 
-def kernel(function):
+def kernel(function=None, *, nogil: bool = True):
     """Compile a function with numba on first use and keep its code in this package's cache.
 
-    For functions at the top level of modules in this package; they may call each other.
+    For functions at the top level of modules in this package; they may call each other. A function that works on
+    memory of its caller's alone lets other Python threads run meanwhile (nogil).
     """
-    dispatcher = numba.njit(function, error_model="numpy", fastmath={"contract"}, nogil=True)
+    if function is None:
+        return lambda function: kernel(function, nogil=nogil)
+    dispatcher = numba.njit(function, error_model="numpy", fastmath={"contract"}, nogil=nogil)
     dispatcher._cache = _KernelCache(function)
     return dispatcher
 

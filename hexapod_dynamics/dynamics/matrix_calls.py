@@ -21,7 +21,7 @@ from hexapod_dynamics.dynamics.leg_matrices import COMPOSITE_RATE, MOMENTUM
 from hexapod_dynamics.dynamics.leg_program import BODY, HEAD, TWIST
 
 
-@kernel
+@kernel(nogil=False)
 def mass(address, q, out):
     """Mass matrix, out (6 + n, 6 + n); a status."""
     _, ws, free, n = open_handle(address)
@@ -48,7 +48,7 @@ def mass(address, q, out):
     return OK
 
 
-@kernel
+@kernel(nogil=False)
 def coriolis(address, q, nu, out):
     """Coriolis matrix, out (6 + n, 6 + n), zeros on entry; a status."""
     _, ws, free, n = open_handle(address)
@@ -109,7 +109,7 @@ def _set_skew(matrix, row, column, x, y, z):
     matrix[row + 2, column + 1] += x
 
 
-@kernel
+@kernel(nogil=False)
 def tip(address, leg, q, link_rotation, out):
     """Tip Jacobian of the leg of that index, out (6, 6 + n), zeros on entry; a status.
 
@@ -155,7 +155,7 @@ def tip(address, leg, q, link_rotation, out):
     return OK
 
 
-@kernel
+@kernel(nogil=False)
 def tip_force(address, leg, rotation, q, force, out):
     """Add J^T F of a force (3,) [world axes] at a leg's tip to out (6 + n,): body rows first; a status."""
     _, ws, free, n = open_handle(address)

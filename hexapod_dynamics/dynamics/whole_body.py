@@ -21,7 +21,7 @@ class WholeBodyModel:
     """Mass matrix, Coriolis matrix, gravity, tip Jacobians, forward and inverse dynamics of any morphology of a robot.
 
     Changing the morphology from one call to the next changes numbers in place: nothing is compiled or rebuilt. A model
-    is not for two threads at once; models share their compiled code, so give each thread its own.
+    is for one thread; models share their compiled code, so that one for each thread costs little.
     """
 
     def __init__(self, robot: Robot):
