@@ -9,6 +9,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from ament_index_python.packages import get_package_share_directory
+from hexapod_dynamics.devices.faults import parse
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -21,8 +22,14 @@ ARGUMENTS = (
     DeclareLaunchArgument('gait', default_value='tripod', choices=['tripod'], description='how the legs take turns'),
     DeclareLaunchArgument('damage', default_value='',
                           description='what the simulated robot has lost at the start, as RM,LM or RM.femur'),
+    DeclareLaunchArgument('faults', default_value='',
+                          description="what is wrong with the simulated devices at the start, as "
+                                      "bus.drop_rate=0.01,imu.error_rate=0.01; `ros2 param list /simulator` shows all"),
     DeclareLaunchArgument('robot', default_value='',
                           description="the robot's YAML file; empty: the JetHexa that comes with the package"),
+    DeclareLaunchArgument('imu_filter', default_value='built_in', choices=['built_in', 'imu_complementary_filter'],
+                          description='who turns imu/data_raw into imu/data: the node imu, or the ROS package of that '
+                                      'name where it is installed'),
     DeclareLaunchArgument('namespace', default_value='', description='namespace of every node and topic'),
     DeclareLaunchArgument('status', default_value='true', choices=['true', 'false'],
                           description='one line a second: speed, attitude, prediction against truth, what is missing'),
@@ -47,15 +54,18 @@ def checked(context):
     try:
         robot = Robot.load(given['robot']) if given['robot'] else Robot.jethexa()
         Morphology.whole(robot).without(*lost)
+        faults = parse(given['faults'])
     except (HexapodError, OSError) as error:
         raise RuntimeError(str(error)) from None
-    return given | {'velocity': velocity, 'damage': lost}
+    if faults and given['hardware'] != 'sim':
+        raise RuntimeError(f"faults:={given['faults']} are those of simulated devices; leave it out")
+    return given | {'velocity': velocity, 'damage': lost, 'faults': faults}
 
 
 def nodes(context):
     """Build the nodes for the checked arguments."""
     given = checked(context)
-    simulated = given['hardware'] == 'sim'
+    simulated, built_in = given['hardware'] == 'sim', given['imu_filter'] == 'built_in'
     config = os.path.join(get_package_share_directory(PACKAGE), 'config')
     files = [os.path.join(config, name) for name in
              (['nodes.yaml'] if simulated else ['nodes.yaml', f"hardware_{given['hardware']}.yaml"])]
@@ -68,14 +78,19 @@ def nodes(context):
     # What the damage manager keeps over a respawn belongs to this launch alone.
     session = uuid.uuid4().hex
     started = [
-        node('imu', {}, **RESPAWNED),
+        node('imu', {'publish_data': built_in}, **RESPAWNED),
         node('servos', {}, **RESPAWNED),
         node('damage_manager', {'session': session}, **RESPAWNED),
         node('dynamics', {}, **RESPAWNED),
         node('gait', {'velocity': given['velocity'], 'gait': given['gait']}, **RESPAWNED),
     ]
     if simulated:
-        started.insert(0, node('simulator', {'damage': given['damage'] or ['']}, **RESPAWNED))
+        faults = {f'faults.{name}': value for name, value in given['faults'].items()}
+        started.insert(0, node('simulator', {'damage': given['damage'] or ['']} | faults, **RESPAWNED))
+    if not built_in:
+        started.append(Node(package='imu_complementary_filter', executable='complementary_filter_node',
+                            name='imu_filter', namespace=given['namespace'], output='screen', **ENDING, **RESPAWNED,
+                            parameters=[{'do_bias_estimation': True, 'fixed_frame': 'odom', 'publish_tf': False}]))
     if given['status'] == 'true':
         started.append(Node(package=PACKAGE, executable='walk_status', namespace=given['namespace'], output='screen',
                             **ENDING))

@@ -57,6 +57,7 @@ def test_sitting_down_is_slow_and_all_joints_arrive_together():
 def state():
     state = ChainState.empty(6)
     state.angle[:], state.stamp[:], state.loaded[:], state.connected = 0.0, 0.0, 1.0, True
+    state.heard = 0.9
     return state
 
 
@@ -113,7 +114,7 @@ def test_late_answers_are_told_and_single_ones_are_no_news(state):
 
 
 def test_a_dead_bus_and_a_lost_port_are_one_error(state):
-    state.silent[:] = True
+    state.heard = 0.0
     assert judge(state)[1] == ['no servo answers: is the servo supply on, is another program using the bus?']
     state.connected, state.last_port_error = False, 'servo port /dev/x does not exist'
     assert judge(state) == ('error', ['servo port /dev/x does not exist'])

@@ -49,6 +49,7 @@ class ChainState:
     last_port_error: str = ''
     supply: float = math.nan            # [V] median of the last voltages of any servo
     bus_load: float = 0.0               # 0..1, share of the wire's time in use (1 s average)
+    heard: float = 0.0                  # monotonic [s] of the last good answer of any servo
     writes: int = 0
     reads: int = 0
     write_time: float = 0.0             # monotonic [s] at which the last pose's start was out

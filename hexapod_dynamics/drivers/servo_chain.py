@@ -150,7 +150,7 @@ class ServoChain:
         self._load_since, self._load_bytes = time.monotonic(), self.bus.bytes_sent + self.bus.bytes_received
         with self._lock:
             state = self._state
-            state.connected, state.epoch = True, state.epoch + 1
+            state.connected, state.epoch, state.heard = True, state.epoch + 1, time.monotonic()
             state.angle[:] = state.stamp[:] = np.nan
             state.silent[:] = False
         return True
@@ -354,6 +354,7 @@ class ServoChain:
         self._failures[index] = 0
         with self._lock:
             self._state.reads += 1
+            self._state.heard = self.bus.reply_time
         return lx.decode(command, payload)
 
     def _count(self, index: int, fault: str) -> None:

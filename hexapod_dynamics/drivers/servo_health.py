@@ -4,7 +4,8 @@ import numpy as np
 
 from hexapod_dynamics.drivers.chain_state import FAULTS, ChainState
 
-_WINDOW = 0.7               # [s] over which errors are counted
+_WINDOW = 0.4               # [s] over which errors are counted
+_DEAD = 0.5                 # [s] without an answer of any servo
 _FEW = (3, 0.02)            # errors in it, and share of the answers, that are no news
 
 
@@ -20,7 +21,7 @@ class ServoHealth:
         """Return ('ok', 'warn' or 'error', what is wrong) at monotonic time t [s]."""
         if not state.connected:
             return 'error', [state.last_port_error or 'the port has not been opened yet']
-        if state.silent.sum() == len(self._names) - state.gone.sum():
+        if t - state.heard > _DEAD and not state.gone.all():
             return 'error', ['no servo answers: is the servo supply on, is another program using the bus?']
         wrong = []
         for mask, words in (

@@ -55,7 +55,7 @@ class ImuNode(Node):
         self._temperature.header.frame_id = self.frame
         self._next_temperature = 0.0
         self._raw_publisher = self.create_publisher(Imu, 'imu/data_raw', 10)
-        self._data_publisher = self.create_publisher(Imu, 'imu/data', 10)
+        self._data_publisher = self.create_publisher(Imu, 'imu/data', 10) if self._publish_data else None
         self._temperature_publisher = self.create_publisher(Temperature, 'imu/temperature', 10)
         self.create_service(Trigger, '~/calibrate', self._on_calibrate)
         if self._publish_tf:
@@ -78,6 +78,8 @@ class ImuNode(Node):
         self._parent = declare(self, 'parent_frame_id', 'base_link', 'frame the chip is mounted on', read_only=True)
         self._publish_tf = declare(self, 'publish_tf', True, 'publish where and how the chip is mounted on /tf_static',
                                    read_only=True)
+        self._publish_data = declare(self, 'publish_data', True, 'publish imu/data; false where another node makes it '
+                                     'from imu/data_raw', read_only=True)
         self.rate = number('rate', 100.0, 'samples a second', 10.0, 250.0)
         settings = Mpu6050Settings(
             address=number('address', 0x68, 'I2C address: 104 (0x68) or 105 (0x69)', 0x68, 0x69),
@@ -140,7 +142,8 @@ class ImuNode(Node):
         turn = self._data.orientation
         turn.x, turn.y, turn.z, turn.w = x, y, z, w
         self._fill(self._data, stamp, accel.tolist(), gyro.tolist())
-        self._data_publisher.publish(self._data)
+        if self._data_publisher is not None:
+            self._data_publisher.publish(self._data)
         if now >= self._next_temperature:
             self._next_temperature = now + 1.0
             self._temperature.header.stamp, self._temperature.temperature = stamp, sample.temperature

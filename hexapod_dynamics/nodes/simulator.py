@@ -3,14 +3,16 @@
 import time
 
 from geometry_msgs.msg import Quaternion
+from hexapod_dynamics.devices.faults import FAULTS, FaultInjector
 from hexapod_dynamics.devices.paths import device_directory
 from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
-from hexapod_dynamics.errors import HexapodError, MorphologyError
+from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError
 from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
 from hexapod_dynamics.nodes.common import Diagnostics, declare, load_robot, run
 from hexapod_dynamics.nodes.morphology import changed, values_of
 from hexapod_dynamics.robot import Morphology
 from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.time import Time
@@ -18,7 +20,10 @@ from sensor_msgs.msg import JointState
 
 
 class SimulatorNode(Node):
-    """Publishes `~/odom` and `~/joint_states`; service `~/set_damage` breaks and mends the robot."""
+    """Publishes `~/odom` and `~/joint_states`; service `~/set_damage` breaks and mends the robot.
+
+    The parameters `faults.*` make its devices misbehave, at the start or at any time (devices.faults).
+    """
 
     def __init__(self):
         super().__init__('simulator')
@@ -31,6 +36,10 @@ class SimulatorNode(Node):
         morphology = Morphology.whole(robot).without(*(name for name in lost if name))
         self.simulated = SimulatedRobot(robot, morphology, directory or device_directory(self.get_namespace()),
                                         timestep=timestep)
+        self._faults = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.imu_bus)
+        self._faults.set({name: declare(self, f'faults.{name}', fault.healthy, fault.description, low=fault.low,
+                                        high=fault.high) for name, fault in FAULTS.items()})
+        self.add_on_set_parameters_callback(self._on_parameters)
         self._odometry = Odometry(child_frame_id='base_link')
         self._odometry.header.frame_id = 'odom'
         self._joints = JointState()
@@ -45,6 +54,16 @@ class SimulatorNode(Node):
     def close(self):
         """Take the devices away."""
         self.simulated.stop()
+
+    def _on_parameters(self, parameters):
+        """Take faults of the devices over, all of a request or none."""
+        faults = {parameter.name.removeprefix('faults.'): parameter.value for parameter in parameters
+                  if parameter.name.startswith('faults.')}
+        try:
+            self._faults.set(faults)
+        except DeviceError as error:
+            return SetParametersResult(successful=False, reason=f'faults.{error}')
+        return SetParametersResult(successful=True)
 
     def _on_damage(self, request, response):
         try:
@@ -88,7 +107,8 @@ class SimulatorNode(Node):
         except HexapodError as error:
             return 'error', f'the physics has stopped: {error}', {}
         damage = simulated.physics.morphology.describe()
-        values = {'damage': damage, 'worst lateness [s]': late, 'time left out [s]': simulated.skipped,
+        values = {'damage': damage, 'faults': ' '.join(self._faults.active), 'worst lateness [s]': late,
+                  'time left out [s]': simulated.skipped,
                   'frames heard on the servo bus': simulated.servo_bus.counters.frames}
         if late > 0.1:
             return 'warn', f'{damage}; this machine is too busy: physics was {late:.2f} s late', values
