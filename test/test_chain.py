@@ -160,3 +160,29 @@ def test_a_leg_of_the_robot_hangs_where_the_robot_has_it():
     assert np.allclose(tibia, hip + (0.045 + 0.077) * outward - [0, 0, 0.0615], atol=1e-12)
     lifted = chain.poses([0, 0.5, 0])[2, :3, 3]
     assert lifted[2] > tibia[2]                                   # positive femur angle lifts
+
+
+def test_a_welded_joint_leaves_the_dynamics_of_the_others():
+    from hexapod_dynamics.dynamics.sensitivities import inverse_dynamics
+    rng = np.random.default_rng(7)
+    chain = random_chain(rng, 6, tree=True)
+    for joint in range(6):
+        q, qdot, qddot = random_state(rng, 6)
+        qdot[joint] = qddot[joint] = 0
+        rest = np.delete(np.arange(6), joint)
+        ours = inverse_dynamics(chain.welded(joint, q[joint]), q[rest], qdot[rest], qddot[rest])
+        assert np.allclose(ours, inverse_dynamics(chain, q, qdot, qddot)[rest], rtol=1e-10, atol=1e-10)
+    with pytest.raises(DynamicsError, match='only joint'):
+        random_chain(rng, 1).welded(0, 0.1)
+    with pytest.raises(DynamicsError, match='no joint 6'):
+        chain.welded(6, 0.1)
+
+
+def test_a_damaged_legs_chain_has_what_is_left():
+    from hexapod_dynamics.robot import Morphology, Robot
+    robot = Robot.jethexa()
+    hurt = Morphology.whole(robot).locked('RF.femur', 0.3).broken('RF.tibia', 0.5)
+    chain = Chain.from_leg(robot, 'RF', morphology=hurt)
+    assert chain.names == ('coxa_joint_RF', 'tibia_joint_RF')
+    whole = Chain.from_leg(robot, 'RF')
+    assert np.isclose(chain.masses.sum(), whole.masses.sum() - 0.055)

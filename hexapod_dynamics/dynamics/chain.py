@@ -150,10 +150,19 @@ class Chain:
         return cls(parents, kinds, placements, body_screws, masses, coms, inertias, gravity, names)
 
     @classmethod
-    def from_leg(cls, robot, leg: str, *, gravity=None) -> Chain:
-        """Serial chain of one leg of a `Robot` on its mount held still; body frames are the links' centres of mass."""
+    def from_leg(cls, robot, leg: str, *, morphology=None, gravity=None) -> Chain:
+        """Serial chain of one leg of a `Robot` on its mount held still; body frames are the links' centres of mass.
+
+        With a morphology: the links that are left, shortened ones as they are, locked joints welded.
+        """
         from hexapod_dynamics.dynamics.chain_sources import leg_arguments
-        return cls(**leg_arguments(robot, leg, gravity))
+        links = robot.leg(leg).links if morphology is None else morphology.links(leg)
+        chain = cls(**leg_arguments(robot, leg, links, gravity))
+        if morphology is not None:
+            for i in reversed(range(len(links))):
+                angle = morphology.locked_angle(leg, links[i].name)
+                chain = chain if angle is None else chain.welded(i, angle)
+        return chain
 
     @classmethod
     def from_urdf(cls, text: str, *, gravity=(0, 0, -9.81)) -> Chain:
@@ -178,6 +187,25 @@ class Chain:
     def with_gravity(self, gravity) -> Chain:
         """The same chain under another gravity (3,) [m/s^2]."""
         return replace(self, gravity=gravity)
+
+    def welded(self, joint: int, q: float) -> Chain:
+        """The chain with one joint held for good at q [rad or m]: its body becomes part of the one before it."""
+        if not 0 <= joint < len(self):
+            raise DynamicsError(f'no joint {joint}, this chain has 0 to {len(self) - 1}')
+        kept = [i for i in range(len(self)) if i != joint]
+        if not kept:
+            raise DynamicsError(f'{self.names[joint]} is the only joint: nothing would move')
+        held, above = self.transforms(np.where(np.arange(len(self)) == joint, q, 0.0))[joint], self.parents[joint]
+        placements = [held @ self.placements[i] if self.parents[i] == joint else self.placements[i] for i in kept]
+        parents = [above if self.parents[i] == joint else self.parents[i] for i in kept]
+        parents = [parent - (parent > joint) for parent in parents]
+        masses, coms, inertias = self.masses.copy(), self.coms.copy(), self.inertias.copy()
+        if above != BASE:
+            com, turn = held[:3, :3] @ coms[joint] + held[:3, 3], held[:3, :3]
+            masses[above], coms[above], inertias[above] = weld(
+                [(masses[above], coms[above], inertias[above]), (masses[joint], com, turn @ inertias[joint] @ turn.T)])
+        return Chain(tuple(parents), tuple(self.kinds[i] for i in kept), placements, self.screws[kept], masses[kept],
+                     coms[kept], inertias[kept], self.gravity, tuple(self.names[i] for i in kept))
 
     def check_state(self, *vectors):
         """Return the vectors as float arrays (..., n); DynamicsError for a wrong length or a non-finite value."""
@@ -232,6 +260,17 @@ class Chain:
             spatial[i, 3:, :3] = m * cross
             spatial[i, 3:, 3:] = inertia - m * cross @ cross
         return spatial
+
+
+def weld(parts):
+    """Mass, centre of mass (3,) and inertia (3,3) about it of several (mass, centre, inertia) in the same axes."""
+    mass = sum(part[0] for part in parts)
+    com = sum((part[0] * part[1] for part in parts), np.zeros(3)) / mass if mass else np.zeros(3)
+    inertia = np.zeros((3, 3))
+    for part_mass, part_com, part_inertia in parts:
+        arm = cross_matrix(part_com - com)
+        inertia = inertia + part_inertia - part_mass * arm @ arm
+    return mass, com, inertia
 
 
 def cross_matrix(w) -> np.ndarray:

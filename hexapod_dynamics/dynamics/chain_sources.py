@@ -6,7 +6,7 @@ takes 0.9 s and 124 MB because it brings a mesh library. It is imported when a U
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.chain import BASE, PRISMATIC, REVOLUTE, carry, cross_matrix, inverse, rigid_motion
+from hexapod_dynamics.dynamics.chain import BASE, PRISMATIC, REVOLUTE, carry, inverse, rigid_motion, weld
 from hexapod_dynamics.errors import DynamicsError
 
 _URDF_KINDS = {'revolute': REVOLUTE, 'continuous': REVOLUTE, 'prismatic': PRISMATIC, 'fixed': None}
@@ -92,26 +92,23 @@ def _weld(parts):
         pose = pose @ _origin(inertial.origin)
         turn, inertia = pose[:3, :3], np.array(inertial.inertia.to_matrix())
         placed.append((inertial.mass, pose[:3, 3], turn @ inertia @ turn.T))
-    mass = sum(part[0] for part in placed)
-    com = sum((part[0] * part[1] for part in placed), np.zeros(3)) / mass if mass else np.zeros(3)
-    inertia = sum((part[2] - part[0] * cross_matrix(part[1] - com) @ cross_matrix(part[1] - com) for part in placed),
-                  np.zeros((3, 3)))
-    return mass, com, inertia
+    return weld(placed)
 
 
-def leg_arguments(robot, leg, gravity):
+def leg_arguments(robot, leg, links, gravity):
     """Arguments of `Chain` from a leg of a robot: frames at the links' centres of mass, base axes those of the body."""
+    joints = robot.leg(leg).joints[:len(links)]
     leg = robot.leg(leg)
-    for joint in leg.joints:
+    for joint in joints:
         if joint.kind not in (REVOLUTE, PRISMATIC):
             raise DynamicsError(f'joint {joint.name} is {joint.kind}, a chain has {REVOLUTE} and {PRISMATIC} joints')
     mount = rigid_motion(leg.mount_rotation, leg.mount_position)
     poses = [mount @ rigid_motion(np.eye(3), joint.origin + link.com_in_leg)
-             for joint, link in zip(leg.joints, leg.links, strict=True)]
+             for joint, link in zip(joints, links, strict=True)]
     placements = [poses[0]] + [inverse(before) @ pose for before, pose in zip(poses, poses[1:], strict=False)]
-    screws = [carry(inverse(pose) @ mount, joint.screw) for pose, joint in zip(poses, leg.joints, strict=True)]
-    return {'parents': tuple(range(-1, len(leg.joints) - 1)), 'kinds': tuple(joint.kind for joint in leg.joints),
-            'placements': placements, 'screws': screws, 'masses': [link.mass for link in leg.links],
-            'coms': np.zeros((len(leg.links), 3)), 'inertias': [link.inertia_in_leg for link in leg.links],
+    screws = [carry(inverse(pose) @ mount, joint.screw) for pose, joint in zip(poses, joints, strict=True)]
+    return {'parents': tuple(range(-1, len(joints) - 1)), 'kinds': tuple(joint.kind for joint in joints),
+            'placements': placements, 'screws': screws, 'masses': [link.mass for link in links],
+            'coms': np.zeros((len(links), 3)), 'inertias': [link.inertia_in_leg for link in links],
             'gravity': (0, 0, -robot.gravity) if gravity is None else gravity,
-            'names': tuple(joint.name for joint in leg.joints)}
+            'names': tuple(joint.name for joint in joints)}
