@@ -33,6 +33,7 @@ setup(
             for node in ('imu', 'servos', 'gait', 'dynamics', 'damage_manager', 'simulator')
         ] + [
             f'set_morphology = {package_name}.tools.set_morphology:main',
+            f'servo_tool = {package_name}.tools.servo_tool:main',
             f'walk_status = {package_name}.tools.walk_status:main',
             f'reproduce = {package_name}.tools.reproduce:main',
         ],

@@ -20,7 +20,7 @@ class ChainSettings:
     starving_age: float = 0.15          # of the oldest measurement, from which small changes are deferred ...
     defer_interval: float = 0.05        # ... by at most this
     silent_after: int = 3               # reads in a row without an answer
-    silent_probe_interval: float = 1.0
+    silent_probe_interval: float = 0.5
     lag: float = 0.25                   # [rad] away from its target for `lag_reads` reads a joint does not follow
     lag_reads: int = 3
     reopen_interval: float = 0.5

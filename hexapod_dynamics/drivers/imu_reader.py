@@ -15,7 +15,7 @@ _RETRIES = 2                    # within one period, for a single failed exchang
 _LOST_AFTER = 3                 # periods in a row without a sample: open and set up again
 _FROZEN_AFTER = 10              # identical bursts in a row: real ones differ by their noise
 _VERIFY_INTERVAL = 1.0          # [s] between comparisons of the set-up registers
-_BACK_OFF = (0.0, 0.1, 0.2, 0.5, 1.0)   # [s] before another attempt to open and set up
+_BACK_OFF = (0.0, 0.1, 0.2, 0.5)   # [s] before another attempt to open and set up
 
 
 @dataclass
