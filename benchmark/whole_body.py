@@ -23,7 +23,9 @@ from peers import PinocchioRobot, mujoco_model, mujoco_state, mujoco_xml
 from side_by_side import compare, table
 
 from hexapod_dynamics.dynamics import WholeBodyModel, kernels
-from hexapod_dynamics.dynamics.leg_program import LegType, Rows, trace_forward, trace_inverse, trace_terms
+from hexapod_dynamics.dynamics.leg_kernels import trace_forward, trace_inverse, trace_terms
+from hexapod_dynamics.dynamics.leg_program import LegType
+from hexapod_dynamics.dynamics.memory import Rows
 from hexapod_dynamics.dynamics.trigonometric import TrigonometricLeg
 from hexapod_dynamics.robot import Body, Joint, Leg, Link, Morphology, Robot
 from hexapod_dynamics.robot.description import rotation_rpy

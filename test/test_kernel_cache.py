@@ -13,7 +13,8 @@ from hexapod_dynamics.dynamics import kernel_cache
 # The smallest use that goes through both kinds of compiled code: leg kernels and one numba function.
 SCRIPT = """
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.dynamics.kernels import RobotKernels, run_kernels, FORWARD
+from hexapod_dynamics.dynamics.kernels import RobotKernels, run_kernels
+from hexapod_dynamics.dynamics.memory import FORWARD
 robot = Robot.jethexa()
 ws = RobotKernels(robot).workspace()
 ws.lanes[:, ws.rows.q : ws.rows.q + 3, :] = 0.3
@@ -95,7 +96,7 @@ def test_the_directory_is_the_users_choice(monkeypatch):
 def test_a_change_in_an_imported_module_changes_the_key(tmp_path, monkeypatch):
     files = kernel_cache._imported_files("hexapod_dynamics.dynamics.calls")
     names = {path.name for path in files}
-    assert {"calls.py", "kernels.py", "leg_program.py", "tracing.py", "vector_code.py"} <= names
+    assert {"calls.py", "kernels.py", "leg_program.py", "leg_kernels.py", "tracing.py", "vector_code.py"} <= names
     before = kernel_cache.source_digest.__wrapped__("hexapod_dynamics.dynamics.calls")
     original = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda path: original(path) + b"#" * (path.name == "tracing.py"))

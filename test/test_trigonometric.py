@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from random_robots import random_robot
 
-from hexapod_dynamics.dynamics.leg_program import LegType, Rows, trace_terms
+from hexapod_dynamics.dynamics.leg_kernels import trace_terms
+from hexapod_dynamics.dynamics.leg_program import LegType
+from hexapod_dynamics.dynamics.memory import Rows
 from hexapod_dynamics.dynamics.trigonometric import FUNCTIONS, PAPER_BASIS, TrigonometricLeg
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Robot

@@ -13,23 +13,19 @@ from numba import carray, types
 from numba.extending import intrinsic
 
 from hexapod_dynamics.dynamics.kernel_cache import kernel
-from hexapod_dynamics.dynamics.kernels import (
-    CUT_SIZE,
-    RobotKernels,
-    Workspace,
-    body_wrench,
-    set_morphology,
-    solve_forward,
-)
-from hexapod_dynamics.dynamics.leg_program import (
+from hexapod_dynamics.dynamics.kernels import body_wrench, solve_forward
+from hexapod_dynamics.dynamics.memory import (
     BASE_ACCELERATION,
+    CUT_SIZE,
     GRAVITY,
     HEAD_ACC,
     LINK_SIZE,
     SHARED_SIZE,
     TWIST,
     Rows,
+    Workspace,
 )
+from hexapod_dynamics.dynamics.robot_kernels import RobotKernels, set_morphology
 
 OK, BAD_ROTATION, BAD_Q, BAD_NU, BAD_INPUT, BAD_OUTPUT = range(6)
 ROTATION_TOLERANCE = 1e-6

@@ -11,16 +11,9 @@ where coad(V) F = -ad_V^T F. Existence numbers act through the masses, which are
 
 from __future__ import annotations
 
-from hexapod_dynamics.dynamics.leg_program import (
-    HEAD,
-    TWIST,
-    LegProgram,
-    LegType,
-    Rows,
-    add_inertia,
-    inertia_times,
-    move_inertia,
-)
+from hexapod_dynamics.dynamics.leg_program import LegProgram, LegType
+from hexapod_dynamics.dynamics.memory import HEAD, TWIST, Rows
+from hexapod_dynamics.dynamics.rigid_body import add_inertia, inertia_times, move_inertia
 from hexapod_dynamics.dynamics.tracing import Trace, add, cross, dot, matmul, scale
 
 MOMENTUM = HEAD  # the head's place is free while these run: P 6, then hdot 3 and Idot 6 of the composite

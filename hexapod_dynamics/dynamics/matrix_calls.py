@@ -16,9 +16,9 @@ from hexapod_dynamics.dynamics.calls import (
     set_row,
 )
 from hexapod_dynamics.dynamics.kernel_cache import kernel
-from hexapod_dynamics.dynamics.kernels import CORIOLIS, FRAMES, leg_terms, run_kernels
+from hexapod_dynamics.dynamics.kernels import leg_terms, run_kernels
 from hexapod_dynamics.dynamics.leg_matrices import COMPOSITE_RATE, MOMENTUM
-from hexapod_dynamics.dynamics.leg_program import BODY, HEAD, TWIST
+from hexapod_dynamics.dynamics.memory import BODY, CORIOLIS, FRAMES, HEAD, TWIST
 
 
 @kernel(nogil=False)

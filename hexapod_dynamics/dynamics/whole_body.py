@@ -12,7 +12,8 @@ import numpy as np
 
 from hexapod_dynamics.dynamics import calls, matrix_calls
 from hexapod_dynamics.dynamics.calls import INTEGER, MATRIX, OK, TABLE, VECTOR, Handle, compiled
-from hexapod_dynamics.dynamics.kernels import EXTERNAL, RobotKernels
+from hexapod_dynamics.dynamics.memory import EXTERNAL
+from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 

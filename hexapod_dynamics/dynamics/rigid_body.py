@@ -1,0 +1,71 @@
+"""Rigid bodies for traced scalars: rotations, and inertias (m, h = m com, I about the frame's origin).
+
+I is (xx, yy, zz, xy, xz, yz); twists are linear first.
+"""
+
+from __future__ import annotations
+
+from hexapod_dynamics.dynamics.tracing import add, cross, dot, matmul, matvec, scale, transpose
+
+
+def rodrigues(axis, sine, cosine):
+    """Rotation about a unit axis: cos I + sin [a] + (1 - cos) a a^T."""
+    x, y, z = axis
+    rest = 1.0 - cosine
+    return (
+        (cosine + rest * (x * x), rest * (x * y) - sine * z, rest * (x * z) + sine * y),
+        (rest * (x * y) + sine * z, cosine + rest * (y * y), rest * (y * z) - sine * x),
+        (rest * (x * z) - sine * y, rest * (y * z) + sine * x, cosine + rest * (z * z)),
+    )
+
+
+def symmetric_times(inertia, a):
+    """Symmetric matrix (xx, yy, zz, xy, xz, yz) times a vector."""
+    xx, yy, zz, xy, xz, yz = inertia
+    return (dot((xx, xy, xz), a), dot((xy, yy, yz), a), dot((xz, yz, zz), a))
+
+
+def inertia_times(body, v, w):
+    """Momentum (p, L) of a body with twist (v, w): p = m v + w x h, L = h x v + I w."""
+    mass, h, inertia = body
+    return add(scale(mass, v), cross(w, h)), add(cross(h, v), symmetric_times(inertia, w))
+
+
+def add_inertia(a, b):
+    """Two bodies as one, in the same frame."""
+    return a[0] + b[0], add(a[1], b[1]), add(a[2], b[2])
+
+
+def move_inertia(body, rotation, position):
+    """A body's inertia as seen in the frame in which its own frame has this rotation and position."""
+    mass, h, (xx, yy, zz, xy, xz, yz) = body
+    turned = matmul(matmul(rotation, ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))), transpose(rotation))
+    h = matvec(rotation, h)
+    # about the new origin: I + (2 p.h + m p.p) 1 - (p h^T + h p^T + m p p^T)
+    (x, y, z), moved = position, add(h, scale(mass, position))
+    gx, gy, gz = (component * both for component, both in zip(position, add(h, moved), strict=True))
+    return (
+        mass,
+        moved,
+        (
+            turned[0][0] + (gy + gz),
+            turned[1][1] + (gx + gz),
+            turned[2][2] + (gx + gy),
+            turned[0][1] - (x * moved[1] + y * h[0]),
+            turned[0][2] - (x * moved[2] + z * h[0]),
+            turned[1][2] - (y * moved[2] + z * h[1]),
+        ),
+    )
+
+
+def spatial_lower(body, zero):
+    """Lower triangle (21) of the generalised mass matrix [[m, -[h]], [[h], I]] of (m, h, I)."""
+    mass, (hx, hy, hz), (xx, yy, zz, xy, xz, yz) = body
+    return (
+        (mass,)
+        + (zero, mass)
+        + (zero, zero, mass)
+        + (zero, -hz, hy, xx)
+        + (hz, zero, -hx, xy, yy)
+        + (-hy, hx, zero, xz, yz, zz)
+    )

@@ -1,0 +1,231 @@
+"""A robot's leg kernels, compiled or loaded, and the memory they work on."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from hexapod_dynamics.dynamics.kernel_cache import cached_object, kernel
+from hexapod_dynamics.dynamics.leg_kernels import (
+    trace_eliminate,
+    trace_forward,
+    trace_inverse,
+    trace_solve_head,
+    trace_substitute,
+    trace_terms,
+)
+from hexapod_dynamics.dynamics.leg_matrices import MatrixRows, trace_coriolis, trace_frames
+from hexapod_dynamics.dynamics.leg_program import LegType, link_parameters
+from hexapod_dynamics.dynamics.memory import (
+    BODY,
+    CORIOLIS,
+    FRAMES,
+    GRAVITY,
+    LINK_SIZE,
+    SHARED_SIZE,
+    Rows,
+    Workspace,
+)
+from hexapod_dynamics.dynamics.vector_code import LoadedObject, emit_object, machine, native_lanes
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.robot import Morphology, Robot
+
+
+class RobotKernels:
+    """Kernels of a robot, compiled or loaded from the disk cache, and the constants of its legs."""
+
+    def __init__(self, robot: Robot):
+        self.robot = robot
+        self.rows = rows = Rows.of(max(len(leg.joints) for leg in robot.legs))
+        by_type: dict[LegType, list[int]] = {}
+        for index, leg in enumerate(robot.legs):
+            by_type.setdefault(LegType.of(leg), []).append(index)
+        self.lane_count = _lane_count([len(indices) for indices in by_type.values()])
+        places, code = {}, []
+        self._loaded = []  # keeps the code in memory
+        self._block_types: list[LegType] = []
+        for leg_type, indices in by_type.items():
+            loaded = _leg_kernels(leg_type, rows, self.lane_count)
+            self._loaded.append(loaded)
+            addresses = [loaded.address(name) for name in ("terms", "eliminate", "forward", "substitute", "inverse")]
+            addresses += [0, 0]  # until matrix_kernels is called
+            for start in range(0, len(indices), self.lane_count):
+                for lane, index in enumerate(indices[start : start + self.lane_count]):
+                    places[index] = (len(code), lane)
+                code.append(addresses)
+                self._block_types.append(leg_type)
+        self.code = np.array(code, dtype=np.int64)
+        self._loaded.append(_head_kernel())
+        self.solve_head = np.array([self._loaded[-1].address("solve_head")], dtype=np.int64)
+
+        starts = np.cumsum([0] + [len(leg.joints) for leg in robot.legs])
+        self.legs = np.array(
+            [(*places[i], starts[i], len(leg.joints), len(leg.joints) - 1) for i, leg in enumerate(robot.legs)],
+            dtype=np.int64,
+        )
+        self.joints = np.array(
+            [(*places[i], k) for i, leg in enumerate(robot.legs) for k in range(len(leg.joints))], dtype=np.int64
+        )
+        self.links = np.concatenate([link_parameters(leg) for leg in robot.legs])  # of the whole robot
+        # rotations of link axes, in which a cut link's inertia scales, and inertias about the centre of mass in them
+        self.cut = np.array(
+            [
+                np.concatenate([link.rotation.ravel(), link.inertia.ravel(), link.com_in_leg])
+                for leg in robot.legs
+                for link in leg.links
+            ]
+        )
+        self._whole = self._template()
+
+    def _template(self) -> np.ndarray:
+        """Lanes of the whole robot."""
+        rows = self.rows
+        lanes = np.zeros((len(self.code), MatrixRows(rows).size, self.lane_count))
+        for index, leg in enumerate(self.robot.legs):
+            block, lane = self.legs[index, :2]
+            lanes[block, rows.mount : rows.mount + 9, lane] = leg.mount_rotation.ravel()
+            lanes[block, rows.mount + 9 : rows.mount + 12, lane] = leg.mount_position
+        # a lane without a leg, and a joint that a shorter leg does not have, is a locked joint without mass
+        for joint, (block, lane, k) in enumerate(self.joints):
+            lanes[block, rows.links + LINK_SIZE * k : rows.links + LINK_SIZE * (k + 1), lane] = self.links[joint]
+            lanes[block, rows.mask + k, lane] = 1.0
+        return lanes
+
+    def matrix_kernels(self) -> None:
+        """Make the kernels for Coriolis matrices and link frames, which only those who want them pay for."""
+        if self.code[0, FRAMES]:
+            return
+        for block, leg_type in enumerate(self._block_types):
+            loaded = _matrix_kernels(leg_type, self.rows, self.lane_count)
+            self._loaded.append(loaded)
+            self.code[block, CORIOLIS] = loaded.address("coriolis")
+            self.code[block, FRAMES] = loaded.address("frames")
+
+    def workspace(self, morphology: Morphology | None = None) -> Workspace:
+        """Memory for the model of a morphology (the whole robot where none is given)."""
+        robot, count = self.robot, len(self.joints)
+        shared = np.zeros(SHARED_SIZE)
+        shared[GRAVITY] = robot.gravity
+        shared[BODY] = robot.body.mass
+        shared[BODY + 4 : BODY + 10] = robot.body.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        workspace = Workspace(
+            lanes=self._whole.copy(),
+            shared=shared,
+            legs=self.legs.copy(),
+            joints=self.joints,
+            moving=np.ones(count),
+            locked=np.zeros(count),
+            code=self.code,
+            solve_head=self.solve_head,
+            rows=self.rows,
+        )
+        if morphology is not None:
+            self.set_morphology(workspace, morphology)
+        return workspace
+
+    def set_morphology(self, workspace: Workspace, morphology: Morphology) -> None:
+        """Make a workspace that of another morphology: the same arrays, new numbers, nothing compiled."""
+        if morphology.robot != self.robot:
+            raise DynamicsError(
+                f"morphology of robot {morphology.robot.name!r} given to the model of {self.robot.name!r}; "
+                "make it from the model's own robot"
+            )
+        set_morphology(workspace, self.links, self.cut, morphology.table)
+
+
+def _lane_count(group_sizes: list[int]) -> int:
+    """Lanes that need the fewest instructions for groups of legs of one type, as few lanes as do."""
+    native = native_lanes()
+    costs = {}
+    for lanes in (1, 2, 4, 8):
+        blocks = sum(-(-size // lanes) for size in group_sizes)
+        costs[lanes] = blocks * max(1, lanes // native)
+    return min(costs, key=lambda lanes: (costs[lanes], lanes))
+
+
+@lru_cache(maxsize=64)
+def _leg_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
+    def make() -> bytes:
+        count = len(leg_type.joints)
+        return emit_object(
+            {
+                "terms": (trace_terms(leg_type, rows), lanes),
+                "eliminate": (trace_eliminate(count, rows), lanes),
+                "forward": (trace_forward(leg_type, rows), lanes),
+                "substitute": (trace_substitute(count, rows), lanes),
+                "inverse": (trace_inverse(leg_type, rows), lanes),
+            }
+        )
+
+    return LoadedObject(cached_object(__name__, f"{machine()} {leg_type!r} {rows!r} {lanes}", make))
+
+
+@lru_cache(maxsize=64)
+def _matrix_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
+    def make() -> bytes:
+        return emit_object(
+            {
+                "frames": (trace_frames(leg_type, rows), lanes),
+                "coriolis": (trace_coriolis(leg_type, rows), lanes),
+            }
+        )
+
+    return LoadedObject(cached_object(__name__, f"{machine()} matrices {leg_type!r} {rows!r} {lanes}", make))
+
+
+@lru_cache(maxsize=1)
+def _head_kernel() -> LoadedObject:
+    def make() -> bytes:
+        return emit_object({"solve_head": (trace_solve_head(), 1)})
+
+    return LoadedObject(cached_object(__name__, f"{machine()} head", make))
+
+
+@kernel
+def set_morphology(ws, links, cut, table):
+    """Masks, locked positions and link parameters of a morphology's table; a cut link's scale as Link.cut has it."""
+    lanes, rows = ws.lanes, ws.rows
+    remaining, moving, locked = table[0], table[1], table[2]
+    for leg in range(ws.legs.shape[0]):
+        ws.legs[leg, 4] = -1
+        for k in range(ws.legs[leg, 3]):
+            if remaining[ws.legs[leg, 2] + k] > 0.0:
+                ws.legs[leg, 4] = k
+    for j in range(ws.joints.shape[0]):
+        block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
+        ws.moving[j] = moving[j]
+        ws.locked[j] = locked[j]
+        lanes[block, rows.mask + k, lane] = moving[j]
+        lanes[block, rows.q + k, lane] = locked[j]
+        for row in (rows.rate, rows.torque, rows.qdd, rows.acc):
+            lanes[block, row + k, lane] = 0.0
+        first = rows.links + LINK_SIZE * k
+        r = remaining[j]
+        for i in range(3):
+            lanes[block, first + 3 + i, lane] = r * links[j, 3 + i]  # the end
+        if r == 0.0 or r == 1.0:
+            for i in range(6, LINK_SIZE):
+                lanes[block, first + i, lane] = r * links[j, i]
+            continue
+        mass = r * links[j, 6]
+        cx, cy, cz = r * cut[j, 18], r * cut[j, 19], r * cut[j, 20]
+        lanes[block, first + 6, lane] = mass
+        lanes[block, first + 7, lane] = mass * cx
+        lanes[block, first + 8, lane] = mass * cy
+        lanes[block, first + 9, lane] = mass * cz
+        # about the frame's origin: turned inertia + m (c.c 1 - c c^T)
+        root = np.sqrt(r)
+        square = cx * cx + cy * cy + cz * cz
+        for i in range(6):
+            a = i if i < 3 else (0 if i < 5 else 1)
+            b = i if i < 3 else (1 if i == 3 else 2)
+            total = 0.0
+            for m in range(3):
+                for n in range(3):
+                    scale = (root if m == 0 else root * r) * (root if n == 0 else root * r)
+                    total += cut[j, 3 * a + m] * scale * cut[j, 9 + 3 * m + n] * cut[j, 3 * b + n]
+            total -= mass * cut[j, 18 + a] * cut[j, 18 + b] * r * r
+            if a == b:
+                total += mass * square
+            lanes[block, first + 10 + i, lane] = total
