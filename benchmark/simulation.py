@@ -1,0 +1,165 @@
+"""Walking in simulation: against real time, MuJoCo's mj_step and the paper; many damages; the predictor; memory.
+
+    python benchmark/simulation.py [--quick]
+"""
+
+import argparse
+import os
+import statistics
+import time
+
+import mujoco
+import numpy as np
+from mujoco import rollout
+from peers import mujoco_xml
+from side_by_side import compare, table
+
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Predictor, Simulator, TripodGait, simulate_many
+
+SECONDS = 1.3  # of walking in one call
+FOOT = '<geom name="foot_{leg}" type="sphere" size="0.004" pos="{position}" mass="0" condim="3" friction="1"/>'
+
+
+class MujocoWalk:
+    """The same robot, servos, gait and step in MuJoCo: its contact model as stiff as ours, its friction Coulomb's."""
+
+    def __init__(self, robot, timestep):
+        morphology, servo = Morphology.whole(robot), robot.servo
+        plane = '<geom name="ground" type="plane" size="5 5 1" pos="0 0 -0.004" condim="3" solref="-10000 -150"/>'
+        limit = servo.torque_limit
+        actuators = "".join(
+            f'<position joint="{name}" kp="{servo.stiffness}" kv="{servo.damping}" forcerange="{-limit} {limit}"/>'
+            for name in robot.joint_names
+        )
+        text = mujoco_xml(morphology, timestep=timestep, extra=plane, foot=FOOT)
+        text = text.replace("</worldbody>", f"</worldbody><actuator>{actuators}</actuator>")
+        text = text.replace("<option ", '<option integrator="implicitfast" ')
+        self.model = mujoco.MjModel.from_xml_string(text)
+        self.data = mujoco.MjData(self.model)
+        gait = TripodGait().bind(robot)
+        gait.reset(walking=True)
+        self.data.qpos[2], self.data.qpos[3] = gait.body_height, 1.0
+        self.data.qpos[7:] = gait.position
+        mujoco.mj_forward(self.model, self.data)
+        self.start = np.zeros(mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+        mujoco.mj_getState(self.model, self.data, self.start, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        steps = round(SECONDS / timestep)
+        self.controls = np.array([gait.step(timestep)[0].copy() for _ in range(steps)])
+
+    def step_by_step(self):
+        """mj_step from Python, set-points computed beforehand."""
+        for control in self.controls:
+            self.data.ctrl[:] = control
+            mujoco.mj_step(self.model, self.data)
+
+    def rolled_out(self):
+        """The same steps inside mujoco.rollout's C++ loop; set-points computed beforehand."""
+        states, _ = rollout.rollout(self.model, self.data, self.start[None], self.controls[None])
+        return states[0]
+
+
+def walking(robot, options):
+    """Time a second of walking in MuJoCo and here, at the same step."""
+    peer = MujocoWalk(robot, 1e-3)
+    simulator = Simulator(robot, gait=TripodGait())
+    log = simulator.run(SECONDS)
+    distance = peer.rolled_out()[-1, 1]  # time comes first
+    print(f"walked in {SECONDS} s: {log.position[-1, 0]:.3f} m here, {distance:.3f} m in MuJoCo (Coulomb friction)")
+    timings = compare(
+        {
+            "here (gait, servos, contacts, log of every step)": lambda: simulator.run(SECONDS),
+            "MuJoCo, mujoco.rollout (C++ loop, gait not included)": peer.rolled_out,
+            "MuJoCo, mj_step from Python (gait not included)": peer.step_by_step,
+        },
+        per_call=SECONDS / 1e-3,
+        rounds=options.rounds,
+        time_slice=0.1,
+    )
+    table("a step of 1 ms", timings, "here (gait, servos, contacts, log of every step)")
+    for name, timing in timings.items():
+        times = 1e-3 / timing.median
+        wanted = f" (wanted 250: {'met' if times >= 250 else 'MISSED'})" if name.startswith("here") else ""
+        print(f"  {name:<58} {times:8.0f} x real time{wanted}")
+
+
+def paper(robot, options):
+    """Time the paper's scenario: 5 s of walking in 1.93 s on an i7-6700HQ."""
+    print("\nthe paper's 5 s of motion (1.93 s there)")
+    for timestep in (0.5e-3, 1e-3, 2e-3, 5e-3):
+        simulator = Simulator(robot, gait=TripodGait(), timestep=timestep)
+        simulator.run(0.1)
+        times = []
+        for _ in range(options.rounds):
+            begun = time.perf_counter()
+            simulator.run(5.0, log_every=10)
+            times.append(time.perf_counter() - begun)
+        needed = statistics.median(times)
+        ratios = f"{5 / needed:6.0f} x real time, {1.93 / needed:5.0f} x the paper's speed"
+        print(f"  {1e3 * timestep:4.1f} ms steps: {1e3 * needed:7.2f} ms, {ratios}")
+
+
+def single_damages(robot):
+    """Return the morphologies with one leg or link lost or one joint locked."""
+    whole = Morphology.whole(robot)
+    links = [f"{leg.name}.{link.name}" for leg in robot.legs for link in leg.links]
+    damages = [whole.without(name) for name in (*robot.leg_names, *links)]
+    return damages + [whole.locked(name, 0.1) for name in links]
+
+
+def many(robot, options):
+    """Time all single damages for a gait period each."""
+    damages = single_damages(robot)
+    times = []
+    for _ in range(options.rounds):
+        begun = time.perf_counter()
+        simulate_many(robot, damages, 1.3, progress=lambda done, count: None)
+        times.append(time.perf_counter() - begun)
+    needed = statistics.median(times)
+    verdict = "met" if needed < 0.3 else "MISSED"
+    count = len(damages)
+    print(f"\n{count} single damages, 1.3 s each, {os.cpu_count()} cores: {needed:.3f} s (wanted 0.3: {verdict})")
+
+
+def predicting(robot, options):
+    """Time what the dynamics node does a hundred times a second."""
+    predictor, gait = Predictor(robot), TripodGait().bind(robot)
+    gait.walk()
+    targets = np.array([gait.step(0.02)[0].copy() for _ in range(25)])
+    predictor.set_state(np.array([0.0, 0.0, 0.12]), np.eye(3), targets[0], np.zeros(6 + robot.joint_count))
+    damages = [Morphology.whole(robot), Morphology.whole(robot).without("LM.femur")]
+    turn = iter(range(10**9))
+    timings = compare(
+        {
+            "advance 10 ms in 2 ms steps": lambda: predictor.advance(0.01, targets[0], 0.02),
+            "look 0.5 s ahead in 5 ms steps": lambda: predictor.roll_out(targets),
+            "change of morphology": lambda: predictor.set_morphology(damages[next(turn) % 2]),
+        },
+        rounds=options.rounds,
+    )
+    table("predictor", timings)
+
+
+def memory():
+    """Print the peak and present memory of this process, peers' libraries included."""
+    with open("/proc/self/status") as file:
+        values = dict(line.split(":", 1) for line in file if line.startswith(("VmHWM", "VmRSS")))
+    now, peak = values["VmRSS"].strip(), values["VmHWM"].strip()
+    print(f"\nmemory of this process, MuJoCo and Pinocchio loaded: {now}, peak {peak}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    options = parser.parse_args()
+    options.rounds = 5 if options.quick else 15
+    robot = Robot.jethexa()
+    walking(robot, options)
+    paper(robot, options)
+    many(robot, options)
+    predicting(robot, options)
+    memory()
+
+
+if __name__ == "__main__":
+    main()
