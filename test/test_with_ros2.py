@@ -255,6 +255,14 @@ def test_sourced_ros2_is_used_and_the_package_built_for_it(checkout, tmp_path):
     assert checkout.calls() == ALL
 
 
+def test_path_that_colcon_cannot_stand_is_refused(checkout):
+    checkout.root = checkout.root.rename(checkout.root.with_name('a checkout'))
+    code, _, err = checkout.run('true')
+    assert code == 1
+    assert 'blanks' in err
+    assert checkout.calls() == []
+
+
 def test_half_sourced_ros2_is_refused(checkout):
     code, _, err = checkout.run('true', ROS_DISTRO='humble')
     assert code == 1
