@@ -47,6 +47,8 @@ def checked(context):
     except ValueError:
         raise RuntimeError(f"velocity:={given['velocity']} is no number; give metres a second, "
                            'as velocity:=0.077') from None
+    if not abs(velocity) <= 1.0:
+        raise RuntimeError(f"velocity:={given['velocity']}: numbers from -1 to 1 m/s are allowed")
     lost = [name.strip() for name in given['damage'].split(',') if name.strip()]
     if lost and given['hardware'] != 'sim':
         raise RuntimeError(f"damage:={given['damage']} breaks the simulated robot; with hardware:=jethexa tell the "

@@ -122,11 +122,11 @@ class Probe:
         self.node.destroy_client(client)
         return future.result()
 
-    def set(self, service, values):
+    def set(self, service, values, timeout=10.0):
         """Call set_morphology or set_damage with {name: value}; return (accepted, reason)."""
         request = SetParametersAtomically.Request()
         request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        result = self.call(SetParametersAtomically, service, request).result
+        result = self.call(SetParametersAtomically, service, request, timeout).result
         return result.successful, result.reason
 
     def morphology(self, topic='morphology'):

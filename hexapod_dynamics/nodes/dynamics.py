@@ -20,7 +20,7 @@ from sensor_msgs.msg import Imu, JointState
 from tf2_ros import TransformBroadcaster
 
 # An input silent for longer than this [s] is named in the diagnostics; a complaint is kept so long [s].
-SILENT, KEPT = 0.5, 5.0
+SILENT, KEPT = 0.5, 2.5
 # A stamp further back than this [s], or in the future, is another clock's: the time of arrival counts instead.
 OLDEST = 0.5
 

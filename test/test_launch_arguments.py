@@ -1,0 +1,67 @@
+"""The launch file's arguments: what is refused before anything starts, a namespace, damage from the start."""
+
+import subprocess
+import time
+
+import pytest
+from ros_session import NEWEST, Probe, Process, separate, wait_until
+
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+
+LAUNCH = ('ros2', 'launch', 'hexapod_dynamics', 'walk.launch.py')
+
+
+@pytest.fixture(scope='module', autouse=True)
+def domain():
+    separate()
+
+
+@pytest.mark.parametrize('argument, reason', [
+    ('damage:=XX', 'the legs are LF, LM, LR, RR, RM, RF'),
+    ('hardware:=moon', "['sim', 'jethexa']"),
+    ('gait:=gallop', 'tripod'),
+    ('robot:=/nowhere.yaml', '/nowhere.yaml'),
+    ('velocity:=fast', 'metres a second'),
+    ('velocity:=nan', '-1 to 1 m/s'),
+    ('faults:=bus.colour=1', 'bus.drop_rate'),
+])
+def test_a_wrong_argument_is_refused_with_its_reason_before_any_node_starts(argument, reason):
+    done = subprocess.run([*LAUNCH, argument], capture_output=True, text=True, timeout=60)
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert reason in output
+    assert 'process started' not in output
+
+
+def test_arguments_are_described():
+    done = subprocess.run([*LAUNCH, '--show-args'], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    for name in ('hardware', 'velocity', 'gait', 'damage', 'robot', 'namespace', 'faults'):
+        assert f"'{name}':" in done.stdout
+
+
+def test_a_robot_in_a_namespace_stands_on_five_legs_and_another_one_is_not_disturbed():
+    probe, arguments = Probe(), ('namespace:=left', 'velocity:=0.0', 'damage:=RM', 'status:=false')
+    launch = Process(*LAUNCH, *arguments)
+    try:
+        truth = probe.hear(Odometry, '/left/simulator/odom', NEWEST)
+        joints = probe.hear(JointState, '/left/simulator/joint_states', NEWEST)
+        predicted = probe.hear(Odometry, '/left/predicted_state', NEWEST)
+        other = probe.hear(Odometry, '/predicted_state', NEWEST)
+        # Told before the prediction may begin: it waits for fifteen joints instead of eighteen.
+        wait_until(lambda: truth and joints, 120, lambda: launch.output[-3000:])
+        assert len(joints[-1][1].name) == 15
+        assert probe.set('/left/set_morphology', {'legs.RM': False}, timeout=60) == (True, '')
+        wait_until(lambda: predicted, 120, lambda: launch.output[-3000:])
+        time.sleep(2.0)
+        x = [m.pose.pose.position.x for _, m in truth]
+        assert abs(x[-1] - x[0]) < 0.005
+        assert not other
+        names = {name for name in probe.node.get_node_names_and_namespaces() if name[1] == '/left'}
+        assert {name for name, _ in names} >= {'imu', 'servos', 'gait', 'dynamics', 'damage_manager', 'simulator'}
+        took, _ = launch.interrupt()
+        assert took < 3.0 and 'Traceback' not in launch.output
+    finally:
+        launch.end()
+        probe.close()
