@@ -212,6 +212,31 @@ def test_damage_in_mid_walk_is_in_the_next_step_and_nothing_leaps():
     assert sim.time == pytest.approx(5.6)
 
 
+def test_a_gait_is_copied_and_can_be_steered():
+    gait = TripodGait()
+    first, again = Simulator(ROBOT, gait=gait).run(0.5), Simulator(ROBOT, gait=gait).run(0.5)
+    assert np.array_equal(first.position, again.position) and gait.robot is None
+    gait.bind(ROBOT)
+    assert np.array_equal(Simulator(ROBOT, gait=gait).run(0.5).position, first.position)
+    gait.command(0.0, 0.04, 0.0)  # commanded while it stands: starts from there
+    sim = Simulator(ROBOT, gait=gait)
+    sim.run(3.0)
+    assert sim.position[1] > 0.05 and abs(sim.position[0]) < 0.01
+    sim.gait.command(0.0, 0.0, 0.3)
+    yaw = np.degrees(sim.run(3.0).euler_zyx[-1, 0])
+    assert yaw > 15.0
+    sim.gait.command(0.0, 0.0, 0.0)
+    sim.run(3.0)
+    assert not sim.gait.walking and np.abs(sim.nu).max() < 0.02
+
+
+def test_the_rotation_stays_a_rotation():
+    sim = Simulator(ROBOT, WHOLE.without("LM.femur", "RR.femur"), gait=TripodGait())
+    sim.run(100.0, log_every=1000)
+    assert sim.rotation.T @ sim.rotation == pytest.approx(np.eye(3), abs=1e-11)
+    assert np.linalg.det(sim.rotation) == pytest.approx(1.0, abs=1e-11)
+
+
 def test_a_run_in_pieces_is_the_same_run():
     whole = walk(seconds=1.3, command_period=0.02)
     sim = Simulator(ROBOT, gait=TripodGait(), command_period=0.02)

@@ -230,6 +230,11 @@ class TripodGait:
         return float(self.data.state[kernel.PHASE])
 
     @property
+    def commanded(self):
+        """Whether the gait walks, or has been asked to."""
+        return self.walking or bool(self.data.command[:3].any())
+
+    @property
     def walking(self):
         """Whether the legs are stepping."""
         return bool(self.data.state[kernel.WALKING])

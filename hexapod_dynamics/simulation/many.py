@@ -47,8 +47,8 @@ def simulate_many(
 
 
 def simulate_one(robot, morphology, seconds, gait, timestep, log_every, options):
-    """Simulate one morphology with a copy of the gait and return its Log: a task for an executor, on any machine."""
-    simulator = Simulator(robot, morphology, gait=gait.copy(), timestep=timestep, **options)
+    """Simulate one morphology and return its Log: a task for an executor, on any machine."""
+    simulator = Simulator(robot, morphology, gait=gait, timestep=timestep, **options)
     return simulator.run(seconds, log_every=log_every)
 
 

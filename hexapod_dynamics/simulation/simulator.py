@@ -17,8 +17,9 @@ LONGEST_STEP = 0.02
 class Simulator:
     """A Robot on the ground, in time steps of `timestep` [s].
 
-    morphology: what is left of the robot, the whole of it by default. gait: a TripodGait that walks it, from its steady
-    nominal walk unless it has been given another command; without one, the servos follow `command`.
+    morphology: what is left of the robot, the whole of it by default. gait: a TripodGait, of which a copy, `gait`,
+    walks the robot: from the steady nominal walk, or from where it is if it has been commanded before. Steer it with
+    `simulator.gait.command`. Without a gait, the servos follow `command`.
     ground: a Ground, level by default. command_period [s]: how often the gait commands the servos, each step by
     default. quantised: whether commands are rounded to the servos' resolution.
 
@@ -39,21 +40,25 @@ class Simulator:
         self.timestep = float(timestep)
         self.ground = Ground() if ground is None else ground
         self.morphology = Morphology.whole(robot) if morphology is None else morphology
-        self.gait = gait
+        self.gait = None if gait is None else self._started(gait)
         self._resolution = robot.servo.resolution if quantised else 0.0
         self._kernels = kernels_of(robot)
         self._workspace = self._kernels.workspace(self.morphology)
         self._state = make_state(robot.joint_count)
         self._world = make_world(robot, self.ground)
         self._no_log = np.empty((0, row_width(robot.joint_count, len(robot.legs))))
-        if gait is not None:
-            fresh = gait.robot is None or gait.robot != robot
-            if fresh:
-                gait.bind(robot, self.morphology)
-            else:
-                gait.set_morphology(self.morphology)
-            gait.reset(walking=True)
         self.reset()
+
+    def _started(self, gait):
+        """Return a copy of the gait for this robot, in its nominal walk unless it is already under way."""
+        gait = gait.copy()
+        if gait.robot is None or gait.robot != self.robot:
+            gait.bind(self.robot)
+        if not gait.commanded:
+            gait.reset(walking=True)
+        gait.set_morphology(self.morphology)
+        gait.step(0.0)
+        return gait
 
     def reset(self, *, position=None, rotation=None, joints=None):
         """Put the robot at rest: servos at the joints (n,) [rad], body at position (3,) [m] and rotation (3, 3).
