@@ -1,5 +1,6 @@
 """What every node does alike: start and stop, parameters with descriptions, diagnostics, latched topics."""
 
+import contextlib
 import math
 import os
 import signal
@@ -19,6 +20,14 @@ LEVELS = {'ok': DiagnosticStatus.OK, 'warn': DiagnosticStatus.WARN, 'error': Dia
           'stale': DiagnosticStatus.STALE}
 
 
+def ignore_signals():
+    """Hear no SIGINT or SIGTERM any more: a second Ctrl-C, or the launch file's own, must not cut the farewell short."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        while signal.getsignal(number) is not signal.SIG_IGN:
+            with contextlib.suppress(KeyboardInterrupt):  # of the one that comes right now
+                signal.signal(number, signal.SIG_IGN)
+
+
 def run(node_class, args=None):
     """Start a node, spin it, and leave cleanly on SIGINT and SIGTERM; a refused parameter ends it with its reason."""
     rclpy.init(args=args)
@@ -33,9 +42,7 @@ def run(node_class, args=None):
         rclpy.logging.get_logger(node_class.__name__).fatal(str(error))
         status = 1
     finally:
-        # A second Ctrl-C, or the launch file's own signal, must not cut the farewell short.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
+        ignore_signals()
         if node is not None:
             if hasattr(node, 'close'):
                 node.close()
