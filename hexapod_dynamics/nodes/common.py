@@ -21,7 +21,7 @@ LEVELS = {'ok': DiagnosticStatus.OK, 'warn': DiagnosticStatus.WARN, 'error': Dia
 
 
 def ignore_signals():
-    """Hear no SIGINT or SIGTERM any more: a second Ctrl-C, or the launch file's own, must not cut the farewell short."""
+    """Hear no SIGINT or SIGTERM any more: a second one, perhaps the launch file's, must not cut the farewell short."""
     for number in (signal.SIGINT, signal.SIGTERM):
         while signal.getsignal(number) is not signal.SIG_IGN:
             with contextlib.suppress(KeyboardInterrupt):  # of the one that comes right now
