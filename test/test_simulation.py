@@ -230,6 +230,29 @@ def test_a_gait_is_copied_and_can_be_steered():
     assert not sim.gait.walking and np.abs(sim.nu).max() < 0.02
 
 
+@pytest.mark.parametrize("log_every", [1, 7, 50])
+def test_a_gait_in_python_walks_it_the_same_way(log_every):
+    class Wrapped:
+        robot = None
+
+        def bind(self, robot):
+            self.robot, self.inner = robot, TripodGait().bind(robot)
+            self.inner.reset(walking=True)
+
+        def set_morphology(self, morphology):
+            self.inner.set_morphology(morphology)
+
+        position = property(lambda self: self.inner.position)
+
+        def step(self, dt):
+            return self.inner.step(dt)
+
+    sims = [Simulator(ROBOT, gait=gait, command_period=0.02) for gait in (TripodGait(), Wrapped())]
+    for seconds in (0.3, 0.111):
+        ours, theirs = (sim.run(seconds, log_every=log_every) for sim in sims)
+        assert np.array_equal(ours.position, theirs.position) and np.array_equal(ours.time, theirs.time)
+
+
 def test_the_rotation_stays_a_rotation():
     sim = Simulator(ROBOT, WHOLE.without("LM.femur", "RR.femur"), gait=TripodGait())
     sim.run(100.0, log_every=1000)

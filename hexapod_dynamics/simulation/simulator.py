@@ -4,6 +4,7 @@ import numpy as np
 
 from hexapod_dynamics.dynamics.kernels import EXTERNAL
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import loops, servo
 from hexapod_dynamics.simulation.ground import Ground
@@ -19,7 +20,8 @@ class Simulator:
 
     morphology: what is left of the robot, the whole of it by default. gait: a TripodGait, of which a copy, `gait`,
     walks the robot: from the steady nominal walk, or from where it is if it has been commanded before. Steer it with
-    `simulator.gait.command`. Without a gait, the servos follow `command`.
+    `simulator.gait.command`. Without a gait, the servos follow `command`. Another object with robot, bind(robot),
+    set_morphology(morphology), position and step(dt) -> (position, velocity) walks it too, from Python.
     ground: a Ground, level by default. command_period [s]: how often the gait commands the servos, each step by
     default. quantised: whether commands are rounded to the servos' resolution.
 
@@ -50,7 +52,15 @@ class Simulator:
         self.reset()
 
     def _started(self, gait):
-        """Return a copy of the gait for this robot, in its nominal walk unless it is already under way."""
+        """Return a copy of the gait for this robot, in its nominal walk unless it is already under way.
+
+        A gait of another kind is taken as it is.
+        """
+        if not isinstance(gait, TripodGait):
+            if gait.robot is None or gait.robot != self.robot:
+                gait.bind(self.robot)
+            gait.set_morphology(self.morphology)
+            return gait
         gait = gait.copy()
         if gait.robot is None or gait.robot != self.robot:
             gait.bind(self.robot)
@@ -225,7 +235,7 @@ class Simulator:
         before = self._state.nu.copy()
         if self.gait is None:
             loops.follow(self._workspace, self._world, self._state, self.timestep, steps, log, log_every)
-        else:
+        elif isinstance(self.gait, TripodGait):
             self._since_command = loops.walk(
                 self._workspace,
                 self._world,
@@ -239,6 +249,8 @@ class Simulator:
                 log,
                 log_every,
             )
+        else:
+            self._walk_from_python(steps, log, log_every)
         self._steps += steps
         if steps > 0:
             np.subtract(self._state.nu, before, out=self._mean_acceleration)
@@ -247,6 +259,26 @@ class Simulator:
             raise HexapodError(
                 f"simulation diverged at {self.time:.3f} s with timestep {self.timestep} s; take a shorter one"
             )
+
+    def _walk_from_python(self, steps, log, log_every):
+        """Do what `loops.walk` does, with a gait that is not compiled."""
+        parts = self._workspace, self._world, self._state, self.timestep
+        done = 0
+        while done < steps:
+            if self._since_command == 0:
+                duration = self._command_steps * self.timestep
+                loops.command_all(self._world, self.gait.step(duration)[0], duration, self._resolution)
+            count = min(steps - done, self._command_steps - self._since_command)
+            to_log = log_every - done % log_every
+            if to_log <= count:
+                count = to_log
+                row = (done + count) // log_every - 1
+                loops.follow(*parts, count - 1, self._no_log, count)
+                loops.follow(*parts, 1, log[row : row + 1], 1)
+            else:
+                loops.follow(*parts, count, self._no_log, count + 1)
+            done += count
+            self._since_command = (self._since_command + count) % self._command_steps
 
     def _settle_damage(self):
         """Put locked joints where they are locked; nothing that is stuck or missing moves."""
