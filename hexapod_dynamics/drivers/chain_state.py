@@ -23,6 +23,7 @@ class ChainSettings:
     silent_probe_interval: float = 0.5
     lag: float = 0.25                   # [rad] away from its target for `lag_reads` reads a joint does not follow
     lag_reads: int = 3
+    lag_interval: float = 0.05          # [s] behind the joint whose turn it is, when one is in doubt
     reopen_interval: float = 0.5
 
 

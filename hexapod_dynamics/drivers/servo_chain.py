@@ -268,6 +268,8 @@ class ServoChain:
             self._sent_counts[index] = -1
         away = sent >= 0 and abs(value - target) > self.settings.lag
         self._lag_count[index] = self._lag_count[index] + 1 if away else 0
+        if 0 < self._lag_count[index] < self.settings.lag_reads:
+            self._attempt[index] = min(self._attempt) + self.settings.lag_interval     # soon again, to be sure
         with self._lock:
             state = self._state
             step = now - state.stamp[index]

@@ -1,10 +1,12 @@
 """What the bus thread's state means for people: one level, one sentence that names the joint and the likely cause."""
 
+from collections import deque
+
 import numpy as np
 
 from hexapod_dynamics.drivers.chain_state import FAULTS, ChainState
 
-_WINDOW = 0.4               # [s] over which errors are counted
+_SLOT, _SLOTS = 0.4, 2      # [s] errors are counted over so many pieces of time
 _DEAD = 0.5                 # [s] without an answer of any servo
 _FEW = (3, 0.02)            # errors in it, and share of the answers, that are no news
 
@@ -14,7 +16,8 @@ class ServoHealth:
 
     def __init__(self, names):
         self._names = list(names)
-        self._window = None             # (time, errors, reads) at its beginning
+        none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0
+        self._slots = deque([none], maxlen=1 + _SLOTS)      # (time, errors, reads) so far
         self._noise = ''
 
     def judge(self, state: ChainState, t: float) -> tuple[str, list[str]]:
@@ -42,11 +45,10 @@ class ServoHealth:
 
     def _line(self, state: ChainState, t: float) -> str:
         """What is wrong with the line, from the errors of the last moments; nothing where they are few."""
-        if self._window is None or t - self._window[0] > _WINDOW:
-            begin = self._window
-            self._window = (t, state.errors.copy(), state.reads)
-            if begin is not None:
-                self._noise = self._describe(state.errors - begin[1], state.reads - begin[2], state.silent)
+        if t - self._slots[-1][0] > _SLOT:
+            self._slots.append((t, state.errors.copy(), state.reads))
+            begin = self._slots[0]
+            self._noise = self._describe(state.errors - begin[1], state.reads - begin[2], state.silent)
         return self._noise
 
     def _describe(self, errors: np.ndarray, reads: int, silent: np.ndarray) -> str:
