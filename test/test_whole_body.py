@@ -5,7 +5,7 @@ import pytest
 from random_robots import FAMILIES, random_damage, random_robot, rotation
 from scipy.integrate import solve_ivp
 
-from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics import WholeBodyModel, kernel_cache
 from hexapod_dynamics.dynamics.closed_form import ClosedForm
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
@@ -217,6 +217,20 @@ def test_arrays_of_any_kind_are_taken():
     np.testing.assert_array_equal(given, expected)
     integers = JETHEXA.mass_matrix([0] * 18)
     np.testing.assert_array_equal(integers, JETHEXA.mass_matrix(np.zeros(18)))
+
+
+def test_a_prepared_model_compiles_nothing_more(monkeypatch):
+    model = WholeBodyModel(JETHEXA.robot)
+    model.prepare()
+    monkeypatch.setattr(kernel_cache, "read_entry", None)  # what is not in memory by now cannot be had
+    q, nu = np.zeros(18), np.zeros(24)
+    for morphology in (WHOLE, WHOLE.without("LM.femur")):
+        n = len(model.joint_names(morphology))
+        model.coriolis_matrix(q, nu[: 6 + n], morphology)
+        model.tip_jacobian("LM", q, morphology)
+        model.forward_dynamics(np.eye(3), q, nu[: 6 + n], np.zeros(n), morphology, {"LM": [0, 0, 1]})
+        model.mass_matrix(q, morphology)
+        model.gravity_force(np.eye(3), q, morphology)
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,8 @@ def _matrix_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
             {
                 "frames": (trace_frames(leg_type, rows), lanes),
                 "coriolis": (trace_coriolis(leg_type, rows), lanes),
-            }
+            },
+            optimise=0,  # long programs for occasional use: five times sooner ready, half as fast
         )
 
     return LoadedObject(cached_object(__name__, f"{machine()} matrices {leg_type!r} {rows!r} {lanes}", make))

@@ -41,16 +41,15 @@ COSINE = (
 ROUND = 1.5 * 2.0**52  # adding it leaves the nearest whole number in the low bits
 
 
-@lru_cache(maxsize=1)
-def target_machine() -> llvm.TargetMachine:
-    """Code generator for this machine's processor."""
+def target_machine(optimise: int) -> llvm.TargetMachine:
+    """Code generator for this machine's processor; optimise 0 (quick to make) to 3 (quick to run)."""
     if llvm.llvm_version_info[0] < 20:  # later ones do it by themselves and refuse the call
         llvm.initialize()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=3, codemodel="jitdefault", jit=True
+        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=optimise, codemodel="jitdefault", jit=True
     )
 
 
@@ -213,16 +212,15 @@ class VectorEmitter:
         return value
 
 
-def emit_object(kernels: dict[str, tuple[Trace, int]]) -> bytes:
+def emit_object(kernels: dict[str, tuple[Trace, int]], optimise: int = 3) -> bytes:
     """Object code of kernels given as {name: (trace, lanes)}."""
     module = ir.Module(name="hexapod_dynamics_kernels")
     module.triple = llvm.get_process_triple()
     for name, (trace, lanes) in kernels.items():
         VectorEmitter(module, name, lanes).emit(trace)
-    machine = target_machine()
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
-    return machine.emit_object(parsed)
+    return target_machine(optimise).emit_object(parsed)
 
 
 class LoadedObject:
@@ -231,7 +229,7 @@ class LoadedObject:
     def __init__(self, code: bytes):
         module = llvm.parse_assembly("")
         module.triple = llvm.get_process_triple()
-        self._engine = llvm.create_mcjit_compiler(module, target_machine_for_engine())
+        self._engine = llvm.create_mcjit_compiler(module, target_machine(3))  # which takes it over
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
@@ -241,11 +239,3 @@ class LoadedObject:
         if not address:
             raise RuntimeError(f"kernel {name} is not in the object file")
         return address
-
-
-def target_machine_for_engine() -> llvm.TargetMachine:
-    """A code generator of its own for each engine, which takes it over."""
-    target_machine.cache_clear()
-    machine = target_machine()
-    target_machine.cache_clear()
-    return machine

@@ -40,6 +40,13 @@ class WholeBodyModel:
         self._size = 0
         self._select(self._whole)
 
+    def prepare(self) -> None:
+        """Load (or compile) now what would otherwise be on its first use: for programs with a clock to keep."""
+        self._kernels.matrix_kernels()
+        compiled(matrix_calls.coriolis, VECTOR, VECTOR, MATRIX)
+        compiled(matrix_calls.tip, INTEGER, VECTOR, MATRIX, MATRIX)
+        compiled(matrix_calls.tip_force, INTEGER, MATRIX, VECTOR, VECTOR, VECTOR)
+
     # ---- the model ---------------------------------------------------------------------------------------------
 
     def forward_dynamics(self, rotation, q, nu, tau, morphology=None, tip_forces=None) -> np.ndarray:
