@@ -319,7 +319,7 @@ def test_battery_voltage_is_the_servos(robot, ready):
     assert message.power_supply_technology == BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO
 
 
-def test_a_killed_and_restarted_node_rejoins_without_a_jump(robot, ready, commands, topics):
+def test_a_second_node_is_refused_by_the_port_and_harmless(robot, ready, commands, topics):
     moved_to(robot, commands, np.full(18, 0.3))
     second = None
     pose = robot.pose.copy()
