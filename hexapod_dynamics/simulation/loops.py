@@ -3,6 +3,7 @@
 from hexapod_dynamics.dynamics.kernel_cache import kernel
 from hexapod_dynamics.dynamics.kernels import leg_terms, set_state
 from hexapod_dynamics.gait.kernel import advance
+from hexapod_dynamics.simulation.contact import CORNERS, corner_point
 from hexapod_dynamics.simulation.ground import surface
 from hexapod_dynamics.simulation.servo import RATE, SETPOINT, SPEED, TARGET, TORQUE, command
 from hexapod_dynamics.simulation.step import step
@@ -140,9 +141,7 @@ def resting_height(ws, world, state):
             py = ws.lanes[ws.legs[i, 0], row + 1, ws.legs[i, 1]]
             pz = ws.lanes[ws.legs[i, 0], row + 2, ws.legs[i, 1]]
             highest = max(highest, _clearance(world, rotation, px, py, pz))
-    for corner in range(8):
-        px = 0.5 * world.box[0] if corner & 1 else -0.5 * world.box[0]
-        py = 0.5 * world.box[1] if corner & 2 else -0.5 * world.box[1]
-        pz = 0.5 * world.box[2] if corner & 4 else -0.5 * world.box[2]
+    for corner in range(CORNERS):
+        px, py, pz = corner_point(world.box, corner)
         highest = max(highest, _clearance(world, rotation, px, py, pz))
     return highest
