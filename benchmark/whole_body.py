@@ -209,7 +209,7 @@ def growth(title: str, robots: dict, options) -> None:
 
 
 ALONE = """
-import numpy, resource, time
+import numpy, pathlib, time
 start = time.perf_counter()
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.robot import Morphology, Robot
@@ -221,7 +221,8 @@ for part in range(2):
     for i in range(20000):
         hurt = whole.without(robot.leg_names[i % 6])
         model.forward_dynamics(numpy.eye(3), numpy.zeros(18), numpy.zeros(21), numpy.zeros(15), hurt)
-    peak[part] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    status = pathlib.Path("/proc/self/status").read_text()
+    peak[part] = int(status.split("VmHWM:")[1].split()[0]) / 1024
 print(f"a process with the model alone: ready {ready:.2f} s after its start, {peak[0]:.0f} MiB after 20000 changes of "
       f"morphology, {peak[1]:.0f} MiB after 40000")
 """

@@ -250,7 +250,8 @@ class Imu:
 class Robot:
     """A main body with legs; immutable, equal to another one when every number in it is.
 
-    Legs, joints and links are always in the order of `legs`, each from the body outward.
+    Legs, joints and links are always in the order of `legs`, each from the body outward; `joint_starts` is the index
+    of each leg's first joint among all.
     """
 
     name: str
@@ -275,6 +276,8 @@ class Robot:
             twice = sorted({i for i in servo_ids if servo_ids.count(i) > 1})
             raise RobotError(f"legs: servo ids {twice} are used more than once")
         object.__setattr__(self, "_fingerprint", _digest(self))
+        counts = [len(leg.joints) for leg in self.legs]
+        object.__setattr__(self, "joint_starts", tuple(sum(counts[:i]) for i in range(len(counts))))
 
     @classmethod
     def load(cls, path) -> Robot:
@@ -314,11 +317,9 @@ class Robot:
 
     def leg_joints(self, name: str) -> range:
         """Indices of a leg's joints among all joints of the robot."""
-        start = 0
-        for leg in self.legs:
+        for leg, start in zip(self.legs, self.joint_starts, strict=True):
             if leg.name == name:
                 return range(start, start + len(leg.joints))
-            start += len(leg.joints)
         raise RobotError(f"no leg {name!r}; the legs are {', '.join(self.leg_names)}")
 
     def with_leg(self, name: str, *, like: str, position, yaw: float, tripod_group: int | None = None) -> Robot:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -212,7 +213,8 @@ class Morphology:
         where gone), 1 where the joint moves, and the locked position [rad or m] (0 where not locked).
         """
         if self._table is None:
-            self._table = np.array(_columns(sum(self._remaining, ()), sum(self._locked, ())))
+            pairs = zip(self._remaining, self._locked, strict=True)
+            self._table = np.concatenate([_columns(*pair) for pair in pairs], axis=1)
             self._table.flags.writeable = False
         return self._table
 
@@ -284,12 +286,13 @@ class Morphology:
         return leg, link
 
     def _with_link(self, leg: int, link: int, fraction: float) -> Morphology:
+        old, locks = self._remaining[leg], self._locked[leg]
         if fraction < 1:  # what hangs on it goes with it
-            count = len(self._remaining[leg])
-            fractions = (*self._remaining[leg][:link], fraction, *(0.0,) * (count - link - 1))
+            fractions = old[:link] + (fraction,) + (0.0,) * (len(old) - link - 1)
         else:
-            fractions = _replaced(self._remaining[leg], link, fraction)
-        locks = tuple(lock if left else None for lock, left in zip(self._locked[leg], fractions, strict=True))
+            fractions = _replaced(old, link, fraction)
+        if locks.count(None) < len(locks):
+            locks = tuple(lock if left else None for lock, left in zip(locks, fractions, strict=True))
         return self._with_leg(leg, fractions, locks)
 
     def _with_lock(self, leg: int, joint: int, angle: float | None) -> Morphology:
@@ -299,10 +302,10 @@ class Morphology:
         remaining, locked = _replaced(self._remaining, leg, fractions), _replaced(self._locked, leg, locks)
         new = Morphology(self._robot, remaining, locked)
         if self._table is not None:  # a few numbers changed: quicker than making the table anew
-            first = sum(map(len, self._remaining[:leg]))
-            new._table = self._table.copy()
-            new._table[:, first : first + len(fractions)] = _columns(fractions, locks)
-            new._table.flags.writeable = False
+            first = self._robot.joint_starts[leg]
+            table = new._table = self._table.copy()
+            table[:, first : first + len(fractions)] = _columns(fractions, locks)
+            table.flags.writeable = False
         return new
 
     def __eq__(self, other):
@@ -322,14 +325,15 @@ class Morphology:
         return f"Morphology({self._robot.name}: {self.describe()})"
 
 
-def _columns(fractions: tuple, locks: tuple) -> tuple:
-    """Rows of `table` for some links: what is left, whether the joint moves, where it is locked."""
-    moving = tuple(1.0 if lock is None and left else 0.0 for left, lock in zip(fractions, locks, strict=True))
-    return fractions, moving, tuple(lock or 0.0 for lock in locks)
+@lru_cache(maxsize=256)
+def _columns(fractions: tuple, locks: tuple) -> np.ndarray:
+    """A leg's columns of `table`: what is left, whether the joint moves, where it is locked."""
+    moving = [1.0 if lock is None and left else 0.0 for left, lock in zip(fractions, locks, strict=True)]
+    return np.array([fractions, moving, [lock or 0.0 for lock in locks]])
 
 
 def _replaced(values: tuple, index: int, value) -> tuple:
-    return (*values[:index], value, *values[index + 1 :])
+    return values[:index] + (value,) + values[index + 1 :]
 
 
 def _finite(value, name: str) -> float:
