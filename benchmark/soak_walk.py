@@ -1,0 +1,161 @@
+"""A long walk of the launched robot with random faults of its devices; prints what grows, what is lost and what heals.
+
+    ./with_ros2 python benchmark/soak_walk.py --minutes 60
+
+Every 10 to 20 seconds one or two faults come for 2 to 6 s (by the simulator's parameters). Each minute a line: memory,
+threads and descriptors of every node, rate of predicted_state, seconds until joint_states and imu/data were fresh again
+after a fault. At the end the table for the documents.
+"""
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import psutil
+
+import rclpy
+from nav_msgs.msg import Odometry
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import Imu, JointState
+
+NODES = ('simulator', 'imu', 'servos', 'gait', 'dynamics', 'damage_manager')
+FAULTS = {
+    'bus.drop_rate': (0.01, 0.0), 'bus.flip_rate': (0.005, 0.0), 'bus.insert_rate': (0.01, 0.0),
+    'bus.late_rate': (0.3, 0.0), 'bus.echo': (True, False), 'bus.unplugged': (True, False),
+    'servo.silent': ('femur_joint_RM', ''), 'servo.duplicate': ('coxa_joint_LF tibia_joint_RF', ''),
+    'servo.hot': ('tibia_joint_LR', ''), 'imu.error_rate': (0.05, 0.0), 'imu.locked': (True, False),
+    'imu.absent': (True, False), 'imu.brown_out': (True, False), 'imu.shake': (20.0, 0.0), 'imu.drift': (1e-4, 0.0),
+}
+
+
+class Watch:
+    """Hears the robot and sets faults."""
+
+    def __init__(self):
+        rclpy.init()
+        self.node = rclpy.create_node('soak')
+        self.last, self.counts = {}, {}
+        for topic, kind in (('joint_states', JointState), ('imu/data', Imu), ('predicted_state', Odometry),
+                            ('simulator/odom', Odometry)):
+            self.node.create_subscription(kind, topic, lambda message, topic=topic: self._heard(topic, message), 5)
+        self._client = self.node.create_client(SetParametersAtomically, 'simulator/set_parameters_atomically')
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        threading.Thread(target=self._executor.spin, daemon=True).start()
+
+    def _heard(self, topic, message):
+        self.last[topic] = time.monotonic(), message
+        self.counts[topic] = self.counts.get(topic, 0) + 1
+
+    def set(self, values):
+        """Set faults of the simulator; False when it does not answer."""
+        request = SetParametersAtomically.Request()
+        request.parameters = [Parameter(f'faults.{name}', value=value).to_parameter_msg()
+                              for name, value in values.items()]
+        future = self._client.call_async(request)
+        end = time.monotonic() + 5.0
+        while not future.done() and time.monotonic() < end:
+            time.sleep(0.02)
+        return future.done() and future.result().result.successful
+
+    def fresh(self):
+        """All joints and the IMU are measured now."""
+        now = time.monotonic()
+        joints, imu = self.last.get('joint_states'), self.last.get('imu/data')
+        return bool(joints and imu and now - joints[0] < 0.2 and len(joints[1].name) == 18 and now - imu[0] < 0.2)
+
+
+def processes(launch):
+    """The nodes' processes by name."""
+    found = {}
+    for process in psutil.Process(launch.pid).children(recursive=True):
+        line = ' '.join(process.cmdline())
+        for name in NODES:
+            if f'__node:={name}' in line:
+                found[name] = process
+    return found
+
+
+def sample(found):
+    """Memory [MiB], threads, descriptors of every node."""
+    return {name: (p.memory_info().rss / 2 ** 20, p.num_threads(), p.num_fds()) for name, p in found.items()}
+
+
+def main():
+    """Walk, disturb, watch."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--minutes', type=float, default=60.0)
+    parser.add_argument('--seed', type=int, default=0)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    launch = subprocess.Popen(['ros2', 'launch', 'hexapod_dynamics', 'walk.launch.py', 'status:=false'],
+                              start_new_session=True)
+    watch = Watch()
+    try:
+        begin = time.monotonic()
+        while not watch.fresh():
+            if time.monotonic() - begin > 180.0 or launch.poll() is not None:
+                sys.exit('the robot does not come up')
+            time.sleep(0.2)
+        time.sleep(20.0)
+        found, faults, recoveries, rows = processes(launch), 0, [], []
+        pids = {name: process.pid for name, process in found.items()}
+        begin = minute = time.monotonic()
+        cpu = {name: sum(p.cpu_times()[:2]) for name, p in found.items()}
+        rows.append(sample(found))
+        while time.monotonic() - begin < 60.0 * options.minutes:
+            time.sleep(chance.uniform(5.0, 12.0))
+            names = chance.sample(sorted(FAULTS), chance.choice((1, 1, 2)))
+            if not watch.set({name: FAULTS[name][0] for name in names}):
+                print('the simulator did not take the faults', names, flush=True)
+            time.sleep(chance.uniform(2.0, 6.0))
+            watch.set({name: FAULTS[name][1] for name in names})
+            ended = time.monotonic()
+            while not watch.fresh() and time.monotonic() - ended < 15.0:
+                time.sleep(0.02)
+            recoveries.append(time.monotonic() - ended)
+            faults += len(names)
+            if recoveries[-1] > 2.0:
+                print(f'{recoveries[-1]:.1f} s until all was measured again after {names}', flush=True)
+            if time.monotonic() - minute > 60.0:
+                minute = time.monotonic()
+                rows.append(sample(found))
+                x = watch.last['simulator/odom'][1].pose.pose.position
+                print(f'{(minute - begin) / 60:5.1f} min, {faults} faults; ' + ', '.join(
+                    f'{name} {memory:.0f} MiB {threads} threads {files} files'
+                    for name, (memory, threads, files) in rows[-1].items()) + f'; at {x.x:.2f} {x.y:.2f} m', flush=True)
+        took = time.monotonic() - begin
+        rows.append(sample(found))
+        print(f'\n{took / 60:.0f} minutes, {faults} faults; all measured again after a median of '
+              f'{np.median(recoveries):.2f} s, at most {np.max(recoveries):.2f} s\n\n'
+              '| node | memory [MiB] first, last, slope per hour | threads | descriptors | processor [%] | restarted |\n'
+              '|---|---|---|---|---|---|')
+        now = processes(launch)
+        for name in NODES:
+            if name not in now or now[name].pid != pids[name]:
+                print(f'| {name} | | | | | yes |')
+                continue
+            memory = np.array([row[name][0] for row in rows])
+            half = len(memory) // 2
+            hours = np.linspace(0.0, took / 3600.0, len(memory))
+            slope = np.polyfit(hours[half:], memory[half:], 1)[0] if len(memory) - half > 2 else float('nan')
+            used = (sum(now[name].cpu_times()[:2]) - cpu[name]) / took
+            print(f'| {name} | {memory[0]:.1f}, {memory[-1]:.1f}, {slope:+.1f} | {rows[0][name][1]} -> '
+                  f'{rows[-1][name][1]} | {rows[0][name][2]} -> {rows[-1][name][2]} | {100 * used:.1f} | no |')
+    finally:
+        os.killpg(launch.pid, signal.SIGINT)
+        launch.wait(20)
+        watch.node.destroy_node()
+        rclpy.try_shutdown()
+
+
+if __name__ == '__main__':
+    main()
