@@ -76,6 +76,9 @@ def demo_package(folder):
                     Loader.add_constructor('tag:yaml.org,2002:python/tuple', Loader.construct_yaml_seq)
                     with open(word) as file:
                         word = 'FILE ' + str(sorted(yaml.load(file, Loader).items()))
+                elif sys.argv[sys.argv.index(word) - 1] == '-p':
+                    name, value = word.split(':=')
+                    word = f'{name}:={yaml.safe_load(value)}'
                 words.append(' '.join(word.split()))
             print(*words, os.environ.get('MARK', ''), os.environ.get('PREFIXED', ''), sep=' | ')
         '''),

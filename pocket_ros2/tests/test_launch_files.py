@@ -9,7 +9,8 @@ from launch_transcript import REAL, finish, run, start
 
 CASES = [
     'arguments', 'arguments speed:=3 mode:=fast', 'processes', 'required', 'respawn', 'stubborn', 'scopes', 'prefix',
-    'prefix launch-prefix:=env', 'included', 'included needed:=3 optional:=4', 'outputs',
+    'prefix launch-prefix:=env', 'nodes', 'more_nodes', 'signals', 'included', 'included needed:=3 optional:=4',
+    'outputs',
 ]
 
 
@@ -113,9 +114,8 @@ def test_nodes_get_names_parameters_and_remappings(tmp_path):
         'read': 50, 'real': 2.5, 'text': 'a "quoted": text', 'texts': ['x', 'y z'], 'truth': True, 'whole': 3}})])
     assert words[15:] == ['-r', 'chatter:=talk', '-r', '~/state:=/st50', 'seen', '']
     assert said['teller-3'][0].split(' | ')[2:] == [
-        '-r', '__node:=below', '-r', '__ns:=/outer/inner', '-p', 'gain:=0.5', '-p', 'mode:=auto', '-p',
-        'numbers:=[1, 2]', '--params-file', "FILE [('/outer/inner/below', {'ros__parameters': {'gain': 1.5}})]",
-        '-r', 'cmd:=command', '', '']
+        '-r', '__node:=below', '-r', '__ns:=/outer/inner', '-p', 'gain:=0.5', '-p', 'mode:=auto', '--params-file',
+        "FILE [('/outer/inner/below', {'ros__parameters': {'gain': 1.5}})]", '-r', 'cmd:=command', '', '']
     assert said['teller-5'][0].split(' | ')[4:6] == [
         '--params-file', "FILE [('/**', {'ros__parameters': {'rate': 50, 'mark': 'home'}})]"]
     assert any('Parameter file path is not a file: /nowhere/at/all.yaml' in line for line in transcript.lines)
@@ -123,7 +123,32 @@ def test_nodes_get_names_parameters_and_remappings(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith('launch_params_')] == []
 
 
+def test_nodes_take_what_is_set_around_them(tmp_path):
+    said = run('more_nodes', tmp_path).by_source()
+    assert said['teller-1'][0].split(' | ')[2:-2] == [
+        '--params-file', "FILE [('/**', {'ros__parameters': {'from_file': 7}})]", '-p', 'use_sim_time:=True',
+        '-p', 'one:=1', '-p', "texts:=['a', 'b c']", '-p', 'rate:=50', '-r', 'from:=to', '-r', 'a:=b']
+    assert said['teller-2'][0].split(' | ')[2:-2] == []
+    assert said['teller-3'][0].split(' | ')[2:-2] == ['-r', '__node:=made_50', '-r', '__ns:=/ns_50']
+    assert any('there are now at least 2 nodes with the name /twice/same' in line
+               for line in said['log of teller-5'])
+
+
+def test_list_set_around_nodes_reaches_them(tmp_path):
+    # The real one writes it as Python writes a tuple, numbers:=(1, 2), which no node understands.
+    assert 'numbers:=[1, 2]' in run('list_parameter', tmp_path).by_source()['teller-1'][0]
+
+
+def test_processes_are_signalled_and_ended_by_events(tmp_path):
+    said = run('signals', tmp_path).by_source()
+    assert said['signalled-1'] == ['[signalled-1] up', '[signalled-1] got SIGUSR1']
+    assert "sending signal 'SIGUSR1'" in said['log of signalled-1'][1]
+    assert "sending signal 'SIGINT'" in said['log of ended-2'][1]
+    assert said['log of launch.user'][-1] == '[INFO] [launch.user]: both are gone'
+
+
 @pytest.mark.parametrize(('file', 'reason'), [
+    ('broken_namespace', "The resulting namespace is invalid: [previous_namespace='None', pushed_namespace='1st']"),
     ('broken_condition', "invalid condition expression given 'perhaps'"),
     ('broken_package', "package 'no_such_package' not found"),
     ('broken_executable', "executable 'no_such_program' not found on the libexec directory"),

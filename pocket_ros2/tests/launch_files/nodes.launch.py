@@ -30,7 +30,7 @@ def generate_launch_description():
              additional_env={'MARK': 'seen'}),
         GroupAction([
             PushRosNamespace('outer'), PushRosNamespace('inner'),
-            SetParameter('gain', 0.5), SetParameter('mode', 'auto'), SetParameter('numbers', [1, 2]),
+            SetParameter('gain', 0.5), SetParameter('mode', 'auto'),
             SetRemap('cmd', 'command'),
             Node(package='demo', executable='teller', name='below', output='screen', parameters=[{'gain': 1.5}]),
             Node(package='demo', executable='teller', name='below', namespace='/absolute', output='screen'),

@@ -65,13 +65,6 @@ class SetParameter(Action):
         _appended(context, 'global_params', evaluate_parameters_dict(context, self._parameters).items())
 
 
-class SetUseSimTime(SetParameter):
-    """Sets use_sim_time of the nodes that follow."""
-
-    def __init__(self, value, **kwargs):
-        super().__init__(name='use_sim_time', value=value, **kwargs)
-
-
 class SetParametersFromFile(Action):
     """Gives a parameter file to the nodes that follow; their own parameters go before."""
 
