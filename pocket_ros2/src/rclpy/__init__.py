@@ -46,7 +46,7 @@ def get_global_executor() -> Executor:
     if _global_executor is None:
         from .executors import SingleThreadedExecutor
 
-        _global_executor = SingleThreadedExecutor()
+        executor = _global_executor = SingleThreadedExecutor()
 
         def reset() -> None:
             global _global_executor
@@ -54,7 +54,8 @@ def get_global_executor() -> Executor:
                 _global_executor.shutdown(0)
             _global_executor = None
 
-        get_default_context().on_shutdown(reset)
+        get_default_context().on_shutdown(reset)  # at once, after a signal
+        return executor
     return _global_executor
 
 

@@ -80,30 +80,7 @@ def not_covered(argv):
     return f'{named}: pocket ROS 2 does not cover {what}; source a real ROS 2 to use it'
 
 
-def run(args):
-    """Call the chosen verb; return its exit code, or the text that says why it failed."""
-    try:
-        return args._main(args)
-    except KeyboardInterrupt:
-        return int(signal.SIGINT)
-    except BrokenPipeError:  # `ros2 topic list | head -1`
-        sys.stdout = None
-        return 1
-    except Exception as error:
-        if type(error).__name__ == 'ExternalShutdownException':  # by name: importing rclpy would cost its start
-            return int(signal.SIGTERM)
-        refused = type(error).__module__ == 'rclpy.exceptions' or isinstance(error, (RuntimeError, ValueError, OSError))
-        if refused or isinstance(error, NotCoveredImport):
-            return str(error)
-        raise
-
-
-def main(argv=None):
-    """Run the `ros2` command with the words `argv` (default: the process's) and return what `sys.exit` takes."""
-    argv = sys.argv[1:] if argv is None else argv
-    refusal = not_covered(argv)
-    if refusal:
-        return refusal
+def _run(argv):
     parser = build(argv)
     args = parser.parse_args(argv)
     if not args.use_python_default_buffering:
@@ -111,4 +88,31 @@ def main(argv=None):
     if not hasattr(args, '_main'):
         parser.print_help()
         return 0
-    return run(args)
+    return args._main(args)
+
+
+def main(argv=None):
+    """Run the `ros2` command with the words `argv` (default: the process's) and return what `sys.exit` takes."""
+    argv = sys.argv[1:] if argv is None else argv
+    signals = []
+
+    def end(number, frame):
+        signals.append(number)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    try:
+        return not_covered(argv) or _run(argv)
+    except KeyboardInterrupt:
+        return int(signals[-1])
+    except BrokenPipeError:  # `ros2 topic list | head -1`
+        sys.stdout = None
+        return 1
+    except Exception as error:
+        if signals:  # the context was shut down in the middle of something
+            return int(signals[-1])
+        refused = type(error).__module__ == 'rclpy.exceptions' or isinstance(error, (RuntimeError, ValueError, OSError))
+        if refused or isinstance(error, NotCoveredImport):
+            return str(error)
+        raise
