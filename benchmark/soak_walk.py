@@ -136,7 +136,7 @@ def main():
         rows.append(sample(found))
         print(f'\n{took / 60:.0f} minutes, {faults} faults; all measured again after a median of '
               f'{np.median(recoveries):.2f} s, at most {np.max(recoveries):.2f} s\n\n'
-              '| node | memory [MiB] first, last, slope per hour | threads | descriptors | processor [%] | restarted |\n'
+              '| node | memory [MiB] first, last, per hour | threads | descriptors | processor [%] | restarted |\n'
               '|---|---|---|---|---|---|')
         now = processes(launch)
         for name in NODES:
