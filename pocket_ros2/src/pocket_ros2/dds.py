@@ -7,6 +7,7 @@ leaves a ghost node on the network. Here nothing is deleted but by `delete`.
 from __future__ import annotations
 
 import ctypes as ct
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,11 @@ _create_domain = _function("dds_create_domain", ct.c_uint32, ct.c_char_p)
 _create_participant = _function("dds_create_participant", ct.c_uint32, _pointer, _pointer)
 _create_publisher = _function("dds_create_publisher", _entity, _pointer, _pointer)
 _create_subscriber = _function("dds_create_subscriber", _entity, _pointer, _pointer)
+_create_topic = _function(
+    "dds_create_topic_sertype", _entity, ct.c_char_p, ct.POINTER(_pointer), _pointer, _pointer, _pointer
+)
+_get_type = _function("dds_get_entity_sertype", _entity, ct.POINTER(_pointer))
+_add_type_reference = _function("ddsi_sertype_ref", _pointer, result=_pointer)
 _create_writer = _function("dds_create_writer", _entity, _entity, _pointer, _pointer)
 _create_reader = _function("dds_create_reader", _entity, _entity, _pointer, _pointer)
 _create_readcondition = _function("dds_create_readcondition", _entity, ct.c_uint32)
@@ -102,12 +108,31 @@ def create_subscriber(participant: int) -> int:
     return check(_create_subscriber(participant, None, None), "creating a DDS subscriber")
 
 
-def create_topic(participant: int, name: str, idl_class: type) -> int:
-    """Create a topic of an IDL class (see `idl.py`) with default QoS."""
-    idl_class.__idl__.populate()
-    idl_class.__idl__.fill_type_data()
-    code = _clayer.ddspy_topic_create(participant, name, idl_class, None, None)
-    return check(code, f"creating topic {name}")
+# (domain, IDL class) -> its C structure, of which we hold a reference.
+_registered_types: dict[tuple[int, type], int] = {}
+_types_lock = threading.Lock()
+
+
+def create_topic(domain: int, participant: int, name: str, idl_class: type) -> int:
+    """Create a topic of an IDL class (see `idl.py`) with default QoS.
+
+    The wheel makes a new C structure for each topic, and when Cyclone DDS knows an equal one already it frees the new
+    one before all of it is initialised: a crash, now and then. So the wheel makes the first topic of a type only.
+    """
+    key = (domain, idl_class)
+    with _types_lock:
+        if key in _registered_types:
+            kind = _pointer(_add_type_reference(_registered_types[key]))
+            code = _create_topic(participant, name.encode(), ct.byref(kind), None, None, None)
+            return check(code, f"creating topic {name}")
+        idl_class.__idl__.populate()
+        idl_class.__idl__.fill_type_data()
+        code = _clayer.ddspy_topic_create(participant, name, idl_class, None, None)
+        topic = check(code, f"creating topic {name}")
+        kind = _pointer()
+        check(_get_type(topic, ct.byref(kind)), f"asking for the type of topic {name}")
+        _registered_types[key] = _add_type_reference(kind)
+        return topic
 
 
 def create_writer(publisher: int, topic: int, qos: Qos) -> int:
@@ -209,9 +234,13 @@ class Waitset:
         self._size = 64
         self._slots = (ct.c_ssize_t * self._size)()
 
-    def attach(self, entity: int, number: int) -> None:
-        """Wait for this entity too."""
-        check(_waitset_attach(self._ref, entity, number), "attaching to a waitset")
+    def attach(self, entity: int, number: int) -> bool:
+        """Wait for this entity too; False if it is gone."""
+        code = _waitset_attach(self._ref, entity, number)
+        if code in (DDSException.DDS_RETCODE_BAD_PARAMETER, DDSException.DDS_RETCODE_ALREADY_DELETED):
+            return False
+        check(code, "attaching to a waitset")
+        return True
 
     def detach(self, entity: int) -> None:
         """Wait no longer for this entity; harmless when it is gone."""

@@ -75,7 +75,9 @@ class Participant:
         key = (name, typename)
         with self._lock:
             if key not in self._topics:
-                self._topics[key] = dds.create_topic(self.handle, name, idl_class(typename))
+                self._topics[key] = dds.create_topic(
+                    self.domain_handle, self.handle, name, idl_class(typename)
+                )
             return self._topics[key]
 
     def create_writer(

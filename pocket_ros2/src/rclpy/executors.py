@@ -169,8 +169,9 @@ class Executor:
             if self._blocked.pop(number, None) is None:
                 self._waitset.detach(entity._condition)
         for number in wanted.keys() - self._attached.keys():
-            entity = self._attached[number] = wanted[number]
-            self._waitset.attach(entity._condition, number)
+            entity = wanted[number]
+            if self._waitset.attach(entity._condition, number):  # another thread may have destroyed it meanwhile
+                self._attached[number] = entity
         self._timers = [timer for node in nodes for timer in node.timers]
         self._guards = [guard for node in nodes for guard in node.guards]
 
