@@ -247,6 +247,8 @@ def test_a_prepared_model_compiles_nothing_more(monkeypatch):
         ({"nu": np.full(24, np.nan)}, ("nu:", "not finite")),
         ({"tau": np.zeros((18, 1))}, ("tau:", "(18, 1)", "(18,)")),
         ({"tau": None}, ("tau:",)),
+        ({"tau": np.full(18, np.nan)}, ("tau:", "not finite")),
+        ({"tau": np.full(18, 1e308)}, ("too large",)),
         ({"morphology": Morphology.whole(random_robot(np.random.default_rng(0), 0, 4))}, ("random", "jethexa")),
         ({"morphology": "whole"}, ("morphology", "whole")),
         ({"tip_forces": {"XX": [0, 0, 1]}}, ("XX", "LF")),

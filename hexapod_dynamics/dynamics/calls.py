@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic
 
-from hexapod_dynamics.dynamics.kernel_cache import kernel
+from hexapod_dynamics.dynamics.kernel_cache import entry, kernel
 from hexapod_dynamics.dynamics.kernels import body_wrench, solve_forward
 from hexapod_dynamics.dynamics.memory import (
     BASE_ACCELERATION,
@@ -27,7 +27,7 @@ from hexapod_dynamics.dynamics.memory import (
 )
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels, set_morphology
 
-OK, BAD_ROTATION, BAD_Q, BAD_NU, BAD_INPUT, BAD_OUTPUT = range(6)
+OK, BAD_ROTATION, BAD_Q, BAD_NU, BAD_INPUT, BAD_OUTPUT, NOT_FINITE = range(7)
 ROTATION_TOLERANCE = 1e-6
 
 
@@ -45,7 +45,7 @@ class Handle:
     def __init__(self, kernels: RobotKernels):
         self.kernels = kernels
         self.workspace = ws = kernels.workspace()
-        self.free = np.arange(len(ws.joints))  # joints that move, the first `count` of them
+        self.free = np.zeros((len(ws.joints), 2), dtype=np.int64)  # joints that move: see open_handle
         arrays = [ws.lanes, ws.shared, ws.legs, ws.joints, ws.moving, ws.locked, ws.code, ws.solve_head, self.free]
         arrays += [kernels.links, kernels.cut]
         sizes = [*ws.lanes.shape, len(ws.legs), len(ws.joints), len(ws.joints)]
@@ -91,18 +91,24 @@ def _workspace(d):
 
 @kernel
 def open_handle(address):
-    """Descriptor, workspace, joints that move (the first n of them) and n."""
+    """Descriptor, workspace, its lanes as one row, and the joints that move: (n, 2), the joint's index among all and
+    its place in row 0 of a section in those lanes.
+    """
     d = carray(_integers(address), (DESCRIPTOR_SIZE,))
-    return d, _workspace(d), carray(_integers(d[FREE]), (d[JOINT_COUNT],)), d[COUNT]
+    flat = carray(_floats(d[LANES]), (d[BLOCKS] * d[ROW_COUNT] * d[WIDTH],))
+    return d, _workspace(d), flat, carray(_integers(d[FREE]), (d[COUNT], 2))
 
 
 @kernel
 def is_finite(array):
     """Whether a vector has no nan and no infinity."""
-    total = 0.0
-    for i in range(array.shape[0]):
-        total += array[i] * 0.0  # nan for what is not finite
-    return total == 0.0
+    even = odd = 0.0  # two sums, which need not wait for each other
+    for i in range(array.shape[0] // 2):
+        even += array[2 * i] * 0.0  # nan for what is not finite
+        odd += array[2 * i + 1] * 0.0
+    if array.shape[0] % 2:
+        odd += array[-1] * 0.0
+    return even + odd == 0.0
 
 
 @kernel
@@ -126,49 +132,50 @@ def is_rotation(rotation):
 
 
 @kernel
-def set_q(ws, free, n, q):
+def set_q(ws, flat, free, q):
     """Write the moving joints' positions; whether all are finite."""
+    first = ws.rows.q * ws.lanes.shape[2]
     total = 0.0
-    for i in range(n):
-        j = free[i]
-        block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
-        ws.lanes[block, ws.rows.q + k, lane] = q[j]
-        total += q[j] * 0.0
+    for i in range(free.shape[0]):
+        value = q[free[i, 0]]
+        flat[first + free[i, 1]] = value
+        total += value * 0.0
     return total == 0.0
 
 
 @kernel
-def set_row(ws, free, n, row, values, start):
+def set_row(ws, flat, free, row, values, start):
     """Write a section of the lanes from compact values."""
-    for i in range(n):
-        j = free[i]
-        ws.lanes[ws.joints[j, 0], row + ws.joints[j, 2], ws.joints[j, 1]] = values[start + i]
+    first = row * ws.lanes.shape[2]
+    for i in range(free.shape[0]):
+        flat[first + free[i, 1]] = values[start + i]
 
 
 @kernel
-def get_row(ws, free, n, row, values, start):
+def get_row(ws, flat, free, row, values, start):
     """Read a section of the lanes into compact values."""
-    for i in range(n):
-        j = free[i]
-        values[start + i] = ws.lanes[ws.joints[j, 0], row + ws.joints[j, 2], ws.joints[j, 1]]
+    first = row * ws.lanes.shape[2]
+    for i in range(free.shape[0]):
+        values[start + i] = flat[first + free[i, 1]]
 
 
 @kernel
-def _set_motion(ws, free, n, rotation, q, nu):
+def _set_motion(ws, flat, free, rotation, q, nu):
     """Write a state; a status."""
     if not is_rotation(rotation):
         return BAD_ROTATION
-    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, free, n, q):
+    if q.shape[0] != ws.joints.shape[0]:
         return BAD_Q
-    if nu.shape[0] != 6 + n or not is_finite(nu):
+    if nu.shape[0] != 6 + free.shape[0]:
         return BAD_NU
+    set_q(ws, flat, free, q)
     shared = ws.shared
     for i in range(6):
         shared[TWIST + i] = nu[i]
     for i in range(3):
         shared[BASE_ACCELERATION + i] = rotation[2, i] * shared[GRAVITY]
         shared[BASE_ACCELERATION + 3 + i] = 0.0
-    set_row(ws, free, n, ws.rows.rate, nu, 6)
+    set_row(ws, flat, free, ws.rows.rate, nu, 6)
     return OK
 
 
@@ -184,55 +191,60 @@ def compiled(function, *arguments):
     return function
 
 
-@kernel(nogil=False)
+@entry
 def change(address, table):
     """Set a morphology's table; the number n of moving joints."""
-    d, ws, free, _ = open_handle(address)
+    d, ws, _, _ = open_handle(address)
     joints = d[JOINT_COUNT]
     links, cut = carray(_floats(d[LINKS]), (joints, LINK_SIZE)), carray(_floats(d[CUT]), (joints, CUT_SIZE))
     set_morphology(ws, links, cut, table)
+    free = carray(_integers(d[FREE]), (joints, 2))
     n = 0
     for j in range(joints):
         if table[1, j] != 0.0:
-            free[n] = j
+            free[n, 0] = j
+            free[n, 1] = (ws.joints[j, 0] * d[ROW_COUNT] + ws.joints[j, 2]) * d[WIDTH] + ws.joints[j, 1]
             n += 1
     d[COUNT] = n
     return n
 
 
-@kernel(nogil=False)
+@entry
 def forward(address, rotation, q, nu, tau, out):
-    """Accelerations (6 + n,) under joint torques tau (n,) and the EXTERNAL wrench; a status."""
-    _, ws, free, n = open_handle(address)
-    status = _set_motion(ws, free, n, rotation, q, nu)
+    """Accelerations (6 + n,) under joint torques tau (n,) and the EXTERNAL wrench; a status.
+
+    What is not finite in the input is not in the output either, where one look finds it.
+    """
+    _, ws, flat, free = open_handle(address)
+    status = _set_motion(ws, flat, free, rotation, q, nu)
     if status != OK:
         return status
-    if tau.shape[0] != n or not is_finite(tau):
+    if tau.shape[0] != free.shape[0]:
         return BAD_INPUT
-    if out.shape[0] != 6 + n:
+    if out.shape[0] != 6 + free.shape[0]:
         return BAD_OUTPUT
-    set_row(ws, free, n, ws.rows.torque, tau, 0)
+    set_row(ws, flat, free, ws.rows.torque, tau, 0)
     solve_forward(ws)
     for i in range(6):
         out[i] = ws.shared[HEAD_ACC + i]
-    get_row(ws, free, n, ws.rows.acc, out, 6)
-    return OK
+    get_row(ws, flat, free, ws.rows.acc, out, 6)
+    return OK if is_finite(out) else NOT_FINITE
 
 
-@kernel(nogil=False)
+@entry
 def inverse(address, rotation, q, nu, nudot, out):
-    """Wrench on the base and joint torques (6 + n,) of a motion; a status."""
-    _, ws, free, n = open_handle(address)
-    status = _set_motion(ws, free, n, rotation, q, nu)
+    """Wrench on the base and joint torques (6 + n,) of a motion; a status, as of `forward`."""
+    _, ws, flat, free = open_handle(address)
+    status = _set_motion(ws, flat, free, rotation, q, nu)
     if status != OK:
         return status
-    if nudot.shape[0] != 6 + n or not is_finite(nudot):
+    if nudot.shape[0] != 6 + free.shape[0]:
         return BAD_INPUT
-    if out.shape[0] != 6 + n:
+    if out.shape[0] != 6 + free.shape[0]:
         return BAD_OUTPUT
     for i in range(6):
         ws.shared[BASE_ACCELERATION + i] += nudot[i]
-    set_row(ws, free, n, ws.rows.qdd, nudot, 6)
+    set_row(ws, flat, free, ws.rows.qdd, nudot, 6)
     body_wrench(ws, out)
-    get_row(ws, free, n, ws.rows.out, out, 6)
-    return OK
+    get_row(ws, flat, free, ws.rows.out, out, 6)
+    return OK if is_finite(out) else NOT_FINITE

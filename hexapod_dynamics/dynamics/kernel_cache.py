@@ -214,16 +214,25 @@ class _KernelCache(FunctionCache):
         self._cache_file = _FunctionFiles(py_func.__module__, self._impl.filename_base)
 
 
-def kernel(function=None, *, nogil: bool = True):
+def kernel(function):
     """Compile a function with numba on first use and keep its code in this package's cache.
 
-    For functions at the top level of modules in this package; they may call each other. A function that works on
-    memory of its caller's alone lets other Python threads run meanwhile (nogil).
+    For functions at the top level of modules in this package; they may call each other. Other Python threads run
+    meanwhile, so each must have its own memory to work on.
     """
-    if function is None:
-        return lambda function: kernel(function, nogil=nogil)
-    dispatcher = numba.njit(function, error_model="numpy", fastmath={"contract"}, nogil=nogil)
-    dispatcher._cache = _KernelCache(function)
+    return _cached(numba.njit(function, nogil=True, **OPTIONS))
+
+
+def entry(function):
+    """A `kernel` to be called from Python on memory that its callers share: it keeps the interpreter's lock."""
+    return _cached(numba.njit(function, **OPTIONS))
+
+
+OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}}
+
+
+def _cached(dispatcher):
+    dispatcher._cache = _KernelCache(dispatcher.py_func)
     return dispatcher
 
 

@@ -15,17 +15,18 @@ from hexapod_dynamics.dynamics.calls import (
     set_q,
     set_row,
 )
-from hexapod_dynamics.dynamics.kernel_cache import kernel
+from hexapod_dynamics.dynamics.kernel_cache import entry, kernel
 from hexapod_dynamics.dynamics.kernels import leg_terms, run_kernels
 from hexapod_dynamics.dynamics.leg_matrices import COMPOSITE_RATE, MOMENTUM
 from hexapod_dynamics.dynamics.memory import BODY, CORIOLIS, FRAMES, HEAD, TWIST
 
 
-@kernel(nogil=False)
+@entry
 def mass(address, q, out):
     """Mass matrix, out (6 + n, 6 + n); a status."""
-    _, ws, free, n = open_handle(address)
-    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, free, n, q):
+    _, ws, flat, free = open_handle(address)
+    n = free.shape[0]
+    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
         return BAD_Q
     if out.shape[0] != 6 + n or out.shape[1] != 6 + n:
         return BAD_OUTPUT
@@ -35,12 +36,12 @@ def mass(address, q, out):
         for c in range(r + 1):
             out[r, c] = out[c, r] = ws.shared[HEAD + r * (r + 1) // 2 + c]
     for i in range(n):
-        j = free[i]
+        j = free[i, 0]
         block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
         for r in range(6):
             out[r, 6 + i] = out[6 + i, r] = lanes[block, rows.arm + 6 * k + r, lane]
         for other in range(i + 1):
-            o = free[other]
+            o = free[other, 0]
             value = 0.0
             if ws.joints[o, 0] == block and ws.joints[o, 1] == lane:
                 value = lanes[block, rows.block + k * (k + 1) // 2 + ws.joints[o, 2], lane]
@@ -48,11 +49,12 @@ def mass(address, q, out):
     return OK
 
 
-@kernel(nogil=False)
+@entry
 def coriolis(address, q, nu, out):
     """Coriolis matrix, out (6 + n, 6 + n), zeros on entry; a status."""
-    _, ws, free, n = open_handle(address)
-    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, free, n, q):
+    _, ws, flat, free = open_handle(address)
+    n = free.shape[0]
+    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
         return BAD_Q
     if nu.shape[0] != 6 + n or not is_finite(nu):
         return BAD_NU
@@ -61,7 +63,7 @@ def coriolis(address, q, nu, out):
     s, lanes, rows = ws.shared, ws.lanes, ws.rows
     for i in range(6):
         s[TWIST + i] = nu[i]
-    set_row(ws, free, n, rows.rate, nu, 6)
+    set_row(ws, flat, free, rows.rate, nu, 6)
     for i in range(15):
         s[MOMENTUM + i] = 0.0
     # momentum of the main body, whose centre of mass is its frame's origin
@@ -86,13 +88,13 @@ def coriolis(address, q, nu, out):
     places = rows.size
     lower, square = places + 6 * rows.count, places + 12 * rows.count
     for i in range(n):
-        j = free[i]
+        j = free[i, 0]
         block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
         for r in range(6):
             out[r, 6 + i] = lanes[block, places + 6 * k + r, lane]
             out[6 + i, r] = lanes[block, lower + 6 * k + r, lane]
         for other in range(n):
-            o = free[other]
+            o = free[other, 0]
             if ws.joints[o, 0] == block and ws.joints[o, 1] == lane:
                 out[6 + i, 6 + other] = lanes[block, square + rows.count * k + ws.joints[o, 2], lane]
     return OK
@@ -109,14 +111,15 @@ def _set_skew(matrix, row, column, x, y, z):
     matrix[row + 2, column + 1] += x
 
 
-@kernel(nogil=False)
+@entry
 def tip(address, leg, q, link_rotation, out):
     """Tip Jacobian of the leg of that index, out (6, 6 + n), zeros on entry; a status.
 
     link_rotation (3, 3): link frame <- link axes, of the last existing link.
     """
-    _, ws, free, n = open_handle(address)
-    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, free, n, q):
+    _, ws, flat, free = open_handle(address)
+    n = free.shape[0]
+    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
         return BAD_Q
     if out.shape[0] != 6 or out.shape[1] != 6 + n:
         return BAD_OUTPUT
@@ -138,7 +141,7 @@ def tip(address, leg, q, link_rotation, out):
         mx, my, mz = py * z - pz * y, pz * x - px * z, px * y - py * x
         out[a, 3], out[a, 4], out[a, 5] = mx, my, mz
         for i in range(n):
-            j = free[i]
+            j = free[i, 0]
             k = ws.joints[j, 2]
             if ws.joints[j, 0] == block and ws.joints[j, 1] == lane and k <= last:
                 first = rows.screw + 6 * k
@@ -155,13 +158,14 @@ def tip(address, leg, q, link_rotation, out):
     return OK
 
 
-@kernel(nogil=False)
+@entry
 def tip_force(address, leg, rotation, q, force, out):
     """Add J^T F of a force (3,) [world axes] at a leg's tip to out (6 + n,): body rows first; a status."""
-    _, ws, free, n = open_handle(address)
+    _, ws, flat, free = open_handle(address)
+    n = free.shape[0]
     if not is_rotation(rotation):
         return BAD_ROTATION
-    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, free, n, q):
+    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
         return BAD_Q
     if force.shape[0] != 3 or not is_finite(force):
         return BAD_INPUT
@@ -183,7 +187,7 @@ def tip_force(address, leg, rotation, q, force, out):
     out[4] += my
     out[5] += mz
     for i in range(n):
-        j = free[i]
+        j = free[i, 0]
         k = ws.joints[j, 2]
         if ws.joints[j, 0] == block and ws.joints[j, 1] == lane and k <= last:
             first = rows.screw + 6 * k

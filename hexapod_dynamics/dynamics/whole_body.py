@@ -191,6 +191,8 @@ class WholeBodyModel:
         status = function(self._address, *values, out)
         if status == calls.BAD_ROTATION:
             raise DynamicsError(f"R: {values[[n for n, _ in arguments].index('R')].tolist()} is not a rotation matrix")
+        if status == calls.NOT_FINITE:
+            raise DynamicsError(f"the result is not finite: {', '.join(name for name, _ in arguments)} are too large")
         if status != OK:
             raise AssertionError(f"compiled function refused checked input, status {status}")
         return out
