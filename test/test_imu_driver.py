@@ -240,8 +240,8 @@ def test_a_bus_without_permission_names_the_group(monkeypatch):
 def test_samples_come_at_the_rate(reading):
     wait_until(lambda: len(reading.samples) > 150)
     times = np.array([t for t, _ in reading.samples])
-    # The mean over 1.5 s; single periods vary with the machine.
-    assert (len(times) - 1) / (times[-1] - times[0]) == pytest.approx(100.0, rel=0.1)
+    # The median, because a busy machine leaves periods out.
+    assert np.median(np.diff(times)) == pytest.approx(0.01, rel=0.1)
     assert reading.health.starts == 1 and reading.health.connected
 
 

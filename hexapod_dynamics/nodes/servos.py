@@ -52,6 +52,7 @@ class ServosNode(Node):
         self._torque_order, self._torque_names = None, None
         self._holding, self._unknown_names = True, 0
         self._sitting, self._sit_reason = None, ''
+        self._settled_epoch = -1
         self._supply = SupplyJudge(self._supply_limits)
         self._supply_level = 'ok'
         self._level = None
@@ -149,6 +150,12 @@ class ServosNode(Node):
             return None
         return np.array([self._index[name] for name in names], np.intp)
 
+    def _may_move(self, state):
+        """Nothing moves before the whole pose has been understood once since the port was opened."""
+        if state.settled:
+            self._settled_epoch = state.epoch
+        return state.torque and state.connected and self._settled_epoch == state.epoch
+
     def _on_command(self, message):
         now = time.monotonic()
         if message.name != self._order_names:
@@ -168,7 +175,7 @@ class ServosNode(Node):
         self._command[:] = np.nan
         self._command[self._order] = message.position
         state = self.chain.snapshot(self._state)
-        if self._sitting is not None or not (state.settled and state.torque):
+        if self._sitting is not None or not self._may_move(state):
             return
         self.guard.meet(state.generation, state.start_angle, state.known)
         if now - self._torque_time > self.command_timeout:
@@ -235,7 +242,7 @@ class ServosNode(Node):
         state = self.chain.snapshot(self._state)
         if self._sitting is not None:
             return True
-        if not (state.settled and state.torque):
+        if not self._may_move(state):
             return False
         self.guard.meet(state.generation, state.start_angle, state.known)
         sitting = SitDown(self.guard.setpoint, self._seated, self._sit_speed, time.monotonic())
@@ -258,7 +265,7 @@ class ServosNode(Node):
                     pass
                 elif level == 'release' or (level == 'sit' and not self._sit_down(f'supply at {state.supply:.1f} V')):
                     self._let_go()
-        if self._sitting is None or not (state.settled and state.torque):
+        if self._sitting is None or not self._may_move(state):
             return
         if self._sitting.done(now):
             self._let_go()
