@@ -15,6 +15,7 @@ from launch.actions import (
     LogInfo,
     OpaqueFunction,
     RegisterEventHandler,
+    Shutdown,
     TimerAction,
     UnregisterEventHandler,
 )
@@ -175,11 +176,27 @@ def test_what_is_not_covered_says_so():
     with pytest.raises(NotCoveredImport, match=r'launch_ros\.actions\.LifecycleNode'):
         from launch_ros.actions import LifecycleNode  # noqa: F401
     with pytest.raises(NotCoveredImport):
-        launch.LaunchIntrospector  # noqa: B018
+        launch.frontend  # noqa: B018
     with pytest.raises(AttributeError):
         launch_ros.actions.Nodes  # noqa: B018
     with pytest.raises(InvalidLaunchFileError, match='does not cover launch files in XML'):
         AnyLaunchDescriptionSource(str(FILES / 'xml.launch.xml')).get_launch_description(LaunchContext())
+
+
+def test_description_is_shown_as_a_tree():
+    process = ExecuteProcess(cmd=['echo', LaunchConfiguration('a')], cwd='/tmp', env={'b': 'c'}, shell=True)
+    shown = launch.LaunchIntrospector().format_launch_description(LaunchDescription([
+        RegisterEventHandler(OnProcessExit(target_action=process, on_exit=[LogInfo(msg=['gone ', 'away'])])),
+        process, Shutdown(),
+    ])).splitlines()[1:]
+    assert shown[0].startswith("├── RegisterEventHandler('<launch.event_handlers.OnProcessExit object")
+    assert shown[1:] == [
+        "│   └── OnProcessExit(matcher='event == ProcessExited and ExecuteLocal(event.action)', handler='<actions>', "
+        'handle_once=False)',
+        "│       └── LogInfo('gone ' + 'away')",
+        "├── ExecuteProcess(cmd=['echo', LaunchConfig('a')], cwd=''/tmp'', env={'b': 'c'}, shell=True)",
+        "└── EmitEvent(event='launch.events.Shutdown')",
+    ]
 
 
 def test_launch_with_nothing_to_wait_for_ends():

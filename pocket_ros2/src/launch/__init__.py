@@ -16,17 +16,18 @@ from .launch_context import LaunchContext
 from .launch_description import LaunchDescription
 from .launch_description_entity import LaunchDescriptionEntity
 from .launch_description_source import LaunchDescriptionSource
+from .launch_introspector import LaunchIntrospector
 from .launch_service import LaunchService
 from .not_covered import not_covered
 from .some_actions_type import SomeActionsType, SomeActionsType_types_tuple
 from .some_substitutions_type import SomeSubstitutionsType, SomeSubstitutionsType_types_tuple
 from .substitution import Substitution
 
-__getattr__ = not_covered(__name__, 'LaunchIntrospector', 'frontend')
+__getattr__ = not_covered(__name__, 'frontend')
 
 __all__ = [
     'Action', 'Condition', 'Event', 'EventHandler', 'InvalidLaunchFileError', 'LaunchContext', 'LaunchDescription',
-    'LaunchDescriptionEntity', 'LaunchDescriptionSource', 'LaunchService', 'SomeActionsType',
+    'LaunchDescriptionEntity', 'LaunchDescriptionSource', 'LaunchIntrospector', 'LaunchService', 'SomeActionsType',
     'SomeActionsType_types_tuple', 'SomeSubstitutionsType', 'SomeSubstitutionsType_types_tuple', 'Substitution',
     'actions', 'conditions', 'descriptions', 'events', 'logging', 'substitutions',
 ]

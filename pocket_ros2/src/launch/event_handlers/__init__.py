@@ -20,6 +20,7 @@ class OnActionEventBase(BaseEventHandler):
                             f"got '{action_matcher}'")
         self._action_matcher = action_matcher
         self._event_class = target_event_cls
+        self._action_class = target_action_cls
         self._on_event = on_event
         self._entities = []
         if not callable(on_event):
@@ -56,7 +57,8 @@ class OnActionEventBase(BaseEventHandler):
     @property
     def matcher_description(self):
         """Which events it handles, for people."""
-        return f'event == {self._event_class.__name__}'
+        text = f'event == {self._event_class.__name__}'
+        return text if self._action_matcher is None else f'{text} and {self._action_class.__name__}(event.action)'
 
 
 def _nothing(event, context):
