@@ -18,6 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import mujoco
 import numpy as np
 import pinocchio as pin
+import simulation
 from mujoco import rollout
 from numba import njit
 from peers import PinocchioRobot, mujoco_model, mujoco_state, mujoco_xml
@@ -258,9 +259,10 @@ def main() -> None:
     growth("Legs of 3 joints", {n: many_legged(n, 3) for n in (2, 4, 6, 8, 16, 32, 64)}, few)
     growth("Joints a leg, 6 legs", {n: many_legged(6, n) for n in (1, 2, 3, 4, 6, 8, 12)}, few)
     if not arguments.no_walking:
-        import walking
-
-        walking.main([])
+        rounds = argparse.Namespace(rounds=5 if arguments.quick else 15)
+        print("\nWalking simulation")
+        for part in (simulation.walking, simulation.paper, simulation.many):
+            part(model.robot, rounds)
     print()
     sys.stdout.flush()
     subprocess.run([sys.executable, "-c", ALONE], check=True)
