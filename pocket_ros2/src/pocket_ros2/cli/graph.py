@@ -8,6 +8,7 @@ SPIN_TIME = 0.5  # s, how long to look around before answering
 _POLL = 0.01     # s
 _QUIET = 0.1     # s without news after which nobody else is expected (they answer within 50 ms)
 _QUIET_FOUND = 0.02  # s, likewise when what is sought is there
+_PATIENCE = 1.0  # s longer while something that was heard of is not yet known in full (a busy machine)
 
 
 class NodeName(NamedTuple):
@@ -33,7 +34,7 @@ def strategy_arguments(parser):
 
 
 def look_around(node, spin_time=SPIN_TIME, found=None):
-    """Wait until the graph is whole and nothing new was heard of for a moment, at most `spin_time` seconds.
+    """Wait until the graph is whole and nothing new was heard of for a moment, usually at most `spin_time` seconds.
 
     The whole time is waited while no other node is heard of.
 
@@ -41,12 +42,12 @@ def look_around(node, spin_time=SPIN_TIME, found=None):
     """
     start = changed = time.monotonic()
     quiet = _QUIET if found is None else _QUIET_FOUND
-    graph, size = node._graph, None
-    while (now := time.monotonic()) - start < spin_time:
-        latest = graph.size()
+    graph, size, whole = node._graph, None, False
+    while (now := time.monotonic()) - start < spin_time + (0.0 if whole else _PATIENCE):
+        latest, whole = graph.size(), graph.complete()
         if latest != size:
             size, changed = latest, now
-        elif now - changed > quiet and latest[0] > 1 and graph.complete() and (found is None or found()):
+        elif whole and now - changed > quiet and latest[0] > 1 and (found is None or found()):
             return
         time.sleep(_POLL)
 
