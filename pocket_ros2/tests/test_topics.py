@@ -57,8 +57,8 @@ def test_incompatible_endpoints_do_not_match_and_both_are_told(node, offered, re
     got, told = [], []
     publisher = node.create_publisher(
         String, 'words', offered, event_callbacks=PublisherEventCallbacks(incompatible_qos=told.append))
-    subscription = node.create_subscription(
-        String, 'words', got.append, requested, event_callbacks=SubscriptionEventCallbacks(incompatible_qos=told.append))
+    callbacks = SubscriptionEventCallbacks(incompatible_qos=told.append)
+    subscription = node.create_subscription(String, 'words', got.append, requested, event_callbacks=callbacks)
     publisher.publish(String(data='lost'))
     spin_until(node, lambda: len(told) == 2)
     assert [event.last_policy_kind for event in told] == [kind, kind]

@@ -39,13 +39,27 @@ def _matched_ids(endpoint: int, *, of_writer: bool, key: bytes) -> list[bytes | 
     return found
 
 
-def server_matched(requests: Any, replies: Any) -> bool:
-    """Return whether both endpoints of a client are matched with the two of one server."""
-    if not dds.matched_subscriptions(requests.handle) or not dds.matched_publications(replies.handle):
-        return False
-    readers = _matched_ids(requests.handle, of_writer=True, key=b"serviceid")
-    writers = _matched_ids(replies.handle, of_writer=False, key=b"serviceid")
-    return None in readers or bool(set(readers) & set(writers))
+class RequestPath:
+    """Knows whether both endpoints of a client are matched with the two of one server."""
+
+    def __init__(self, requests: Any, replies: Any) -> None:
+        self._requests, self._replies = requests, replies
+        self._matched: tuple = ()
+
+    def open(self) -> bool:
+        """Return whether a request would be answered."""
+        readers = dds.matched_handles(self._requests.handle, of_writer=True)
+        writers = dds.matched_handles(self._replies.handle, of_writer=False)
+        if not readers or not writers:
+            return False
+        now = (sorted(readers), sorted(writers))
+        if now != self._matched:  # the look-up of ids is dear, and leaks a little in the wheel
+            servers = set(_matched_ids(self._requests.handle, of_writer=True, key=b"serviceid"))
+            answering = set(_matched_ids(self._replies.handle, of_writer=False, key=b"serviceid"))
+            if None not in servers and not servers & answering:
+                return False
+            self._matched = now
+        return True
 
 
 class ReplyPath:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pocket_ros2 import dds
 from pocket_ros2.cdr import HEADER, deserializer, serializer
-from pocket_ros2.service_wire import IDENTITY, server_matched
+from pocket_ros2.service_wire import IDENTITY, RequestPath
 
 from .callback_groups import CallbackGroup
 from .exceptions import RCLError
@@ -36,6 +36,7 @@ class Client:
         self.callback_group = callback_group
         self._identity = dds.instance_handle(requests.handle)
         self._identity_bytes = self._identity.to_bytes(8, "little")
+        self._path = RequestPath(requests, replies)
         self._sequence = 0
         self._pending_requests: dict[int, Future] = {}
         self._lock = threading.Lock()
@@ -104,7 +105,7 @@ class Client:
 
     def service_is_ready(self) -> bool:
         """Return whether there is a server."""
-        return self.context._valid and server_matched(self._requests, self._replies)
+        return self.context._valid and self._path.open()
 
     def wait_for_service(self, timeout_sec: float | None = None) -> bool:
         """Wait until there is a server; False on timeout or shutdown."""

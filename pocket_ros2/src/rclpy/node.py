@@ -44,6 +44,8 @@ from .validate_namespace import validate_namespace
 from .validate_node_name import validate_node_name
 from .validate_topic_name import validate_topic_name
 
+HIDDEN_NODE_PREFIX = "_"
+
 
 class Node(ParameterMixin, GraphMixin):
     """Something with a name that publishes, subscribes, serves, calls, keeps time and has parameters."""

@@ -52,16 +52,10 @@ class ParameterService:
 
     def _get_parameters(self, request: Any, response: Any) -> Any:
         try:
-            response.values = [self._value(name) for name in request.names]
-        except ParameterNotDeclaredException:
+            response.values = [p.get_parameter_value() for p in self._node.get_parameters(request.names)]
+        except (ParameterNotDeclaredException, ParameterUninitializedException):
             response.values = []
         return response
-
-    def _value(self, name: str) -> Any:
-        try:
-            return self._node.get_parameter(name).get_parameter_value()
-        except ParameterUninitializedException:
-            return Parameter(name).get_parameter_value()
 
     def _get_parameter_types(self, request: Any, response: Any) -> Any:
         try:
