@@ -1,5 +1,7 @@
 """Damage in every combination: what hangs on a lost part is lost, and what cannot be is refused, nothing changed."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -148,6 +150,14 @@ def test_a_leg_that_comes_back_comes_back_whole():
 def test_an_angle_that_is_no_number_is_refused(angle):
     with pytest.raises(MorphologyError, match=r"RF\.tibia"):
         WHOLE.locked("RF.tibia", angle)
+
+
+def test_it_travels_to_another_process():
+    hurt = WHOLE.without("RM").locked("RF.tibia", 0.4)
+    again = pickle.loads(pickle.dumps(hurt))
+    assert again == hurt
+    assert hash(again) == hash(hurt)
+    assert not again.table.flags.writeable
 
 
 def test_it_says_what_is_wrong():

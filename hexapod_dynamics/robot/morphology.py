@@ -321,6 +321,9 @@ class Morphology:
             self._hash = hash((self._robot, self._remaining, self._locked))
         return self._hash
 
+    def __reduce__(self):
+        return Morphology, (self._robot, self._remaining, self._locked)
+
     def __repr__(self):
         return f"Morphology({self._robot.name}: {self.describe()})"
 
