@@ -10,7 +10,7 @@ import pytest
 
 SCRIPT = Path(__file__).parents[1] / 'with_ros2'
 TOOLS = ('bash sh env readlink dirname find sort cmp cat head tail sed cut comm grep rm mkdir flock uname sleep tr cp '
-         'ln touch true echo').split()
+         'ln true echo').split()
 PYTHON = '''#!/usr/bin/env bash
 echo "python $*" >>"$CALLS"
 case "$*" in
@@ -23,11 +23,11 @@ case "$*" in
         ln -s python "$bin/python3"
         cp "${0%/*}/colcon.stand_in" "$bin/colcon" ;;
     *'-m pip '*)
-        touch "$CALLS.pip"
+        : >"$CALLS.pip"
         sleep "$PIP_SECONDS"
         [ -z "$PIP_ERROR" ] || { echo "$PIP_ERROR"; exit 1; } ;;
     -' test') echo pytest ;;
-    -) echo numpy ;;
+    -) echo "$REQUIREMENT" ;;
     -V) echo "Python $VERSION" ;;
 esac
 '''
@@ -57,7 +57,8 @@ class Checkout:
             (self.bin / name).write_text(text)
             (self.bin / name).chmod(0o755)
         self.environment = {'PATH': str(self.bin), 'CALLS': str(self.calls_path), 'VERSION': '3.11', 'NO_VENV': '0',
-                            'PIP_SECONDS': '0', 'PIP_ERROR': '', 'COLCON_CODE': '0', 'LC_ALL': 'C'}
+                            'PIP_SECONDS': '0', 'PIP_ERROR': '', 'REQUIREMENT': 'numpy', 'COLCON_CODE': '0',
+                            'LC_ALL': 'C'}
 
     def write(self, name, text='# nothing\n'):
         (self.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -133,14 +134,31 @@ def test_what_was_deleted_does_not_stay_installed(checkout):
     assert not installed.exists()
 
 
-@pytest.mark.parametrize('name', ['setup.py', 'pocket_ros2/pyproject.toml'])
-def test_changed_requirements_are_installed_into_what_is_there(checkout, name):
+@pytest.mark.parametrize(('name', 'requirement'), [('setup.py', 'scipy'), ('pocket_ros2/pyproject.toml', 'numpy')])
+def test_changed_requirements_are_installed_into_what_is_there(checkout, name, requirement):
     checkout.run('true')
     checkout.write(name, '# changed\n')
-    code, _, err = checkout.run('true')
+    code, _, err = checkout.run('true', REQUIREMENT=requirement)
     assert code == 0
     assert 'requirements have changed' in err
-    assert checkout.calls()[:4] == ALL[1:5]
+    assert checkout.calls()[:4] == ['pip setuptools>=68,<80', 'pip --no-build-isolation', f'pip {requirement}',
+                                    'pip pytest']
+
+
+def test_setup_py_changed_elsewhere_installs_nothing(checkout):
+    checkout.run('true')
+    checkout.write('setup.py', '# another entry point\n')
+    assert checkout.run('true')[0] == 0
+    assert checkout.calls() == ['colcon build']
+    checkout.run('true')
+    assert checkout.calls_path.read_text() == ''
+
+
+def test_what_python_and_numba_leave_is_no_change(checkout):
+    checkout.run('true')
+    checkout.write('hexapod_dynamics/__pycache__/kernel.nbi')
+    checkout.run('true')
+    assert checkout.calls() == []
 
 
 def test_failed_install_is_refused_with_its_remedy_and_heals(checkout):
