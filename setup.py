@@ -29,12 +29,12 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
-            f'{node} = {package_name}.nodes.{node}:main'
+            f'{node} = {package_name}.nodes.start:{node}'
             for node in ('imu', 'servos', 'gait', 'dynamics', 'damage_manager', 'simulator')
         ] + [
             f'set_morphology = {package_name}.tools.set_morphology:main',
             f'servo_tool = {package_name}.tools.servo_tool:main',
-            f'walk_status = {package_name}.tools.walk_status:main',
+            f'walk_status = {package_name}.nodes.start:walk_status',
             f'reproduce = {package_name}.tools.reproduce:main',
         ],
     },

@@ -35,8 +35,9 @@ ARGUMENTS = (
                           description='one line a second: speed, attitude, prediction against truth, what is missing'),
 )
 RESPAWNED = {'respawn': True, 'respawn_delay': 1.0}
-# SIGINT sent to the launch process alone does not reach the nodes: this is how long they wait for the SIGTERM.
-ENDING = {'sigterm_timeout': '1.0', 'sigkill_timeout': '1.5'}
+# Patience with a node after SIGINT and after SIGTERM. Until a node hears signals itself (nodes.start), Python would
+# answer a SIGINT with a traceback: it is ignored until then, and SIGTERM ends the start.
+ENDING = {'sigterm_timeout': '1.5', 'sigkill_timeout': '1.0', 'prefix': """sh -c 'trap "" INT; exec "$0" "$@"'"""}
 
 
 def checked(context):
@@ -74,8 +75,9 @@ def nodes(context):
     robot = {'robot': given['robot']}
 
     def node(name, values, **more):
-        return Node(package=PACKAGE, executable=name, name=name, namespace=given['namespace'], output='screen',
-                    parameters=[*files, robot, values], ros_arguments=['--log-level', 'warn'], **ENDING, **more)
+        return Node(package=PACKAGE, executable=name, exec_name=name, name=name, namespace=given['namespace'],
+                    output='screen', parameters=[*files, robot, values], ros_arguments=['--log-level', 'warn'],
+                    **ENDING, **more)
 
     # What the damage manager keeps over a respawn belongs to this launch alone.
     session = uuid.uuid4().hex
@@ -94,8 +96,8 @@ def nodes(context):
                             name='imu_filter', namespace=given['namespace'], output='screen', **ENDING, **RESPAWNED,
                             parameters=[{'do_bias_estimation': True, 'fixed_frame': 'odom', 'publish_tf': False}]))
     if given['status'] == 'true':
-        started.append(Node(package=PACKAGE, executable='walk_status', namespace=given['namespace'], output='screen',
-                            **ENDING))
+        started.append(Node(package=PACKAGE, executable='walk_status', exec_name='walk_status',
+                            namespace=given['namespace'], output='screen', **ENDING))
     return started
 
 

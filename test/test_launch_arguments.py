@@ -41,6 +41,19 @@ def test_arguments_are_described():
         assert f"'{name}':" in done.stdout
 
 
+@pytest.mark.parametrize('seconds', [0.0, 0.7, 2.0])
+def test_a_start_that_is_broken_off_ends_quietly(seconds):
+    launch = Process(*LAUNCH)
+    try:
+        wait_until(lambda: 'walk_status-7' in launch.output, 60, lambda: launch.output)
+        time.sleep(seconds)
+        took, _ = launch.interrupt()
+        assert took < 3.5
+        assert 'Traceback' not in launch.output
+    finally:
+        launch.end()
+
+
 def test_a_robot_in_a_namespace_stands_on_five_legs_and_another_one_is_not_disturbed():
     probe, arguments = Probe(), ('namespace:=left', 'velocity:=0.0', 'damage:=RM', 'status:=false')
     launch = Process(*LAUNCH, *arguments)

@@ -1,18 +1,18 @@
 """What every node does alike: start and stop, parameters with descriptions, diagnostics, latched topics."""
 
-import contextlib
 import math
 import os
-import signal
 import sys
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.nodes import start
 from hexapod_dynamics.robot import Robot
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
 
 LATCHED = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE,
                      durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -20,34 +20,28 @@ LEVELS = {'ok': DiagnosticStatus.OK, 'warn': DiagnosticStatus.WARN, 'error': Dia
           'stale': DiagnosticStatus.STALE}
 
 
-def ignore_signals():
-    """Hear no SIGINT or SIGTERM any more: a second one, perhaps the launch file's, must not cut the farewell short."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        while signal.getsignal(number) is not signal.SIG_IGN:
-            with contextlib.suppress(KeyboardInterrupt):  # of the one that comes right now
-                signal.signal(number, signal.SIG_IGN)
-
-
 def run(node_class, args=None):
     """Start a node, spin it, and leave cleanly on SIGINT and SIGTERM; a refused parameter ends it with its reason."""
-    rclpy.init(args=args)
-    node = None
+    start.hear_signals()
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     status = 0
     try:
         node = node_class()
-        rclpy.spin(node)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
     except HexapodError as error:
         rclpy.logging.get_logger(node_class.__name__).fatal(str(error))
         status = 1
-    finally:
-        ignore_signals()
-        if node is not None:
+    else:
+        start.running()
+        try:
+            executor = SingleThreadedExecutor()
+            executor.add_node(node)
+            while rclpy.ok() and not start.stopping():
+                executor.spin_once(timeout_sec=0.2)         # a signal is noted when the wait is over
+        finally:
             if hasattr(node, 'close'):
                 node.close()
             node.destroy_node()
-        rclpy.try_shutdown()
+    rclpy.try_shutdown()
     # All is closed. Python would now take the objects of numba, casadi and LLVM down one by one: 0.5 s of CPU a node,
     # 2 s for the launch file, which is to end at once.
     sys.stdout.flush()
