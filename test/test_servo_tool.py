@@ -4,6 +4,7 @@ import io
 import math
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -32,8 +33,8 @@ def rig(tmp_path):
 class Session:
     """A tool on the rig's bus, its answers, and what it said and asked."""
 
-    def __init__(self, rig, answers=(), ids=range(45)):
-        self.bus = ServoBus(str(rig.link), reply_timeout=0.02)
+    def __init__(self, rig, answers=(), ids=range(25)):
+        self.bus = ServoBus(str(rig.link), reply_timeout=0.06)
         self.bus.open()
         self.said, self.asked, self.answers = [], [], list(answers)
         self.tool = ServoTool(self.bus, ROBOT, self._ask, self.said.append, ids)
@@ -53,6 +54,13 @@ def session(rig):
     yield make
     for one in sessions:
         one.bus.release()
+
+
+def wait_until(condition, timeout=10.0):
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def alone(rig, index):
@@ -104,8 +112,10 @@ def test_center_asks_and_moves_slowly(rig, session):
 def test_calibrate_saves_only_after_yes(rig, session):
     one = session(False, True, True)
     assert not one.tool.calibrate('coxa_joint_LF', 2.4)
-    assert rig.servos.offset[0] == 0 and rig.servos.flash_writes[0] == 0, 'went back'
+    wait_until(lambda: rig.servos.offset[0] == 0)       # went back
+    assert rig.servos.flash_writes[0] == 0
     assert one.tool.calibrate('coxa_joint_LF', -2.4)
+    wait_until(lambda: rig.servos.flash_writes.any())
     assert rig.servos.saved_offset[0] == -10 and rig.servos.flash_writes.tolist() == [1] + [0] * 17
     with pytest.raises(DeviceError, match='30 deg'):
         one.tool.calibrate('coxa_joint_LF', 40.0)
@@ -114,19 +124,20 @@ def test_calibrate_saves_only_after_yes(rig, session):
 def test_set_id_needs_the_servo_alone_and_a_yes(rig, session):
     one = session(False, True)
     with pytest.raises(DeviceError, match='connect ONE servo'):
-        one.tool.set_id(5, 40)
+        one.tool.set_id(5, 21)
     alone(rig, 0)
-    assert not one.tool.set_id(5, 40) and rig.servos.ids[0] == 5
+    assert not one.tool.set_id(5, 21) and rig.servos.ids[0] == 5
     with pytest.raises(DeviceError, match='outside 0..253'):
         one.tool.set_id(5, 254)
     with pytest.raises(DeviceError, match='connect ONE servo, number 7'):
-        one.tool.set_id(7, 40)
-    assert one.tool.set_id(5, 40) and rig.servos.ids[0] == 40
+        one.tool.set_id(7, 21)
+    assert one.tool.set_id(5, 21) and rig.servos.ids[0] == 21
     assert rig.servos.flash_writes.tolist() == [1] + [0] * 17
 
 
 def run(rig, *arguments):
-    command = [sys.executable, '-m', 'hexapod_dynamics.tools.servo_tool', '--port', str(rig.link), *arguments]
+    command = [sys.executable, '-m', 'hexapod_dynamics.tools.servo_tool', '--port', str(rig.link),
+               '--reply-timeout', '0.06', *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
 
 
@@ -134,9 +145,11 @@ def test_the_program_tells_by_its_exit_code(rig, tmp_path):
     done = run(rig, 'scan', '--last', '18')
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 18, done.stderr
     alone(rig, 0)
-    done = run(rig, 'set-id', '5', '9')
+    done = run(rig, 'calibrate', '5', '2.4')
     assert done.returncode == 1 and 'No terminal' in done.stdout and rig.servos.flash_writes.sum() == 0
-    assert run(rig, '--yes', 'set-id', '5', '9').returncode == 0 and rig.servos.ids[0] == 9
+    done = run(rig, '--yes', 'calibrate', '5', '2.4')
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: rig.servos.saved_offset[0] == 10)
     rig.unplug()
     done = run(rig, 'scan')
     assert done.returncode == 1 and 'does not exist' in done.stderr and 'Traceback' not in done.stderr

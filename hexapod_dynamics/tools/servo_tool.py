@@ -93,15 +93,12 @@ class ServoTool:
     def scan(self):
         """List who is on the bus and what of the robot is missing; True when it is the robot's and nothing else."""
         found, damaged = self.find()
-        for servo_id in found:
-            volts, heat = self._bus.read(servo_id, Command.VIN_READ), self._bus.read(servo_id, Command.TEMP_READ)
-            limits = self._bus.read(servo_id, Command.VIN_LIMIT_READ)
-            angle = self._bus.read(servo_id, Command.POS_READ)
-            warning = ''
-            if limits[1] < FULL_PACK - 0.05:
-                warning = f'   lets go above {limits[1]:.1f} V: a full pack has {FULL_PACK} V'
-            self._say(f'{servo_id:3}  {self._named(servo_id):22} {math.degrees(angle):7.1f} deg  {volts:5.2f} V  '
-                      f'{heat:3} deg C{warning}')
+        for servo_id in list(found):
+            try:
+                self._say(f'{servo_id:3}  {self._named(servo_id):22} {self._summary(servo_id)}')
+            except NoReply:
+                found.remove(servo_id)
+                damaged.append(servo_id)
         for servo_id in damaged:
             self._say(f'{servo_id:3}  {self._named(servo_id):22} damaged answers: two servos with this id, or noise')
         missing = [f'{name} (id {joint.servo_id})' for name, joint in self._joints.items()
@@ -110,6 +107,14 @@ class ServoTool:
             self._say(f'no answer from {", ".join(missing)}')
         strangers = [servo_id for servo_id in found if servo_id not in self._names]
         return not (missing or damaged or strangers)
+
+    def _summary(self, servo_id):
+        angle, volts, heat, limits = (self._bus.read(servo_id, command) for command in (
+            Command.POS_READ, Command.VIN_READ, Command.TEMP_READ, Command.VIN_LIMIT_READ))
+        warning = ''
+        if limits[1] < FULL_PACK - 0.05:
+            warning = f'   lets go above {limits[1]:.1f} V: a full pack has {FULL_PACK} V'
+        return f'{math.degrees(angle):7.1f} deg  {volts:5.2f} V  {heat:3} deg C{warning}'
 
     def read(self, which):
         """Print every register of one servo or joint."""
@@ -194,6 +199,7 @@ def parser():
     top.add_argument('--baudrate', type=int, default=lx.DEFAULT_BAUDRATE)
     top.add_argument('--direction', choices=['adapter', 'gpio'], default='adapter',
                      help='who switches between sending and listening; on a JetHexa gpio')
+    top.add_argument('--reply-timeout', type=float, default=0.008, help='wait for an answer [s]')
     top.add_argument('--robot', default='', help='robot file; default: the JetHexa')
     top.add_argument('--yes', action='store_true', help='answer every question with yes')
     verbs = top.add_subparsers(dest='verb', required=True)
@@ -217,7 +223,7 @@ def main(args=None):
     try:
         robot = Robot.load(given.robot) if given.robot else Robot.jethexa()
         direction = GpioDirection() if given.direction == 'gpio' else AdapterDirection()
-        bus = ServoBus(given.port, given.baudrate, direction, reply_timeout=0.008)
+        bus = ServoBus(given.port, given.baudrate, direction, given.reply_timeout)
         bus.open()
         tool = ServoTool(bus, robot, (lambda question: print(f'{question} yes') or True) if given.yes else yes_or_no,
                          ids=range(given.last + 1 if given.verb == 'scan' else lx.BROADCAST_ID))
