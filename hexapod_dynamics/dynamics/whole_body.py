@@ -140,12 +140,10 @@ class WholeBodyModel:
             self._checked(function, arguments, rows)
         return rows
 
-    def joint_names(self, morphology=None) -> tuple[str, ...]:
+    def joint_names(self, morphology=None) -> list[str]:
         """Names of the n joints that exist and move, in order."""
-        if morphology is None:
-            return self.robot.joint_names
-        names = self.robot.joint_names
-        return tuple(name for name, moves in zip(names, morphology.moving_mask, strict=True) if moves)
+        moves = (self._whole if morphology is None else morphology).moving_mask
+        return [name for name, moving in zip(self.robot.joint_names, moves, strict=True) if moving]
 
     # ---- inside ------------------------------------------------------------------------------------------------
 
