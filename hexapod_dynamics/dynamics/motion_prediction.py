@@ -48,8 +48,9 @@ class MotionProblem:
 
     torque_bound, speed_bound: (n,) or one number [N m, rad/s], None for no bound; position_bounds: (lower, upper), each
     (n,); effort u in [0, 1] of (67); duration [s], None to leave it to the optimisation; start_rate, end_rate (n,);
-    loads as in `sensitivities`. Raises DynamicsError for a bound that, seen from the ends alone, no motion can keep; a
-    torque bound that is too low shows only in the search (an arm may swing up what it cannot hold).
+    loads as in `sensitivities`; sparse: ask for bounds at the knots alone at first, where few of them will matter.
+    Raises DynamicsError for a bound that, seen from the ends alone, no motion can keep; a torque bound that is too low
+    shows only in the search (an arm may swing up what it cannot hold).
     """
 
     chain: Chain
@@ -65,6 +66,7 @@ class MotionProblem:
     loads: tuple = ()
     paths: tuple[PathConstraint, ...] = ()
     control_points: int = 22
+    sparse: bool = False
 
     def __post_init__(self):
         n, put = len(self.chain), lambda name, value: object.__setattr__(self, name, value)
@@ -179,10 +181,12 @@ def _solve(grid, x, gradients, iterations, history):
     constraint = {'type': 'ineq', 'fun': lambda x: grid.constraints(x)[0]}
     if analytic:
         constraint['jac'] = lambda x: grid.constraints(x)[1]
+    scale = 1 / max(abs(grid.cost(x)[0]), 1e-12)          # the solver's tolerances are absolute
     lower = np.full(len(x), -np.inf)
     if grid.free_time:
         lower[-1] = 1e-3
-    return minimize(lambda x: grid.cost(x)[0], x, jac=(lambda x: grid.cost(x)[1]) if analytic else None,
+    return minimize(lambda x: scale * grid.cost(x)[0], x,
+                    jac=(lambda x: scale * grid.cost(x)[1]) if analytic else None,
                     method='SLSQP', constraints=[constraint] if len(grid.constraints(x)[0]) else [],
                     bounds=list(zip(lower, np.full(len(x), np.inf), strict=True)),
                     callback=lambda x: history.append(float(grid.cost(x)[0])),
@@ -208,7 +212,7 @@ class _Grid:
         self.basis = BSpline(_knots(m), np.eye(m), DEGREE)
         self.end_step = 1 / (DEGREE * (m - DEGREE))        # p_1 - p_0 of a unit end rate over s
         self.asked, self.cached = np.empty(0), None
-        self.ask_at(np.concatenate((breaks, self.gauss)))
+        self.ask_at(breaks if problem.sparse else np.concatenate((breaks, self.gauss)))
 
     def ask_at(self, more):
         """Ask for the bounds at these s too."""

@@ -20,7 +20,10 @@ class GaitNode(Node):
     def __init__(self):
         super().__init__('gait')
         self.robot = load_robot(self)
-        declare(self, 'gait', 'tripod', 'how the legs take turns: tripod', read_only=True)
+        kind = declare(self, 'gait', 'tripod', 'how legs walk: tripod, or optimal (tripod with swings of least effort)',
+                       read_only=True)
+        if kind not in ('tripod', 'optimal'):
+            raise HexapodError(f"parameter gait is {kind!r}: allowed is 'tripod' or 'optimal'")
         settings = {
             'step_length': (0.05, 'stroke of a foot at the nominal speed [m]', 0.0, 0.2),
             'step_height': (0.012, 'lift of the swinging foot [m]', 0.0, 0.1),
@@ -38,7 +41,12 @@ class GaitNode(Node):
                            high=1.0, read_only=True)
         self._waits_for = declare(self, 'wait_for', [''], 'topics that somebody must publish before the first step by '
                                   'itself, so that the prediction starts with the robot at rest', read_only=True)
-        self.gait = TripodGait(**values).bind(self.robot)
+        if kind == 'optimal':
+            from hexapod_dynamics.gait.optimal import Background, OptimalGait
+            self.gait = OptimalGait(planner=Background(), **values)
+        else:
+            self.gait = TripodGait(**values)
+        self.gait.bind(self.robot)
         self._default = self.gait.scaled(velocity, 0.0, 0.0)
         self._heard = None                          # time of the last cmd_vel, once there was one
         self._started = time.monotonic()
@@ -107,9 +115,18 @@ class GaitNode(Node):
         vx, vy, wz = self.gait.twist
         values = {'walking': self.gait.walking, 'forward [m/s]': vx, 'left [m/s]': vy, 'turn [deg/s]': math.degrees(wz),
                   'refused messages': self._refusals, 'last refusal': self._last_refusal}
+        unplanned = getattr(self.gait, 'refused', ())
+        if unplanned:
+            values['swings without a plan'] = '; '.join(unplanned)
         if self._refusals:
             return 'warn', f'refused {self._refusals} messages, the last: {self._last_refusal}', values
         return 'ok', 'walking' if self.gait.walking else 'standing', values
+
+    def destroy_node(self):
+        """End what plans swings in the background."""
+        if hasattr(self.gait, 'planner'):
+            self.gait.planner.cancel()
+        super().destroy_node()
 
 
 def main(args=None):
