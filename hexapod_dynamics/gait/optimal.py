@@ -1,0 +1,217 @@
+"""The tripod gait with planned swings: the stance, so the walk, is the plain gait's; the swing takes least effort.
+
+While the body's twist is steady, every leg swings along a plan (`swing_planning`) made for this twist and this damage;
+until there is one, and while the twist changes, it swings at minimum jerk. Both start and end in the same state, so a
+leg changes over at lift-off without a jump; a plan that no longer fits is left within a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+
+from hexapod_dynamics.gait import kernel, swing_planning
+from hexapod_dynamics.gait.tripod import TripodGait
+from hexapod_dynamics.robot import Morphology
+
+# A twist is steady while it is this near [m/s, m/s, rad/s] to the one a plan was made for.
+NEAR = np.array([1e-4, 1e-4, 1e-3])
+LEAVING = 0.1       # time [s] in which a plan that no longer fits is left
+
+
+class OptimalGait:
+    """Tripod gait whose swings are planned; used like TripodGait, whose arguments it takes.
+
+    planner: makes plans from (robot, morphology, swings), `plan_here` by default: at once, in this process;
+    `Background()` for one that lets the walk go on. `refused` says for which legs there is no plan, and why.
+    """
+
+    def __init__(self, *arguments, planner=None, **options):
+        self.plain = TripodGait(*arguments, **{**options, 'swing': 'minimum_jerk'})
+        self._options = arguments, {**options, 'swing': 'minimum_jerk'}
+        self.planner = planner or Here()
+        self.refused = []
+        self.plans = {}
+
+    def bind(self, robot, morphology=None):
+        """Lay the gait out for a robot, as `TripodGait.bind`; return self, standing."""
+        self.plain.bind(robot, morphology)
+        self._probe = TripodGait(*self._options[0], **self._options[1]).bind(robot, morphology)
+        self.robot = robot
+        n = robot.joint_count
+        self.position, self.velocity = np.zeros(n), np.zeros(n)
+        self._q, self._qd = np.zeros(n), np.zeros(n)
+        self._legs = [np.array(robot.leg_joints(leg.name)) for leg in robot.legs]
+        self._weights = np.zeros(len(robot.legs))
+        self._moving = list(self._legs)
+        self.set_morphology(morphology)
+        self.reset()
+        return self
+
+    def set_morphology(self, morphology):
+        """Take a Morphology over: the plans of before are left, new ones are made for what the legs are now."""
+        self.plain.set_morphology(morphology)
+        self._probe.set_morphology(morphology)
+        self._forget()
+        self._damage = Morphology.whole(self.robot) if morphology is None else morphology
+        mask = self._damage.moving_mask
+        self._moving = [joints[mask[joints]] for joints in self._legs]
+        self._plannable = [self._damage.has_leg(leg.name) and len(self._damage.links(leg.name)) == len(leg.links)
+                           and len(moving) > 0 for leg, moving in zip(self.robot.legs, self._moving, strict=True)]
+
+    def _forget(self):
+        self.plans, self._planned_for, self._asked_for = {}, None, None
+        self.planner.cancel()
+
+    def reset(self, **options):
+        """Start over, as `TripodGait.reset`."""
+        self.plain.reset(**options)
+        self._weights[:] = 0.0
+        self._swinging = np.zeros(len(self._legs), bool)
+        self.step(0.0)
+
+    def step(self, dt):
+        """Advance by dt [s]; return (position, velocity), each (18,), the arrays of this object."""
+        q, qd = self.plain.step(dt)
+        self._think()
+        self.position[:], self.velocity[:] = q, qd
+        steady = self._planned_for is not None and self._steady(self._planned_for)
+        for i in range(len(self._legs)):
+            p = (self.plain.data.state[kernel.PHASE] + self.plain.data.legs[i, kernel.OFFSET]) % 1.0
+            swinging = self.plain.walking and p >= 0.5
+            plan = self.plans.get(i)
+            if plan is None or not swinging:
+                self._weights[i] = 0.0
+            elif steady and not self._swinging[i]:
+                self._weights[i] = 1.0            # lift-off: both are at the same place, at the same rate
+            elif not steady and self._weights[i] > 0.0:
+                self._weights[i] = max(0.0, self._weights[i] - dt / LEAVING)
+            self._swinging[i] = swinging
+            if self._weights[i] > 0.0:
+                self._follow(i, plan, 2.0 * p - 1.0)
+        return self.position, self.velocity
+
+    def _follow(self, i, plan, s):
+        moving, w = self._moving[i], self._weights[i]
+        count = len(moving)
+        plan.read(s, self._q, self._qd, 0.5 * self.plain.period)
+        # A weight that falls adds its own rate: (1 - w) and w are a smooth step of the time left.
+        smooth = w * w * (3.0 - 2.0 * w)
+        self.position[moving] += smooth * (self._q[:count] - self.position[moving])
+        self.velocity[moving] += smooth * (self._qd[:count] - self.velocity[moving])
+
+    # ---- planning ----------------------------------------------------------------------------------------------------
+
+    def _steady(self, twist):
+        state = self.plain.data.state
+        return bool((np.abs(state[kernel.TWIST:kernel.TWIST + 3] - twist) < NEAR).all()
+                    and np.abs(state[kernel.RATE:kernel.RATE + 3]).max() < 1e-2)
+
+    def _think(self):
+        """Take finished plans over; ask for new ones when the commanded twist has none."""
+        command = self.plain.data.command[:3]
+        done = self.planner.poll()
+        if done is not None:
+            plans, self.refused = done
+            self.plans = {self.robot.leg_names.index(plan.leg): swing_planning.PlannedSwing(plan) for plan in plans}
+            self._planned_for = self._asked_for
+        if self._asked_for is not None and (np.abs(self._asked_for - command) < NEAR).all():
+            return
+        if self.plain.walking and np.abs(command).max() > 0.0 and self._steady(command):
+            self._asked_for = command.copy()
+            self.planner.ask(self.robot, self._damage, self.swings(command))
+
+    def swings(self, command):
+        """What the swing of every leg that can be planned must meet when walking steadily at a twist (3,)."""
+        probe, samples = self._probe, 100
+        probe.reset()
+        probe.command(*command)
+        dt = probe.period / samples
+        for _ in range(int(np.ceil(30 * probe.response_time / probe.period)) * samples):
+            probe.step(dt)
+        paths, rates = [[] for _ in self._legs], [[] for _ in self._legs]
+        for _ in range(2 * samples):
+            q, qd = probe.step(dt)
+            ticks = np.round((probe.data.state[kernel.PHASE] + probe.data.legs[:, kernel.OFFSET]) % 1.0 * samples)
+            for moving, path, rate, tick in zip(self._moving, paths, rates, ticks, strict=True):
+                # From lift-off at half the cycle to touch-down at its end, and no second time.
+                if tick == samples // 2 and not path or path and len(path) <= samples // 2:
+                    path.append(q[moving].copy())
+                    rate.append(qd[moving].copy())
+        return [swing_planning.Swing(leg.name, np.array(path), rate[0], rate[-1], 0.5 * probe.period)
+                for leg, path, rate, plannable in zip(self.robot.legs, paths, rates, self._plannable, strict=True)
+                if plannable]
+
+    # ---- as TripodGait -----------------------------------------------------------------------------------------------
+
+    def command(self, vx, vy, wz):
+        """Ask for a planar body twist [m/s, m/s, rad/s]; return what will be followed."""
+        return self.plain.command(vx, vy, wz)
+
+    def walk(self):
+        """Ask for the nominal walk."""
+        return self.plain.walk()
+
+    def __getattr__(self, name):
+        """All else is the plain gait's: period, limits, twist, phase, walking, scaled ..."""
+        if name == 'plain':
+            raise AttributeError(name)
+        return getattr(self.plain, name)
+
+
+class Here:
+    """Plans at once, in this process: for simulation and tests."""
+
+    _done = None
+
+    def ask(self, robot, morphology, swings):
+        """Plan."""
+        self._done = swing_planning.plan_all(robot, morphology, swings)
+
+    def poll(self):
+        """Plans and reasons once after they were asked for, else None."""
+        done, self._done = self._done, None
+        return done
+
+    def cancel(self):
+        """Drop what is planned."""
+        self._done = None
+
+
+class Background:
+    """Plans in a process of its own at low priority; the loop that asks is never held up."""
+
+    _process = None
+
+    def ask(self, robot, morphology, swings):
+        """Start planning; what was asked before is dropped."""
+        self.cancel()
+        self._process = subprocess.Popen([sys.executable, '-m', 'hexapod_dynamics.gait.swing_planning'],
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        pickle.dump((robot, morphology, swings), self._process.stdin)
+        self._process.stdin.close()
+
+    def poll(self):
+        """Plans and reasons once when they are there, else None; a process that failed is a reason."""
+        process = self._process
+        if process is None or process.poll() is None:
+            return None
+        self._process = None
+        with process.stdout:
+            answer = process.stdout.read()
+        if process.returncode != 0:
+            return [], [f'the planning process ended with {process.returncode}']
+        return pickle.loads(answer)
+
+    def cancel(self):
+        """End the process, if there is one."""
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            process.stdout.close()
+            process.wait()

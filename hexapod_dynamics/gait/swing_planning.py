@@ -1,0 +1,167 @@
+"""The swing of a leg that takes least effort, or least time, within what its servos can (Xiang et al. 2008 on a leg).
+
+A swing goes from the joints and rates at lift-off to those at touch-down, which the stance fixes. In between the joint
+torques, speeds and ranges are bounded and the foot stays in a corridor; what is left free costs least. The body is
+taken to move on evenly, so that the leg's chain on a mount at rest has the same dynamics.
+
+Run as a program this module plans what it reads (pickled) from its standard input and writes the plans to its standard
+output: a gait node has it done by another process, at low priority.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import BSpline
+
+from hexapod_dynamics.dynamics.chain import Chain
+from hexapod_dynamics.dynamics.motion_prediction import (
+    DEGREE,
+    MotionProblem,
+    PathConstraint,
+    predict_motion,
+)
+from hexapod_dynamics.dynamics.sensitivities import point_sensitivity
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.se3 import exp
+
+CONTROL_POINTS = 12
+# Shares of the servos' limits that a plan may use: the rest is for following it.
+TORQUE_SHARE, SPEED_SHARE = 0.8, 0.8
+# The corridor of the foot about the plain gait's swing: its height between these multiples of the plain one's, its
+# place over the ground within this distance [m] at mid-swing and at the plain place near the ends, where the compliance
+# of servos and ground leaves a foot in touch that must not be dragged. The slack [m] keeps the ends, which nothing can
+# move, out of the solver's way. Found by walking: a wider corridor saves effort in the plan and costs it at the ground.
+LEAST_LIFT, MOST_LIFT, WIDTH, SLACK = 1.0, 1.3, 0.003, 1e-4
+
+
+class Swing(NamedTuple):
+    """What a leg's swing must meet, by its moving joints: the plain gait's swing, its rates at both ends, its time [s].
+
+    leg: its name; joints (K, n): the plain swing in even steps of time; start_rate, end_rate (n,); duration [s].
+    """
+
+    leg: str
+    joints: np.ndarray
+    start_rate: np.ndarray
+    end_rate: np.ndarray
+    duration: float
+
+
+class SwingPlan(NamedTuple):
+    """Control points (m, n) of the moving joints over the swing, its time [s], peak torque [N m] and effort."""
+
+    leg: str
+    points: np.ndarray
+    duration: float
+    peak_torque: float
+    effort: float
+
+
+def plan_swing(robot, morphology, swing: Swing, *, least='effort') -> SwingPlan:
+    """Swing of least effort in swing.duration, or of least time from `least='time'`.
+
+    Raises NotConvergedError where no optimum is found, HexapodError for ends outside the joints' ranges.
+    """
+    if least not in ('effort', 'time'):
+        raise HexapodError(f"least is {least!r}, allowed: 'effort', 'time'")
+    chain = Chain.from_leg(robot, swing.leg, morphology=morphology)
+    links = morphology.links(swing.leg)
+    joints = [joint for joint in robot.leg(swing.leg).joints if joint.name in chain.names]
+    foot = _foot(chain, robot, morphology, swing.leg, links)
+
+    steps = np.linspace(0, 1, len(swing.joints))
+    plain = point_sensitivity(chain, swing.joints, *foot)[0]
+    ground = plain[[0, -1], 2].min()
+    rows = np.array([[0, 0, 1], [0, 0, -1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
+
+    def within(s, q):
+        middle = np.stack([np.interp(s, steps, column) for column in plain.T], axis=1)
+        height, width = middle[:, 2] - ground, WIDTH * np.sin(np.pi * s) ** 4
+        room = SLACK + np.stack(((1 - LEAST_LIFT) * height, (MOST_LIFT - 1) * height, *[width] * 4), axis=1)
+        return ((point_sensitivity(chain, q, *foot)[0] - middle) @ rows.T + room) / WIDTH
+
+    def within_by_q(s, q):
+        return rows @ point_sensitivity(chain, q, *foot)[1] / WIDTH
+
+    problem = MotionProblem(
+        chain, swing.joints[0], swing.joints[-1], start_rate=swing.start_rate, end_rate=swing.end_rate,
+        torque_bound=TORQUE_SHARE * robot.servo.torque_limit, speed_bound=SPEED_SHARE * robot.servo.speed_limit,
+        position_bounds=([joint.lower for joint in joints], [joint.upper for joint in joints]),
+        effort=1.0 if least == 'effort' else 0.0, duration=swing.duration if least == 'effort' else None,
+        paths=(PathConstraint(within, within_by_q),), control_points=CONTROL_POINTS, sparse=True)
+    start = np.stack([np.interp(np.linspace(0, 1, CONTROL_POINTS), steps, column) for column in swing.joints.T], axis=1)
+    motion = predict_motion(problem, (start, swing.duration), tolerance=1e-3)
+    torques = motion.torques(np.linspace(0, motion.duration, 101))
+    effort = float((torques ** 2).sum(axis=1).mean() * motion.duration)
+    return SwingPlan(swing.leg, motion.points, motion.duration, float(np.abs(torques).max()), effort)
+
+
+def _foot(chain, robot, morphology, leg, links):
+    """Body of the chain that carries the leg's end, and that end in its frame."""
+    body = len(chain) - 1
+    still = np.zeros(len(chain))
+    pose = chain.poses(still)[body]
+    at = _end_at(robot, morphology, leg, links)
+    return body, pose[:3, :3].T @ (at - pose[:3, 3])
+
+
+def _end_at(robot, morphology, name, links):
+    """End of the leg's last link in the base frame with every moving joint at zero."""
+    leg = robot.leg(name)
+    motion = np.eye(4)
+    for joint, link in zip(leg.joints, links, strict=False):
+        angle = morphology.locked_angle(name, link.name)
+        motion = motion @ exp(joint.screw * (angle or 0.0))
+    end = motion @ np.append(leg.joints[len(links) - 1].origin + links[-1].tip, 1)
+    return leg.mount_rotation @ end[:3] + leg.mount_position
+
+
+class PlannedSwing:
+    """A plan ready to be read in a control loop: position and rate at a fraction of the swing, without allocation."""
+
+    def __init__(self, plan: SwingPlan):
+        m, self.joints = plan.points.shape
+        knots = np.concatenate((np.zeros(DEGREE), np.linspace(0, 1, m - DEGREE + 1), np.ones(DEGREE)))
+        fine = np.linspace(0, 1, 257)
+        spline = BSpline(knots, plan.points, DEGREE)
+        self._q, self._slope = spline(fine), spline(fine, 1)
+        self._steps = len(fine) - 1
+
+    def read(self, s, position, rates, duration):
+        """Write joints and rates (n,) at the fraction s of a swing of `duration` [s]: cubics between samples."""
+        at = min(max(s, 0.0), 1.0) * self._steps
+        k = min(int(at), self._steps - 1)
+        u, h = at - k, 1.0 / self._steps
+        for j in range(self.joints):
+            a, b = self._q[k, j], self._q[k + 1, j]
+            da, db = h * self._slope[k, j], h * self._slope[k + 1, j]
+            position[j] = a + u * (da + u * (3 * (b - a) - 2 * da - db + u * (2 * (a - b) + da + db)))
+            rates[j] = (da + u * (2 * (3 * (b - a) - 2 * da - db) + 3 * u * (2 * (a - b) + da + db))) / (h * duration)
+
+
+def plan_all(robot, morphology, swings) -> tuple[list[SwingPlan], list[str]]:
+    """Plans of all swings that have one, and for the others why not."""
+    plans, reasons = [], []
+    for swing in swings:
+        try:
+            plans.append(plan_swing(robot, morphology, swing))
+        except HexapodError as error:            # NotConvergedError among them
+            reasons.append(f'{swing.leg}: {error}')
+    return plans, reasons
+
+
+def main():
+    """Plan what standard input asks for."""
+    from hexapod_dynamics.gait import swing_planning  # by its name, not as __main__: so the asker can unpickle
+    os.nice(10)
+    request = pickle.load(sys.stdin.buffer)
+    pickle.dump(swing_planning.plan_all(*request), sys.stdout.buffer)
+
+
+if __name__ == '__main__':
+    main()
