@@ -19,8 +19,8 @@ from hexapod_dynamics.drivers.orientation import Calibration, OrientationFilter,
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
 from hexapod_dynamics.nodes.common import Diagnostics, declare, load_robot, run
+from hexapod_dynamics.nodes.stamps import Stamps
 from rclpy.node import Node
-from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
@@ -46,6 +46,7 @@ class ImuNode(Node):
         self._calibrator = RestCalibrator(self.rate)
         self._wanted = None                         # calibrator of a waiting service call
         self._finished = threading.Event()
+        self._stamps = Stamps(self)
         self._sample_delay = settings.delay
         self._raw, self._data = self._message(settings), self._message(settings)
         self._raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
@@ -128,7 +129,7 @@ class ImuNode(Node):
                 raise
 
     def _take(self, sample, now):
-        stamp = self._stamp(now - self._sample_delay)
+        stamp = self._stamps.of(now - self._sample_delay)
         self._fill(self._raw, stamp, sample.acceleration, sample.angular_velocity)
         self._raw_publisher.publish(self._raw)
         with self._lock:
@@ -148,10 +149,6 @@ class ImuNode(Node):
             self._next_temperature = now + 1.0
             self._temperature.header.stamp, self._temperature.temperature = stamp, sample.temperature
             self._temperature_publisher.publish(self._temperature)
-
-    def _stamp(self, monotonic):
-        now = self.get_clock().now().nanoseconds
-        return Time(nanoseconds=now - int((time.monotonic() - monotonic) * 1e9)).to_msg()
 
     @staticmethod
     def _fill(message, stamp, accel, gyro):

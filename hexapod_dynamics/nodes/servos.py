@@ -21,10 +21,10 @@ from hexapod_dynamics.drivers.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.stamps import Stamps
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
-from rclpy.time import Time
 from sensor_msgs.msg import BatteryState, JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -42,6 +42,7 @@ class ServosNode(Node):
         self._index = {name: i for i, name in enumerate(names)}
         self._names, self._last_known = list(names), None
         joints = [joint for leg in self.robot.legs for joint in leg.joints]
+        self._stamps = Stamps(self)
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], self.robot.servo.stiffness,
                                self._guard_settings)
         self.chain = ServoChain(self._make_bus(), ServoMap.from_robot(self.robot), self._chain_settings)
@@ -277,11 +278,6 @@ class ServosNode(Node):
 
     # Out -------------------------------------------------------------------------------------------------------------
 
-    def _stamp(self, monotonic):
-        """ROS time of a monotonic time."""
-        now = self.get_clock().now().nanoseconds
-        return Time(nanoseconds=now - int((time.monotonic() - monotonic) * 1e9)).to_msg()
-
     def _publish(self):
         now = time.monotonic()
         if not self._holding and now - self._command_time > self.command_timeout:
@@ -306,7 +302,7 @@ class ServosNode(Node):
             self.diagnostics.publish()
 
     def _fill(self, message, state, mask):
-        message.header.stamp = self._stamp(float(state.stamp[mask].max()))
+        message.header.stamp = self._stamps.of(float(state.stamp[mask].max()))
         message.position = state.angle[mask].tolist()
         message.velocity = state.rate[mask].tolist()
 
