@@ -30,6 +30,9 @@ def _nanoseconds(duration: Duration) -> int | None:
 
 def endpoint_qos(profile: QoSProfile, *, writer: bool, user_data: bytes = b"", ignore_local: bool = False) -> Qos:
     """Return the QoS of a DataWriter or DataReader for a profile."""
+    for name in ("history", "reliability", "durability", "liveliness"):
+        if getattr(profile, name).name == "UNKNOWN":
+            raise ValueError(f"the QoS policy {name} is UNKNOWN; an endpoint needs one of the others: {profile}")
     history = _history(profile)
     transient = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
     best_effort = profile.reliability == ReliabilityPolicy.BEST_EFFORT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from .context import Context
@@ -43,7 +44,8 @@ def init(
 def get_global_executor() -> Executor:
     """Return the executor of the spin functions below."""
     global _global_executor
-    if _global_executor is None:
+    if _global_executor is None or _global_executor.context is not get_default_context():
+        _forget_global_executor()
         from .executors import SingleThreadedExecutor
 
         executor = _global_executor = SingleThreadedExecutor()
@@ -76,6 +78,23 @@ def _forget_global_executor() -> None:
     executor, _global_executor = _global_executor, None
     if executor is not None:
         executor.shutdown(0)
+
+
+_LAZY = {"Parameter": "parameter"}  # it takes a while to import
+_SUBMODULES = (
+    "callback_groups", "client", "clock", "duration", "exceptions", "executors", "expand_topic_name", "guard_condition",
+    "logging", "node", "parameter", "publisher", "qos", "qos_event", "serialization", "service", "subscription", "time",
+    "timer", "topic_endpoint_info", "validate_full_topic_name", "validate_namespace", "validate_node_name",
+    "validate_parameter_name", "validate_topic_name", "wait_for_message",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def create_node(node_name: str, **kwargs: Any) -> Node:

@@ -13,6 +13,8 @@ from .duration import Duration
 from .exceptions import NotInitializedException
 from .time import Time
 
+_LOOK = 0.2  # s between looks at the context while sleeping
+
 
 class ClockChange(IntEnum):
     """How a clock's source changed in a jump."""
@@ -163,7 +165,8 @@ class Clock:
                     return True
                 event.clear()
                 if context.ok():
-                    event.wait(None if self._jumps_only() else remaining / 1e9)
+                    # A signal ends the context without calling back, so look now and then.
+                    event.wait(_LOOK if self._jumps_only() else min(_LOOK, remaining / 1e9))
         return False
 
     def _jumps_only(self) -> bool:

@@ -132,7 +132,14 @@ class Context:
             if not self._valid:
                 callback()
             else:
-                self._callbacks.append(weakref.WeakMethod(callback) if ismethod(callback) else callback)
+                self._callbacks.append(
+                    weakref.WeakMethod(callback, self._forget_callback) if ismethod(callback) else callback
+                )
+
+
+    def _forget_callback(self, dead: Any) -> None:
+        if dead in self._callbacks:
+            self._callbacks.remove(dead)
 
 
 _kept: set[Context] = set()  # every context that is on the network
