@@ -140,7 +140,7 @@ class DynamicsNode(Node):
         self._rates[:] = 0.0
         if len(message.velocity) == len(message.name):
             self._scatter('joint_commands', message.name, message.velocity, self._rates)
-        self.observer.command(time.monotonic(), self._command, self._rates)
+        self.observer.command(self._time_of(message.header.stamp), self._command, self._rates)
         np.subtract(self.observer.commanded_rate, self._last_rates, out=self._accelerations)
         self._accelerations /= self.observer.period
         self._last_rates[:] = self.observer.commanded_rate
