@@ -52,37 +52,50 @@ def _touch(ground, rotation, position, contacts, c, px, py, pz):
 
 
 @kernel
-def find_contacts(ws, rotation, position, box, ground, contacts):
+def _list_points(lanes, legs, points, ux, uy, uz, height, contacts):
+    """List, by leg and link, the link ends lower than z = 0 where (ux, uy, uz) is up; return their number."""
+    count = 0
+    for i in range(legs.shape[0]):
+        block, lane = legs[i, 0], legs[i, 1]
+        for j in range(legs[i, 4] + 1):
+            row = points + 3 * j
+            z = ux * lanes[block, row, lane] + uy * lanes[block, row + 1, lane] + uz * lanes[block, row + 2, lane]
+            if z < -height:
+                contacts[count, LEG], contacts[count, LINK] = i, j
+                count += 1
+    return count
+
+
+@kernel
+def find_contacts(lanes, legs, moving, rows_point, rows_screw, rotation, position, box, ground, contacts):
     """List the link ends and body corners that are below the ground; return their number.
 
     Needs the `point` and `screw` rows of the leg terms.
     """
-    lanes, legs, moving = ws.lanes, ws.legs, ws.moving
-    points, screws = ws.rows.point, ws.rows.screw
     level = is_level(ground)
-    ux, uy, uz, height = rotation[2, 0], rotation[2, 1], rotation[2, 2], position[2]
+    # Where the ground is not level every point is looked at.
+    height = position[2] if level else -1e9
+    listed = _list_points(lanes, legs, rows_point, rotation[2, 0], rotation[2, 1], rotation[2, 2], height, contacts)
     count = 0
-    for i in range(legs.shape[0]):
+    for candidate in range(listed):
+        i, j = int(contacts[candidate, LEG]), int(contacts[candidate, LINK])
         block, lane, first = legs[i, 0], legs[i, 1], legs[i, 2]
-        for j in range(legs[i, 4] + 1):
-            row = points + 3 * j
-            px, py, pz = lanes[block, row, lane], lanes[block, row + 1, lane], lanes[block, row + 2, lane]
-            if level and height + ux * px + uy * py + uz * pz >= 0.0:
-                continue
-            if not _touch(ground, rotation, position, contacts, count, px, py, pz):
-                continue
-            contacts[count, LEG], contacts[count, LINK] = i, j
-            contacts[count, BLOCK], contacts[count, LANE] = block, lane
-            contacts[count, FIRST], contacts[count, JOINTS] = first, j + 1
-            for k in range(j + 1):
-                s = screws + 6 * k
-                wx, wy, wz = lanes[block, s + 3, lane], lanes[block, s + 4, lane], lanes[block, s + 5, lane]
-                moves = moving[first + k]
-                at = JACOBIAN + 3 * k
-                contacts[count, at] = moves * (lanes[block, s, lane] + wy * pz - wz * py)
-                contacts[count, at + 1] = moves * (lanes[block, s + 1, lane] + wz * px - wx * pz)
-                contacts[count, at + 2] = moves * (lanes[block, s + 2, lane] + wx * py - wy * px)
-            count += 1
+        row = rows_point + 3 * j
+        px, py, pz = lanes[block, row, lane], lanes[block, row + 1, lane], lanes[block, row + 2, lane]
+        if not _touch(ground, rotation, position, contacts, count, px, py, pz):
+            continue
+        contacts[count, LEG], contacts[count, LINK] = i, j
+        contacts[count, BLOCK], contacts[count, LANE] = block, lane
+        contacts[count, FIRST], contacts[count, JOINTS] = first, j + 1
+        for k in range(j + 1):
+            s = rows_screw + 6 * k
+            wx, wy, wz = lanes[block, s + 3, lane], lanes[block, s + 4, lane], lanes[block, s + 5, lane]
+            moves = moving[first + k]
+            at = JACOBIAN + 3 * k
+            contacts[count, at] = moves * (lanes[block, s, lane] + wy * pz - wz * py)
+            contacts[count, at + 1] = moves * (lanes[block, s + 1, lane] + wz * px - wx * pz)
+            contacts[count, at + 2] = moves * (lanes[block, s + 2, lane] + wx * py - wy * px)
+        count += 1
     if level and 2.0 * height > sqrt(box[0] * box[0] + box[1] * box[1] + box[2] * box[2]):
         return count
     for corner in range(CORNERS):

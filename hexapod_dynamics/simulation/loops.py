@@ -1,5 +1,9 @@
 """The compiled loops over steps: walking under a gait, following commanded servos, predicting a horizon."""
 
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
 from hexapod_dynamics.dynamics.kernel_cache import kernel
 from hexapod_dynamics.dynamics.kernels import leg_terms, set_state
 from hexapod_dynamics.gait.kernel import advance
@@ -7,6 +11,31 @@ from hexapod_dynamics.simulation.contact import CORNERS, corner_point
 from hexapod_dynamics.simulation.ground import surface
 from hexapod_dynamics.simulation.servo import RATE, SETPOINT, SPEED, TARGET, TORQUE, command
 from hexapod_dynamics.simulation.step import step
+
+
+@intrinsic
+def borrowed(typing_context, value):
+    """Return an array, or a tuple of arrays and tuples, without ownership: compiled code counts no references to it.
+
+    Counting costs more than a whole step when it is done for each array at each call, and atomically, so threads wait
+    for each other. The caller's own references keep the arrays alive as long as its function runs.
+    """
+
+    def strip(context, builder, kind, item):
+        if isinstance(kind, types.Array):
+            array = context.make_array(kind)(context, builder, item)
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            parts = cgutils.unpack_tuple(builder, item, len(kind))
+            stripped = [strip(context, builder, *pair) for pair in zip(kind.types, parts, strict=True)]
+            return context.make_tuple(builder, kind, stripped)
+        return item
+
+    def generate(context, builder, signature, arguments):
+        return strip(context, builder, signature.args[0], arguments[0])
+
+    return value(value), generate
 
 
 @kernel
@@ -45,6 +74,7 @@ def walk(ws, world, state, gait, h, steps, since_command, command_steps, resolut
     The gait commands the servos every command_steps steps, in multiples of the resolution [rad]. Every log_steps-th
     step is written to the log.
     """
+    ws, world, state, gait, log = borrowed(ws), borrowed(world), borrowed(state), borrowed(gait), borrowed(log)
     servos, servo, wanted = world.servos, world.servo, gait.position
     position, rotation, q, nu = state.position, state.rotation, state.q, state.nu
     forces, total = world.foot_forces, world.ground_force
@@ -64,6 +94,7 @@ def walk(ws, world, state, gait, h, steps, since_command, command_steps, resolut
 @kernel
 def follow(ws, world, state, h, steps, log, log_steps):
     """Take so many steps of h [s] with the servos on their way to their targets, every log_steps-th logged."""
+    ws, world, state, log = borrowed(ws), borrowed(world), borrowed(state), borrowed(log)
     position, rotation, q, nu = state.position, state.rotation, state.q, state.nu
     servos, forces, total = world.servos, world.foot_forces, world.ground_force
     for k in range(steps):
@@ -82,6 +113,7 @@ def command_all(world, targets, duration, resolution):
 @kernel
 def take_steps(ws, world, state, h, steps):
     """Take so many steps of h [s] with the servos on their way to their targets."""
+    ws, world, state = borrowed(ws), borrowed(world), borrowed(state)
     for _ in range(steps):
         step(ws, world, state, h)
 

@@ -129,7 +129,8 @@ def step(ws, world, state, h):
     move_setpoints(servos, h)
     set_state(ws, rotation, q, nu, world.no_torque)
     leg_terms(ws)
-    count = find_contacts(ws, rotation, position, world.box, world.ground, contacts)
+    point, screw, box, ground = ws.rows.point, ws.rows.screw, world.box, world.ground
+    count = find_contacts(lanes, ws.legs, moving, point, screw, rotation, position, box, ground, contacts)
     move_contacts(contacts, count, nu)
     settle_contacts(contacts, count, stiffness, damping, 0.0)
     for correction in range(CORRECTIONS + 1):
