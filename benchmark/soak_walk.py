@@ -22,7 +22,7 @@ import psutil
 import rclpy
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import Imu, JointState
 
@@ -49,7 +49,13 @@ class Watch:
         self._client = self.node.create_client(SetParametersAtomically, 'simulator/set_parameters_atomically')
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
-        threading.Thread(target=self._executor.spin, daemon=True).start()
+        threading.Thread(target=self._spin, daemon=True).start()
+
+    def _spin(self):
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            pass
 
     def _heard(self, topic, message):
         self.last[topic] = time.monotonic(), message
@@ -111,27 +117,30 @@ def main():
         begin = minute = time.monotonic()
         cpu = {name: sum(p.cpu_times()[:2]) for name, p in found.items()}
         rows.append(sample(found))
-        while time.monotonic() - begin < 60.0 * options.minutes:
-            time.sleep(chance.uniform(5.0, 12.0))
-            names = chance.sample(sorted(FAULTS), chance.choice((1, 1, 2)))
-            if not watch.set({name: FAULTS[name][0] for name in names}):
-                print('the simulator did not take the faults', names, flush=True)
-            time.sleep(chance.uniform(2.0, 6.0))
-            watch.set({name: FAULTS[name][1] for name in names})
-            ended = time.monotonic()
-            while not watch.fresh() and time.monotonic() - ended < 15.0:
-                time.sleep(0.02)
-            recoveries.append(time.monotonic() - ended)
-            faults += len(names)
-            if recoveries[-1] > 2.0:
-                print(f'{recoveries[-1]:.1f} s until all was measured again after {names}', flush=True)
-            if time.monotonic() - minute > 60.0:
-                minute = time.monotonic()
-                rows.append(sample(found))
-                x = watch.last['simulator/odom'][1].pose.pose.position
-                print(f'{(minute - begin) / 60:5.1f} min, {faults} faults; ' + ', '.join(
-                    f'{name} {memory:.0f} MiB {threads} threads {files} files'
-                    for name, (memory, threads, files) in rows[-1].items()) + f'; at {x.x:.2f} {x.y:.2f} m', flush=True)
+        try:
+            while time.monotonic() - begin < 60.0 * options.minutes:
+                time.sleep(chance.uniform(5.0, 12.0))
+                names = chance.sample(sorted(FAULTS), chance.choice((1, 1, 2)))
+                if not watch.set({name: FAULTS[name][0] for name in names}):
+                    print('the simulator did not take the faults', names, flush=True)
+                time.sleep(chance.uniform(2.0, 6.0))
+                watch.set({name: FAULTS[name][1] for name in names})
+                ended = time.monotonic()
+                while not watch.fresh() and time.monotonic() - ended < 15.0:
+                    time.sleep(0.02)
+                recoveries.append(time.monotonic() - ended)
+                faults += len(names)
+                if recoveries[-1] > 2.0:
+                    print(f'{recoveries[-1]:.1f} s until all was measured again after {names}', flush=True)
+                if time.monotonic() - minute > 60.0:
+                    minute = time.monotonic()
+                    rows.append(sample(found))
+                    x = watch.last['simulator/odom'][1].pose.pose.position
+                    print(f'{(minute - begin) / 60:5.1f} min, {faults} faults; ' + ', '.join(
+                        f'{name} {memory:.0f} MiB {threads} threads {files} files'
+                        for name, (memory, threads, files) in rows[-1].items()) + f'; at {x.x:.2f} {x.y:.2f} m', flush=True)
+        except KeyboardInterrupt:
+            print('broken off')
         took = time.monotonic() - begin
         rows.append(sample(found))
         print(f'\n{took / 60:.0f} minutes, {faults} faults; all measured again after a median of '
