@@ -92,6 +92,10 @@ def test_the_same_names_again_are_new_lists():
     assert cdr.deserializer(kind._typename)(raw).name == ['a', 'b']
 
 
+def test_text_that_is_no_utf8_is_replaced_as_by_rosidl():
+    assert cdr.deserializer('std_msgs/msg/String')(b'\0\1\0\0\3\0\0\0\xff\x41\0').data == '\N{REPLACEMENT CHARACTER}A'
+
+
 def test_arrays_that_come_back_can_be_written():
     kind = messages.message_class('sensor_msgs/msg/Imu')
     back = cdr.deserializer(kind._typename)(cdr.serializer(kind._typename)(kind()))

@@ -60,7 +60,7 @@ def _unpack_strings(raw: bytes, offset: int, count: int, last: list) -> tuple[li
         offset += -offset & 3
         (size,) = struct.unpack_from("<I", raw, offset)
         offset += 4
-        values.append(raw[offset : offset + size - 1].decode())
+        values.append(str(raw[offset : offset + size - 1], "utf-8", "replace"))
         offset += size
     if offset > len(raw):
         raise CorruptMessage("a string reaches beyond the end of the message")
@@ -244,7 +244,7 @@ class _Reader(_Generator):
     def __init__(self, alignment: int, residue: int) -> None:
         super().__init__(alignment, residue)
         self.head: list[str] = []
-        self.scope["_new"] = object.__new__
+        self.scope["_new"], self.scope["_str"] = object.__new__, str
 
     def emit(self, line: str) -> None:
         self.lines.append("    " + line)
@@ -285,7 +285,7 @@ class _Reader(_Generator):
         elif field.base == "string":
             self.add("uint32", "n")
             self.flush()
-            self.emit(f"{target} = b[o:o + n - 1].decode(); o += n")
+            self.emit(f"{target} = _str(b[o:o + n - 1], 'utf-8', 'replace'); o += n")
             self.forget(1)
         else:
             self.add(field.base, target)
@@ -407,7 +407,7 @@ def deserializer(typename: str) -> Callable[[bytes, int], Any]:
             )
         try:
             return read(buffer, start)[0]
-        except (struct.error, UnicodeDecodeError, ValueError, IndexError) as error:
+        except (struct.error, ValueError, IndexError) as error:
             raise CorruptMessage(f"the bytes of a {typename} do not fit its type: {error}") from error
 
     return unpack

@@ -148,6 +148,8 @@ class Participant:
         with self._lock:
             if self.closed:
                 return
-            self.closed = True
+            try:
+                self.closed = True
+            finally:  # also if Ctrl-C comes at this very moment
+                dds.delete(self.handle)
         self.graph.close()
-        dds.delete(self.handle)
