@@ -21,6 +21,9 @@ ARGUMENTS = (
                           description='forward speed [m/s] until somebody publishes cmd_vel; 0 stands and waits'),
     DeclareLaunchArgument('gait', default_value='tripod', choices=['tripod', 'optimal'],
                           description='tripod; optimal: tripod with swings of least effort within the servos\' limits'),
+    DeclareLaunchArgument('feedforward', default_value='torques', choices=['off', 'torques', 'rates'],
+                          description='what shifts the set-points of soft servos: nothing, the torques the motion '
+                                      'needs, or these and their rates'),
     DeclareLaunchArgument('damage', default_value='',
                           description='what the simulated robot has lost at the start, as RM,LM or RM.femur'),
     DeclareLaunchArgument('faults', default_value='',
@@ -86,7 +89,8 @@ def nodes(context):
         node('imu', {'publish_data': built_in}, **RESPAWNED),
         node('servos', {}, **RESPAWNED),
         node('damage_manager', {'session': session}, **RESPAWNED),
-        node('dynamics', {}, **RESPAWNED),
+        node('dynamics', {'feedforward': given['feedforward'] != 'off',
+                          'feedforward_rates': given['feedforward'] == 'rates'}, **RESPAWNED),
         node('gait', {'velocity': given['velocity'], 'gait': given['gait']}, **RESPAWNED),
     ]
     if simulated:

@@ -165,6 +165,20 @@ class Chain:
         return chain
 
     @classmethod
+    def from_robot(cls, robot, *, gravity=None) -> Chain:
+        """Tree of all legs of a `Robot`, on its body: held still, or as the floating base of `nth_order`."""
+        legs = [cls.from_leg(robot, name, gravity=gravity) for name in robot.leg_names]
+        starts = np.cumsum([0] + [len(leg) for leg in legs])
+        parents = [parent if parent == BASE else parent + start
+                   for leg, start in zip(legs, starts, strict=False) for parent in leg.parents]
+
+        def joined(field):
+            return np.concatenate([getattr(leg, field) for leg in legs])
+        return cls(parents, sum((leg.kinds for leg in legs), ()),
+                   *map(joined, ('placements', 'screws', 'masses', 'coms', 'inertias')), legs[0].gravity,
+                   sum((leg.names for leg in legs), ()))
+
+    @classmethod
     def from_urdf(cls, text: str, *, gravity=(0, 0, -9.81)) -> Chain:
         """Tree from the text of a URDF; the root link is the base, fixed joints weld, every other joint adds a body."""
         from hexapod_dynamics.dynamics.chain_sources import urdf_arguments

@@ -10,6 +10,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.attitude import quaternion_from_rotation, rotation_from_quaternion
 from hexapod_dynamics.estimation.feedforward import Feedforward
 from hexapod_dynamics.estimation.observer import Gains, Observer
+from hexapod_dynamics.estimation.soft_servo import TorqueRates
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds
 from hexapod_dynamics.nodes.morphology import values_of
 from nav_msgs.msg import Odometry, Path
@@ -39,6 +40,8 @@ class DynamicsNode(Node):
         rate = number('rate', 100.0, 'predictions a second', 10.0, 200.0)
         self._path_every = number('path_every', 1, 'predict the path ahead at each such prediction only', 1, 100)
         self._use_torques = declare(self, 'feedforward', True, 'publish feed-forward torques', read_only=True)
+        self._use_rates = declare(self, 'feedforward_rates', False, 'lead the feed-forward torques, by their rates, by '
+                                  'the time in which a servo moves less its damping over stiffness', read_only=True)
         publish_tf = declare(self, 'publish_tf', True, 'publish odom -> base_link on /tf', read_only=True)
         self.observer = Observer(
             robot,
@@ -51,6 +54,8 @@ class DynamicsNode(Node):
             horizon_period=0.025,
             horizon_timestep=number('horizon_timestep', 0.005, 'step of the model on its way ahead [s]', 0.001, 0.02))
         self._feedforward = Feedforward(robot)
+        self._torque_rates = TorqueRates(self._feedforward)
+        self._lag = robot.servo.damping / robot.servo.stiffness
         self._index = {name: j for j, name in enumerate(robot.joint_names)}
         self._chip = np.asarray(robot.imu.rotation)
         self._angles, self._command, self._rates = (np.full(self._n, np.nan) for _ in range(3))
@@ -87,6 +92,7 @@ class DynamicsNode(Node):
         self.observer.warm_up()
         zero = np.zeros(self._n)
         self._feedforward.solve(np.eye(3), 0.12, np.zeros(6), zero, zero, zero, zero)
+        self._torque_rates.solve(np.eye(3), np.zeros(6), zero, zero, zero)
 
     def _messages(self):
         """Make what is published once; only numbers change afterwards."""
@@ -219,6 +225,9 @@ class DynamicsNode(Node):
         joints = np.where(self._moving, observer.commanded, observer.q)
         torques = self._feedforward.solve(observer.rotation, observer.position[2], observer.nu[:6], joints,
                                           observer.commanded_rate, self._accelerations, observer.q)
+        if self._use_rates:
+            torques += (observer.period - self._lag) * self._torque_rates.solve(
+                observer.rotation, observer.nu[:6], joints, observer.commanded_rate, self._accelerations)
         observer.feed_forward(torques)
         return torques
 
