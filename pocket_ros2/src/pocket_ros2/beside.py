@@ -22,9 +22,14 @@ def real_ros2(environ=None, path=None):
         return f"ROS_DISTRO is set to '{environ['ROS_DISTRO']}'"
     for entry in path:
         found = os.path.join(entry or os.curdir, "rclpy", "__init__.py")
-        if os.path.isfile(found) and Path(found).resolve().parents[1] != OURS:
+        if os.path.isfile(found) and not _is_ours(Path(found).resolve().parents[1]):
             return f"the import path holds another rclpy, {found}"
     return None
+
+
+def _is_ours(directory):
+    """Say whether a directory of packages is this project: where it runs from, or another copy that is installed."""
+    return directory == OURS or (directory / "pocket_ros2" / "beside.py").is_file()
 
 
 def refusal(reason):
