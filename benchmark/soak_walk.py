@@ -136,9 +136,10 @@ def main():
                     minute = time.monotonic()
                     rows.append(sample(found))
                     x = watch.last['simulator/odom'][1].pose.pose.position
-                    print(f'{(minute - begin) / 60:5.1f} min, {faults} faults; ' + ', '.join(
-                        f'{name} {memory:.0f} MiB {threads} threads {files} files'
-                        for name, (memory, threads, files) in rows[-1].items()) + f'; at {x.x:.2f} {x.y:.2f} m', flush=True)
+                    state = ', '.join(f'{name} {memory:.0f} MiB {threads} threads {files} files'
+                                      for name, (memory, threads, files) in rows[-1].items())
+                    print(f'{(minute - begin) / 60:5.1f} min, {faults} faults; {state}; at {x.x:.2f} {x.y:.2f} m',
+                          flush=True)
         except KeyboardInterrupt:
             print('broken off')
         took = time.monotonic() - begin

@@ -10,13 +10,12 @@ from hexapod_dynamics.drivers import lx_protocol as lx
 class ReadingCheck:
     """Decides for each reading [rad] of one servo whether to take it, ask again, or drop it.
 
-    margin [rad]: a reading this close to where the joint was heading, or to its target, is taken at once;
-    narrow_margin: the same for `wary_time` [s] after a damaged answer. agreement [rad]: two readings in a row this
-    close confirm each other, wherever they are.
+    margin [rad]: a reading this close to where the joint was heading, or to its target, is taken at once, unless an
+    answer was damaged in the last `wary_time` [s]: then the line is noisy, and only two readings in a row that agree
+    within `agreement` [rad] count, as they do anywhere.
     """
 
     margin: float = 0.2
-    narrow_margin: float = 0.06
     wary_time: float = 1.0
     agreement: float = 0.03
     max_rate: float = 8.0               # [rad/s]
@@ -40,7 +39,7 @@ class ReadingCheck:
         count = lx.CENTRE_COUNT + angle * lx.COUNTS_PER_RADIAN
         if not lx.PLAUSIBLE_COUNTS[0] <= count <= lx.PLAUSIBLE_COUNTS[1]:
             return False
-        margin = self.narrow_margin if t < self._wary_until else self.margin
+        margin = self.margin if t >= self._wary_until else -1.0
         interval = t - self._stamp
         expected = self._last + self._rate * interval if interval < 0.5 else math.nan
         # Comparisons with NaN (nothing to compare with) are false.
