@@ -12,7 +12,7 @@ setup(
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (f'share/{package_name}', ['package.xml']),
         (f'share/{package_name}/launch', glob('launch/*.launch.py')),
-        (f'share/{package_name}/config', glob('config/*.yaml')),
+        (f'share/{package_name}/config', glob('config/*.yaml') + glob('config/*.py')),
     ],
     install_requires=[
         'setuptools', 'numpy', 'scipy', 'numba', 'llvmlite', 'sympy', 'casadi', 'pyserial', 'smbus2', 'vqf', 'pyyaml',

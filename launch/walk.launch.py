@@ -30,7 +30,8 @@ ARGUMENTS = (
                           description="what is wrong with the simulated devices at the start, as "
                                       "bus.drop_rate=0.01,imu.error_rate=0.01; `ros2 param list /simulator` shows all"),
     DeclareLaunchArgument('robot', default_value='',
-                          description="the robot's YAML file; empty: the JetHexa that comes with the package"),
+                          description="the robot's YAML file, or a Python file whose robot() returns a Robot, as "
+                                      'config/jethexa_by_positions.py; empty: the JetHexa that comes with the package'),
     DeclareLaunchArgument('imu_filter', default_value='built_in', choices=['built_in', 'imu_complementary_filter'],
                           description='who turns imu/data_raw into imu/data: the node imu, or the ROS package of that '
                                       'name where it is installed'),

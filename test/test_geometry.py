@@ -1,4 +1,6 @@
 import dataclasses
+import runpy
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -15,24 +17,11 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 from hexapod_dynamics.robot.geometry import LinkGeometry
 
-COXA, FEMUR = 0.045, 0.077
+FILE = Path(__file__).parents[1] / 'config' / 'jethexa_by_positions.py'
+POSITIONS = runpy.run_path(str(FILE))
+coxa, femur, tibia = (POSITIONS[name] for name in ('coxa', 'femur', 'tibia'))
+COXA, FEMUR = POSITIONS['COXA'], POSITIONS['FEMUR']
 TOLERANCE = 1e-9      # the issue's
-
-
-def coxa(q, point):
-    x, y, z = point
-    return ca.cos(q[0]) * x - ca.sin(q[0]) * y, ca.sin(q[0]) * x + ca.cos(q[0]) * y, z
-
-
-def femur(q, point):
-    x, y, z = point
-    return coxa(q, (COXA + ca.cos(q[1]) * x - ca.sin(q[1]) * z, y, ca.sin(q[1]) * x + ca.cos(q[1]) * z))
-
-
-def tibia(q, point):
-    """x of its axes points down at zero."""
-    x, y, z = point
-    return femur(q, (FEMUR + ca.cos(q[2]) * z + ca.sin(q[2]) * x, y, ca.sin(q[2]) * z - ca.cos(q[2]) * x))
 
 
 def shin(q, point):
@@ -41,23 +30,8 @@ def shin(q, point):
     return tibia(q, (0.1 + x + q[3], y, z))
 
 
-PLACES = {'coxa': coxa, 'femur': femur, 'tibia': tibia}
-
-
-def jethexa_by_positions():
-    robot = Robot.jethexa()
-    legs = []
-    for leg in robot.legs:
-        links = [LinkGeometry(link.name, PLACES[link.name], link.mass, link.length, link.inertia, link.com, joint.lower,
-                              joint.upper, joint.servo_id, joint.servo_direction)
-                 for link, joint in zip(leg.links, leg.joints, strict=True)]
-        legs.append(Leg.from_geometry(leg.name, links, mount_rotation=leg.mount_rotation,
-                                      mount_position=leg.mount_position, tripod_group=leg.tripod_group))
-    return robot, dataclasses.replace(robot, legs=tuple(legs))
-
-
 def test_the_jethexa_by_positions_equals_the_jethexa_by_screws():
-    robot, ours = jethexa_by_positions()
+    robot, ours = Robot.jethexa(), Robot.load(FILE)
     assert ours.joint_names == robot.joint_names
     rng = np.random.default_rng(0)
     models = [(WholeBodyModel(each), Morphology.whole(each).without('RM').without('LM.femur'))
@@ -149,3 +123,14 @@ def test_positions_that_make_no_leg_are_refused_by_name(places, needle):
 def test_a_negative_mass_is_refused():
     with pytest.raises(RobotError, match='mass'):
         Leg.from_geometry('A', [geometry(coxa, mass=-1)], mount_rotation=np.eye(3), mount_position=np.zeros(3))
+
+
+@pytest.mark.parametrize('text, needle', [
+    (None, 'no such file'), ('x = 1', r'no function robot\(\)'), ('def robot():\n    return 3', 'returns int'),
+])
+def test_a_program_that_makes_no_robot_is_refused(tmp_path, text, needle):
+    path = tmp_path / 'robot.py'
+    if text:
+        path.write_text(text)
+    with pytest.raises(RobotError, match=needle):
+        Robot.load(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,9 @@ def jethexa_path() -> Path:
 
 
 def load_robot(path) -> Robot:
-    """Read and check a robot's YAML file. Raises RobotError."""
+    """Read and check a robot's YAML file, or take robot() of a Python file (robot/geometry.py). Raises RobotError."""
+    if str(path).endswith(".py"):
+        return _robot_of_program(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -78,6 +81,21 @@ def load_robot(path) -> Robot:
         raise RobotError(f"robot file {path}: not YAML: {error}") from None
     except RobotError as error:
         raise RobotError(f"robot file {path}: {error}") from None
+
+
+def _robot_of_program(path) -> Robot:
+    """What the function robot() of a Python file returns."""
+    if not Path(path).is_file():
+        raise RobotError(f"robot file {path}: cannot be read: there is no such file")
+    try:
+        robot = runpy.run_path(str(path))["robot"]()
+    except KeyError:
+        raise RobotError(f"robot file {path}: defines no function robot() that returns a Robot") from None
+    except RobotError as error:
+        raise RobotError(f"robot file {path}: {error}") from None
+    if not isinstance(robot, Robot):
+        raise RobotError(f"robot file {path}: robot() returns {type(robot).__name__}, a Robot needed")
+    return robot
 
 
 class _Section:
