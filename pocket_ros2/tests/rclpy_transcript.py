@@ -8,7 +8,6 @@ import copy
 import json
 import pickle
 import sys
-import time
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from rcl_interfaces.msg import (
 )
 from rclpy.clock import Clock, ClockType, JumpThreshold, ROSClock
 from rclpy.duration import Duration
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.parameter import Parameter
 from rclpy.qos import (
@@ -36,6 +36,7 @@ from rclpy.qos import (
     qos_check_compatible,
 )
 from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.task import Future
 from rclpy.time import Time
 from rclpy.utilities import remove_ros_args
 from rclpy.validate_full_topic_name import validate_full_topic_name
@@ -359,6 +360,71 @@ def arguments():
         rclpy.shutdown(context=context)
 
 
+def futures():
+    future, calls = Future(), []
+    future.add_done_callback(lambda f: calls.append(f.result()))
+    record("future", lambda: (future.done(), future.cancelled(), future.result(), future.exception()))
+    future.set_result(3)
+    record("future done", lambda: (future.done(), future.cancelled(), future.result(), calls))
+    future.add_done_callback(lambda f: calls.append("late"))
+    record("late callback", lambda: calls)
+    failed = Future()
+    failed.set_exception(KeyError("x"))
+    record("future failed", lambda: (failed.done(), failed.exception()))
+    record("result of failed", lambda: failed.result())
+    cancelled = Future()
+    cancelled.cancel()
+    record("future cancelled", lambda: (cancelled.done(), cancelled.cancelled(), cancelled.result()))
+
+
+def running(node):
+    executor, said = SingleThreadedExecutor(), []
+    record("add node", lambda: (executor.add_node(node), executor.add_node(node), node.executor is executor))
+    task = executor.create_task(lambda a, b=0: said.append(a + b), 1, b=2)
+    executor.spin_once(timeout_sec=5)
+    record("task", lambda: (said, task.done(), task.result(), task.executing()))
+
+    async def compute():
+        return 5
+
+    coroutine = executor.create_task(compute)
+    executor.spin_until_future_complete(coroutine, timeout_sec=5)
+    record("coroutine", lambda: (coroutine.done(), coroutine.result()))
+
+    def fail():
+        raise ValueError("on purpose")
+
+    executor.create_task(fail)
+    record("task that fails", lambda: executor.spin_once(timeout_sec=5))
+    guard = node.create_guard_condition(lambda: said.append("guard"))
+    guard.trigger()
+    while "guard" not in said:
+        executor.spin_once(timeout_sec=5)
+    record("guard", lambda: said)
+    record("destroy guard", lambda: (node.destroy_guard_condition(guard), node.destroy_guard_condition(guard)))
+    calls = []
+    timer = node.create_timer(0.001, lambda: calls.append(0))
+    while len(calls) < 3:
+        executor.spin_once(timeout_sec=5)
+    record("timer destroyed while spinning", lambda: node.destroy_timer(timer))
+    record("cancel destroyed timer", lambda: timer.cancel())
+    client = node.create_client(SetBool, "nobody")
+    record("no server", lambda: (client.service_is_ready(), client.wait_for_service(timeout_sec=0.01)))
+    record("raw bytes", lambda: node.create_publisher(String, "x", 1).publish(serialize_message(String(data="x"))))
+    record("presets", lambda: node.create_publisher(String, "y", QoSPresetProfiles.SENSOR_DATA.value).topic_name)
+    record("message of subclass", lambda: node.create_publisher(String, "x", 1).publish(type("S", (String,), {})()))
+    record("executor's node", lambda: [n.get_name() for n in executor.get_nodes()])
+    record("remove node", lambda: (executor.remove_node(node), executor.remove_node(node), executor.get_nodes()))
+    record("shut executor down", lambda: (executor.shutdown(), executor.shutdown(timeout_sec=0.1)))
+
+
+def after_the_end(node, publisher, subscription, client):
+    record("publish after destruction", lambda: publisher.publish(String()))
+    record("destroy twice", lambda: node.destroy_node())
+    record("call after destruction", lambda: client.call_async(SetBool.Request()))
+    record("topic after destruction", lambda: subscription.topic)
+
+
 def life_cycle():
     record("init twice", lambda: rclpy.init(args=[]))
     record("ok", lambda: rclpy.ok())
@@ -389,9 +455,17 @@ def main():
     node_names(node)
     other_nodes()
     arguments()
+    futures()
+    running(node)
+    last = node.create_publisher(String, "x", 1), node.create_subscription(String, "x", print, 1)
+    client = node.create_client(SetBool, "x")
     node.destroy_node()
+    after_the_end(node, *last, client)
+    keeping = rclpy.create_node("keeping")
+    publisher = keeping.create_publisher(String, "x", 1)
     life_cycle()
-    time.sleep(0)
+    record("publish after shutdown", lambda: publisher.publish(String()))
+    record("destroy after shutdown", lambda: keeping.destroy_node())
     json.dump(results, sys.stdout, indent=1, sort_keys=True)
 
 

@@ -135,7 +135,7 @@ def test_a_message_that_cannot_be_sent_is_named(node):
 
 
 def test_types_that_are_none_are_refused(node):
-    with pytest.raises(rclpy.exceptions.NoTypeSupportImportedException):
+    with pytest.raises(AttributeError, match="<class 'int'> is no message or service class"):
         node.create_publisher(int, 'x', 1)
     with pytest.raises(RuntimeError, match='must be a message, got the service std_srvs/srv/SetBool'):
         node.create_publisher(SetBool, 'x', 1)

@@ -12,7 +12,7 @@ from pocket_ros2.cdr import HEADER, deserializer, serializer
 from pocket_ros2.service_wire import IDENTITY, RequestPath
 
 from .callback_groups import CallbackGroup
-from .exceptions import RCLError
+from .exceptions import InvalidHandle, RCLError
 from .qos import QoSProfile
 from .subscription import entity_numbers
 from .task import Future
@@ -68,6 +68,8 @@ class Client:
         header = HEADER + IDENTITY.pack(self._identity, sequence)
         try:
             code = dds.write(self._requests.handle, self._pack(request, header))
+            if self._requests.handle == -1:
+                raise InvalidHandle("cannot use Destroyable because destruction was requested")
             if code < 0:
                 raise RCLError(f"failed to send request to {self.srv_name}: {dds.DDSException(code)}")
         except BaseException:

@@ -322,12 +322,12 @@ class Executor:
 
     def spin_once_until_future_complete(self, future: Future, timeout_sec: float | None = None) -> None:
         """Run one callback, unless the future is done before."""
-        future.add_done_callback(lambda _: self.wake())
+        future._call_when_done(self.wake)
         self._spin(timeout_sec_to_nsec(timeout_sec), future.done)
 
     def spin_until_future_complete(self, future: Future, timeout_sec: float | None = None) -> None:
         """Run callbacks until a future is done, at most so long (None or negative: for ever)."""
-        future.add_done_callback(lambda _: self.wake())
+        future._call_when_done(self.wake)
         limit = timeout_sec_to_nsec(timeout_sec)
         end = time.monotonic_ns() + limit
         while self._context.ok() and not future.done() and not self._is_shutdown:

@@ -30,7 +30,7 @@ class Subscription:
         event_callbacks: Any,
     ) -> None:
         if not callable(callback):
-            raise RuntimeError(f"the callback of a subscription must be callable, got {callback!r}")
+            raise TypeError(f"the callback of a subscription must be callable, got {callback!r}")
         self._endpoint = endpoint
         self.msg_type, self.topic, self.qos_profile, self.raw = msg_type, topic, qos_profile, raw
         self.callback, self.callback_group = callback, callback_group

@@ -24,7 +24,7 @@ class Future:
         self._exception: BaseException | None = None
         self._exception_fetched = False
         self._callbacks: list[Callable[[Future], Any]] = []
-        self._waiting: list[Task] = []
+        self._waiting: list[Callable[[], None]] = []  # called at once, whatever executor there is
         self._lock = threading.Lock()
         self._executor: Callable[[], Any] = _no_executor
         self._set_executor(executor)
@@ -81,8 +81,8 @@ class Future:
         with self._lock:
             executor, callbacks, self._callbacks = self._executor(), self._callbacks, []
             waiting, self._waiting = self._waiting, []
-        for task in waiting:
-            task._reschedule()
+        for go_on in waiting:
+            go_on()
         for callback in callbacks:
             if executor is not None:
                 executor.create_task(callback, self)
@@ -96,12 +96,12 @@ class Future:
         with self._lock:
             self._executor = _no_executor if executor is None else weakref.ref(executor)
 
-    def _resume_when_done(self, task: Task) -> bool:
-        """Have a waiting task go on when this future is done; False if it is done already."""
+    def _call_when_done(self, go_on: Callable[[], None]) -> bool:
+        """Have whoever waits for this future go on when it is done; False if it is done already."""
         with self._lock:
             if self._done or self._cancelled:
                 return False
-            self._waiting.append(task)
+            self._waiting.append(go_on)
             return True
 
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
@@ -156,7 +156,7 @@ class Task(Future):
             self._complete()
             self.set_exception(error)
         else:
-            if not (isinstance(awaited, Future) and awaited._resume_when_done(self)):
+            if not (isinstance(awaited, Future) and awaited._call_when_done(self._reschedule)):
                 self._reschedule()
 
     def _finish(self, handler: Callable[..., Any]) -> None:

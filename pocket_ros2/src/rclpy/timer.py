@@ -10,7 +10,7 @@ from typing import Any
 from .callback_groups import CallbackGroup
 from .clock import Clock, JumpThreshold, TimeJump
 from .duration import Duration
-from .exceptions import InvalidHandle, ROSInterruptException
+from .exceptions import InvalidHandle, RCLError, ROSInterruptException
 
 _ANY_JUMP = JumpThreshold(min_forward=Duration(nanoseconds=1), min_backward=Duration(nanoseconds=-1))
 
@@ -32,7 +32,7 @@ class Timer:
         context: Any = None,
     ) -> None:
         if timer_period_ns < 0:
-            raise ValueError(f"timer period must be non-negative, got {timer_period_ns} ns")
+            raise RCLError(f"failed to create timer: timer period must be non-negative, got {timer_period_ns} ns")
         self._context, self._clock = context, clock
         self.callback, self.callback_group = callback, callback_group
         self._period = int(timer_period_ns)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .exceptions import NoTypeSupportImportedException
-
 
 def check_for_type_support(msg_or_srv_type: Any) -> None:
-    """Raise NoTypeSupportImportedException for what is no message or service class of pocket ROS 2."""
+    """Raise AttributeError for what is no message or service class."""
     if not isinstance(getattr(msg_or_srv_type, "_typename", None), str):
-        raise NoTypeSupportImportedException(msg_or_srv_type)
+        raise AttributeError(f"{msg_or_srv_type!r} is no message or service class of ROS 2 (it has no type support)")
 
 
 def check_is_valid_msg_type(msg_type: Any) -> None:
