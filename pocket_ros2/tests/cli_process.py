@@ -37,13 +37,13 @@ def node(environment, python=sys.executable):
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            assert process.wait(10) == 0, 'the node did not end cleanly on SIGINT'
+            assert process.wait(30) == 0, 'the node did not end cleanly on SIGINT'
         finally:
             process.kill()
             process.stdout.close()
 
 
-def ros2(environment, *words, command=POCKET, timeout=20, stdin=None):
+def ros2(environment, *words, command=POCKET, timeout=60, stdin=None):
     """Run one `ros2` command to its end; return its exit code, stdout and stderr, process ids replaced."""
     done = subprocess.run(
         [*command, *words], env=environment, capture_output=True, text=True, timeout=timeout, input=stdin)
