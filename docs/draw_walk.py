@@ -20,7 +20,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
-BEFORE, AFTER = 8.0, 8.0
+BEFORE, AFTER = 5.0, 25.0
 LOST = ('LM.femur', 'RR.femur')
 
 
@@ -61,7 +61,7 @@ def main():
     heard, broken = record(rclpy.create_node('draw_walk'))
     robot = Robot.jethexa()
     whole = Morphology.whole(robot)
-    figure, axes = panels(1, 3, width=11.0, height=3.4, width_ratios=[1, 1, 1.25])
+    figure, axes = panels(1, 3, width=11.0, height=3.2, width_ratios=[1, 1, 0.9])
     stages = ((whole, broken['simulator/joint_states'] - 10, 'six legs, 7 cm/s'),
               (whole.without(*LOST), -1, 'LM and RR down to the coxa: on it goes'))
     for axis, (morphology, index, title) in zip(axes[0], stages, strict=False):
@@ -84,7 +84,7 @@ def main():
             axis.plot(100 * x[broken[topic]], 100 * y[broken[topic]], 'o', color='#d1495b', label='legs break')
     axis.set_aspect('equal')
     axis.set(xlabel='forward [cm]', ylabel='left [cm]')
-    axis.legend(fontsize=8, frameon=False, loc='upper left')
+    axis.legend(fontsize=8, frameon=False, loc='upper left', bbox_to_anchor=(0.0, 0.95))
     axis.set_title('the way over the ground, seen from above', fontsize=10)
     figure.savefig(sys.argv[1] if len(sys.argv) > 1 else 'walk.png', dpi=110)
 
