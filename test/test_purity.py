@@ -11,7 +11,7 @@ import hexapod_dynamics
 
 ROOT = Path(hexapod_dynamics.__file__).parent
 # From the ground up; a package may import from itself and from those before it.
-LAYERS = ('errors', 'se3', 'robot', 'kinematics', 'gait', 'dynamics', 'simulation', 'drivers', 'devices', 'estimation',
+LAYERS = ('errors', 'se3', 'robot', 'kinematics', 'dynamics', 'gait', 'simulation', 'drivers', 'devices', 'estimation',
           'nodes', 'tools')
 ROS = {'rclpy', 'launch', 'launch_ros', 'ros2cli', 'tf2_ros', 'builtin_interfaces', 'rcl_interfaces', 'std_msgs',
        'std_srvs', 'geometry_msgs', 'sensor_msgs', 'nav_msgs', 'diagnostic_msgs', 'trajectory_msgs',
