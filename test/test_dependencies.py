@@ -1,5 +1,6 @@
 """Every import is declared: to pip in setup.py, to rosdep in package.xml."""
 import ast
+import importlib
 import runpy
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -70,5 +71,4 @@ def test_package_xml_declares_every_import():
 def test_every_program_exists(setup):
     for entry in setup['entry_points']['console_scripts']:
         module, function = entry.split(' = ')[1].split(':')
-        tree = ast.parse((ROOT / (module.replace('.', '/') + '.py')).read_text())
-        assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert callable(getattr(importlib.import_module(module), function))
