@@ -19,11 +19,11 @@ class ChainSettings:
     refresh_interval: float = 0.5       # an unchanged target is sent again after this
     starving_age: float = 0.15          # of the oldest measurement, from which small changes are deferred ...
     defer_interval: float = 0.05        # ... by at most this
-    silent_after: int = 3               # reads in a row without an answer
+    silent_after: int = 3               # reads in a row without an answer, more on a lossy line
     silent_probe_interval: float = 0.5
     lag: float = 0.25                   # [rad] away from its target for `lag_reads` reads a joint does not follow
     lag_reads: int = 3
-    lag_interval: float = 0.05          # [s] behind the joint whose turn it is, when one is in doubt
+    doubt_interval: float = 0.03        # [s] a joint in doubt is asked behind the one whose turn it is
     reopen_interval: float = 0.5
 
 

@@ -112,15 +112,16 @@ def explain_open_error(port: str, error: Exception) -> str:
 class ServoBus:
     """A serial port with LX/HTD servos on it.
 
-    port: device path, best a stable one (/dev/serial/by-id/..., a udev link). reply_timeout [s] counts from the moment
-    the request has left the wire. Raises BusError when the port fails, NoReply when a servo does.
+    port: device path, best a stable one (/dev/serial/by-id/..., a udev link). reply_timeout and patience [s] (see
+    `exchange`) count from the moment the request has left the wire. Raises BusError when the port fails, NoReply when
+    a servo does.
     """
 
     def __init__(self, port: str, baudrate: int = lx.DEFAULT_BAUDRATE, direction: Direction | None = None,
-                 reply_timeout: float = 0.006):
+                 reply_timeout: float = 0.006, patience: float = 0.05):
         self.port = port
         self.byte_time = lx.BITS_PER_BYTE / baudrate
-        self.reply_timeout = reply_timeout
+        self.reply_timeout, self.patience = reply_timeout, patience
         self.bytes_sent = 0
         self.bytes_received = 0
         self.fault: Fault | None = None     # of the last exchange
@@ -191,8 +192,12 @@ class ServoBus:
             except OSError as error:
                 raise self._lost(error) from error
 
-    def exchange(self, servo_id: int, command: int) -> bytes | None:
-        """Ask once; returns the reply's payload, or None with `fault` set."""
+    def exchange(self, servo_id: int, command: int, idle=None) -> bytes | None:
+        """Ask once; returns the reply's payload, or None with `fault` set.
+
+        idle: called after `reply_timeout`; while it says True, nothing else is to be done and the wait goes on, to
+        `patience` at most: a simulated servo on a busy machine answers late, and a late answer spoils the next one.
+        """
         if self._serial is None:
             raise BusError(f'servo port {self.port} is not open')
         self._discard_input()
@@ -201,10 +206,10 @@ class ServoBus:
             self.drain()
             try:
                 self._direction.listen()
-                return self._await(servo_id, command)
+                return self._await(servo_id, command, idle)
             finally:
                 self._direction.send()
-        return self._await(servo_id, command)
+        return self._await(servo_id, command, idle)
 
     def read(self, servo_id: int, command: int, retries: int = 2):
         """Ask until answered, at most 1 + retries times; returns the value with units or raises NoReply."""
@@ -229,17 +234,20 @@ class ServoBus:
                 raise
             raise self._lost(error) from error
 
-    def _await(self, servo_id: int, command: int) -> bytes | None:
+    def _await(self, servo_id: int, command: int, idle) -> bytes | None:
         size = lx.reply_size(command)
         deadline = self._wire_free + self.reply_timeout + size * self.byte_time
+        latest = deadline if idle is None else max(deadline, self._wire_free + self.patience)
         received = b''
         while True:
-            wait = deadline - time.monotonic()
-            if wait <= 0.0:
-                break
-            try:
-                if not select.select([self._fd], [], [], wait)[0]:
+            now = time.monotonic()
+            if now >= deadline:
+                if now >= latest or not idle():
                     break
+                deadline = min(latest, now + 0.004)
+            try:
+                if not select.select([self._fd], [], [], deadline - now)[0]:
+                    continue
                 chunk = os.read(self._fd, 4096)
             except (OSError, ValueError) as error:
                 raise self._lost(error) from error

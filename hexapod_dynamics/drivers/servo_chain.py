@@ -24,6 +24,8 @@ from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
 _SUPPLY_READS = 3          # the supply voltage is the median of so many reads
 _SLOW_READS = {'voltage': lx.Command.VIN_READ, 'temperature': lx.Command.TEMP_READ,
                'loaded': lx.Command.LOAD_OR_UNLOAD_READ}
+_LOSS_MEMORY = 0.03         # weight of the newest exchange
+_AWAY = 0.7                 # [s] not measured for so long, a joint is met anew: it may have lost its supply
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +60,7 @@ class ServoChain:
         self._slow_index = dict.fromkeys(_SLOW_READS, -1)
         self._supply = deque(maxlen=_SUPPLY_READS)
         self._lag_count = np.zeros(n, np.int64)
+        self._loss = 0.0                            # recent share of exchanges that failed, silent servos left out
         self._load_since, self._load_bytes = 0.0, 0
         self._thread = threading.Thread(target=self._run, name='servo_bus', daemon=True)
 
@@ -146,6 +149,7 @@ class ServoChain:
         for check in self._checks:
             check.forget()
         self._failures[:] = 0
+        self._loss = 0.0
         self._attempt[:] = -np.inf
         self._load_since, self._load_bytes = time.monotonic(), self.bus.bytes_sent + self.bus.bytes_received
         with self._lock:
@@ -251,6 +255,8 @@ class ServoChain:
         for _ in range(3):
             value = self._ask(index, lx.Command.POS_READ)
             if value is None:
+                if not self._state.silent[index]:
+                    self._ask_soon(index)
                 return
             now = self.bus.reply_time - lx.reply_size(lx.Command.POS_READ) * self.bus.byte_time
             if self._checks[index].take(value, now, target):
@@ -260,6 +266,8 @@ class ServoChain:
             return
         angle = self.map.angle(index, value)
         start = None
+        if now - self._state.stamp[index] > _AWAY:
+            self._greeted[index] = False
         if not self._greeted[index]:
             start = self._find_start(index, angle)
             # A servo that has let go by itself is met anew with each reading, so that its target goes where it hangs
@@ -269,7 +277,7 @@ class ServoChain:
         away = sent >= 0 and abs(value - target) > self.settings.lag
         self._lag_count[index] = self._lag_count[index] + 1 if away else 0
         if 0 < self._lag_count[index] < self.settings.lag_reads:
-            self._attempt[index] = min(self._attempt) + self.settings.lag_interval     # soon again, to be sure
+            self._ask_soon(index)
         with self._lock:
             state = self._state
             step = now - state.stamp[index]
@@ -280,6 +288,11 @@ class ServoChain:
             if start is not None:
                 state.start_angle[index] = start
                 state.generation[index] += 1
+
+    def _ask_soon(self, index: int) -> None:
+        """Ask a joint in doubt again before its turn."""
+        others = self._attempt[np.isfinite(self._attempt)]
+        self._attempt[index] = others.min() + self.settings.doubt_interval
 
     def _find_start(self, index: int, angle: float) -> float:
         """Where the servo's own set-point is: its last target if it holds one close by, else where it stands.
@@ -336,18 +349,20 @@ class ServoChain:
 
     def _ask(self, index: int, command: int):
         servo_id = self.map.ids[index]
-        payload = self.bus.exchange(servo_id, command)
+        payload = self.bus.exchange(servo_id, command, self._idle)
         if payload is None:
             self._count(index, self.bus.fault.value)
             if self.bus.fault is not Fault.TIMEOUT:         # a damaged answer came quickly: ask again at once
                 for check in self._checks:
                     check.warn(time.monotonic())
-                payload = self.bus.exchange(servo_id, command)
+                payload = self.bus.exchange(servo_id, command, self._idle)
                 if payload is None:
                     self._count(index, self.bus.fault.value)
+        if not self._state.silent[index]:
+            self._loss += _LOSS_MEMORY * ((payload is None) - self._loss)
         if payload is None:
             self._failures[index] += 1
-            if self._failures[index] >= self.settings.silent_after and not self._state.silent[index]:
+            if not self._state.silent[index] and self._failures[index] >= self._silence():
                 self._greeted[index] = False
                 self._checks[index].forget()
                 with self._lock:
@@ -358,6 +373,16 @@ class ServoChain:
             self._state.reads += 1
             self._state.heard = self.bus.reply_time
         return lx.decode(command, payload)
+
+    def _idle(self) -> bool:
+        wishes = self._wishes
+        return wishes.counts is None and wishes.torque is None and not wishes.stop
+
+    def _silence(self) -> float:
+        """How many failures in a row are more than the line's present loss explains (once in ten thousand)."""
+        if self._loss >= 0.9:
+            return math.inf             # nobody answers: that is not this servo's fault
+        return max(self.settings.silent_after, math.ceil(math.log(1e-4) / math.log(max(self._loss, 1e-4))))
 
     def _count(self, index: int, fault: str) -> None:
         with self._lock:

@@ -56,7 +56,7 @@ class ServosNode(Node):
         self._settled_epoch = -1
         self._supply = SupplyJudge(self._supply_limits)
         self._supply_level = 'ok'
-        self._level = None
+        self._level, self._next_news = None, 0.0
         self._health = ServoHealth(names)
         self._states, self._fresh = JointState(), JointState()
         self._battery = BatteryState(power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True,
@@ -298,7 +298,8 @@ class ServosNode(Node):
                 self._fill(self._fresh, state, fresh)
                 self._fresh_publisher.publish(self._fresh)
                 self._published[fresh] = state.stamp[fresh]
-        if self._judge(state) != self._level:               # a change is told at once
+        if now > self._next_news and self._judge(state) != self._level:     # a change is told soon
+            self._next_news = now + 0.3
             self.diagnostics.publish()
 
     def _fill(self, message, state, mask):
