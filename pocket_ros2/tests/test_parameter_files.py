@@ -37,6 +37,16 @@ def test_a_node_gets_what_is_meant_for_it(entries, full_name, expected):
     assert overrides_for(full_name, entries) == {'everywhere': 1, 'nested.deep.value': 2.5, **expected}
 
 
+def test_precedence_is_that_of_rcl(tmp_path):
+    """Entries of one pattern stand where it came first; a node may have a name that YAML takes for a truth value."""
+    path = tmp_path / 'parameters.yaml'
+    path.write_text('n: {ros__parameters: {a: 1, b: 1}}\n/**: {ros__parameters: {b: 2, c: 2}}')
+    file = load_parameter_file(str(path))
+    assert overrides_for('/n', file) == {'a': 1, 'b': 2, 'c': 2}
+    assert overrides_for('/n', [*file, ('/**', 'a', 9)]) == {'a': 9, 'b': 2, 'c': 2}
+    assert overrides_for('/n', [('/**', 'a', 9), *file]) == {'a': 1, 'b': 1, 'c': 2}
+
+
 @pytest.mark.parametrize(('pattern', 'full_name', 'matches'), [
     ('/**', '/a/b', True), ('/*', '/a', True), ('/*', '/a/b', False), ('/**/b', '/a/c/b', True), ('/**/b', '/b', True),
     ('/a/**', '/a/b/c', True), ('b', '/b', True), ('b', '/a/b', False), ('/a/*/c', '/a/b/c', True),
@@ -68,6 +78,7 @@ def test_a_missing_file_is_named():
 
 @pytest.mark.parametrize(('words', 'complaint'), [
     (['-p', 'x'], r"'x'; expected \[node:\]name:=value"),
+    (['-p', '/ns/node:x:=1'], 'node being a bare node name'),
     (['-r', 'x'], r"'x'; expected \[node:\]from:=to"),
     (['-r', '__node:=a b'], 'alphanumerics'),
     (['--log-level', 'loud'], "'loud'.*debug"),

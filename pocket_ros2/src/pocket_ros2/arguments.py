@@ -61,6 +61,8 @@ def _read_parameter(text: str, parsed: RosArguments) -> None:
     if not separator or not left:
         raise ArgumentError(f"cannot read parameter {text!r}; expected [node:]name:=value")
     node, colon, name = left.rpartition(":")
+    if not name or (colon and names.node_name_error(node)):
+        raise ArgumentError(f"cannot read parameter {text!r}; expected [node:]name:=value, node being a bare node name")
     try:
         parsed.parameters.append((node if colon else "/**", name, parse_value(right)))
     except ParameterFileError as error:

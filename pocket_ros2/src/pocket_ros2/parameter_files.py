@@ -13,7 +13,15 @@ class ParameterFileError(RuntimeError):
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """SafeLoader that tells numbers as rcl does: by C's strtol and strtod, no underscores, dates or base 60."""
+    """SafeLoader that tells numbers as rcl does: by C's strtol and strtod, no underscores, dates or base 60.
+
+    Keys are text, whatever they look like (a node may be called `n` or `on`).
+    """
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
+        """Return a mapping with its keys as they are written."""
+        self.flatten_mapping(node)
+        return {key.value: self.construct_object(value, deep=True) for key, value in node.value}
 
 
 _KEPT = ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
@@ -136,5 +144,15 @@ def pattern_matches(pattern: str, full_name: str) -> bool:
 
 
 def overrides_for(full_name: str, entries: list[tuple[str, str, Any]]) -> dict[str, Any]:
-    """Return the parameter values that apply to a node; later entries win."""
-    return {name: value for pattern, name, value in entries if pattern_matches(pattern, full_name)}
+    """Return the parameter values that apply to a node.
+
+    As in rcl, all entries of one pattern stand together where the pattern came first, and the later pattern wins.
+    """
+    by_pattern: dict[str, dict[str, Any]] = {}
+    for pattern, name, value in entries:
+        by_pattern.setdefault(pattern, {})[name] = value
+    found: dict[str, Any] = {}
+    for pattern, values in by_pattern.items():
+        if pattern_matches(pattern, full_name):
+            found.update(values)
+    return found
