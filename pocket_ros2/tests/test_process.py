@@ -67,6 +67,23 @@ def test_a_process_is_heard_and_remapped(node, domain):
         assert ('/far/speaker/switch', ['std_srvs/srv/SetBool']) in node.get_service_names_and_types()
 
 
+def test_simulated_time_from_the_command_line(node, domain):
+    """The timer of talker.py waits for `/clock`."""
+    from rosgraph_msgs.msg import Clock
+
+    got, clock = [], node.create_publisher(Clock, '/clock', 10)
+    node.create_subscription(String, '/ns/words', got.append, 10)
+    with talker(domain, '--ros-args', '-p', 'use_sim_time:=true'):
+        spin_until(node, lambda: is_seen(node) and clock.get_subscription_count())
+        for _ in range(5):
+            rclpy.spin_once(node, timeout_sec=0.05)
+        assert not got
+        message = Clock()
+        message.clock.sec = 5
+        clock.publish(message)
+        spin_until(node, lambda: got)
+
+
 def test_domains_do_not_mix(node, domain):
     with talker(domain + 1):
         for _ in range(10):

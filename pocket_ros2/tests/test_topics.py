@@ -4,10 +4,12 @@ import pytest
 from conftest import spin_until
 
 import rclpy
+from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSPresetProfiles, QoSProfile, ReliabilityPolicy
 from rclpy.qos_event import PublisherEventCallbacks, QoSPolicyKind, SubscriptionEventCallbacks
 from rclpy.serialization import deserialize_message
+from rclpy.wait_for_message import wait_for_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String, UInt8MultiArray
 from std_srvs.srv import SetBool
@@ -177,3 +179,48 @@ def test_transform_broadcasters(node):
     broadcaster.sendTransform([TransformStamped(child_frame_id='c')])
     spin_until(node, lambda: moving and still and len(still[-1].transforms) == 2)
     assert [t.child_frame_id for t in still[-1].transforms] == ['b', 'c']
+
+
+def test_a_missed_deadline_is_told(node):
+    told = []
+    profile = QoSProfile(depth=1, deadline=Duration(seconds=0.1))
+    publisher = node.create_publisher(
+        String, 'words', profile, event_callbacks=PublisherEventCallbacks(deadline=lambda e: told.append('offered')))
+    node.create_subscription(
+        String, 'words', print, profile,
+        event_callbacks=SubscriptionEventCallbacks(deadline=lambda e: told.append('requested')))
+    publisher.publish(String())
+    spin_until(node, lambda: {'offered', 'requested'} <= set(told))
+
+
+def test_publishers_that_come_and_go_are_told(node):
+    told = []
+    callbacks = SubscriptionEventCallbacks(liveliness=lambda event: told.append(event.alive_count))
+    node.create_subscription(String, 'words', print, 1, event_callbacks=callbacks)
+    publisher = node.create_publisher(String, 'words', 1)
+    spin_until(node, lambda: told == [1])
+    node.destroy_publisher(publisher)
+    spin_until(node, lambda: told == [1, 0])
+
+
+def test_old_messages_expire(node):
+    profile = QoSProfile(depth=5, durability=DurabilityPolicy.TRANSIENT_LOCAL, lifespan=Duration(seconds=0.05))
+    publisher = node.create_publisher(String, 'kept', profile)
+    publisher.publish(String(data='old'))
+    node.get_clock().sleep_for(Duration(seconds=0.2))
+    got = []
+    node.create_subscription(String, 'kept', lambda m: got.append(m.data), LATCHED)
+    publisher.publish(String(data='new'))
+    spin_until(node, lambda: got)
+    assert got == ['new']
+
+
+def test_an_endpoint_needs_known_policies(node):
+    with pytest.raises(ValueError, match='QoS policy history is UNKNOWN'):
+        node.create_publisher(String, 'x', QoSPresetProfiles.UNKNOWN.value)
+
+
+def test_wait_for_message(node):
+    assert wait_for_message(String, node, 'kept', time_to_wait=0.05) == (False, None)
+    node.create_publisher(String, 'kept', LATCHED).publish(String(data='x'))
+    assert wait_for_message(String, node, 'kept', qos_profile=LATCHED, time_to_wait=10) == (True, String(data='x'))
