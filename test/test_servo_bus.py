@@ -416,6 +416,15 @@ def test_closing_leaves_no_thread_or_descriptor(rig):
     assert len(os.listdir('/proc/self/fd')) == before
 
 
+def test_letting_go_and_stopping_at_once_lets_go(rig):
+    chain = ServoChain(ServoBus(str(rig.link), reply_timeout=0.05), MAP)
+    chain.start()
+    settled(chain)
+    chain.set_torque(False)
+    chain.stop()
+    wait_until(lambda: not rig.servos.holding().any(), what='all let go')
+
+
 def test_nan_leaves_a_joint_alone(rig, chain):
     epoch = settled(chain).epoch
     pose = np.full(18, 0.2)

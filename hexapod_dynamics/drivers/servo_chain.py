@@ -171,12 +171,12 @@ class ServoChain:
             counts, duration, wishes.counts = wishes.counts, wishes.duration, None
             if wishes.epoch != self._state.epoch:
                 counts = None
-        if stop:
-            return False
         if gone is not None:
             self._apply_gone(gone)
         if torque is not None:
             self._apply_torque(torque)
+        if stop:
+            return False
         if counts is not None and self._state.torque:
             self._write_pose(counts, duration)
         now = time.monotonic()

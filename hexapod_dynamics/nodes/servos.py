@@ -355,7 +355,6 @@ class ServosNode(Node):
         """Leave the pose held, or let go where so configured, and give the port back."""
         if self._on_shutdown == 'release':
             self.chain.set_torque(False)
-            time.sleep(0.05)
         self.chain.stop()
 
 
