@@ -2,6 +2,7 @@
 
 import math
 import os
+import termios
 import time
 
 import numpy as np
@@ -176,6 +177,19 @@ def test_gpio_direction_sends_then_listens_only_after_the_last_byte_is_out(rig):
     assert listening[0] >= bus.wire_free
     bus.release()
     assert gpio.log[-1] == ('cleanup', (27, 17))
+
+
+def test_unplugging_while_a_gpio_bus_drains_is_a_lost_port(rig, monkeypatch):
+    bus = ServoBus(str(rig.link), direction=GpioDirection(27, 17, RecordingGpio()), reply_timeout=0.05)
+    bus.open()
+
+    def gone():
+        raise termios.error(5, 'Input/output error')
+    monkeypatch.setattr(bus._serial, 'flush', gone)
+    with pytest.raises(BusError, match='is gone'):
+        bus.read(5, Command.POS_READ)
+    assert not bus.is_open
+    bus.release()
 
 
 def test_gpio_without_its_package_says_what_to_install():

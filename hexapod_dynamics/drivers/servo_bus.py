@@ -6,6 +6,7 @@ bytes need, so it never asks before what it sent is out, and nothing here ever w
 
 import os
 import select
+import termios
 import time
 from enum import Enum
 from typing import Protocol
@@ -189,7 +190,7 @@ class ServoBus:
         if self._direction.needs_drain:
             try:
                 self._serial.flush()
-            except OSError as error:
+            except (OSError, termios.error) as error:
                 raise self._lost(error) from error
 
     def exchange(self, servo_id: int, command: int, idle=None) -> bytes | None:
