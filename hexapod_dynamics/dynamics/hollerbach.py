@@ -316,6 +316,9 @@ def configuration_space(chain: Chain, q, qdot, qddot) -> np.ndarray:
                 chain, q, qdot, qddot)
 
 
+# What runs on given terms, for those who count or time it.
+TERMS = {'uicker_kahn': uicker_kahn_terms, 'waters': waters_terms, 'recursive_4x4': recursive_4x4_terms,
+         'recursive_3x3': recursive_3x3_terms, 'newton_euler': newton_euler_terms}
 FORMULATIONS = {'uicker_kahn': uicker_kahn, 'waters': waters, 'recursive_4x4': recursive_4x4,
                 'recursive_3x3': recursive_3x3, 'newton_euler': newton_euler,
                 'configuration_space': configuration_space}

@@ -61,18 +61,13 @@ def count(function, *arguments) -> Operations:
     return Operations(*(after - start for after, start in zip(Counting.tally, before, strict=True)))
 
 
-_TERMS = {'uicker_kahn': hollerbach.uicker_kahn_terms, 'waters': hollerbach.waters_terms,
-          'recursive_4x4': hollerbach.recursive_4x4_terms, 'recursive_3x3': hollerbach.recursive_3x3_terms,
-          'newton_euler': hollerbach.newton_euler_terms, 'configuration_space': None}
-
-
 def count_operations(method: str, n: int) -> Operations:
     """Operations of one evaluation for n rotational joints; A_j, its derivatives and constants are given.
 
     method: a name of `hollerbach.FORMULATIONS`; DynamicsError for another one or for n below 1.
     """
-    if method not in _TERMS:
-        raise DynamicsError(f'no formulation {method!r}, known: {", ".join(_TERMS)}')
+    if method not in hollerbach.FORMULATIONS:
+        raise DynamicsError(f'no formulation {method!r}, known: {", ".join(hollerbach.FORMULATIONS)}')
     if int(n) != n or n < 1:
         raise DynamicsError(f'{n!r} joints, allowed: 1, 2, ...')
     rates = Counting.array(n), Counting.array(n)
@@ -83,7 +78,7 @@ def count_operations(method: str, n: int) -> Operations:
         A=Counting.array(n, 4, 4), dA=Counting.array(n, 4, 4), d2A=Counting.array(n, 4, 4), J=Counting.array(n, 4, 4),
         m=Counting.array(n), mass_outward=Counting.array(n), r=Counting.array(n, 4), inertia=Counting.array(n, 3, 3),
         g=Counting.array(4), p_star=Counting.array(n, 3), z=Counting.array(n, 3), slides=(False,) * n)
-    return count(_TERMS[method], terms, *rates)
+    return count(hollerbach.TERMS[method], terms, *rates)
 
 
 def polynomial(values: dict[int, int]) -> tuple[Fraction, ...]:
