@@ -147,6 +147,23 @@ def test_without_an_imu_it_waits_and_then_starts_and_goes_by_the_model_alone():
     assert position.max() < 0.01 and angles.max() < 1.0
 
 
+def test_a_leg_that_is_off_without_having_been_reported_does_not_keep_the_others_waiting():
+    world = World(patience=0.3)
+    world.read[3:6] = np.nan
+    hear = world.observer.measure_joints
+
+    def without_it(t, angles):
+        angles[3:6] = np.nan
+        hear(t, angles)
+
+    world.observer.measure_joints = without_it
+    world.run(0.2)
+    assert not world.observer.started
+    world.run(1.0)
+    assert world.observer.started
+    np.testing.assert_allclose(world.observer.q[3:6], world.truth.q[3:6], atol=0.02)
+
+
 def test_when_joints_fall_silent_the_model_holds_them():
     world = World()
     world.run(2.0)

@@ -54,6 +54,20 @@ def test_a_start_that_is_broken_off_ends_quietly(seconds):
         launch.end()
 
 
+def test_on_the_real_robot_no_simulator_runs_and_a_missing_bus_is_named():
+    probe = Probe()
+    launch = Process(*LAUNCH, 'hardware:=jethexa', 'namespace:=real')
+    try:
+        names = {'imu', 'servos', 'gait', 'dynamics', 'damage_manager'}
+        wait_until(lambda: set(probe.node.get_node_names()) >= names, 60, lambda: launch.output[-3000:])
+        wait_until(lambda: 'real/servos: ' in launch.output, 30, lambda: launch.output[-3000:])
+        assert 'simulator' not in probe.node.get_node_names()
+        assert launch.interrupt()[0] < 3.5 and 'Traceback' not in launch.output
+    finally:
+        launch.end()
+        probe.close()
+
+
 def test_a_robot_in_a_namespace_stands_on_five_legs_and_another_one_is_not_disturbed():
     probe, arguments = Probe(), ('namespace:=left', 'velocity:=0.0', 'damage:=RM', 'status:=false')
     launch = Process(*LAUNCH, *arguments)
@@ -62,12 +76,12 @@ def test_a_robot_in_a_namespace_stands_on_five_legs_and_another_one_is_not_distu
         joints = probe.hear(JointState, '/left/simulator/joint_states', NEWEST)
         predicted = probe.hear(Odometry, '/left/predicted_state', NEWEST)
         other = probe.hear(Odometry, '/predicted_state', NEWEST)
-        # Told before the prediction may begin: it waits for fifteen joints instead of eighteen.
-        wait_until(lambda: truth and joints, 120, lambda: launch.output[-3000:])
-        assert len(joints[-1][1].name) == 15
+        torques = probe.hear(JointState, '/left/feedforward_torques', NEWEST)
+        # Nobody has told the software: the prediction waits a while for three joints, then begins without them.
+        wait_until(lambda: truth and joints and predicted and torques, 120, lambda: launch.output[-3000:])
+        assert len(joints[-1][1].name) == 15 and len(torques[-1][1].name) == 18
         assert probe.set('/left/set_morphology', {'legs.RM': False}, timeout=60) == (True, '')
-        wait_until(lambda: predicted, 120, lambda: launch.output[-3000:])
-        time.sleep(2.0)
+        wait_until(lambda: len(torques[-1][1].name) == 15, 10, 'the prediction knows')
         x = [m.pose.pose.position.x for _, m in truth]
         assert abs(x[-1] - x[0]) < 0.005
         assert not other

@@ -130,7 +130,7 @@ def test_it_walks_by_itself_until_it_hears_a_command_and_stops_softly_when_comma
     wait_until(lambda: speed_of(probe) < 1e-3, 15, 'the last command is too old: it stands')
     positions = np.array([m.position for _, m in probe.messages['/g/joint_commands']])
     rates = np.array([m.velocity for _, m in probe.messages['/g/joint_commands']])
-    # No joint moves further from one command to the next than the joints' rates allow; a tick may come 10 ms early or late.
+    # No joint moves further from one command to the next than the joints' rates allow; a tick may be 10 ms off.
     stamps = np.array([stamp_seconds(m.header.stamp) for _, m in probe.messages['/g/joint_commands']])
     allowed = np.abs(rates).max() * (np.diff(stamps) + 0.022)
     assert (np.abs(np.diff(positions, axis=0)).max(axis=1) < allowed).all()

@@ -44,7 +44,7 @@ class Observer:
         gains: Gains.
         command_delay: from a command's arrival to the servos' start, mostly the bus' time for 18 moves [s].
         command_period: time in which a servo goes to its target [s].
-        patience: how long the start waits for an attitude once the joints are known [s].
+        patience: how long the start waits for joints and an attitude once something is measured [s].
         silence: without joint measurements for so long nobody moves the joints: the model holds them [s].
         timestep: of the model [s].
         horizon, horizon_period, horizon_timestep: how far `look_ahead` looks, in which pieces, at which step [s].
@@ -83,12 +83,12 @@ class Observer:
         self._attitude = None
         self._command_time = self._joints_time = -np.inf
         self._origin = (np.zeros(2), 0.0)
-        self._complete = None                                       # time at which all joints were known
+        self._first = None                                          # time at which the first joint was known
         self.time = None
 
     @property
     def started(self):
-        """Whether there is a state: all existing joints have been measured, and time has begun."""
+        """Whether there is a state: the joints have been measured, and time has begun."""
         return self.time is not None
 
     @property
@@ -177,16 +177,18 @@ class Observer:
     def advance(self, time):
         """Bring the state to `time`; returns whether there is one.
 
-        The state begins with the first complete set of measured joints and an attitude (or without one, when none
-        comes): the robot stands on its lowest feet at the origin, heading along x, tilted as the IMU says.
+        The state begins with the first complete set of measured joints and an attitude, or after `patience` with what
+        there is: a joint that nobody measures (a leg that is off, and nobody has said so) is where it is commanded.
+        The robot stands on its lowest feet at the origin, heading along x, tilted as the IMU says.
         """
         if not self.started:
-            existing = self.morphology.existing_mask
-            if not np.isfinite(self.joint_filter.latest[existing]).all():
+            measured = np.isfinite(self.joint_filter.latest)
+            if not measured.any():
                 return False
-            if self._complete is None:
-                self._complete = time
-            if self._attitude is None and time - self._complete < self.patience:
+            if self._first is None:
+                self._first = time
+            complete = measured[self.morphology.existing_mask].all() and self._attitude is not None
+            if not complete and time - self._first < self.patience:
                 return False
             self._start(time)
         if time - self.time > LONGEST_CATCH_UP:
@@ -217,7 +219,7 @@ class Observer:
         self.history.clear()
         self._joints.clear()
         self._rotations.clear()
-        self._attitude = self._complete = None
+        self._attitude = self._first = None
         self.joint_filter.clear()
         self.attitude_filter.clear()
 
@@ -233,7 +235,8 @@ class Observer:
         return self.model.roll_out(self._future)
 
     def _start(self, time):
-        latest = np.nan_to_num(self.joint_filter.latest)
+        latest = np.where(np.isfinite(self.joint_filter.latest), self.joint_filter.latest, self.commanded)
+        latest = np.nan_to_num(latest)
         place, yaw = self._origin
         tilt = np.eye(3)
         if self._attitude is not None:
