@@ -56,6 +56,13 @@ def test_planned_swings_take_less_torque_at_the_same_speed():
     assert planned[3] < 0.4 * plain[3]            # no leap where plan and plain gait meet
 
 
+def test_a_simulator_walks_with_planned_swings():
+    gait = OptimalGait(**STEP)
+    simulator = Simulator(ROBOT, gait=gait, command_period=COMMAND_PERIOD)
+    log = simulator.run(2.6)
+    assert len(gait.plans) == 6 and log.position[-1, 0] > 0.16
+
+
 def swings(morphology=None, **options):
     gait = OptimalGait(**{**STEP, **options}).bind(ROBOT, morphology)
     return gait, gait.swings(np.array([0.0769, 0, 0]))

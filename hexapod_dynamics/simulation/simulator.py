@@ -54,12 +54,14 @@ class Simulator:
     def _started(self, gait):
         """Return a copy of the gait for this robot, in its nominal walk unless it is already under way.
 
-        A gait of another kind is taken as it is.
+        A gait of another kind is not copied.
         """
         if not isinstance(gait, TripodGait):
             if gait.robot is None or gait.robot != self.robot:
                 gait.bind(self.robot)
             gait.set_morphology(self.morphology)
+            if not getattr(gait, "commanded", True):
+                gait.reset(walking=True)
             return gait
         gait = gait.copy()
         if gait.robot is None or gait.robot != self.robot:
