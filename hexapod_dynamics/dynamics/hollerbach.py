@@ -6,9 +6,9 @@ or N]. Each is written as the paper sets it forth, sharing nothing the equations
 a counting number (`hollerbach_operations`) rebuilds Tables I and II.
 
 Frames as in the paper's Fig. 1: z_i lies on the axis of joint i+1, base frame 0; a chain from screws is re-framed.
-Three slips of the print are set right where they occur: the gravity terms of (6), (11), (13) read J_j r_j for r_j,
-(16) has a minus sign and a transpose too many, and (18) takes its vectors from the origin i where dW_i/dq_i turns
-about the axis through the origin i-1.
+Four slips of the print are set right where they occur: the gravity terms of (6), (11), (13) read J_j r_j for r_j,
+(16) has a minus sign and a transpose too many, (18) takes its vectors from the origin i where dW_i/dq_i turns about
+the axis through the origin i-1, and Newton-Euler's acceleration of a mass centre ends in that of its own link's origin.
 """
 
 from __future__ import annotations
