@@ -49,13 +49,21 @@ class Watch:
         self._client = self.node.create_client(SetParametersAtomically, 'simulator/set_parameters_atomically')
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
-        threading.Thread(target=self._spin, daemon=True).start()
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
 
     def _spin(self):
         try:
             self._executor.spin()
         except ExternalShutdownException:
             pass
+
+    def close(self):
+        """End the listening."""
+        self._executor.shutdown()
+        self._thread.join(5.0)
+        self.node.destroy_node()
+        rclpy.try_shutdown()
 
     def _heard(self, topic, message):
         self.last[topic] = time.monotonic(), message
@@ -163,8 +171,7 @@ def main():
     finally:
         os.killpg(launch.pid, signal.SIGINT)
         launch.wait(20)
-        watch.node.destroy_node()
-        rclpy.try_shutdown()
+        watch.close()
 
 
 if __name__ == '__main__':
