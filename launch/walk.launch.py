@@ -39,7 +39,7 @@ ARGUMENTS = (
     DeclareLaunchArgument('status', default_value='true', choices=['true', 'false'],
                           description='one line a second: speed, attitude, prediction against truth, what is missing'),
 )
-RESPAWNED = {'respawn': True, 'respawn_delay': 1.0}
+RESPAWNED = {'respawn': True, 'respawn_delay': 1.0, 'additional_env': {'HEXAPOD_REFUSED_PAUSE': '30'}}
 # Patience with a node after SIGINT and after SIGTERM. Until a node hears signals itself (nodes.start), Python would
 # answer a SIGINT with a traceback: it is ignored until then, and SIGTERM ends the start.
 ENDING = {'sigterm_timeout': '1.5', 'sigkill_timeout': '1.0', 'prefix': """sh -c 'trap "" INT; exec "$0" "$@"'"""}

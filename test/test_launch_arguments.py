@@ -58,9 +58,10 @@ def test_on_the_real_robot_no_simulator_runs_and_a_missing_bus_is_named():
     probe = Probe()
     launch = Process(*LAUNCH, 'hardware:=jethexa', 'namespace:=real')
     try:
-        names = {'imu', 'servos', 'gait', 'dynamics', 'damage_manager'}
+        # servos is not among them: on a computer without the Jetson's pins it refuses to start, and says so.
+        names = {'imu', 'gait', 'dynamics', 'damage_manager'}
         wait_until(lambda: set(probe.node.get_node_names()) >= names, 60, lambda: launch.output[-3000:])
-        wait_until(lambda: 'real/servos: ' in launch.output, 30, lambda: launch.output[-3000:])
+        wait_until(lambda: 'real/imu: I2C bus 1' in launch.output, 30, lambda: launch.output[-3000:])
         assert 'simulator' not in probe.node.get_node_names()
         assert launch.interrupt()[0] < 3.5 and 'Traceback' not in launch.output
     finally:

@@ -3,6 +3,7 @@
 import math
 import os
 import sys
+import time
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -30,6 +31,8 @@ def run(node_class, args=None):
     except HexapodError as error:
         rclpy.logging.get_logger(node_class.__name__).fatal(str(error))
         status = 1
+        # A launch file that starts nodes again and again is to say this now and then, not all the time.
+        time.sleep(float(os.environ.get('HEXAPOD_REFUSED_PAUSE', '0')))
     else:
         start.running()
         try:
