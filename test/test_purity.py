@@ -48,7 +48,7 @@ def test_imports_point_downward(path):
         assert not name.startswith('.'), f'relative import {name}: name the package'
         parts = name.split('.')
         if name == 'hexapod_dynamics.dynamics.kernel_cache':
-            continue                                # how kernels are compiled and kept: it knows nothing of what they do
+            continue                            # how kernels are compiled and kept: it knows nothing of what they do
         if parts[0] == 'hexapod_dynamics' and len(parts) > 1:
             assert parts[1] in below, f'{name} is not below {own}'
 
