@@ -84,13 +84,13 @@ def nodes(context):
                     output='screen', parameters=[*files, robot, values], ros_arguments=['--log-level', 'warn'],
                     **ENDING, **more)
 
-    # What the damage manager keeps over a respawn belongs to this launch alone.
+    # What nodes keep over a respawn belongs to this launch alone.
     session = uuid.uuid4().hex
     started = [
         node('imu', {'publish_data': built_in}, **RESPAWNED),
         node('servos', {}, **RESPAWNED),
         node('damage_manager', {'session': session}, **RESPAWNED),
-        node('dynamics', {'feedforward': given['feedforward'] != 'off',
+        node('dynamics', {'session': session, 'feedforward': given['feedforward'] != 'off',
                           'feedforward_rates': given['feedforward'] == 'rates'}, **RESPAWNED),
         node('gait', {'velocity': given['velocity'], 'gait': given['gait']}, **RESPAWNED),
     ]

@@ -236,25 +236,45 @@ def test_two_legs_down_to_their_coxa_walk_in_a_curve_and_so_does_the_prediction(
     session.stretch(5.2, judge)
 
 
+def test_a_locked_joint_and_a_short_link_are_predicted_too(session):
+    for service in ('simulator/set_damage', 'set_morphology'):
+        assert session.probe.set(service, {'links.LM.femur': True, 'links.LM.tibia': True, 'links.RR.femur': True,
+                                           'links.RR.tibia': True, 'locked.RF.tibia': True,
+                                           'remaining.LF.tibia': 0.5}) == (True, '')
+    time.sleep(1.3)
+
+    def judge(truth, predicted):
+        assert np.linalg.norm(truth.position[-1, :2] - truth.position[0, :2]) > 0.05
+        gaps, turns = difference(truth, predicted)
+        assert gaps.max() < 0.01
+        assert np.degrees(turns).max() < 2.0
+
+    session.stretch(3.0, judge)
+
+
 def test_refused_damage_changes_nothing_in_the_simulated_robot(session):
+    assert session.probe.set('simulator/set_damage', {'links.LM.femur': False})[0]
     accepted, reason = session.probe.set('simulator/set_damage', {'links.LM.tibia': True})
     assert not accepted and 'restore LM.femur first' in reason
     for service in ('simulator/set_damage', 'set_morphology'):
-        assert session.probe.set(service, {'links.LM.femur': True, 'links.LM.tibia': True, 'links.RR.femur': True,
-                                           'links.RR.tibia': True}) == (True, '')
+        assert session.probe.set(service, {'links.LM.femur': True, 'links.LM.tibia': True, 'locked.RF.tibia': False,
+                                           'remaining.LF.tibia': 1.0}) == (True, '')
     session.wait(lambda: session.speed() > 0.05, 20, 'whole again, it walks')
 
 
 @pytest.mark.parametrize('name, stops', [('gait', True), ('damage_manager', False), ('dynamics', False), ('imu', False),
                                          ('servos', True), ('simulator', True)])
 def test_a_killed_node_takes_no_other_along_and_rejoins(session, name, stops):
-    before = session.pids()
+    before, place, killed = session.pids(), Track(session.predicted).position[-1], time.monotonic()
     os.kill(before[name], signal.SIGKILL)
     if stops:
         session.wait(lambda: session.speed() < 0.02, 5, f'without {name} it stands')
     session.wait(lambda: session.process(name) and session.process(name).pid != before[name], 20, f'{name} runs again')
     session.wait(lambda: session.speed() > 0.05, 40, f'it walks again after {name} came back')
     session.wait(lambda: session.predicted and time.monotonic() - session.predicted[-1][0] < 0.5, 30, 'it is predicted')
+    if name == 'dynamics':                          # odom goes on where it was, up to a second of walking ago
+        first = Track(session.predicted, killed + 0.5).position[0]
+        assert np.linalg.norm(first - place) < 0.25
     after = session.pids()
     assert {n for n in NODES if after[n] != before[n]} == {name}
 

@@ -209,6 +209,10 @@ class Observer:
         self._rotations.add(time, self.rotation)
         return True
 
+    def begin_at(self, x, y, yaw):
+        """Let the state begin at a place [m] and heading [rad] on the ground; for use before it has begun."""
+        self._origin = (np.array([x, y]), yaw)
+
     def restart(self):
         """Forget the state, but not where it was on the ground; it begins again with the next measured joints."""
         place, yaw = self.position[:2].copy(), euler_zyx(self.rotation)[0]

@@ -1,12 +1,8 @@
 """Keeps what the software knows about the damage: parameters, the service `set_morphology`, the topic `morphology`."""
 
-import json
-import os
-import tempfile
-from pathlib import Path
-
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
+from hexapod_dynamics.nodes.kept import Kept
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
@@ -28,9 +24,7 @@ class DamageManager(Node):
     def __init__(self):
         super().__init__('damage_manager')
         self.robot = load_robot(self)
-        session = declare(self, 'session', '', 'what is known survives a crash and respawn within one session, a name '
-                          'the launch file makes up; empty: a new start knows a whole robot', read_only=True)
-        self._file = Path(tempfile.gettempdir()) / f'hexapod_damage_{os.getuid()}_{session}.json' if session else None
+        self._kept = Kept(self)
         self._morphology = Morphology.whole(self.robot)
         # The angle of a locked joint is measured by those who need it; here only the fact is kept.
         self._angles = dict.fromkeys(self.robot.joint_names, 0.0)
@@ -45,9 +39,8 @@ class DamageManager(Node):
         self._publish()
 
     def close(self):
-        """Forget on a clean end; only a crash leaves the file for the respawned node."""
-        if self._file is not None:
-            self._file.unlink(missing_ok=True)
+        """Forget on a clean end; only a crash leaves something for the respawned node."""
+        self._kept.forget()
 
     def _declare(self):
         given = {}
@@ -61,11 +54,10 @@ class DamageManager(Node):
             self._morphology = changed(self._morphology, given, self._angles)
 
     def _restore(self):
-        if self._file is None or not self._file.exists():
-            return
-        values = json.loads(self._file.read_text())
-        self._morphology = Morphology.from_parameters(self.robot, values, self._angles)
-        self.get_logger().warning(f'started again after a crash, still knows: {self._morphology.describe()}')
+        values = self._kept.load()
+        if values is not None:
+            self._morphology = Morphology.from_parameters(self.robot, values, self._angles)
+            self.get_logger().warning(f'started again after a crash, still knows: {self._morphology.describe()}')
 
     def _follow(self, stored):
         """Let the parameters say what the morphology says; `stored` is about to be stored by whoever asked."""
@@ -92,7 +84,7 @@ class DamageManager(Node):
         except MorphologyError as error:
             return SetParametersResult(successful=False, reason=str(error))
         self._follow(values)
-        self._keep()
+        self._kept.save(self._morphology.parameters())
         self._publish()
         return SetParametersResult(successful=True)
 
@@ -105,14 +97,6 @@ class DamageManager(Node):
         except MorphologyError as error:
             response.result.successful, response.result.reason = False, str(error)
         return response
-
-    def _keep(self):
-        if self._file is None:
-            return
-        text = json.dumps(self._morphology.parameters())
-        draft = self._file.with_suffix('.new')
-        draft.write_text(text)
-        os.replace(draft, self._file)
 
     def _publish(self):
         self._publisher.publish(whole_set(self, self._morphology))

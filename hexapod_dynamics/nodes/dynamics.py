@@ -7,11 +7,12 @@ import numpy as np
 
 from geometry_msgs.msg import PoseStamped, TransformStamped
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.attitude import quaternion_from_rotation, rotation_from_quaternion
+from hexapod_dynamics.estimation.attitude import euler_zyx, quaternion_from_rotation, rotation_from_quaternion
 from hexapod_dynamics.estimation.feedforward import Feedforward
 from hexapod_dynamics.estimation.observer import Gains, Observer
 from hexapod_dynamics.estimation.soft_servo import TorqueRates
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds
+from hexapod_dynamics.nodes.kept import Kept
 from hexapod_dynamics.nodes.morphology import values_of
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
@@ -67,6 +68,10 @@ class DynamicsNode(Node):
         self._cost = self._worst_cost = 0.0
         self._last_tick = None
         self._warm_up()
+        self._kept = Kept(self)
+        place = self._kept.load()
+        if place is not None:                       # after a crash odom goes on where it was, up to a second ago
+            self.observer.begin_at(place['x'], place['y'], place['yaw'])
 
         self._odometry, self._joints, self._torques, self._path, self._transform = self._messages()
         self._existing = self._moving = None
@@ -267,8 +272,15 @@ class DynamicsNode(Node):
             turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotations[2 * k + 1])
         self._path_publisher.publish(path)
 
+    def close(self):
+        """Forget the place; only a crash leaves it for the respawned node."""
+        self._kept.forget()
+
     def _look(self):
         now, observer = time.monotonic(), self.observer
+        if observer.started:
+            x, y, _ = observer.position.tolist()
+            self._kept.save({'x': x, 'y': y, 'yaw': float(euler_zyx(observer.rotation)[0])})
         self._complaints = {about: (at, what) for about, (at, what) in self._complaints.items() if now - at < KEPT}
         offsets = observer.joint_filter.offsets
         worst = int(np.argmax(np.abs(offsets)))
