@@ -23,7 +23,7 @@ class ChainSettings:
     silent_probe_interval: float = 0.5
     lag: float = 0.25                   # [rad] away from its target for `lag_reads` reads a joint does not follow
     lag_reads: int = 3
-    doubt_interval: float = 0.03        # [s] a joint in doubt is asked behind the one whose turn it is
+    doubt_interval: float = 0.02        # [s] a joint in doubt is asked behind the one whose turn it is
     reopen_interval: float = 0.5
 
 

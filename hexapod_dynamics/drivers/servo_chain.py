@@ -379,10 +379,10 @@ class ServoChain:
         return wishes.counts is None and wishes.torque is None and not wishes.stop
 
     def _silence(self) -> float:
-        """How many failures in a row are more than the line's present loss explains (once in ten thousand)."""
+        """How many failures in a row are more than the line's present loss explains (once in a thousand)."""
         if self._loss >= 0.9:
             return math.inf             # nobody answers: that is not this servo's fault
-        return max(self.settings.silent_after, math.ceil(math.log(1e-4) / math.log(max(self._loss, 1e-4))))
+        return max(self.settings.silent_after, math.ceil(math.log(1e-3) / math.log(max(self._loss, 1e-3))))
 
     def _count(self, index: int, fault: str) -> None:
         with self._lock:
