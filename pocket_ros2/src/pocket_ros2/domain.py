@@ -6,13 +6,16 @@ import os
 
 from . import dds
 
+# A writer that goes waits so long for readers that have not acknowledged, among them those of processes that were
+# killed; its default of 1 s, one writer after the other, makes a node's end take seconds.
+_LINGER = "<Internal><WriterLingerDuration>200 ms</WriterLingerDuration></Internal>"
 # An interface and a peer: works with and without multicast on the loopback interface, and finds real ROS 2 nodes.
 _LOOPBACK = (
     '<CycloneDDS><Domain><General><Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces></General>'
     "<Discovery><ParticipantIndex>auto</ParticipantIndex>"
-    '<Peers><Peer Address="127.0.0.1"/></Peers></Discovery></Domain></CycloneDDS>'
+    f'<Peers><Peer Address="127.0.0.1"/></Peers></Discovery>{_LINGER}</Domain></CycloneDDS>'
 )
-_NETWORK = "<CycloneDDS><Domain></Domain></CycloneDDS>"
+_NETWORK = f"<CycloneDDS><Domain>{_LINGER}</Domain></CycloneDDS>"
 _HIGHEST_DOMAIN = 232
 
 _domains: dict[int, int] = {}  # kept for the life of the process: a deleted domain takes its participants with it
