@@ -228,6 +228,27 @@ print(f"a process with the model alone: ready {ready:.2f} s after its start, {pe
       f"morphology, {peak[1]:.0f} MiB after 40000")
 """
 
+AN_HOUR = """
+import pathlib, time
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Simulator, TripodGait
+
+def peak():
+    return int(pathlib.Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
+
+robot = Robot.jethexa()
+whole = Morphology.whole(robot)
+simulator = Simulator(robot, gait=TripodGait())
+start, early = time.perf_counter(), None
+for i in range(360):
+    simulator.set_morphology(whole.without(robot.leg_names[i // 2 % 6]) if i % 2 else whole)
+    simulator.run(10.0)
+    early = early or (i == 5 and peak())
+took = time.perf_counter() - start
+print(f"a process that simulates an hour of walking, a leg gone and back every 20 s ({took:.0f} s): "
+      f"{early:.0f} MiB after the first minute, {peak():.0f} MiB after the hour")
+"""
+
 
 def operations(robot: Robot) -> None:
     leg_type, rows = LegType.of(robot.legs[0]), Rows.of(3)
@@ -266,6 +287,8 @@ def main() -> None:
     print()
     sys.stdout.flush()
     subprocess.run([sys.executable, "-c", ALONE], check=True)
+    if not arguments.quick:
+        subprocess.run([sys.executable, "-c", AN_HOUR], check=True)
 
 
 if __name__ == "__main__":
