@@ -92,8 +92,13 @@ class Session:
                 continue
         return None
 
+    def pid(self, name):
+        """Process number of a node; None while it does not run."""
+        process = self.process(name)
+        return process.pid if process else None
+
     def pids(self):
-        return {name: self.process(name).pid for name in NODES}
+        return {name: self.pid(name) for name in NODES}
 
     def nodes(self):
         return set(self.probe.node.get_node_names())
@@ -265,11 +270,12 @@ def test_refused_damage_changes_nothing_in_the_simulated_robot(session):
 @pytest.mark.parametrize('name, stops', [('gait', True), ('damage_manager', False), ('dynamics', False), ('imu', False),
                                          ('servos', True), ('simulator', True)])
 def test_a_killed_node_takes_no_other_along_and_rejoins(session, name, stops):
+    session.wait(lambda: all(session.pids().values()), 20, 'all nodes run')
     before, place, killed = session.pids(), Track(session.predicted).position[-1], time.monotonic()
     os.kill(before[name], signal.SIGKILL)
     if stops:
         session.wait(lambda: session.speed() < 0.02, 5, f'without {name} it stands')
-    session.wait(lambda: session.process(name) and session.process(name).pid != before[name], 20, f'{name} runs again')
+    session.wait(lambda: session.pid(name) not in (None, before[name]), 20, f'{name} runs again')
     session.wait(lambda: session.speed() > 0.05, 40, f'it walks again after {name} came back')
     session.wait(lambda: session.predicted and time.monotonic() - session.predicted[-1][0] < 0.5, 30, 'it is predicted')
     if name == 'dynamics':                          # odom goes on where it was, up to a second of walking ago
