@@ -1,7 +1,7 @@
 """Every fault of the simulated devices, alone and in pairs, under the real drivers: found, survived, recovered from.
 
     python test/device_soak.py                      # singles and pairs, 2 s each: 14 minutes
-    python test/device_soak.py --seconds 60         # as long as a night
+    python test/device_soak.py --seconds 60 --rigs 3  # an hour; on one rig three
     python test/device_soak.py --only bus.flip_rate servo.hot
 
 Prints one line a case: seconds until the right diagnosis, seconds until full recovery, what was wrong otherwise.
@@ -9,12 +9,14 @@ Prints one line a case: seconds until the right diagnosis, seconds until full re
 
 import argparse
 import itertools
+import multiprocessing
 import os
 import random
 import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -211,20 +213,8 @@ def run_case(rig, names, seconds, patience=1.0):
     return found, recovered, complaints
 
 
-def main():
-    """Run all cases and print them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--seconds', type=float, default=2.0, help='length of each fault')
-    parser.add_argument('--seed', type=int, default=0, help='order of the cases and noise')
-    parser.add_argument('--patience', type=float, default=1.0, help='stretch the allowed times on a busy machine')
-    parser.add_argument('--only', nargs='*', help='one case: these faults together')
-    parser.add_argument('--singles', action='store_true', help='no pairs')
-    options = parser.parse_args()
-    cases = [tuple(options.only)] if options.only else [(name,) for name in CASES]
-    if not (options.only or options.singles):
-        pairs = list(itertools.combinations(CASES, 2))
-        random.Random(options.seed).shuffle(pairs)
-        cases += pairs
+def run_cases(cases, options):
+    """Run cases one by one on a rig of their own, a line each; return (complaints, slowest diagnosis, recovery)."""
     bad, slowest = 0, [0.0, 0.0]
     with tempfile.TemporaryDirectory() as directory:
         rig = Rig(directory)
@@ -237,11 +227,33 @@ def main():
             times = ' '.join('   -' if t is None else f'{t:4.1f}' for t in (found, recovered))
             print(f'{k:3}/{len(cases)} {times}  {" + ".join(names):45} {"; ".join(complaints)}', flush=True)
         wait(rig.well, 20.0)
-        print(f'{len(cases)} cases, {bad} with complaints; slowest diagnosis {slowest[0]:.1f} s, recovery '
-              f'{slowest[1]:.1f} s; descriptors {files} -> {len(os.listdir("/proc/self/fd"))}, threads {threads} -> '
+        print(f'{len(cases)} cases, descriptors {files} -> {len(os.listdir("/proc/self/fd"))}, threads {threads} -> '
               f'{threading.active_count()}; errors {dict(rig.imu.health.errors)}, longest IMU gap '
-              f'{rig.imu.health.longest_gap:.3f} s')
+              f'{rig.imu.health.longest_gap:.3f} s', flush=True)
         rig.close()
+    return bad, *slowest
+
+
+def main():
+    """Run all cases and print them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--seconds', type=float, default=2.0, help='length of each fault')
+    parser.add_argument('--rigs', type=int, default=1, help='sets of devices and drivers side by side (0.2 cores each)')
+    parser.add_argument('--seed', type=int, default=0, help='order of the cases and noise')
+    parser.add_argument('--patience', type=float, default=1.0, help='stretch the allowed times on a busy machine')
+    parser.add_argument('--only', nargs='*', help='one case: these faults together')
+    parser.add_argument('--singles', action='store_true', help='no pairs')
+    options = parser.parse_args()
+    cases = [tuple(options.only)] if options.only else [(name,) for name in CASES]
+    if not (options.only or options.singles):
+        pairs = list(itertools.combinations(CASES, 2))
+        random.Random(options.seed).shuffle(pairs)
+        cases += pairs
+    with ProcessPoolExecutor(options.rigs, mp_context=multiprocessing.get_context('spawn')) as pool:
+        done = list(pool.map(run_cases, [cases[k::options.rigs] for k in range(options.rigs)],
+                             itertools.repeat(options)))
+    bad, found, recovered = sum(d[0] for d in done), max(d[1] for d in done), max(d[2] for d in done)
+    print(f'{len(cases)} cases, {bad} with complaints; slowest diagnosis {found:.1f} s, recovery {recovered:.1f} s')
     sys.exit(bad > 0)
 
 
