@@ -13,7 +13,7 @@ from hexapod_dynamics.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.drivers import mpu6050 as chip
 from hexapod_dynamics.drivers.i2c_bus import SocketSMBus, open_bus
 from hexapod_dynamics.drivers.imu_reader import ImuReader
-from hexapod_dynamics.drivers.mpu6050 import BusTrouble, Mpu6050, Mpu6050Settings
+from hexapod_dynamics.drivers.mpu6050 import Mpu6050, Mpu6050Settings, UnexpectedAnswer
 from hexapod_dynamics.drivers.orientation import OrientationFilter, RestCalibrator
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
@@ -81,7 +81,7 @@ def test_a_register_that_does_not_take_is_an_error():
     sensor = quiet()
     write = sensor.write
     sensor.write = lambda register, value: None if register == chip.CONFIG else write(register, value)
-    with pytest.raises(BusTrouble, match='register 0x1a reads 0x00 instead of 0x03'):
+    with pytest.raises(UnexpectedAnswer, match='register 0x1a reads 0x00 instead of 0x03'):
         started(sensor)
 
 
@@ -158,7 +158,7 @@ def test_clones_are_accepted_with_a_warning(identity, words):
 
 
 def test_a_dead_data_line_is_not_taken_for_a_clone():
-    with pytest.raises(BusTrouble, match='WHO_AM_I'):
+    with pytest.raises(UnexpectedAnswer, match='WHO_AM_I'):
         started(quiet(identity=0xFF))
 
 
@@ -170,7 +170,7 @@ def test_a_brown_out_is_seen_in_the_registers():
     sensor.brown_out()
     bus.now += 1.0
     assert driver.read().raw == driver.read().raw, 'frozen data, no error'
-    with pytest.raises(BusTrouble, match='asleep after a brown-out'):
+    with pytest.raises(UnexpectedAnswer, match='asleep after a brown-out'):
         driver.verify()
     driver.start()
     driver.verify()
@@ -253,6 +253,20 @@ def test_single_errors_leave_no_gap(reading):
     assert set(reading.health.errors) <= {'errno 5', 'errno 110', 'errno 121'}
     assert sum(reading.health.errors.values()) > 1
     assert reading.health.starts == 1
+
+
+def test_failed_questions_after_the_registers_do_not_restart_the_chip(reading, monkeypatch):
+    wait_until(lambda: reading.samples)
+    asked = []
+
+    def fail(_bus, _address, register):
+        asked.append(register)
+        raise OSError(121, 'Remote I/O error')
+    monkeypatch.setattr(SocketSMBus, 'read_byte_data', fail)
+    count = len(reading.samples)
+    wait_until(lambda: len(asked) > 30, what='the registers are asked for')
+    wait_until(lambda: len(reading.samples) > count + 20)
+    assert reading.health.starts == 1 and reading.health.connected
 
 
 def test_a_brown_out_is_healed(reading):

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from hexapod_dynamics.drivers.i2c_bus import open_bus
-from hexapod_dynamics.drivers.mpu6050 import Mpu6050, Mpu6050Settings, Sample
+from hexapod_dynamics.drivers.mpu6050 import Mpu6050, Mpu6050Settings, Sample, UnexpectedAnswer
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
@@ -139,22 +139,27 @@ class ImuReader:
             self._deliver(sample, now)
 
     def _alive(self, now: float) -> bool:
-        """Ask the chip whether it is still set up; a brown-out leaves it asleep and answering."""
-        frozen = self._same >= _FROZEN_AFTER
+        """Ask the chip whether it is still set up; a brown-out leaves it asleep and answering.
+
+        Exchanges that fail say nothing about that: the bursts tell whether the bus is lost, the chip is asked again in
+        the next period.
+        """
+        frozen, wrong = self._same >= _FROZEN_AFTER, False
         for _ in range(1 + _RETRIES):
             try:
                 self._sensor.verify()
-                self._next_verify = now + _VERIFY_INTERVAL
-                if not frozen:
-                    return True
-                break
             except OSError as error:
                 self._note(error)
+                wrong = wrong or isinstance(error, UnexpectedAnswer)
+            else:
+                self._next_verify, wrong = now + _VERIFY_INTERVAL, False
+                break
         if frozen:
             self.health.frozen += 1
             self.health.last_error = f'{self._same + 1} identical samples in a row: the chip is set up again'
-        self._close()
-        return False
+        if frozen or wrong:
+            self._close()
+        return not (frozen or wrong)
 
     def _deliver(self, sample: Sample, now: float) -> None:
         try:

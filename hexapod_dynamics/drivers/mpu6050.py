@@ -30,8 +30,8 @@ CLONES = (0x98, 0x72, *MPU6500_CLASS)
 _NOISE_BAND = 1.57                                              # equivalent noise band of a first-order filter
 
 
-class BusTrouble(OSError):
-    """An I2C exchange failed (errno 5, 110 or 121) or gave nonsense; worth another try."""
+class UnexpectedAnswer(OSError):
+    """An exchange went well, but the answer cannot be right; an OSError, as failed exchanges are."""
 
 
 class Sample(NamedTuple):
@@ -102,7 +102,7 @@ class Mpu6050:
         self._gyro_unit = math.radians(1.0) / GYRO_RANGES[self.settings.gyro_range]
 
     def start(self) -> None:
-        """Reset, wake and set up the chip; raises BusTrouble when a register does not read back."""
+        """Reset, wake and set up the chip; raises UnexpectedAnswer when a register does not read back."""
         write = self._bus.write_byte_data
         write(self._address, PWR_MGMT_1, DEVICE_RESET)
         self._sleep(0.1)
@@ -110,24 +110,28 @@ class Mpu6050:
         self._sleep(0.1)
         self.identity = self._bus.read_byte_data(self._address, WHO_AM_I)
         if self.identity in (0x00, 0xFF):
-            raise BusTrouble(5, f'WHO_AM_I reads 0x{self.identity:02x}: nothing drives the data line')
+            raise UnexpectedAnswer(5, f'WHO_AM_I reads 0x{self.identity:02x}: nothing drives the data line')
         for register, value in self.settings.registers.items():
             write(self._address, register, value)
         self.verify()
 
     def verify(self) -> None:
-        """Compare the registers with what was written; raises BusTrouble after a brown-out or a bad write."""
+        """Compare the registers with what was written; raises UnexpectedAnswer after a brown-out or a bad write.
+
+        A failed exchange raises another OSError.
+        """
         for register, value in self.settings.registers.items():
             found = self._bus.read_byte_data(self._address, register)
             if found != value:
                 what = 'asleep after a brown-out' if register == PWR_MGMT_1 and found & SLEEP else 'not what was set'
-                raise BusTrouble(5, f'register 0x{register:02x} reads 0x{found:02x} instead of 0x{value:02x}: {what}')
+                raise UnexpectedAnswer(5, f'register 0x{register:02x} reads 0x{found:02x} instead of 0x{value:02x}: '
+                                       f'{what}')
 
     def read(self) -> Sample:
         """Read one burst: a single sampling instant of all axes."""
         data = bytes(self._bus.read_i2c_block_data(self._address, ACCEL_XOUT_H, BURST.size))
         if len(data) != BURST.size:
-            raise BusTrouble(5, f'{len(data)} bytes instead of {BURST.size}')
+            raise UnexpectedAnswer(5, f'{len(data)} bytes instead of {BURST.size}')
         ax, ay, az, t, gx, gy, gz = BURST.unpack(data)
         a, g = self._accel_unit, self._gyro_unit
         temperature = t / 333.87 + 21.0 if self.identity in MPU6500_CLASS else t / 340.0 + 36.53
