@@ -20,7 +20,7 @@ import numpy as np
 
 from hexapod_dynamics.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
@@ -35,15 +35,15 @@ class DirectFrames(PoseFrames):
 
     def __init__(self, servo_map, shifted):
         super().__init__(servo_map)
-        self._frames[:, 4] = lx.Command.MOVE_TIME_WRITE
+        self._frames[:, 4] = lx_frames.Command.MOVE_TIME_WRITE
         self._start, self._shifted = b'', shifted
 
     def build(self, counts, duration, chosen):
         if not self._shifted:
             return super().build(counts, duration, chosen)
         # Ten bytes of wire a frame before this one; a millisecond is what the protocol can say.
-        late = np.cumsum(chosen) * 10 * lx.BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
-        total = 18 * 10 * lx.BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
+        late = np.cumsum(chosen) * 10 * lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
+        total = 18 * 10 * lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
         times = np.maximum(1, np.floor(1000 * (duration + total - late) + 0.5)).astype(int)
         frames = self._frames
         frames[:, 5], frames[:, 6], frames[:, 7], frames[:, 8] = counts & 255, counts >> 8, times & 255, times >> 8
@@ -63,11 +63,11 @@ def devices(link, turnaround, seconds, results):
         group.clear()
 
     def watch(frame, t):
-        if frame.command == lx.Command.POS_READ:
+        if frame.command == lx_frames.Command.POS_READ:
             reads[MAP.ids.index(frame.servo_id)] += 1
-        elif frame.command == lx.Command.MOVE_START:
+        elif frame.command == lx_frames.Command.MOVE_START:
             close([(servos._begin[joint], servos._end[joint]) for joint, _times in group])
-        elif frame.command in (lx.Command.MOVE_TIME_WRITE, lx.Command.MOVE_TIME_WAIT_WRITE):
+        elif frame.command in (lx_frames.Command.MOVE_TIME_WRITE, lx_frames.Command.MOVE_TIME_WAIT_WRITE):
             joint = MAP.ids.index(frame.servo_id)
             if group and joint <= group[-1][0]:     # frames go out in the robot's order: the next pose has begun
                 close([times for _joint, times in group])

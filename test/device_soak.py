@@ -25,9 +25,9 @@ from hexapod_dynamics.devices.faults import FAULTS, FaultInjector
 from hexapod_dynamics.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers.imu_reader import ImuReader
-from hexapod_dynamics.drivers.lx_protocol import Command
+from hexapod_dynamics.drivers.lx_frames import Command
 from hexapod_dynamics.drivers.mpu6050 import STANDARD_GRAVITY, Mpu6050Settings
 from hexapod_dynamics.drivers.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servo_bus import ServoBus
@@ -67,7 +67,7 @@ class TappedBus(ServoBus):
 
     def send(self, frames):
         """Check, then send."""
-        for frame in lx.FrameParser().feed(frames):
+        for frame in lx_frames.FrameParser().feed(frames):
             known = frame.servo_id in MAP.ids or (frame.servo_id, frame.command) == (254, Command.MOVE_START)
             if frame.command not in SENT or not known:
                 self.wrong.append(frame)

@@ -10,9 +10,10 @@ import pytest
 
 from hexapod_dynamics.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers import lx_protocol as lx
 from hexapod_dynamics.drivers.chain_state import FAULTS
-from hexapod_dynamics.drivers.lx_protocol import Command
+from hexapod_dynamics.drivers.lx_frames import Command
 from hexapod_dynamics.drivers.servo_bus import BusError, Fault, GpioDirection, NoReply, ServoBus
 from hexapod_dynamics.drivers.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
@@ -79,9 +80,9 @@ def test_a_map_that_cannot_be_is_refused():
 def test_a_pose_is_one_frame_a_servo_and_one_start():
     angles = np.linspace(-1.0, 1.0, 18)
     chosen = np.arange(18) % 3 != 0
-    frames = lx.FrameParser().feed(PoseFrames(MAP).build(MAP.counts(angles), 0.02, chosen))
+    frames = lx_frames.FrameParser().feed(PoseFrames(MAP).build(MAP.counts(angles), 0.02, chosen))
     expected = [lx.move_time_wait(MAP.ids[i], MAP.directions[i] * angles[i], 0.02) for i in np.flatnonzero(chosen)]
-    assert [lx.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
+    assert [lx_frames.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
 
 
 def test_every_register_is_read_over_the_wire(bus, rig):
@@ -99,7 +100,7 @@ def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
     for _ in range(20):
         bus.read(3, Command.POS_READ)
     took = time.monotonic() - begin
-    assert took >= 20 * (14 * lx.BITS_PER_BYTE / 115200 + 0.0003)
+    assert took >= 20 * (14 * lx_frames.BITS_PER_BYTE / 115200 + 0.0003)
     assert rig.counters.collisions == 0
 
 
@@ -214,7 +215,7 @@ def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
 
 def test_a_sagging_leg_starts_from_the_servos_setpoint(rig):
     move = PoseFrames(MAP).build(MAP.counts(np.full(18, 0.3)), 0.02, np.ones(18, bool))
-    for frame in lx.FrameParser().feed(move):
+    for frame in lx_frames.FrameParser().feed(move):
         rig.servos.execute(frame, time.monotonic() - 1.0)
     rig.servos.set_angles(np.full(18, 0.25))
     chain = ServoChain(ServoBus(str(rig.link), reply_timeout=0.05), MAP)
@@ -266,7 +267,7 @@ def test_all_servos_start_together_and_every_joint_is_read_while_they_move(rig, 
     assert reads.max() - reads.min() <= 4, 'round robin is fair'
     assert after.reads > before.reads and after.errors[:, FAULTS.index('checksum')].sum() == 0
     assert 0.3 < after.bus_load <= 1.05
-    allowed = {Command.MOVE_TIME_WAIT_WRITE, Command.MOVE_START} | lx.READS
+    allowed = {Command.MOVE_TIME_WAIT_WRITE, Command.MOVE_START} | lx_frames.READS
     assert {f.command for f in frames} <= allowed
     assert {f.servo_id for f in frames if f.command != Command.MOVE_START} <= set(MAP.ids)
 

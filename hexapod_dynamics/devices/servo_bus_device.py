@@ -21,7 +21,7 @@ from pathlib import Path
 
 from hexapod_dynamics.devices.timing import set_timer_slack
 from hexapod_dynamics.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
@@ -82,13 +82,13 @@ class ServoBusDevice:
     answer's first. on_frame(frame, time): called in the device's thread for each frame the servos hear.
     """
 
-    def __init__(self, servos: VirtualServos, link: str | os.PathLike, *, baudrate: int = lx.DEFAULT_BAUDRATE,
+    def __init__(self, servos: VirtualServos, link: str | os.PathLike, *, baudrate: int = lx_frames.DEFAULT_BAUDRATE,
                  turnaround: float = 0.0003, on_frame=None):
         self.servos, self.link = servos, Path(link)
         self.faults, self.counters = BusFaults(), BusCounters()
         self.on_frame = on_frame
-        self._byte_time, self._turnaround = lx.BITS_PER_BYTE / baudrate, turnaround
-        self._parser = lx.FrameParser()
+        self._byte_time, self._turnaround = lx_frames.BITS_PER_BYTE / baudrate, turnaround
+        self._parser = lx_frames.FrameParser()
         self._events = []                   # heap of (time, order, frame or None, bytes for the host)
         self._order = itertools.count()
         self._host_busy = 0.0               # the wire carries the host's bytes until then
@@ -180,7 +180,7 @@ class ServoBusDevice:
     def _next_urgent(self) -> float:
         # A latched target waits for its start, so it needs no waking of its own: it is taken in order with the next.
         urgent = (event[0] for event in self._events
-                  if event[2] is None or event[2].command != lx.Command.MOVE_TIME_WAIT_WRITE)
+                  if event[2] is None or event[2].command != lx_frames.Command.MOVE_TIME_WAIT_WRITE)
         return min(urgent, default=time.monotonic() + 0.1)
 
     def _hear(self) -> None:
@@ -202,9 +202,9 @@ class ServoBusDevice:
         first, offset = self._host_busy - len(heard) * self._byte_time, self._parser.fed
         for frame in self._parser.feed(heard):
             when = first + max(0, frame.end - offset) * self._byte_time
-            if frame.command in lx.READS:
+            if frame.command in lx_frames.READS:
                 # Answered when the last byte is out: one waking instead of two for each read.
-                when += self._turnaround + lx.reply_size(frame.command) * self._byte_time
+                when += self._turnaround + lx_frames.reply_size(frame.command) * self._byte_time
                 if self.faults.late_rate and self.faults.random.random() < self.faults.late_rate:
                     when += self.faults.late_delay
             self._at(when, frame, b'')

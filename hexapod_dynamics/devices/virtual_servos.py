@@ -9,8 +9,9 @@ import threading
 
 import numpy as np
 
+from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers import lx_protocol as lx
-from hexapod_dynamics.drivers.lx_protocol import Command
+from hexapod_dynamics.drivers.lx_frames import BROADCAST_ID, READS, Command
 
 _SPEED_LIMIT = 5.82     # [rad/s] HTD-35H without load, 0.18 s/60 deg
 
@@ -92,10 +93,10 @@ class VirtualServos:
 
     def addressed(self, servo_id: int) -> np.ndarray:
         """Indices of the servos that feel meant by an id."""
-        meant = self.present if servo_id == lx.BROADCAST_ID else self.present & (self.ids == servo_id)
+        meant = self.present if servo_id == BROADCAST_ID else self.present & (self.ids == servo_id)
         return np.flatnonzero(meant)
 
-    def execute(self, frame: lx.Frame, t: float, deaf=()) -> list[bytes]:
+    def execute(self, frame: lx_frames.Frame, t: float, deaf=()) -> list[bytes]:
         """Let every addressed servo obey a frame at time t; returns their answers (more than one collide).
 
         Frames no servo knows, with the wrong number of parameters, or with values out of range are ignored.
@@ -106,17 +107,17 @@ class VirtualServos:
             for i in self.addressed(frame.servo_id):
                 if self.ids[i] in deaf:
                     continue
-                if frame.command in lx.READS:
-                    if not frame.payload and (frame.servo_id != lx.BROADCAST_ID or frame.command == Command.ID_READ):
+                if frame.command in READS:
+                    if not frame.payload and (frame.servo_id != BROADCAST_ID or frame.command == Command.ID_READ):
                         answers.append(self._answer(i, frame.command))
                 elif self._fits(frame):
                     self._obey(i, frame.command, frame.payload, t)
             return answers
 
     @staticmethod
-    def _fits(frame: lx.Frame) -> bool:
+    def _fits(frame: lx_frames.Frame) -> bool:
         try:
-            lx.build(0 if frame.servo_id == lx.BROADCAST_ID else frame.servo_id, frame.command, frame.payload)
+            lx_frames.build(0 if frame.servo_id == BROADCAST_ID else frame.servo_id, frame.command, frame.payload)
         except ValueError:
             return False
         return True
@@ -148,7 +149,7 @@ class VirtualServos:
             self._move(i, self._latched[i], t)
         elif command == Command.MOVE_STOP:
             self._stop(i, t)
-        elif command == Command.ID_WRITE and byte < lx.BROADCAST_ID:
+        elif command == Command.ID_WRITE and byte < BROADCAST_ID:
             self.ids[i] = byte
             self.flash_writes[i] += 1
         elif command == Command.ANGLE_OFFSET_ADJUST:

@@ -13,7 +13,9 @@ from typing import Protocol
 
 import serial
 
+from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers.lx_frames import Command
 from hexapod_dynamics.errors import DeviceError
 
 
@@ -118,10 +120,10 @@ class ServoBus:
     a servo does.
     """
 
-    def __init__(self, port: str, baudrate: int = lx.DEFAULT_BAUDRATE, direction: Direction | None = None,
+    def __init__(self, port: str, baudrate: int = lx_frames.DEFAULT_BAUDRATE, direction: Direction | None = None,
                  reply_timeout: float = 0.006, patience: float = 0.05):
         self.port = port
-        self.byte_time = lx.BITS_PER_BYTE / baudrate
+        self.byte_time = lx_frames.BITS_PER_BYTE / baudrate
         self.reply_timeout, self.patience = reply_timeout, patience
         self.bytes_sent = 0
         self.bytes_received = 0
@@ -221,7 +223,7 @@ class ServoBus:
         why = {Fault.TIMEOUT: 'silence: is it connected, powered, and is its id right?',
                Fault.CHECKSUM: 'damaged answers: noise, or two servos with this id',
                Fault.GARBAGE: 'unusable bytes: baud rate, noise, or several servos answering'}[self.fault]
-        raise NoReply(f'servo {servo_id} did not answer {lx.Command(command).name} in {1 + retries} tries ({why})')
+        raise NoReply(f'servo {servo_id} did not answer {Command(command).name} in {1 + retries} tries ({why})')
 
     def _discard_input(self) -> None:
         try:
@@ -236,7 +238,7 @@ class ServoBus:
             raise self._lost(error) from error
 
     def _await(self, servo_id: int, command: int, idle) -> bytes | None:
-        size = lx.reply_size(command)
+        size = lx_frames.reply_size(command)
         deadline = self._wire_free + self.reply_timeout + size * self.byte_time
         latest = deadline if idle is None else max(deadline, self._wire_free + self.patience)
         received = b''
@@ -258,16 +260,16 @@ class ServoBus:
             received += chunk
             if len(received) < size:
                 continue
-            payload = lx.find_reply(received, servo_id, command)
+            payload = lx_frames.find_reply(received, servo_id, command)
             if payload is not None:
                 self.reply_time = time.monotonic()
                 self.fault = None
                 return payload
-            if lx.has_damaged_reply(received, servo_id, command):
+            if lx_frames.has_damaged_reply(received, servo_id, command):
                 self.fault = Fault.CHECKSUM
                 return None
         # Whole frames that are not the answer (our own echo, a late answer of another servo) are still silence.
-        parser = lx.FrameParser()
+        parser = lx_frames.FrameParser()
         parser.feed(received)
         parser.reset()
         self.fault = Fault.GARBAGE if parser.skipped_bytes else Fault.TIMEOUT

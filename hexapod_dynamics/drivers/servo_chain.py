@@ -15,15 +15,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers import lx_protocol as lx
 from hexapod_dynamics.drivers.chain_state import FAULTS, ChainSettings, ChainState
+from hexapod_dynamics.drivers.lx_frames import Command
 from hexapod_dynamics.drivers.reading_check import ReadingCheck
 from hexapod_dynamics.drivers.servo_bus import BusError, Fault, ServoBus
 from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
 
 _SUPPLY_READS = 3          # the supply voltage is the median of so many reads
-_SLOW_READS = {'voltage': lx.Command.VIN_READ, 'temperature': lx.Command.TEMP_READ,
-               'loaded': lx.Command.LOAD_OR_UNLOAD_READ}
+_SLOW_READS = {'voltage': Command.VIN_READ, 'temperature': Command.TEMP_READ,
+               'loaded': Command.LOAD_OR_UNLOAD_READ}
 _LOSS_MEMORY = 0.03         # weight of the newest exchange
 _AWAY = 0.7                 # [s] not measured for so long, a joint is met anew: it may have lost its supply
 _log = logging.getLogger(__name__)
@@ -253,12 +255,12 @@ class ServoChain:
         sent = self._sent_counts[index]
         target = lx.angle_from_count(sent) if sent >= 0 else math.nan
         for _ in range(3):
-            value = self._ask(index, lx.Command.POS_READ)
+            value = self._ask(index, Command.POS_READ)
             if value is None:
                 if not self._state.silent[index]:
                     self._ask_soon(index)
                 return
-            now = self.bus.reply_time - lx.reply_size(lx.Command.POS_READ) * self.bus.byte_time
+            now = self.bus.reply_time - lx_frames.reply_size(Command.POS_READ) * self.bus.byte_time
             if self._checks[index].take(value, now, target):
                 break
         else:
@@ -300,13 +302,13 @@ class ServoChain:
         A loaded leg sags below its set-point; starting from the sagged angle would lower the robot a little each time
         the node is started again.
         """
-        loaded = self._ask(index, lx.Command.LOAD_OR_UNLOAD_READ)
+        loaded = self._ask(index, Command.LOAD_OR_UNLOAD_READ)
         if loaded is not None:
             with self._lock:
                 self._state.loaded[index] = loaded
         if not loaded:
             return angle
-        move = self._ask(index, lx.Command.MOVE_TIME_WAIT_READ)
+        move = self._ask(index, Command.MOVE_TIME_WAIT_READ)
         if move is not None:
             target = self.map.angle(index, move.angle)
             if abs(target - angle) < 0.15:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers import lx_protocol as lx
 from hexapod_dynamics.errors import DeviceError
 
@@ -24,7 +25,7 @@ class ServoMap:
             raise DeviceError(f'{len(self.joint_names)} joints, {len(self.ids)} servo ids and {len(self.directions)} '
                               'directions: one of each per joint is needed')
         for name, servo_id, direction in zip(self.joint_names, self.ids, self.directions, strict=True):
-            if not 0 <= servo_id < lx.BROADCAST_ID:
+            if not 0 <= servo_id < lx_frames.BROADCAST_ID:
                 raise DeviceError(f'servo id {servo_id} of {name} is outside 0..253')
             if self.ids.count(servo_id) > 1:
                 raise DeviceError(f'servo id {servo_id} of {name} is given to another joint as well')
@@ -74,7 +75,7 @@ class PoseFrames:
         self._frames[:, :2] = 0x55
         self._frames[:, 2] = servo_map._id_bytes
         self._frames[:, 3] = 7
-        self._frames[:, 4] = lx.Command.MOVE_TIME_WAIT_WRITE
+        self._frames[:, 4] = lx_frames.Command.MOVE_TIME_WAIT_WRITE
         self._start = lx.move_start()
 
     def build(self, counts: np.ndarray, duration: float, chosen: np.ndarray) -> bytes:

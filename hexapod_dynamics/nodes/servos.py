@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from hexapod_dynamics.devices.paths import SERVO_BUS, device_directory
-from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers.chain_state import FAULTS, ChainSettings
 from hexapod_dynamics.drivers.pose_guard import GuardSettings, PoseGuard
 from hexapod_dynamics.drivers.posture import SitDown, SupplyJudge, SupplyLimits
@@ -85,7 +85,7 @@ class ServosNode(Node):
         self.port = declare(self, 'port', '', "serial port, best a stable path; empty: the simulator's", read_only=True)
         if not self.port:
             self.port = str(device_directory(self.get_namespace()) / SERVO_BUS)
-        self._baudrate = number('baudrate', lx.DEFAULT_BAUDRATE, 'bits a second', 9600, 1000000)
+        self._baudrate = number('baudrate', lx_frames.DEFAULT_BAUDRATE, 'bits a second', 9600, 1000000)
         self._direction = declare(self, 'direction', 'adapter', 'who switches between sending and listening: adapter, '
                                   'or gpio (two pins of a Jetson)', read_only=True)
         self._pins = (number('transmit_pin', 27, 'BCM number of the pin that enables sending', 0, 64),

@@ -10,8 +10,9 @@ import sys
 import time
 
 from hexapod_dynamics.devices.paths import SERVO_BUS, device_directory
+from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers import lx_protocol as lx
-from hexapod_dynamics.drivers.lx_protocol import Command
+from hexapod_dynamics.drivers.lx_frames import Command
 from hexapod_dynamics.drivers.servo_bus import AdapterDirection, Fault, GpioDirection, NoReply, ServoBus
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
@@ -56,7 +57,7 @@ class Progress:
 class ServoTool:
     """The commands, on an open bus; `ask` answers yes-or-no questions, `say` prints."""
 
-    def __init__(self, bus, robot, ask, say=print, ids=range(lx.BROADCAST_ID)):
+    def __init__(self, bus, robot, ask, say=print, ids=range(lx_frames.BROADCAST_ID)):
         self._bus, self._ask, self._say, self._ids = bus, ask, say, ids
         joints = [joint for leg in robot.legs for joint in leg.joints if joint.servo_id is not None]
         self._joints = {joint.name: joint for joint in joints}
@@ -69,7 +70,7 @@ class ServoTool:
         """Servo id of a joint's name or a number."""
         if text in self._joints:
             return self._joints[text].servo_id
-        if text.isdigit() and int(text) < lx.BROADCAST_ID:
+        if text.isdigit() and int(text) < lx_frames.BROADCAST_ID:
             return int(text)
         raise DeviceError(f'{text!r} is neither a servo id 0..253 nor a joint; joints are {", ".join(self._joints)}')
 
@@ -165,7 +166,7 @@ class ServoTool:
 
     def set_id(self, old, new):
         """Give the ONE servo on the bus another id (flash), after looking that it is alone and asking."""
-        if not 0 <= new < lx.BROADCAST_ID:
+        if not 0 <= new < lx_frames.BROADCAST_ID:
             raise DeviceError(f'new id {new} is outside 0..253')
         found, damaged = self.find()
         if found != [old] or damaged:
@@ -196,7 +197,7 @@ def parser():
     top = argparse.ArgumentParser(prog='servo_tool', description=__doc__.splitlines()[0])
     top.add_argument('--port', default=str(device_directory() / SERVO_BUS),
                      help='serial port, on a JetHexa /dev/ttyTHS1; default: the simulator\'s (%(default)s)')
-    top.add_argument('--baudrate', type=int, default=lx.DEFAULT_BAUDRATE)
+    top.add_argument('--baudrate', type=int, default=lx_frames.DEFAULT_BAUDRATE)
     top.add_argument('--direction', choices=['adapter', 'gpio'], default='adapter',
                      help='who switches between sending and listening; on a JetHexa gpio')
     top.add_argument('--reply-timeout', type=float, default=0.008, help='wait for an answer [s]')
@@ -204,7 +205,7 @@ def parser():
     top.add_argument('--yes', action='store_true', help='answer every question with yes')
     verbs = top.add_subparsers(dest='verb', required=True)
     scan = verbs.add_parser('scan', help='who is on the bus, what is missing')
-    scan.add_argument('--last', type=int, default=lx.BROADCAST_ID - 1, help='ask ids 0 to this')
+    scan.add_argument('--last', type=int, default=lx_frames.BROADCAST_ID - 1, help='ask ids 0 to this')
     verbs.add_parser('read', help='all registers of a servo').add_argument('servo', help='id or joint name')
     verbs.add_parser('center', help='move joints slowly to zero').add_argument('servo', nargs='*', help='ids or joints')
     calibrate = verbs.add_parser('calibrate', help='set the deviation of a servo, then ask whether to save it')
@@ -226,7 +227,7 @@ def main(args=None):
         bus = ServoBus(given.port, given.baudrate, direction, given.reply_timeout)
         bus.open()
         tool = ServoTool(bus, robot, (lambda question: print(f'{question} yes') or True) if given.yes else yes_or_no,
-                         ids=range(given.last + 1 if given.verb == 'scan' else lx.BROADCAST_ID))
+                         ids=range(given.last + 1 if given.verb == 'scan' else lx_frames.BROADCAST_ID))
         well = {'scan': tool.scan, 'read': lambda: tool.read(given.servo),
                 'center': lambda: tool.center(given.servo),
                 'calibrate': lambda: tool.calibrate(given.servo, given.degrees),
