@@ -13,8 +13,9 @@ from hexapod_dynamics.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers import lx_protocol as lx
 from hexapod_dynamics.drivers.chain_state import FAULTS
+from hexapod_dynamics.drivers.line_direction import GpioDirection
 from hexapod_dynamics.drivers.lx_frames import Command
-from hexapod_dynamics.drivers.servo_bus import BusError, Fault, GpioDirection, NoReply, ServoBus
+from hexapod_dynamics.drivers.servo_bus import BusError, Fault, NoReply, ServoBus
 from hexapod_dynamics.drivers.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
 from hexapod_dynamics.errors import DeviceError

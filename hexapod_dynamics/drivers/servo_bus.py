@@ -9,12 +9,12 @@ import select
 import termios
 import time
 from enum import Enum
-from typing import Protocol
 
 import serial
 
 from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers.line_direction import AdapterDirection, Direction
 from hexapod_dynamics.drivers.lx_frames import Command
 from hexapod_dynamics.errors import DeviceError
 
@@ -33,69 +33,6 @@ class Fault(Enum):
     TIMEOUT = 'timeout'        # nothing heard at all
     CHECKSUM = 'checksum'      # the right answer came, damaged (noise, or two servos with one id)
     GARBAGE = 'garbage'        # bytes that make no frame that was asked for
-
-
-class Direction(Protocol):
-    """Who switches the half-duplex line between sending and listening."""
-
-    def send(self) -> None:
-        """Drive the line."""
-
-    def listen(self) -> None:
-        """Release the line."""
-
-    def close(self) -> None:
-        """Give back what was taken."""
-
-
-class AdapterDirection:
-    """The adapter (BusLinker, TTL-to-UART with hardware direction, or a pty) switches by itself."""
-
-    needs_drain = False
-
-    def send(self) -> None:
-        """Nothing to do."""
-
-    def listen(self) -> None:
-        """Nothing to do."""
-
-    def close(self) -> None:
-        """Nothing to do."""
-
-
-class GpioDirection:
-    """The JetHexa's expansion board: two GPIOs (BCM numbers) gate sender and receiver.
-
-    Sending: transmit pin 1, receive pin 0; listening: the other way round.
-    """
-
-    needs_drain = True
-
-    def __init__(self, transmit_pin: int = 27, receive_pin: int = 17, gpio=None):
-        if gpio is None:
-            try:
-                from Jetson import GPIO as gpio
-            except ImportError as error:
-                raise DeviceError('direction "gpio" needs the package Jetson.GPIO (pip install Jetson.GPIO) on a '
-                                  'Jetson; with a USB adapter set direction to "adapter"') from error
-        self._gpio, self._transmit, self._receive = gpio, transmit_pin, receive_pin
-        gpio.setmode(gpio.BCM)
-        gpio.setup(transmit_pin, gpio.OUT, initial=gpio.HIGH)
-        gpio.setup(receive_pin, gpio.OUT, initial=gpio.LOW)
-
-    def send(self) -> None:
-        """Drive the line."""
-        self._gpio.output(self._receive, self._gpio.LOW)
-        self._gpio.output(self._transmit, self._gpio.HIGH)
-
-    def listen(self) -> None:
-        """Release the line."""
-        self._gpio.output(self._transmit, self._gpio.LOW)
-        self._gpio.output(self._receive, self._gpio.HIGH)
-
-    def close(self) -> None:
-        """Release both pins."""
-        self._gpio.cleanup((self._transmit, self._receive))
 
 
 def explain_open_error(port: str, error: Exception) -> str:

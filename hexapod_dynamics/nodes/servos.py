@@ -12,9 +12,10 @@ import numpy as np
 from hexapod_dynamics.devices.paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers.chain_state import FAULTS, ChainSettings
+from hexapod_dynamics.drivers.line_direction import AdapterDirection, GpioDirection
 from hexapod_dynamics.drivers.pose_guard import GuardSettings, PoseGuard
 from hexapod_dynamics.drivers.posture import SitDown, SupplyJudge, SupplyLimits
-from hexapod_dynamics.drivers.servo_bus import AdapterDirection, GpioDirection, ServoBus
+from hexapod_dynamics.drivers.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servo_health import ServoHealth
 from hexapod_dynamics.drivers.servo_map import ServoMap

@@ -12,8 +12,9 @@ import time
 from hexapod_dynamics.devices.paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers import lx_frames
 from hexapod_dynamics.drivers import lx_protocol as lx
+from hexapod_dynamics.drivers.line_direction import AdapterDirection, GpioDirection
 from hexapod_dynamics.drivers.lx_frames import Command
-from hexapod_dynamics.drivers.servo_bus import AdapterDirection, Fault, GpioDirection, NoReply, ServoBus
+from hexapod_dynamics.drivers.servo_bus import Fault, NoReply, ServoBus
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
 

@@ -1,0 +1,71 @@
+"""Whose turn it is on the servo bus: positions round robin, now and then a voltage, temperature or load state."""
+
+import numpy as np
+
+from hexapod_dynamics.drivers.chain_state import ChainSettings, ChainState
+from hexapod_dynamics.drivers.lx_frames import Command
+
+SLOW_READS = {'voltage': Command.VIN_READ, 'temperature': Command.TEMP_READ, 'loaded': Command.LOAD_OR_UNLOAD_READ}
+
+
+class ReadSchedule:
+    """Chooses the next read of n joints; times are monotonic seconds."""
+
+    def __init__(self, n: int, settings: ChainSettings):
+        self.settings = settings
+        self._asked = np.full(n, -np.inf)           # when each position was asked for last
+        self._next_slow, self._slow_turn = 0.0, 0
+        self._slow_index = dict.fromkeys(SLOW_READS, -1)
+
+    def forget(self, joints=slice(None)) -> None:
+        """These joints (mask, default all) have never been asked."""
+        self._asked[joints] = -np.inf
+
+    def position(self, state: ChainState, now: float) -> tuple[int, float]:
+        """The joint whose position is read next and when: the one asked longest ago, silent ones seldom; -1: none."""
+        settings = self.settings
+        due = self._asked + np.where(state.silent, settings.silent_probe_interval, 1.0 / settings.position_rate)
+        due[np.isnan(state.angle) & ~state.silent] = -np.inf        # an unknown pose comes first
+        due[state.gone] = np.inf
+        ready = due <= now
+        if ready.any():
+            # The longest unasked of those that are due: a fair round robin.
+            return int(np.argmin(np.where(ready, self._asked, np.inf))), now
+        index = int(np.argmin(due))
+        if np.isposinf(due[index]):
+            return -1, now + 0.1            # nothing left to ask
+        return index, float(due[index])
+
+    def asked(self, index: int, now: float) -> None:
+        """Note that a joint's position is asked for now."""
+        self._asked[index] = now
+
+    def ask_soon(self, index: int) -> None:
+        """Ask a joint in doubt again before its turn."""
+        others = self._asked[np.isfinite(self._asked)]
+        self._asked[index] = others.min() + self.settings.doubt_interval
+
+    def slow(self, state: ChainState, now: float) -> tuple[str, int]:
+        """The next read that is not a position, of SLOW_READS, and the joint; -1: not now.
+
+        Of a joint that does not follow every second time, else the supply and the others by turns.
+        """
+        if now < self._next_slow:
+            return '', -1
+        self._next_slow = now + self.settings.slow_interval
+        suspect = np.flatnonzero(state.lagging & state.known)
+        self._slow_turn += 1
+        turn = self._slow_turn // 2
+        if suspect.size and self._slow_turn % 2:
+            return ('temperature', 'loaded')[turn // suspect.size % 2], int(suspect[turn % suspect.size])
+        kind = 'voltage' if self._slow_turn % 2 == 0 else ('temperature', 'loaded')[turn % 2]
+        return kind, self._next_of(kind, state)
+
+    def _next_of(self, kind: str, state: ChainState) -> int:
+        n = len(self._asked)
+        for step in range(1, n + 1):
+            index = (self._slow_index[kind] + step) % n
+            if not (state.gone[index] or state.silent[index]):
+                self._slow_index[kind] = index
+                return index
+        return -1
