@@ -32,6 +32,7 @@ from hexapod_dynamics.drivers.mpu6050 import STANDARD_GRAVITY, Mpu6050Settings
 from hexapod_dynamics.drivers.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servo_control import ControlSettings, ServoControl
 from hexapod_dynamics.drivers.servo_health import ServoHealth
 from hexapod_dynamics.drivers.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
@@ -89,9 +90,11 @@ class Rig:
         self.chain = ServoChain(self.bus, MAP)
         self.samples = 0
         self.imu = ImuReader(str(self.i2c.path), Mpu6050Settings(), self._on_sample)
-        self.health = ServoHealth(MAP.joint_names)
+        self.health, self.told = ServoHealth(MAP.joint_names), []
         joints = [joint for leg in ROBOT.legs for joint in leg.joints]
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], 30.0)
+        # Not told to `step`: it would sit down for good on low supply, and what is timed here is the recovery.
+        self.control = ServoControl(self.chain, self.guard, ControlSettings(np.zeros(18)), self.told.append)
         self._marks = (0, 0)
         self.said = set()
         self.sample_time = 0.0
@@ -119,17 +122,12 @@ class Rig:
             self.chip.set_motion((0, 0, STANDARD_GRAVITY), (0, 0, 0), now)
 
     def _node(self):
-        """What the node does: pose after pose through the guard, 50 times a second."""
-        state, torque = self.chain.snapshot(), np.zeros(18)
-        begin = time.monotonic()
+        """What the node does: pose after pose, 50 times a second."""
+        begin, every = time.monotonic(), np.arange(18)
         while not self._stop.wait(0.02):
             t = time.monotonic()
-            self.pose = 0.15 * np.sin(4.0 * (t - begin) + np.arange(18))
-            self.chain.snapshot(state)
-            self.said.update(self.health.judge(state, t)[1])
-            if state.settled and state.torque:
-                self.guard.meet(state.generation, state.start_angle, state.known)
-                self.chain.set_targets(self.guard.update(self.pose, torque, 0.02), 0.02, state.epoch)
+            self.control.follow(every, 0.15 * np.sin(4.0 * (t - begin) + every), t)
+            self.said.update(self.health.judge(self.control.state, t)[1])
 
     def sayings(self):
         """What has been diagnosed since `forget`."""

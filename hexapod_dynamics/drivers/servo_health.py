@@ -6,6 +6,7 @@ import numpy as np
 
 from hexapod_dynamics.drivers.chain_state import FAULTS, ChainState
 
+SEVERITY = ('ok', 'warn', 'error')
 _SLOT, _SLOTS = 0.4, 2      # [s] errors are counted over so many pieces of time
 _DEAD = 0.5                 # [s] without an answer of any servo
 _FEW = (3, 0.02)            # errors in it, and share of the answers, that are no news
@@ -64,3 +65,21 @@ class ServoHealth:
         if by_joint[worst] > 0.8 * by_joint.sum():
             return f'{self._names[worst]} answers badly ({kinds}): its cable, or two servos with one id'
         return f'noisy line ({kinds}, {reads} good answers): cable, ground or bus drive'
+
+
+def figures(state: ChainState, names, t: float) -> dict:
+    """What a ChainState of joints `names` has to show at monotonic time t [s], by name with its unit."""
+    known = state.known
+    values = {
+        'oldest measurement [s]': float(np.max(t - state.stamp[known])) if known.any() else float('nan'),
+        'supply [V]': float(state.supply), 'bus load': state.bus_load, 'poses sent': state.writes,
+        'answers': state.reads, 'port errors': state.port_errors, 'last port error': state.last_port_error,
+        'port opened': state.epoch,
+        'silent': ' '.join(name for name, mute in zip(names, state.silent, strict=True) if mute),
+    }
+    values |= {f'errors {kind}': int(count) for kind, count in zip(FAULTS, state.errors.sum(axis=0), strict=True)}
+    for i, name in enumerate(names):
+        values[f'{name} voltage [V]'] = float(state.voltage[i])
+        values[f'{name} temperature [deg C]'] = float(state.temperature[i])
+        values[f'{name} errors'] = int(state.errors[i].sum())
+    return values
