@@ -1,6 +1,8 @@
 """MPU6050 driver against the simulated chip: set-up, units, errors, brown-out; attitude and calibration."""
 
+import json
 import math
+import threading
 import time
 from types import SimpleNamespace
 
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from hexapod_dynamics.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.drivers import mpu6050 as chip
+from hexapod_dynamics.drivers.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.i2c_bus import SocketSMBus, open_bus
 from hexapod_dynamics.drivers.imu_reader import ImuReader
 from hexapod_dynamics.drivers.mpu6050 import Mpu6050, Mpu6050Settings, UnexpectedAnswer
@@ -397,3 +400,69 @@ def test_a_gap_is_bridged_with_the_rate_at_its_end():
         t += 0.05
         q = estimate.update((0, 0, G), (0, 0, 0.5), t)
     assert euler_zyx(rotation_from_quaternion(q))[0] == pytest.approx(0.25, abs=0.01)
+
+
+# Offsets of a running IMU --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def imu(tmp_path):
+    """Give a maker of calibrated IMUs (chip turned as on the robot) that share a memory, and what they warn."""
+    said = []
+    rotation = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    return SimpleNamespace(said=said, memory=tmp_path / 'there' / 'offsets.json', make=lambda: CalibratedImu(
+        100.0, rotation, 3.0, True, tmp_path / 'there' / 'offsets.json', said.append))
+
+
+def feed(imu, seconds, gyro=(0.02, -0.03, 0.01), accel=(0.1, 0.0, G), begin=0.0):
+    for k in range(round(100 * seconds)):
+        taken = imu.take(accel, gyro, begin + 0.01 * k)
+    return taken
+
+
+def test_standing_still_calibrates_the_gyro_by_itself_and_survives_a_restart(imu):
+    first = imu.make()
+    feed(first, 0.9)
+    assert not first.calibrated
+    accel, gyro, _ = feed(first, 0.2, begin=0.9)
+    assert first.calibrated and np.allclose(gyro, 0.0, atol=1e-3)
+    assert np.allclose(accel, (0.1, 0.0, G))            # nobody said that it stands level
+    second = imu.make()
+    assert second.calibrated and np.allclose(second.offsets.gyro, (0.02, -0.03, 0.01))
+    assert not imu.said
+
+
+@pytest.mark.parametrize('kept', ['not json', '[1, 2]', '{"time": "now"}'])
+def test_a_memory_that_makes_no_sense_is_named_and_not_used(imu, kept):
+    imu.memory.parent.mkdir()
+    imu.memory.write_text(kept, encoding='utf-8')
+    assert not imu.make().calibrated
+    assert len(imu.said) == 1 and 'offsets.json is not used' in imu.said[0]
+
+
+def test_old_offsets_are_not_used(imu):
+    imu.memory.parent.mkdir()
+    kept = {'time': time.time() - 601.0, 'gyro': [0.1, 0.1, 0.1], 'accel': [0.0, 0.0, 0.0]}
+    imu.memory.write_text(json.dumps(kept), encoding='utf-8')
+    assert not imu.make().calibrated and not imu.said
+
+
+def test_asked_to_calibrate_it_waits_for_samples_and_finds_both_offsets(imu):
+    running = imu.make()
+    assert 'too few samples' in running.calibrate(0.05)
+    stop = threading.Event()
+
+    def samples():
+        k = 0
+        while not stop.wait(0.001):
+            running.take((0.1, 0.0, G + 0.2), (0.02, -0.03, 0.01), 0.01 * k)
+            k += 1
+    thread = threading.Thread(target=samples)
+    thread.start()
+    try:
+        assert running.calibrate(10.0) == ''
+    finally:
+        stop.set()
+        thread.join()
+    assert np.allclose(running.offsets.accel, (0.1, 0.0, 0.2))
+    assert np.allclose(running.offsets.gyro, (0.02, -0.03, 0.01))

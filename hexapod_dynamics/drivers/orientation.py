@@ -55,10 +55,6 @@ class OrientationFilter:
         """Whether the chip is at rest now."""
         return self._filter.getRestDetected()
 
-    def forget_bias(self) -> None:
-        """Start the residual bias from zero (after a calibration that has taken it over)."""
-        self._filter.setBiasEstimate(np.zeros(3))
-
 
 @dataclass
 class Calibration:

@@ -4,19 +4,13 @@ imu/data_raw is what the device reports; imu/data has the calibrated offsets sub
 zero for base_link and drifts: there is no magnetometer.
 """
 
-import json
-import math
-import threading
-import time
-
 import numpy as np
 
 from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.devices.paths import IMU_BUS, device_directory
+from hexapod_dynamics.drivers.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.imu_reader import ImuReader
 from hexapod_dynamics.drivers.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.drivers.orientation import Calibration, OrientationFilter, RestCalibrator
-from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
 from hexapod_dynamics.nodes.common import Diagnostics, declare, load_robot, run
 from hexapod_dynamics.nodes.stamps import Stamps
@@ -24,8 +18,6 @@ from rclpy.node import Node
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
-
-KEPT_FOR = 600.0        # [s] offsets of a node that ended outlive it this long
 
 
 class ImuNode(Node):
@@ -35,17 +27,9 @@ class ImuNode(Node):
         super().__init__('imu')
         robot = load_robot(self)
         settings = self._declare_parameters()
-        self._lock = threading.Lock()               # guards calibration and filter against the service
-        self._calibration = Calibration(np.zeros(3), np.zeros(3))
-        self._calibrated, self._refusal = False, ''
-        self._rested = False                        # calibrated by this process, standing still
-        self._memory = device_directory(self.get_namespace()) / 'imu_offsets.json'
-        self._remember()
-        self._mount = np.asarray(robot.imu.rotation)
-        self._filter = self._new_filter()
-        self._calibrator = RestCalibrator(self.rate)
-        self._wanted = None                         # calibrator of a waiting service call
-        self._finished = threading.Event()
+        self.imu = CalibratedImu(
+            self.rate, robot.imu.rotation, self._time_constant, self._calibrate_level,
+            device_directory(self.get_namespace()) / 'imu_offsets.json', self.get_logger().warning)
         self._stamps = Stamps(self)
         self._sample_delay = settings.delay
         self._raw, self._data = self._message(settings), self._message(settings)
@@ -96,10 +80,6 @@ class ImuNode(Node):
                                         "accelerometer's offset too", read_only=True)
         return settings
 
-    def _new_filter(self):
-        heading = math.atan2(self._mount[1, 0], self._mount[0, 0])      # so that base_link's yaw starts at zero
-        return OrientationFilter(self.rate, self._time_constant, heading)
-
     def _message(self, settings):
         message = Imu()
         message.header.frame_id = self.frame
@@ -115,7 +95,7 @@ class ImuNode(Node):
         transform.header.stamp = self.get_clock().now().to_msg()
         place, turn = transform.transform.translation, transform.transform.rotation
         place.x, place.y, place.z = (float(v) for v in imu.position)
-        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(self._mount)
+        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(np.asarray(imu.rotation))
         self._broadcaster = StaticTransformBroadcaster(self)
         self._broadcaster.sendTransform(transform)
 
@@ -132,14 +112,9 @@ class ImuNode(Node):
         stamp = self._stamps.of(now - self._sample_delay)
         self._fill(self._raw, stamp, sample.acceleration, sample.angular_velocity)
         self._raw_publisher.publish(self._raw)
-        with self._lock:
-            self._collect(sample)
-            accel = sample.acceleration - self._calibration.accel
-            gyro = sample.angular_velocity - self._calibration.gyro
-            x, y, z, w = self._filter.update(accel, gyro, now)
-            gyro = gyro - self._filter.bias
-            # REP-145: -1 tells that there is no orientation; without the gyro's offsets there is none worth the name.
-            self._data.orientation_covariance[0] = self._orientation_variance if self._calibrated else -1.0
+        accel, gyro, (x, y, z, w) = self.imu.take(sample.acceleration, sample.angular_velocity, now)
+        # REP-145: -1 tells that there is no orientation; without the gyro's offsets there is none worth the name.
+        self._data.orientation_covariance[0] = self._orientation_variance if self.imu.calibrated else -1.0
         turn = self._data.orientation
         turn.x, turn.y, turn.z, turn.w = x, y, z, w
         self._fill(self._data, stamp, accel.tolist(), gyro.tolist())
@@ -157,73 +132,16 @@ class ImuNode(Node):
         a.x, a.y, a.z = accel
         g.x, g.y, g.z = gyro
 
-    def _collect(self, sample):
-        calibrator = self._wanted or (None if self._rested else self._calibrator)
-        if calibrator is None:
-            return
-        calibrator.add(sample.acceleration, sample.angular_velocity)
-        if not calibrator.done:
-            return
-        if calibrator is self._wanted:
-            self._wanted = None
-            self._apply(calibrator, level=self._calibrate_level)
-            self._finished.set()
-        else:
-            # By itself, at the start: as soon as the robot stands still, gyro only (who knows how it stands).
-            self._apply(calibrator, level=False)
-            calibrator.restart()
-
-    def _apply(self, calibrator, level):
-        try:
-            found = calibrator.result(self._mount.T[:, 2] if level else None)
-        except DeviceError as error:
-            self._refusal = str(error)
-            return
-        if not level:
-            found.accel = self._calibration.accel
-        self._calibration, self._calibrated, self._rested, self._refusal = found, True, True, ''
-        self._filter = self._new_filter()
-        try:
-            self._memory.parent.mkdir(parents=True, exist_ok=True)
-            self._memory.write_text(json.dumps({'time': time.time(), 'gyro': found.gyro.tolist(),
-                                                'accel': found.accel.tolist()}), encoding='utf-8')
-        except OSError as error:
-            self._warn(f'the offsets cannot be kept for a restart: {error}')
-
-    def _remember(self):
-        """Take the offsets of a node that ended a little while ago: this one may start while the robot walks."""
-        try:
-            kept = json.loads(self._memory.read_text(encoding='utf-8'))
-            if 0.0 <= time.time() - kept['time'] < KEPT_FOR:
-                gyro, accel = np.array(kept['gyro'], float), np.array(kept['accel'], float)
-                if gyro.shape == accel.shape == (3,) and np.isfinite([gyro, accel]).all():
-                    self._calibration, self._calibrated = Calibration(gyro, accel), True
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            self._warn(f'{self._memory} is not used: {error}')
-
-    def _warn(self, text):
-        self.get_logger().warning(text)
-
     # Services and diagnostics ----------------------------------------------------------------------------------------
 
     def _on_calibrate(self, _request, response):
         if not self.reader.health.connected:
             response.success, response.message = False, f'no IMU: {self.reader.health.last_error}'
             return response
-        with self._lock:
-            self._finished.clear()
-            self._wanted = RestCalibrator(self.rate)
-        if not self._finished.wait(3.0):
-            with self._lock:
-                self._wanted = None
-            response.success, response.message = False, 'the IMU gave too few samples in 3 s; see /diagnostics'
-            return response
-        response.success = not self._refusal
-        response.message = self._refusal or (
-            f'gyro offset {np.round(self._calibration.gyro, 5).tolist()} rad/s, '
-            f'accelerometer offset {np.round(self._calibration.accel, 4).tolist()} m/s^2')
+        refusal, offsets = self.imu.calibrate(), self.imu.offsets
+        response.success = not refusal
+        response.message = refusal or (f'gyro offset {np.round(offsets.gyro, 5).tolist()} rad/s, '
+                                       f'accelerometer offset {np.round(offsets.accel, 4).tolist()} m/s^2')
         return response
 
     def _judge(self):
@@ -232,8 +150,8 @@ class ImuNode(Node):
             return 'error', health.last_error or 'not opened yet'
         if health.warning:
             return 'warn', health.warning
-        if not self._calibrated:
-            return 'warn', f'gyro not calibrated: {self._refusal or "waiting for samples"}'
+        if not self.imu.calibrated:
+            return 'warn', f'gyro not calibrated: {self.imu.refusal or "waiting for samples"}'
         return 'ok', 'measuring'
 
     def _tell_changes(self):
@@ -243,15 +161,10 @@ class ImuNode(Node):
     def _look(self):
         health = self.reader.health
         self._level, message = self._judge()
-        gyro, accel, residual = self._calibration.gyro, self._calibration.accel, self._filter.bias
         values = {
             'samples': health.samples, 'starts': health.starts, 'frozen': health.frozen, 'saturated': health.saturated,
             'late periods': health.late, 'longest gap [s]': health.longest_gap, 'last error': health.last_error,
-            'at rest': self._filter.at_rest,
-            'gyro offset [rad/s]': np.round(gyro, 5).tolist(),
-            'accelerometer offset [m/s^2]': np.round(accel, 4).tolist(),
-            'residual gyro offset [rad/s]': np.round(residual, 6).tolist(),
-        } | {f'errors {kind}': count for kind, count in list(health.errors.items())}
+        } | self.imu.figures() | {f'errors {kind}': count for kind, count in list(health.errors.items())}
         return self._level, message, values
 
     def close(self):
