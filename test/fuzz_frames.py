@@ -45,11 +45,12 @@ def mutated(frame, chance):
 def fuzz(seed, frames):
     """Read one servo over a line that damages nine answers of ten, and send servos as many damaged or random frames.
 
-    Returns how many readings were taken, their largest error [rad], how many answers were refused as damaged, and how
-    many frames the servos found in what was sent to them.
+    Returns how many readings were taken and their largest error [rad]; how many answers were refused as damaged, how
+    many had a wrong value and a right checksum, and how many of these were taken; how many frames the servos found in
+    what was sent to them.
     """
     chance = random.Random(seed)
-    check, truth, t, worst, taken, damaged, found = ReadingCheck(), 0.0, 0.0, 0.0, 0, 0, 0
+    check, truth, t, worst, taken, damaged, found, forged, believed = ReadingCheck(), 0.0, 0.0, 0.0, 0, 0, 0, 0, 0
     servos, parser = VirtualServos(range(20), [1] * 20, loaded=True), lx_frames.FrameParser()
     commands = sorted(Command)
     for _ in range(frames):
@@ -68,10 +69,13 @@ def fuzz(seed, frames):
             check.warn(t)
             continue
         value = lx.decode(Command.POS_READ, payload)
+        wrong = payload != answer[5:7]
+        forged += wrong
         if check.take(value, t):
             taken += 1
+            believed += wrong
             worst = max(worst, abs(value - truth))
-    return taken, worst, damaged, found
+    return taken, worst, damaged, forged, believed, found
 
 
 def main():
@@ -80,9 +84,10 @@ def main():
     parser.add_argument('--frames', type=int, default=1_000_000)
     parser.add_argument('--seed', type=int, default=0)
     options = parser.parse_args()
-    taken, worst, damaged, found = fuzz(options.seed, options.frames)
-    print(f'{options.frames} answers, {damaged} refused, {taken} taken, largest error {worst:.4f} rad; {found} frames '
-          f'found in {options.frames} sent')
+    taken, worst, damaged, forged, believed, found = fuzz(options.seed, options.frames)
+    print(f'{options.frames} answers, {damaged} refused, {taken} taken; {forged} were wrong with a right checksum, '
+          f'{believed} of these were taken; largest error {worst:.4f} rad; {found} frames found in '
+          f'{options.frames} sent')
     sys.exit(worst >= WORST)
 
 
