@@ -17,12 +17,14 @@ class ChainSettings:
     position_rate: float = 20.0         # of each joint, at most
     slow_interval: float = 0.2          # between two reads of voltage, temperature or load state
     refresh_interval: float = 0.5       # an unchanged target is sent again after this
-    starving_age: float = 0.15          # of the oldest measurement, from which small changes are deferred ...
+    starving: tuple = ((0.4, 4), (0.15, 1))     # oldest measurement [s], from which changes of so many counts wait ...
     defer_interval: float = 0.05        # ... by at most this
     silent_after: int = 3               # reads in a row without an answer, more on a lossy line
     silent_probe_interval: float = 0.5
     lag: float = 0.25                   # [rad] away from its target for `lag_reads` reads a joint does not follow
-    lag_reads: int = 3
+    lag_reads: int = 3                  # one that was asked twice counts twice
+    lag_many: int = 3                   # so many joints that do not follow: one read of another is enough
+    suspect_interval: float = 0.05      # between two slow reads while a joint does not follow
     doubt_interval: float = 0.02        # [s] a joint in doubt is asked behind the one whose turn it is
     reopen_interval: float = 0.5
 

@@ -68,8 +68,12 @@ class JointReader:
                     self.schedule.ask_soon(index)
                 return
             now = self.bus.reply_time - lx_frames.reply_size(Command.POS_READ) * self.bus.byte_time
+            away = abs(value - target) > self.settings.lag
             if self._checks[index].take(value, now, target):
                 break
+            if away and self._state.torque:
+                # Has it let go? On a bad line that is known before the angle is certain.
+                self._ask_loaded(index, tries=3)
         else:
             self._count(index, 'implausible')
             return
@@ -83,20 +87,29 @@ class JointReader:
             # and it does not snap back when it holds again.
             self._greeted[index] = self._state.loaded[index] != 0.0 or not self._state.torque
             self._writer.forget(index)
-        away = sent >= 0 and abs(value - target) > self.settings.lag
-        self._lag_count[index] = self._lag_count[index] + 1 if away else 0
-        if 0 < self._lag_count[index] < self.settings.lag_reads:
-            self.schedule.ask_soon(index)
+        lagging = self._lags(index, away)
         with self._lock:
             state = self._state
             step = now - state.stamp[index]
             rate = (angle - state.angle[index]) / step if 0.0 < step < 1.0 else 0.0
             state.rate[index] = rate if math.isfinite(rate) else 0.0
             state.angle[index], state.stamp[index], state.silent[index] = angle, now, False
-            state.lagging[index] = self._lag_count[index] >= self.settings.lag_reads
+            state.lagging[index] = lagging
             if start is not None:
                 state.start_angle[index] = start
                 state.generation[index] += 1
+
+    def _lags(self, index: int, away: bool) -> bool:
+        """Whether a joint does not follow: it was found away from its target several times in a row.
+
+        Once where many others do not follow either: then it is the supply, and each joint is to be named soon.
+        """
+        self._lag_count[index] = self._lag_count[index] + 1 + self._checks[index].confirmed if away else 0
+        many = np.count_nonzero(self._state.lagging) >= self.settings.lag_many
+        lagging = self._lag_count[index] >= (1 if many else self.settings.lag_reads)
+        if away and not lagging:
+            self.schedule.ask_soon(index)
+        return bool(lagging)
 
     def _find_start(self, index: int, angle: float) -> float:
         """Where the servo's own set-point is: its last target if it holds one close by, else where it stands.
@@ -104,11 +117,7 @@ class JointReader:
         A loaded leg sags below its set-point; starting from the sagged angle would lower the robot a little each time
         the node is started again.
         """
-        loaded = self._ask(index, Command.LOAD_OR_UNLOAD_READ)
-        if loaded is not None:
-            with self._lock:
-                self._state.loaded[index] = loaded
-        if not loaded:
+        if not self._ask_loaded(index):
             return angle
         move = self._ask(index, Command.MOVE_TIME_WAIT_READ)
         if move is not None:
@@ -122,17 +131,29 @@ class JointReader:
         kind, index = self.schedule.slow(self._state, now)
         if index < 0:
             return
-        value = self._ask(index, SLOW_READS[kind])
+        if kind == 'loaded':
+            self._ask_loaded(index)
+            return
+        value, state = self._ask(index, SLOW_READS[kind]), self._state
         if value is None:
             return
-        state = self._state
         with self._lock:
             getattr(state, kind)[index] = value
             if kind == 'voltage':
                 self._supply.append(value)
                 state.supply = statistics.median(self._supply)
-        if kind == 'loaded' and not value and state.torque:
-            self._greeted[index] = False
+
+    def _ask_loaded(self, index: int, tries: int = 1) -> bool | None:
+        """Whether a servo holds; one that has let go is to be met again."""
+        loaded = None
+        while loaded is None and tries > 0:
+            loaded, tries = self._ask(index, Command.LOAD_OR_UNLOAD_READ), tries - 1
+        if loaded is not None:
+            with self._lock:
+                self._state.loaded[index] = loaded
+            if not loaded and self._state.torque:
+                self._greeted[index] = False
+        return loaded
 
     def _ask(self, index: int, command: int):
         servo_id = self.map.ids[index]

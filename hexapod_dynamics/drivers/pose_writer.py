@@ -33,11 +33,12 @@ class PoseWriter:
         if backlog > 0.001:
             time.sleep(backlog)
         now, settings = time.monotonic(), self._settings
-        age, change = now - self._time, np.abs(counts - self.sent)
-        # When reads starve, a change of a single count may wait a cycle or two: its 0.9 ms of wire buys half a read.
-        starving = np.nanmin(state.stamp, initial=now) < now - settings.starving_age
-        least = np.where(starving & (age < settings.defer_interval), 1, 0)
-        chosen = ((change > least) | (age > settings.refresh_interval)) & ~state.gone & (counts >= 0)
+        age, changes = now - self._time, np.abs(counts - self.sent)
+        # When reads starve, small changes may wait a cycle or two: each one's 0.9 ms of wire buys half a read.
+        oldest = now - np.min(state.stamp, initial=now, where=state.known)
+        small = next((change for limit, change in settings.starving if oldest > limit), 0)
+        least = np.where(age < settings.defer_interval, small, 0)
+        chosen = ((changes > least) | (age > settings.refresh_interval)) & ~state.gone & (counts >= 0)
         if not chosen.any():
             return False
         self._bus.send(self._frames.build(counts, duration, chosen))

@@ -48,16 +48,19 @@ class ReadSchedule:
     def slow(self, state: ChainState, now: float) -> tuple[str, int]:
         """The next read that is not a position, of SLOW_READS, and the joint; -1: not now.
 
-        Of a joint that does not follow every second time, else the supply and the others by turns.
+        Every second one is of a joint that does not follow, mostly whether it holds; else the supply and the others by
+        turns.
         """
         if now < self._next_slow:
             return '', -1
-        self._next_slow = now + self.settings.slow_interval
         suspect = np.flatnonzero(state.lagging & state.known)
+        self._next_slow = now + (self.settings.suspect_interval if suspect.size else self.settings.slow_interval)
         self._slow_turn += 1
         turn = self._slow_turn // 2
         if suspect.size and self._slow_turn % 2:
-            return ('temperature', 'loaded')[turn // suspect.size % 2], int(suspect[turn % suspect.size])
+            # One joint further each round, so that the temperature of each is read at some time.
+            index = suspect[(turn + turn // suspect.size) % suspect.size]
+            return 'temperature' if turn % 4 == 3 else 'loaded', int(index)
         kind = 'voltage' if self._slow_turn % 2 == 0 else ('temperature', 'loaded')[turn % 2]
         return kind, self._next_of(kind, state)
 

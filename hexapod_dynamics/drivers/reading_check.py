@@ -24,6 +24,7 @@ class ReadingCheck:
         self._last = self._stamp = self._doubted = math.nan
         self._rate = 0.0
         self._wary_until = -math.inf
+        self.confirmed = False              # the reading taken last agreed with one before it
 
     def warn(self, t: float) -> None:
         """Tell that an answer was damaged at time t [s]: the line is noisy."""
@@ -43,8 +44,8 @@ class ReadingCheck:
         interval = t - self._stamp
         expected = self._last + self._rate * interval if interval < 0.5 else math.nan
         # Comparisons with NaN (nothing to compare with) are false.
-        if not (abs(angle - expected) <= margin or abs(angle - target) <= margin
-                or abs(angle - self._doubted) <= self.agreement):
+        self.confirmed = abs(angle - self._doubted) <= self.agreement
+        if not (self.confirmed or abs(angle - expected) <= margin or abs(angle - target) <= margin):
             self._doubted = angle
             return False
         if 0.0 < interval < 0.5:
