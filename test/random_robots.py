@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from hexapod_dynamics.robot import Body, Contact, Joint, Leg, Link, Morphology, Robot, Servo
-from hexapod_dynamics.robot.description import Imu
+from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Leg, Link, Morphology, Robot, Servo
 from hexapod_dynamics.se3 import exp
 
 # Families of leg types: joint kinds from the body outward; a robot has legs of one family. r, p, h: revolute,

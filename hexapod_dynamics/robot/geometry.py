@@ -22,7 +22,8 @@ import casadi as ca
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.description import Joint, Leg, Link
+from hexapod_dynamics.robot.description import Leg
+from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.se3 import exp
 
 TOLERANCE = 1e-9        # of positions [m] and axes: double precision leaves 1e-15

@@ -10,36 +10,10 @@ import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.description import (
-    Body,
-    Contact,
-    Imu,
-    Joint,
-    Leg,
-    Link,
-    Robot,
-    Servo,
-    constant,
-    rotation_rpy,
-    rotation_x_to,
-)
-
-MISSING = object()
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """PyYAML keeps the last of two equal keys silently; here a key given twice is an error."""
-
-
-def _construct_mapping(loader, node, deep=False):
-    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
-    twice = sorted({str(key) for key in keys if keys.count(key) > 1})
-    if twice:
-        raise RobotError(f"line {node.start_mark.line + 1}: key {', '.join(twice)} is given more than once")
-    return yaml.SafeLoader.construct_mapping(loader, node, deep)
-
-
-_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
+from hexapod_dynamics.robot.checked_yaml import Section, UniqueKeyLoader, integer, sign
+from hexapod_dynamics.robot.description import Leg, Robot
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo, constant
+from hexapod_dynamics.robot.rotations import rotation_rpy, rotation_x_to
 
 
 def jethexa_path() -> Path:
@@ -76,7 +50,7 @@ def load_robot(path) -> Robot:
     except (OSError, UnicodeDecodeError) as error:
         raise RobotError(f"robot file {path}: cannot be read: {error}") from None
     try:
-        return parse_robot(yaml.load(text, Loader=_UniqueKeyLoader))
+        return parse_robot(yaml.load(text, Loader=UniqueKeyLoader))
     except yaml.YAMLError as error:
         raise RobotError(f"robot file {path}: not YAML: {error}") from None
     except RobotError as error:
@@ -98,84 +72,9 @@ def _robot_of_program(path) -> Robot:
     return robot
 
 
-class _Section:
-    """A YAML mapping that is read key by key; `done` refuses what nobody has asked for."""
-
-    def __init__(self, value, where: str):
-        if not isinstance(value, dict):
-            raise RobotError(f"{where or 'file'}: {value!r} given, a mapping of keys to values needed")
-        self.values, self.where, self.asked = value, where, []
-
-    def key(self, name: str) -> str:
-        return f"{self.where}.{name}" if self.where else name
-
-    def take(self, name: str, default=MISSING):
-        self.asked.append(name)
-        value = self.values.get(name, default)
-        if value is MISSING:
-            raise RobotError(f"{self.key(name)}: missing, must be given")
-        return value
-
-    def done(self):
-        for name in self.values:
-            if name not in self.asked:
-                raise RobotError(f"{self.key(name)}: unknown key; the known ones are {', '.join(self.asked)}")
-
-    def number(self, name: str, default=MISSING, *, low: float = -math.inf, above: float = -math.inf) -> float:
-        value = _number(self.take(name, default), self.key(name))
-        if value < low or value <= above:
-            bound = f">= {low}" if low > -math.inf else f"> {above}"
-            raise RobotError(f"{self.key(name)}: {value!r} given, a number {bound} needed")
-        return value
-
-    def vector(self, name: str, count: int, default=MISSING) -> np.ndarray:
-        value = self.take(name, default)
-        if not isinstance(value, (list, tuple)) or len(value) != count:
-            raise RobotError(f"{self.key(name)}: {value!r} given, a list of {count} numbers needed")
-        return np.array([_number(item, self.key(name)) for item in value])
-
-    def text(self, name: str, default=MISSING) -> str:
-        value = self.take(name, default)
-        if not isinstance(value, str) or not value:
-            raise RobotError(f"{self.key(name)}: {value!r} given, a name needed")
-        return value
-
-    def section(self, name: str, default=MISSING) -> _Section:
-        return _Section(self.take(name, default), self.key(name))
-
-    def inertia(self) -> np.ndarray:
-        """`inertia` as [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz]."""
-        value = self.take("inertia")
-        if not isinstance(value, list) or len(value) not in (3, 6):
-            raise RobotError(
-                f"{self.key('inertia')}: {value!r} given, [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz] needed"
-            )
-        xx, yy, zz, xy, xz, yz = [_number(item, self.key("inertia")) for item in value] + [0.0] * (6 - len(value))
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-def _number(value, key: str) -> float:
-    if isinstance(value, str):  # YAML 1.1 takes 1e-6 (no dot) for a string
-        try:
-            value = float(value)
-        except ValueError:
-            raise RobotError(f"{key}: {value!r} given, a number needed") from None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise RobotError(f"{key}: {value!r} given, a number needed")
-    if not math.isfinite(value):
-        raise RobotError(f"{key}: {value!r} is not finite")
-    return float(value)
-
-
-def _integer(value, key: str, allowed: range) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
-        raise RobotError(f"{key}: {value!r} given, a whole number {allowed.start}..{allowed.stop - 1} needed")
-    return value
-
-
 def parse_robot(data) -> Robot:
     """Robot from the YAML file's content. Raises RobotError."""
-    top = _Section(data, "")
+    top = Section(data, "")
     name = top.text("name")
     gravity = top.number("gravity", 9.81, low=0.0)
 
@@ -223,7 +122,7 @@ def parse_robot(data) -> Robot:
     return Robot(name=name, gravity=gravity, body=body, legs=legs, servo=servo, contact=contact, imu=imu)
 
 
-def _parse_leg(name: str, section: _Section, modules: _Section) -> Leg:
+def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
     if any(character in name for character in ". /") or not name:
         raise RobotError(f"legs.{name}: a leg's name must be one word without dots")
     module = section.text("module")
@@ -244,7 +143,7 @@ def _parse_leg(name: str, section: _Section, modules: _Section) -> Leg:
     joints, links = [], []
     end = np.zeros(3)  # end of the last link, mount frame at zero
     for index, part in enumerate(parts):
-        entry = _Section(part, f"leg_modules.{module}[{index}]")
+        entry = Section(part, f"leg_modules.{module}[{index}]")
         link = _parse_link(entry.section("link"))
         joint = entry.section("joint")
         origin = end + joint.vector("offset", 3, [0, 0, 0])
@@ -259,8 +158,8 @@ def _parse_leg(name: str, section: _Section, modules: _Section) -> Leg:
                 lower=lower,
                 upper=upper,
                 pitch=joint.number("pitch", 0.0),
-                servo_id=None if servo_id is None else _integer(servo_id, section.key("servo_ids"), range(254)),
-                servo_direction=None if servo_id is None else _sign(directions[index], section.key("servo_directions")),
+                servo_id=None if servo_id is None else integer(servo_id, section.key("servo_ids"), range(254)),
+                servo_direction=None if servo_id is None else sign(directions[index], section.key("servo_directions")),
             )
         )
         joint.done()
@@ -275,20 +174,14 @@ def _parse_leg(name: str, section: _Section, modules: _Section) -> Leg:
         mount_position=section.vector("hip", 3),
         joints=tuple(joints),
         links=tuple(links),
-        tripod_group=_integer(section.take("tripod_group"), section.key("tripod_group"), range(1, 3)),
+        tripod_group=integer(section.take("tripod_group"), section.key("tripod_group"), range(1, 3)),
         module=module,
     )
     section.done()
     return leg
 
 
-def _sign(value, key: str) -> int:
-    if isinstance(value, bool) or value not in (-1, 1):
-        raise RobotError(f"{key}: {value!r} given, +1 or -1 needed")
-    return int(value)
-
-
-def _parse_link(section: _Section) -> Link:
+def _parse_link(section: Section) -> Link:
     length = section.number("length", low=0.0)
     direction = section.vector("direction", 3)
     norm = float(np.linalg.norm(direction))

@@ -13,7 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.robot.description import Link, Robot
+from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.parts import Link
 
 
 class Morphology:
