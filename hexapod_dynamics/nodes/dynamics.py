@@ -5,21 +5,18 @@ import time
 
 import numpy as np
 
-from geometry_msgs.msg import PoseStamped, TransformStamped
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.attitude import euler_zyx, quaternion_from_rotation, rotation_from_quaternion
+from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.estimation.feedforward import Feedforward
 from hexapod_dynamics.estimation.observer import Gains, Observer
 from hexapod_dynamics.estimation.soft_servo import TorqueRates
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds
 from hexapod_dynamics.nodes.kept import Kept
 from hexapod_dynamics.nodes.morphology import values_of
-from nav_msgs.msg import Odometry, Path
+from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
-from rclpy.time import Time
 from sensor_msgs.msg import Imu, JointState
-from tf2_ros import TransformBroadcaster
 
 # An input silent for longer than this [s] is named in the diagnostics; a complaint is kept so long [s].
 SILENT, KEPT = 0.5, 2.5
@@ -73,14 +70,7 @@ class DynamicsNode(Node):
         if place is not None:                       # after a crash odom goes on where it was, up to a second ago
             self.observer.begin_at(place['x'], place['y'], place['yaw'])
 
-        self._odometry, self._joints, self._torques, self._path, self._transform = self._messages()
-        self._existing = self._moving = None
-        self._name_joints()
-        self._state_publisher = None                # made with the first prediction: who waits for it sees it then
-        self._joints_publisher = self.create_publisher(JointState, 'predicted_joint_states', 10)
-        self._torques_publisher = self.create_publisher(JointState, 'feedforward_torques', 10)
-        self._path_publisher = self.create_publisher(Path, 'predicted_path', 10)
-        self._broadcaster = TransformBroadcaster(self) if publish_tf else None
+        self._messages = PredictionMessages(self, self.observer, publish_tf)
         self.create_subscription(JointState, 'joint_commands', self._on_command, 5)
         self.create_subscription(JointState, 'joint_states', self._on_joints, 5)
         self.create_subscription(Imu, 'imu/data', self._on_imu, 5)
@@ -98,17 +88,6 @@ class DynamicsNode(Node):
         zero = np.zeros(self._n)
         self._feedforward.solve(np.eye(3), 0.12, np.zeros(6), zero, zero, zero, zero)
         self._torque_rates.solve(np.eye(3), np.zeros(6), zero, zero, zero)
-
-    def _messages(self):
-        """Make what is published once; only numbers change afterwards."""
-        odometry, path = Odometry(child_frame_id='base_link'), Path()
-        transform = TransformStamped(child_frame_id='base_link')
-        for message in (odometry, path, transform):
-            message.header.frame_id = 'odom'
-        path.poses = [PoseStamped() for _ in range(1 + self.observer.steps_ahead // 2)]
-        for pose in path.poses:
-            pose.header.frame_id = 'odom'
-        return odometry, JointState(), JointState(), path, transform
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
@@ -181,14 +160,7 @@ class DynamicsNode(Node):
             self._complain('morphology', f'morphology: {error}')
             return
         self._feedforward.set_morphology(self.observer.morphology)
-        self._name_joints()
-
-    def _name_joints(self):
-        morphology = self.observer.morphology
-        names = np.array(self.robot.joint_names)
-        self._existing, self._moving = morphology.existing_mask, morphology.moving_mask
-        self._joints.name = names[self._existing].tolist()
-        self._torques.name = names[self._moving].tolist()
+        self._messages.name_joints()
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 
@@ -211,23 +183,17 @@ class DynamicsNode(Node):
         self._cost += 0.01 * (cost - self._cost)
         self._worst_cost = max(self._worst_cost, cost)
         self._ticks += 1
-        now = self.get_clock().now().nanoseconds
-        self._publish_state(Time(nanoseconds=now).to_msg())
-        if torques is not None:
-            self._torques.header.stamp = self._odometry.header.stamp
-            self._torques.effort = torques[self._moving].tolist()
-            self._torques_publisher.publish(self._torques)
-        if ahead is not None:
-            self._publish_path(now, *ahead)
+        self._messages.publish(torques, ahead)
 
     def _needed_torques(self, now):
         """Torques for the commanded motion; None while nothing is commanded."""
         observer, heard = self.observer, self._heard['joint_commands']
-        if not self._use_torques or heard is None or not np.isfinite(observer.commanded[self._moving]).all():
+        moving = observer.morphology.moving_mask
+        if not self._use_torques or heard is None or not np.isfinite(observer.commanded[moving]).all():
             return None
         if now - heard > SILENT:
             self._accelerations[:] = observer.commanded_rate[:] = 0.0
-        joints = np.where(self._moving, observer.commanded, observer.q)
+        joints = np.where(moving, observer.commanded, observer.q)
         torques = self._feedforward.solve(observer.rotation, observer.position[2], observer.nu[:6], joints,
                                           observer.commanded_rate, self._accelerations, observer.q)
         if self._use_rates:
@@ -235,42 +201,6 @@ class DynamicsNode(Node):
                 observer.rotation, observer.nu[:6], joints, observer.commanded_rate, self._accelerations)
         observer.feed_forward(torques)
         return torques
-
-    def _publish_state(self, stamp):
-        observer, odometry = self.observer, self._odometry
-        odometry.header.stamp = self._joints.header.stamp = stamp
-        pose, twist = odometry.pose.pose, odometry.twist.twist
-        pose.position.x, pose.position.y, pose.position.z = observer.position.tolist()
-        turn = pose.orientation
-        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(observer.rotation)
-        twist.linear.x, twist.linear.y, twist.linear.z = observer.nu[:3].tolist()
-        twist.angular.x, twist.angular.y, twist.angular.z = observer.nu[3:6].tolist()
-        if self._state_publisher is None:
-            self._state_publisher = self.create_publisher(Odometry, 'predicted_state', 10)
-        self._state_publisher.publish(odometry)
-        joints = self._joints
-        joints.position = observer.q[self._existing].tolist()
-        joints.velocity = observer.nu[6:][self._existing].tolist()
-        self._joints_publisher.publish(joints)
-        if self._broadcaster is not None:
-            transform = self._transform
-            transform.header.stamp = stamp
-            place = transform.transform.translation
-            place.x, place.y, place.z = pose.position.x, pose.position.y, pose.position.z
-            transform.transform.rotation = turn
-            self._broadcaster.sendTransform(transform)
-
-    def _publish_path(self, now, positions, rotations, _joints):
-        path, step = self._path, int(2e9 * self.observer.model.horizon_period)
-        path.header.stamp = self._odometry.header.stamp
-        path.poses[0].pose = self._odometry.pose.pose
-        path.poses[0].header.stamp = path.header.stamp
-        for k, pose in enumerate(path.poses[1:]):
-            pose.header.stamp = Time(nanoseconds=now + (k + 1) * step).to_msg()
-            place, turn = pose.pose.position, pose.pose.orientation
-            place.x, place.y, place.z = positions[2 * k + 1].tolist()
-            turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotations[2 * k + 1])
-        self._path_publisher.publish(path)
 
     def close(self):
         """Forget the place; only a crash leaves it for the respawned node."""

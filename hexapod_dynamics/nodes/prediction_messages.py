@@ -1,0 +1,85 @@
+"""What the node `dynamics` publishes: messages made once, of which only numbers change from then on."""
+
+import numpy as np
+
+from geometry_msgs.msg import PoseStamped, TransformStamped
+from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
+from nav_msgs.msg import Odometry, Path
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
+from tf2_ros import TransformBroadcaster
+
+
+class PredictionMessages:
+    """Publishes an Observer's prediction: odometry and tf odom -> base_link, joints, torques, the path ahead."""
+
+    def __init__(self, node, observer, publish_tf):
+        self._node, self._observer = node, observer
+        self._odometry, self._path = Odometry(child_frame_id='base_link'), Path()
+        self._transform = TransformStamped(child_frame_id='base_link')
+        self._joints, self._torques = JointState(), JointState()
+        self._path.poses = [PoseStamped() for _ in range(1 + observer.steps_ahead // 2)]
+        for message in (self._odometry, self._transform, self._path, *self._path.poses):
+            message.header.frame_id = 'odom'
+        self._existing = self._moving = None
+        self.name_joints()
+        self._state_publisher = None                # made with the first prediction: who waits for it sees it then
+        self._joints_publisher = node.create_publisher(JointState, 'predicted_joint_states', 10)
+        self._torques_publisher = node.create_publisher(JointState, 'feedforward_torques', 10)
+        self._path_publisher = node.create_publisher(Path, 'predicted_path', 10)
+        self._broadcaster = TransformBroadcaster(node) if publish_tf else None
+
+    def name_joints(self):
+        """Name the joints that the morphology has: the existing ones have a state, the moving ones torques."""
+        morphology = self._observer.morphology
+        names = np.array(self._node.robot.joint_names)
+        self._existing, self._moving = morphology.existing_mask, morphology.moving_mask
+        self._joints.name = names[self._existing].tolist()
+        self._torques.name = names[self._moving].tolist()
+
+    def publish(self, torques, ahead):
+        """Publish state and joints now, torques (n,) [N m] where there are some, the path where `ahead` is one."""
+        now = self._node.get_clock().now().nanoseconds
+        self._publish_state(Time(nanoseconds=now).to_msg())
+        if torques is not None:
+            self._torques.header.stamp = self._odometry.header.stamp
+            self._torques.effort = torques[self._moving].tolist()
+            self._torques_publisher.publish(self._torques)
+        if ahead is not None:
+            self._publish_path(now, *ahead)
+
+    def _publish_state(self, stamp):
+        observer, odometry = self._observer, self._odometry
+        odometry.header.stamp = self._joints.header.stamp = stamp
+        pose, twist = odometry.pose.pose, odometry.twist.twist
+        pose.position.x, pose.position.y, pose.position.z = observer.position.tolist()
+        turn = pose.orientation
+        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(observer.rotation)
+        twist.linear.x, twist.linear.y, twist.linear.z = observer.nu[:3].tolist()
+        twist.angular.x, twist.angular.y, twist.angular.z = observer.nu[3:6].tolist()
+        if self._state_publisher is None:
+            self._state_publisher = self._node.create_publisher(Odometry, 'predicted_state', 10)
+        self._state_publisher.publish(odometry)
+        joints = self._joints
+        joints.position = observer.q[self._existing].tolist()
+        joints.velocity = observer.nu[6:][self._existing].tolist()
+        self._joints_publisher.publish(joints)
+        if self._broadcaster is not None:
+            transform = self._transform
+            transform.header.stamp = stamp
+            place = transform.transform.translation
+            place.x, place.y, place.z = pose.position.x, pose.position.y, pose.position.z
+            transform.transform.rotation = turn
+            self._broadcaster.sendTransform(transform)
+
+    def _publish_path(self, now, positions, rotations, _joints):
+        path, step = self._path, int(2e9 * self._observer.model.horizon_period)
+        path.header.stamp = self._odometry.header.stamp
+        path.poses[0].pose = self._odometry.pose.pose
+        path.poses[0].header.stamp = path.header.stamp
+        for k, pose in enumerate(path.poses[1:]):
+            pose.header.stamp = Time(nanoseconds=now + (k + 1) * step).to_msg()
+            place, turn = pose.pose.position, pose.pose.orientation
+            place.x, place.y, place.z = positions[2 * k + 1].tolist()
+            turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotations[2 * k + 1])
+        self._path_publisher.publish(path)
