@@ -99,8 +99,8 @@ def processes(launch):
 
 
 def sample(found):
-    """Memory [MiB], threads, descriptors of every node."""
-    return {name: (p.memory_info().rss / 2 ** 20, p.num_threads(), p.num_fds()) for name, p in found.items()}
+    """Memory of its own [MiB] (file pages come and go with what the machine does), threads, descriptors by node."""
+    return {name: (p.memory_full_info().uss / 2 ** 20, p.num_threads(), p.num_fds()) for name, p in found.items()}
 
 
 def main():
