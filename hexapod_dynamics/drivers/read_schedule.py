@@ -25,7 +25,7 @@ class ReadSchedule:
         """The joint whose position is read next and when: the one asked longest ago, silent ones seldom; -1: none."""
         settings = self.settings
         due = self._asked + np.where(state.silent, settings.silent_probe_interval, 1.0 / settings.position_rate)
-        due[np.isnan(state.angle) & ~state.silent] = -np.inf        # an unknown pose comes first
+        due[np.isnan(state.angle) & ~state.silent] = -np.inf        # an unknown pose is always due
         due[state.gone] = np.inf
         ready = due <= now
         if ready.any():

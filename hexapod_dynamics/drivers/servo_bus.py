@@ -39,7 +39,8 @@ def explain_open_error(port: str, error: Exception) -> str:
     """Say what is wrong with the port and what to do."""
     number = getattr(error, 'errno', None)
     if not os.path.exists(port):
-        return f'servo port {port} does not exist: is the adapter plugged in and the parameter "port" right?'
+        return (f'servo port {port} does not exist: is the adapter plugged in and the parameter "port" right, or, for '
+                'the simulated robot, is the simulator up?')
     if number == 13 or 'Permission' in str(error):
         return (f'servo port {port} is not ours to open (permission denied): add the user to the group "dialout" and '
                 'log in again; on a Jetson also disable nvgetty')
