@@ -7,6 +7,7 @@ against the simulator's truth, processor time of the reader's process.
 """
 
 import argparse
+import gc
 import math
 import multiprocessing
 import tempfile
@@ -44,6 +45,8 @@ def robot_process(directory, seconds, error_rate, results):
         time.sleep(0.05)
     results.put('ready')
     gait = TripodGait().bind(robot, whole)
+    gc.collect()
+    gc.freeze()             # as the nodes do
     truth, epoch, begin, k = [], chain.snapshot().epoch, time.monotonic(), 0
     while (t := time.monotonic() - begin) < STANDING + seconds:
         if t > STANDING + 0.5:
@@ -68,6 +71,8 @@ def measure(rate, seconds, error_rate):
         results.get()
         mount = np.asarray(Robot.jethexa().imu.rotation)
         calibrator, state, found = RestCalibrator(rate), {}, []
+        gc.collect()
+        gc.freeze()
 
         def on_sample(sample, t):
             if 'offsets' not in state:

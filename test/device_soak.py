@@ -8,6 +8,7 @@ Prints one line a case: seconds until the right diagnosis, seconds until full re
 """
 
 import argparse
+import gc
 import itertools
 import multiprocessing
 import os
@@ -218,6 +219,8 @@ def run_cases(cases, options):
         rig = Rig(directory)
         rig.bus_device.faults.random.seed(options.seed)
         files, threads = len(os.listdir('/proc/self/fd')), threading.active_count()
+        gc.collect()
+        gc.freeze()         # as the nodes do
         for k, names in enumerate(cases, 1):
             found, recovered, complaints = run_case(rig, names, options.seconds, options.patience)
             bad += bool(complaints)

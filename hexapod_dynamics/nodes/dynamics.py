@@ -1,6 +1,5 @@
 """Predicts: the state now, the path ahead, and the torques that the commanded motion needs, 100 times a second."""
 
-import gc
 import time
 
 import numpy as np
@@ -77,9 +76,6 @@ class DynamicsNode(Node):
         self.create_subscription(ParameterEvent, 'morphology', self._on_morphology, LATCHED)
         self._diagnostics = Diagnostics(self, robot.name, self._look)
         self._period = 1.0 / rate
-        # What is alive now stays alive: the collector need not look at it again and again.
-        gc.collect()
-        gc.freeze()
         self.create_timer(self._period, self._tick)
 
     def _warm_up(self):
