@@ -3,9 +3,9 @@
     ./with_ros2 python benchmark/soak_walk.py --minutes 60
 
 Every 10 to 20 seconds one or two faults come for 2 to 6 s (by the simulator's parameters). Each minute a line: memory,
-threads and descriptors of every node, and where a fault's end was not followed by fresh joint_states and imu/data within
-2 s. At the end the table for the documents. (Memory goes up and down by 1 MiB: a DDS receive buffer that fills and is
-given back.)
+threads and descriptors of every node, and where a fault's end was not followed by fresh joint_states and imu/data
+within 2 s. At the end the table for the documents. (Memory goes up and down by 1 MiB: a DDS receive buffer that fills
+and is given back.)
 """
 
 import argparse
@@ -166,8 +166,9 @@ def main():
             quarter = max(2, len(memory) // 4)
             first, last = memory[:quarter], memory[-quarter:]
             used = (sum(now[name].cpu_times()[:2]) - cpu[name]) / took
-            print(f'| {name} | {first.min():.1f} to {first.max():.1f}, {last.min():.1f} to {last.max():.1f} | {rows[0][name][1]} -> '
-                  f'{rows[-1][name][1]} | {rows[0][name][2]} -> {rows[-1][name][2]} | {100 * used:.1f} | no |')
+            print(f'| {name} | {first.min():.1f} to {first.max():.1f}, {last.min():.1f} to {last.max():.1f} | '
+                  f'{rows[0][name][1]} -> {rows[-1][name][1]} | {rows[0][name][2]} -> {rows[-1][name][2]} | '
+                  f'{100 * used:.1f} | no |')
     finally:
         os.killpg(launch.pid, signal.SIGINT)
         launch.wait(20)
