@@ -24,6 +24,8 @@ class ChainSettings:
     lag: float = 0.25                   # [rad] away from its target for `lag_reads` reads a joint does not follow
     lag_reads: int = 3                  # one that was asked twice counts twice
     lag_many: int = 3                   # so many joints that do not follow: one read of another is enough
+    suspicious_lag: float = 0.15        # [rad] from its target a servo is asked whether it holds ...
+    suspicion_interval: float = 0.1     # ... one servo in this time
     suspect_interval: float = 0.05      # between two slow reads while a joint does not follow
     doubt_interval: float = 0.02        # [s] a joint in doubt is asked behind the one whose turn it is
     reopen_interval: float = 0.5

@@ -39,6 +39,7 @@ class JointReader:
         self._greeted = np.zeros(n, bool)           # start_angle has been found since it was last lost
         self._lag_count = np.zeros(n, np.int64)
         self._supply = deque(maxlen=_SUPPLY_READS)
+        self._next_suspicion = 0.0
 
     def forget(self) -> None:
         """Know nothing: the port has been opened anew."""
@@ -68,12 +69,12 @@ class JointReader:
                     self.schedule.ask_soon(index)
                 return
             now = self.bus.reply_time - lx_frames.reply_size(Command.POS_READ) * self.bus.byte_time
-            away = abs(value - target) > self.settings.lag
-            if self._checks[index].take(value, now, target):
+            distance = abs(value - target)          # NaN where nothing has been sent
+            taken = self._checks[index].take(value, now, target)
+            if distance > self.settings.suspicious_lag:
+                self._suspect(index)
+            if taken:
                 break
-            if away and self._state.torque:
-                # Has it let go? On a bad line that is known before the angle is certain.
-                self._ask_loaded(index, tries=3)
         else:
             self._count(index, 'implausible')
             return
@@ -87,7 +88,7 @@ class JointReader:
             # and it does not snap back when it holds again.
             self._greeted[index] = self._state.loaded[index] != 0.0 or not self._state.torque
             self._writer.forget(index)
-        lagging = self._lags(index, away)
+        lagging = self._lags(index, distance > self.settings.lag)
         with self._lock:
             state = self._state
             step = now - state.stamp[index]
@@ -142,6 +143,13 @@ class JointReader:
             if kind == 'voltage':
                 self._supply.append(value)
                 state.supply = statistics.median(self._supply)
+
+    def _suspect(self, index: int) -> None:
+        """Ask whether a servo away from its target still holds, now and then: known sooner than that it lags."""
+        now = time.monotonic()
+        if self._state.torque and self._state.loaded[index] != 0.0 and now >= self._next_suspicion:
+            self._next_suspicion = now + self.settings.suspicion_interval
+            self._ask_loaded(index, tries=3)
 
     def _ask_loaded(self, index: int, tries: int = 1) -> bool | None:
         """Whether a servo holds; one that has let go is to be met again."""
