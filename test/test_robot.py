@@ -71,6 +71,7 @@ def test_at_zero_the_femur_is_horizontal_and_the_tibia_points_straight_down():
         (("legs", "XX"), JETHEXA["legs"]["RM"], ("legs.XX", "leg_order")),
         (("legs", "RM", "tripod_group"), 3, ("legs.RM.tripod_group", "3")),
         (("legs", "RM", "servo_ids"), [18, 10, 8], ("servo ids", "18")),
+        (("legs", "RM", "servo_ids"), [12, None, 8], ("legs.RM", "joint 2", "given together")),
         (("legs", "RM", "servo_directions"), [0, 1, 1], ("legs.RM.servo_directions", "+1 or -1")),
         (("legs", "RM", "module"), "spider", ("legs.RM.module", "spider", "jethexa_leg")),
         (("legs", "RM", "hip"), [0, 1], ("legs.RM.hip", "3 numbers")),
@@ -101,6 +102,16 @@ def test_a_file_that_is_not_there_or_not_yaml_is_refused_by_name(tmp_path):
     file = tmp_path / "broken.yaml"
     file.write_text("body: {mass: ")
     with pytest.raises(RobotError, match="not YAML"):
+        Robot.load(file)
+
+
+def test_a_python_file_without_robot_is_refused_and_its_own_errors_stay_its_own(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def spider(): pass\n")
+    with pytest.raises(RobotError, match=r"mine\.py: defines no function robot"):
+        Robot.load(file)
+    file.write_text("def robot(): return {}['legs']\n")
+    with pytest.raises(KeyError, match="legs"):
         Robot.load(file)
 
 

@@ -62,9 +62,10 @@ def _robot_of_program(path) -> Robot:
     if not Path(path).is_file():
         raise RobotError(f"robot file {path}: cannot be read: there is no such file")
     try:
-        robot = runpy.run_path(str(path))["robot"]()
-    except KeyError:
-        raise RobotError(f"robot file {path}: defines no function robot() that returns a Robot") from None
+        make = runpy.run_path(str(path)).get("robot")
+        if not callable(make):
+            raise RobotError("defines no function robot() that returns a Robot")
+        robot = make()
     except RobotError as error:
         raise RobotError(f"robot file {path}: {error}") from None
     if not isinstance(robot, Robot):
@@ -137,8 +138,12 @@ def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
     for key, values in (("servo_ids", servo_ids), ("servo_directions", directions)):
         if not isinstance(values, list) or len(values) != len(parts):
             raise RobotError(f"{section.key(key)}: {values!r} given, a list of {len(parts)} (one a joint) needed")
-    if (servo_ids[0] is None) != (directions[0] is None):
-        raise RobotError(f"{section.where}: servo_ids and servo_directions are given together or not at all")
+    for index, (servo_id, direction) in enumerate(zip(servo_ids, directions, strict=True)):
+        if (servo_id is None) != (direction is None):
+            raise RobotError(
+                f"{section.where}: joint {index + 1} has servo id {servo_id} and direction {direction}; servo_ids and "
+                "servo_directions are given together or not at all"
+            )
 
     joints, links = [], []
     end = np.zeros(3)  # end of the last link, mount frame at zero
