@@ -90,9 +90,8 @@ def measure(name, seconds, turnaround):
         other = multiprocessing.Process(target=devices, args=(link, turnaround, seconds + 3.0, results))
         other.start()
         results.get()
-        chain = ServoChain(ServoBus(str(link)), MAP)
-        if name != 'latched':
-            chain._frames = DirectFrames(MAP, name == 'shifted')
+        frames = None if name == 'latched' else DirectFrames(MAP, name == 'shifted')
+        chain = ServoChain(ServoBus(str(link)), MAP, frames=frames)
         chain.start()
         while not chain.snapshot().settled:
             time.sleep(0.05)

@@ -12,11 +12,11 @@ from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
 class PoseWriter:
     """Remembers what each servo was told last. sent: (n,) counts, -1 where that is not known."""
 
-    def __init__(self, bus: ServoBus, servo_map: ServoMap, settings: ChainSettings):
+    def __init__(self, bus: ServoBus, servo_map: ServoMap, settings: ChainSettings, frames: PoseFrames | None = None):
         n = len(servo_map)
         self.sent = np.full(n, -1, np.int64)
         self._bus, self._settings = bus, settings
-        self._frames = PoseFrames(servo_map)
+        self._frames = frames or PoseFrames(servo_map)
         self._time = np.full(n, -np.inf)
 
     def forget(self, joints=slice(None)) -> None:

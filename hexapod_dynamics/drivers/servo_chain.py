@@ -17,7 +17,7 @@ from hexapod_dynamics.drivers.chain_state import ChainSettings, ChainState
 from hexapod_dynamics.drivers.joint_reader import JointReader
 from hexapod_dynamics.drivers.pose_writer import PoseWriter
 from hexapod_dynamics.drivers.servo_bus import BusError, ServoBus
-from hexapod_dynamics.drivers.servo_map import ServoMap
+from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
 
 _log = logging.getLogger(__name__)
 
@@ -34,15 +34,16 @@ class _Wishes:
 
 
 class ServoChain:
-    """All servos of a robot on one bus, served by one thread."""
+    """All servos of a robot on one bus, served by one thread. frames: another way to write a pose."""
 
-    def __init__(self, bus: ServoBus, servo_map: ServoMap, settings: ChainSettings | None = None):
+    def __init__(self, bus: ServoBus, servo_map: ServoMap, settings: ChainSettings | None = None,
+                 frames: PoseFrames | None = None):
         n = len(servo_map)
         self.bus, self.map, self.settings = bus, servo_map, settings or ChainSettings()
         self._state = ChainState.empty(n)
         self._lock = threading.Lock()               # guards _state
         self._wishes = _Wishes()
-        self._writer = PoseWriter(bus, servo_map, self.settings)
+        self._writer = PoseWriter(bus, servo_map, self.settings, frames)
         self._reader = JointReader(bus, servo_map, self.settings, self._state, self._lock, self._writer, self._idle)
         self._next_reopen = 0.0
         self._load_since, self._load_bytes = 0.0, 0
