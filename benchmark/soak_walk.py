@@ -112,7 +112,9 @@ def main():
     options = parser.parse_args()
     chance = random.Random(options.seed)
     launch = subprocess.Popen(['ros2', 'launch', 'hexapod_dynamics', 'walk.launch.py', 'status:=false'],
-                              start_new_session=True)
+                              start_new_session=True,
+                              # A script's background jobs ignore SIGINT, and a launch that inherits that never ends.
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     watch = Watch()
     try:
         begin = time.monotonic()
