@@ -321,16 +321,17 @@ def test_battery_voltage_is_the_servos(robot, ready):
 
 def test_a_second_node_is_refused_by_the_port_and_harmless(robot, ready, commands, topics):
     moved_to(robot, commands, np.full(18, 0.3))
-    second = None
     pose = robot.pose.copy()
     commands.pose = None
     # A second node while the first holds the port: refused by the port, harmless for the robot.
     second = Process.node('servos', '-r', '__node:=second')
-    wait_until(lambda: status(topics, 'second') is not None and level(topics, 'second') == DiagnosticStatus.ERROR,
-               PATIENCE, 'the port is taken')
-    assert 'in use' in status(topics, 'second').message
-    assert np.allclose(robot.pose, pose)
-    ended_cleanly(second)
+    try:
+        wait_until(lambda: level(topics, 'second') == DiagnosticStatus.ERROR, PATIENCE, lambda: second.output)
+        assert 'in use' in status(topics, 'second').message
+        assert np.allclose(robot.pose, pose)
+        ended_cleanly(second)
+    finally:
+        second.end()                        # one that lived on would take the port when the first is killed
 
 
 def test_sigkill_holds_and_the_next_start_does_not_jump(probe, robot, servos, ready, commands, topics):

@@ -73,6 +73,15 @@ def test_all_well_is_ok(state):
     assert judge(state) == ('ok', [])
 
 
+def test_a_port_not_yet_tried_is_no_error_and_one_that_failed_says_why(state):
+    def closed(error):
+        def change(state):
+            state.connected, state.last_port_error = False, error
+        return change
+    assert judge(state, closed('')) == ('warn', ['opening the port'])
+    assert judge(state, closed('/dev/x is in use')) == ('error', ['/dev/x is in use'])
+
+
 def test_each_trouble_has_its_own_words(state):
     def silent(state):
         state.silent[2] = True

@@ -24,7 +24,7 @@ class ServoHealth:
     def judge(self, state: ChainState, t: float) -> tuple[str, list[str]]:
         """Return ('ok', 'warn' or 'error', what is wrong) at monotonic time t [s]."""
         if not state.connected:
-            return 'error', [state.last_port_error or 'the port has not been opened yet']
+            return ('error', [state.last_port_error]) if state.last_port_error else ('warn', ['opening the port'])
         if t - state.heard > _DEAD and not state.gone.all():
             return 'error', ['no servo answers: is the servo supply on, is another program using the bus?']
         wrong = []

@@ -147,7 +147,7 @@ class ImuNode(Node):
     def _judge(self):
         health = self.reader.health
         if not health.connected:
-            return 'error', health.last_error or 'not opened yet'
+            return ('error', health.last_error) if health.last_error else ('warn', 'opening the I2C bus')
         if health.warning:
             return 'warn', health.warning
         if not self.imu.calibrated:
