@@ -161,17 +161,23 @@ def last(heard):
 
 
 def status(topics, word):
-    """The last diagnostic status of the node whose name ends with `word`."""
+    """The last diagnostic status of the node whose name ends with `word`; STALE where it has said nothing yet."""
     for _t, array in reversed(list(topics['diagnostics'])):
         for found in array.status:
             if found.name.endswith(word):
                 return found
-    return None
+    return DiagnosticStatus(level=DiagnosticStatus.STALE)
 
 
-def level(topics, word):
-    found = status(topics, word)
-    return None if found is None else found.level
+def says(topics, word, level, words='', timeout=10.0):
+    """Wait until the node whose name ends with `word` says these words at this level."""
+    wait_until(lambda: status(topics, word).level == level and words in status(topics, word).message, timeout,
+               lambda: f'{word} says {words!r} at level {level} but {status(topics, word)}')
+
+
+def counted(topics, key):
+    """A count of the servos node's diagnostics."""
+    return next((int(value.value) for value in status(topics, 'servos').values if value.key == key), 0)
 
 
 def moved_to(robot, commands, pose, timeout=PATIENCE):
@@ -207,12 +213,16 @@ def test_the_first_motion_is_slow_then_commands_are_followed(robot, ready, comma
         fastest = max(fastest, float(np.abs(here - before).max()) / (now - when))
         before, when = here, now
     assert time.monotonic() - begin > 0.35 and fastest < 2.0        # 0.8 rad/s and the machine's jitter
-    # Once met, a command of 0.3 rad further is followed at the servo's own speed: in 0.1 s, not 0.4 s.
+    # Once met, a command 0.3 rad further is followed at the servo's own speed; on the way a joint is seen to go faster.
     time.sleep(0.2)
-    commands.pose = robot.pose + 0.3
-    begin = time.monotonic()
-    wait_until(lambda: np.allclose(robot.pose, commands.pose, atol=COUNT), 5, 'the next command')
-    assert time.monotonic() - begin < 1.0
+    commands.pose, fastest, before, when = robot.pose + 0.3, 0.0, robot.pose.copy(), time.monotonic()
+    while not np.allclose(robot.pose, commands.pose, atol=COUNT):
+        assert time.monotonic() < begin + 2 * PATIENCE
+        time.sleep(0.01)
+        now, here = time.monotonic(), robot.pose.copy()
+        fastest = max(fastest, float(np.abs(here - before).max()) / (now - when))
+        before, when = here, now
+    assert fastest > 1.5
 
 
 def test_the_pose_is_held_when_commands_stop(robot, ready, commands):
@@ -224,7 +234,7 @@ def test_the_pose_is_held_when_commands_stop(robot, ready, commands):
     held = robot.pose.copy()
     time.sleep(0.4)
     assert np.array_equal(robot.pose, held) and robot.servos.holding().all()
-    wait_until(lambda: 'holding' in status(ready, 'servos').message, 5, 'it is told')
+    says(ready, 'servos', DiagnosticStatus.OK, 'holding the pose, no commands')
 
 
 def test_limits_clamp_and_are_counted(robot, ready, commands):
@@ -234,11 +244,7 @@ def test_limits_clamp_and_are_counted(robot, ready, commands):
     expected[0] = 1.75
     commands.pose = pose
     wait_until(lambda: np.allclose(robot.pose, expected, atol=COUNT), PATIENCE, lambda: f'{robot.pose[0]} stops')
-
-    def counted():
-        values = {value.key: value.value for value in status(ready, 'servos').values}
-        return int(values['clamped angle']) > 0
-    wait_until(counted, 5, 'the clamp is counted')
+    wait_until(lambda: counted(ready, 'clamped angle') > 0, 5, 'the clamp is counted')
     moved_to(robot, commands, np.full(18, 0.1))
 
 
@@ -246,12 +252,14 @@ def test_nonsense_moves_nothing(robot, ready, commands, probe):
     moved_to(robot, commands, np.full(18, 0.1))
     commands.pose = None
     publisher = probe.node.create_publisher(JointState, 'joint_commands', 10)
-    time.sleep(0.5)
+    wait_until(lambda: publisher.get_subscription_count() > 0, 10, 'the node listens')
     for bad in (JointState(name=['coxa_joint_XX'], position=[0.5]), JointState(name=NAMES, position=[0.5]),
                 JointState(name=NAMES, position=[math.nan] * 18), JointState(name=NAMES[:2], position=[math.inf, 0.1])):
         for _ in range(5):
             publisher.publish(bad)
             time.sleep(0.02)
+    for kind in ('commands with unknown joints', 'clamped not finite'):
+        wait_until(lambda kind=kind: counted(ready, kind) > 0, 10, f'counted: {kind}')
     assert np.allclose(robot.pose, 0.1, atol=COUNT)
     probe.node.destroy_publisher(publisher)
 
@@ -274,8 +282,7 @@ def test_feedforward_torque_shifts_the_setpoint(robot, ready, commands, probe):
 def test_a_silent_servo_is_left_out_and_named(robot, ready, commands):
     moved_to(robot, commands, np.full(18, 0.1))
     robot.bus.faults.silent = {MAP.ids[NAMES.index('femur_joint_RM')]}
-    wait_until(lambda: level(ready, 'servos') == DiagnosticStatus.ERROR, 5, 'an error')
-    assert 'femur_joint_RM' in status(ready, 'servos').message
+    says(ready, 'servos', DiagnosticStatus.ERROR, 'femur_joint_RM does not answer')
     wait_until(lambda: 'femur_joint_RM' not in last(ready['joint_states']).name, 5, 'it is left out')
     assert len(last(ready['joint_states']).name) == 17
     commands.pose = np.full(18, 0.2)
@@ -283,7 +290,7 @@ def test_a_silent_servo_is_left_out_and_named(robot, ready, commands):
     wait_until(lambda: np.allclose(robot.pose[others], 0.2, atol=COUNT), 10, 'the other seventeen go on')
     robot.bus.faults.silent = set()
     wait_until(lambda: len(last(ready['joint_states']).name) == 18, 5, 'it is back')
-    wait_until(lambda: level(ready, 'servos') == DiagnosticStatus.OK, 5, 'all is well again')
+    says(ready, 'servos', DiagnosticStatus.OK)
 
 
 def test_a_leg_known_to_be_gone_is_no_error(robot, ready, probe):
@@ -296,19 +303,21 @@ def test_a_leg_known_to_be_gone_is_no_error(robot, ready, probe):
     robot.servos.present[gone] = False
     tell(Morphology.whole(ROBOT).without('LM'))
     wait_until(lambda: len(last(ready['joint_states']).name) == 15, 10, 'LM is left out')
-    wait_until(lambda: level(ready, 'servos') == DiagnosticStatus.OK, 5, 'no error')
+    says(ready, 'servos', DiagnosticStatus.OK)
     robot.servos.present[gone] = True
     tell(Morphology.whole(ROBOT))
     wait_until(lambda: len(last(ready['joint_states']).name) == 18, 10, 'LM is back')
     probe.node.destroy_publisher(publisher)
 
 
-def test_unplugging_is_told_and_survived(robot, ready, commands):
+def test_unplugging_is_told_and_survived(probe, robot, ready, commands):
     moved_to(robot, commands, np.full(18, 0.2))
     robot.bus.unplug()
-    wait_until(lambda: level(ready, 'servos') == DiagnosticStatus.ERROR, 5, 'an error')
+    says(ready, 'servos', DiagnosticStatus.ERROR, 'servo port')
+    response = probe.call(Trigger, 'servos/release', Trigger.Request())
+    assert not response.success and 'the servos cannot be reached' in response.message
     robot.bus.plug_in()
-    wait_until(lambda: level(ready, 'servos') == DiagnosticStatus.OK, 5, 'all is well again')
+    says(ready, 'servos', DiagnosticStatus.OK)
     moved_to(robot, commands, np.full(18, 0.3))
 
 
@@ -326,8 +335,7 @@ def test_a_second_node_is_refused_by_the_port_and_harmless(robot, ready, command
     # A second node while the first holds the port: refused by the port, harmless for the robot.
     second = Process.node('servos', '-r', '__node:=second')
     try:
-        wait_until(lambda: level(topics, 'second') == DiagnosticStatus.ERROR, PATIENCE, lambda: second.output)
-        assert 'in use' in status(topics, 'second').message
+        says(topics, 'second', DiagnosticStatus.ERROR, 'in use', PATIENCE)
         assert np.allclose(robot.pose, pose)
         ended_cleanly(second)
     finally:
@@ -369,10 +377,9 @@ def torque_on(probe, robot):
 
 def test_letting_go_sits_down_first(probe, robot, ready, commands):
     moved_to(robot, commands, np.full(18, 0.3))
+    begin = time.monotonic()
     response = probe.call(SetBool, 'servos/torque', SetBool.Request(data=False))
     assert response.success and 'sitting down first' in response.message
-    begin = time.monotonic()
-    assert robot.servos.holding().all()
     wait_until(lambda: not robot.servos.holding().any(), 20, 'all let go')
     assert time.monotonic() - begin > 1.0                       # 0.9 rad at 0.6 rad/s
     assert np.allclose(robot.pose, SEATED, atol=0.03)
@@ -399,10 +406,10 @@ def test_low_supply_warns_then_sits_then_refuses_to_stand(probe, robot, ready, c
     moved_to(robot, commands, np.full(18, 0.3))
     try:
         robot.servos.voltage[:] = 9.9
-        wait_until(lambda: 'charge soon' in status(ready, 'servos').message, 15, 'a warning')
+        says(ready, 'servos', DiagnosticStatus.WARN, 'charge soon', 15)
         assert robot.servos.holding().all()
         robot.servos.voltage[:] = 9.4
-        wait_until(lambda: 'sitting down: supply at 9.4 V' in status(ready, 'servos').message, 15, 'it sits down')
+        says(ready, 'servos', DiagnosticStatus.ERROR, 'sitting down: supply at 9.4 V', 15)
         wait_until(lambda: not robot.servos.holding().any(), 20, 'it lets go')
         assert np.allclose(robot.pose, SEATED, atol=0.03)
         commands.pose = None
@@ -498,11 +505,11 @@ def test_a_restarted_imu_keeps_its_offsets_though_it_does_not_rest(probe, robot,
 
 def test_errors_of_the_i2c_bus_are_told_and_survived(robot, measuring):
     robot.i2c.faults.locked = True
-    wait_until(lambda: level(measuring, 'imu') == DiagnosticStatus.ERROR, 5, 'an error')
+    says(measuring, 'imu', DiagnosticStatus.ERROR, 'Connection timed out')
     robot.i2c.faults.locked = False
     measuring['data'].clear()
     wait_until(lambda: len(measuring['data']) > 10, 10, 'samples again')
-    wait_until(lambda: level(measuring, 'imu') == DiagnosticStatus.OK, 5, 'all is well')
+    says(measuring, 'imu', DiagnosticStatus.OK)
 
 
 def test_wrong_parameters_end_a_node_with_the_reason(probe):

@@ -39,16 +39,21 @@ def said():
 
 
 @pytest.fixture
-def control(servos, said, tmp_path):
+def device(servos, tmp_path):
     device = ServoBusDevice(servos, tmp_path / 'bus')
     device.start()
+    yield device
+    device.stop()
+
+
+@pytest.fixture
+def control(device, said):
     chain = ServoChain(ServoBus(str(device.link), reply_timeout=0.05), MAP)
     guard = PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0)
     control = ServoControl(chain, guard, ControlSettings(SEATED), said.append)
     chain.start()
     yield control
     chain.stop()
-    device.stop()
 
 
 def follow(control, servos, joints, pose, until, what):
@@ -94,7 +99,7 @@ def test_the_end_of_commands_is_told_once(control, said):
 
 def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control, servos):
     wait_until(lambda: control.chain.snapshot().settled, 'the pose is known')
-    assert control.sit_down('for the test', time.monotonic())
+    assert control.sit_down('for the test', time.monotonic()) == '' and control.sitting is not None
     level, words = control.doing()
     assert level == 'warn' and words == ['sitting down: for the test']
     while control.sitting is not None:
@@ -109,7 +114,62 @@ def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control,
     wait_until(lambda: servos.holding().all(), 'they hold again')
     # Seated as it is, there is nothing to sit down for.
     wait_until(lambda: control.chain.snapshot().settled, 'the pose is known again')
-    assert not control.sit_down('once more', time.monotonic())
+    assert control.sit_down('once more', time.monotonic()) == '' and control.sitting is None
+    wait_until(lambda: not servos.holding().any(), 'the servos let go at once')
+
+
+def step(control, servos):
+    control.step(time.monotonic())
+    servos.set_angles(servos.setpoints(time.monotonic()))
+    time.sleep(0.02)
+
+
+def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_back(control, servos, device):
+    wait_until(lambda: control.chain.snapshot().settled, 'the pose is known')
+    epoch = control.chain.snapshot().epoch
+    device.unplug()
+    wait_until(lambda: not control.chain.snapshot().connected, 'the loss is noticed')
+    for refusal in (control.let_go(), control.sit_down('asked', time.monotonic()), control.stand()):
+        assert 'nothing is changed, the servos cannot be reached: servo port' in refusal
+    control.chain.set_torque(False)         # as a wish that came just as the cable was pulled
+    wait_until(lambda: control.chain.snapshot().port_errors > 2, 'the port is tried again')
+    device.plug_in()
+    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, 'all is back')
+    time.sleep(0.1)
+    assert servos.holding().all() and control.sitting is None
+
+
+def test_before_the_pose_is_known_a_robot_that_may_stand_is_not_let_go(device):
+    chain = ServoChain(ServoBus(str(device.link), reply_timeout=0.05), MAP)
+    control = ServoControl(chain, PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0), ControlSettings(SEATED), print)
+    device.faults.drop_rate = 1.0           # the port opens, no servo is heard; too soon to call them silent
+    chain.start()
+    wait_until(lambda: chain.snapshot().connected, 'the port is open')
+    assert 'not all measured yet' in control.sit_down('asked', time.monotonic())
+    chain.stop()
+    assert device.servos.holding().all()
+
+
+def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost_meanwhile(control, servos, device):
+    wait_until(lambda: control.chain.snapshot().settled, 'the pose is known')
+    epoch = control.chain.snapshot().epoch
+    assert control.sit_down('for the test', time.monotonic()) == ''
+    while servos.setpoints(time.monotonic())[1] < 0.3:
+        step(control, servos)
+    device.unplug()
+    end = time.monotonic() + 1.2 * (control.sitting.duration + 0.5)     # longer than the rest would have taken
+    while time.monotonic() < end:
+        step(control, servos)
+    assert control.sitting is not None and servos.holding().all()
+    device.plug_in()
+    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, 'all is back')
+    back = time.monotonic()
+    while servos.holding().any():
+        last = servos.setpoints(time.monotonic())
+        step(control, servos)
+        assert time.monotonic() < back + 10.0
+    assert np.allclose(last, SEATED, atol=2 * COUNT)
+    assert time.monotonic() - back > 1.0                # some 0.8 rad at 0.6 rad/s are left
 
 
 def test_low_supply_sits_lets_go_and_refuses_to_stand(control, servos, said):

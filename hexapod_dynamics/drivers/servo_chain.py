@@ -80,7 +80,7 @@ class ServoChain:
             wishes.condition.notify()
 
     def set_torque(self, on: bool) -> None:
-        """Let all servos go, or hold them where they are."""
+        """Let all servos go, or hold them where they are; dropped where the port is lost before it is done."""
         with self._wishes.condition:
             self._wishes.torque, self._wishes.counts = on, None
             self._wishes.condition.notify()
@@ -117,6 +117,8 @@ class ServoChain:
 
     def _lost(self, error: BusError) -> None:
         self._next_reopen = time.monotonic() + self.settings.reopen_interval
+        with self._wishes.condition:
+            self._wishes.torque = None          # who asked is not to be surprised when the cable is put back
         with self._lock:
             state = self._state
             state.connected, state.last_port_error = False, str(error)

@@ -41,7 +41,8 @@ class ServoControl:
         self._supply = SupplyJudge(settings.supply)
         self._command, self._torques = np.full(n, np.nan), np.zeros(n)
         self._command_time = self._torque_time = -np.inf
-        self._settled_epoch = -1
+        self._settled_epoch = self._sit_epoch = -1
+        self._supply_answered = False       # what the supply level asks for has been begun
 
     def follow(self, joints, positions, t: float) -> None:
         """Take joint angles [rad] for the joints (indices); all others hold, as do those whose angle is NaN."""
@@ -74,48 +75,63 @@ class ServoControl:
         """Torque on, where the joints are now; returns why not, or nothing."""
         if self.supply_level in ('sit', 'release'):
             return f'the supply is at {self.state.supply:.1f} V: charge the battery first'
+        if refusal := self._unreachable():
+            return refusal
         self.sitting = None
         self.chain.set_torque(True)
         self.guard.pause()
         return ''
 
-    def let_go(self) -> None:
-        """Torque off at once."""
+    def let_go(self) -> str:
+        """Torque off at once; returns why not, or nothing.
+
+        While the port is closed this is refused: a robot that lets go when its cable is put back would surprise.
+        """
+        if refusal := self._unreachable():
+            return refusal
         self.sitting = None
         self.chain.set_torque(False)
         self.guard.pause()
+        return ''
 
-    def sit_down(self, reason: str, t: float) -> bool:
-        """Begin to sit down and let go; False where there is no need: the robot sits or lies already, or is limp."""
+    def sit_down(self, reason: str, t: float) -> str:
+        """Begin to sit down and then let go; where the robot sits already, or is limp, let go. Returns why not."""
         if self.sitting is not None:
-            return True
-        if not self._may_move():
-            return False
-        self._meet()
-        sitting = SitDown(self.guard.setpoint, self.settings.seated, self.settings.sit_speed, t)
-        if sitting.duration < 0.1 / self.settings.sit_speed:
-            return False
-        self.guard.pause()
-        self.sitting, self._sit_reason = sitting, reason
-        self._tell(f'sitting down: {reason}')
-        return True
+            return ''
+        if refusal := self._unreachable():
+            return refusal
+        if self.state.torque:
+            if not self._may_move():
+                return 'the joints are not all measured yet: ask again in a second'
+            self._meet()
+            sitting = SitDown(self.guard.setpoint, self.settings.seated, self.settings.sit_speed, t)
+            if sitting.duration >= 0.1 / self.settings.sit_speed:
+                self.guard.pause()
+                self.sitting, self._sit_reason, self._sit_epoch = sitting, reason, self.state.epoch
+                self._tell(f'sitting down: {reason}')
+                return ''
+        return self.let_go()
 
     def step(self, t: float) -> None:
         """Watch the supply, and move on while sitting down; to be called every `period`."""
         state = self.chain.snapshot(self.state)
         if state.connected:
-            level, before = self._supply.update(state.supply, t), self.supply_level
+            level = self._supply.update(state.supply, t)
+            self._supply_answered &= level == self.supply_level
             self.supply_level = level
-            if level != before and state.torque and (level == 'release' or (
-                    level == 'sit' and not self.sit_down(f'supply at {state.supply:.1f} V', t))):
-                self.let_go()
+            if level in ('sit', 'release') and state.torque and not self._supply_answered:
+                self._supply_answered = not (self.let_go() if level == 'release' else
+                                             self.sit_down(f'supply at {state.supply:.1f} V', t))
         if self.sitting is None or not self._may_move():
             return
-        if self.sitting.done(t):
+        if self._sit_epoch != self.state.epoch:         # the port was lost meanwhile: from where the joints are now
+            self.sitting = None
+            self.sit_down(self._sit_reason, t)
+        elif self.sitting.done(t):
             self.let_go()
-            return
-        self._torques[:] = 0.0
-        self._move(self.sitting.pose(t), self.settings.period)
+        else:
+            self._torques[:] = 0.0
+            self._move(self.sitting.pose(t), self.settings.period)
 
     def doing(self) -> tuple[str, list[str]]:
         """Level ('ok', 'warn', 'error') and what there is to say about the supply and what the robot does."""
@@ -130,6 +146,12 @@ class ServoControl:
         if self.state.connected and not self.state.torque:
             return 'warn' if level == 'ok' else level, [*words, 'torque is off']
         return level, [*words, 'holding the pose, no commands' if self.holding else 'following commands']
+
+    def _unreachable(self) -> str:
+        state = self.chain.snapshot(self.state)
+        if state.connected:
+            return ''
+        return f'nothing is changed, the servos cannot be reached: {state.last_port_error or "opening the port"}'
 
     def _may_move(self) -> bool:
         """Nothing moves before the whole pose has been understood once since the port was opened."""

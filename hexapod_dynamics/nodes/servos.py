@@ -113,21 +113,19 @@ class ServosNode(Node):
         self.chain.set_gone(~morphology.existing_mask)
 
     def _on_torque(self, request, response):
-        response.success = True
         if request.data:
-            refusal = self.control.stand()
-            response.success, response.message = not refusal, refusal or 'holding where it stands'
-        elif self.control.sit_down('asked to let go', time.monotonic()):
-            response.message = (f'sitting down first, letting go in {self.control.sitting.duration + 0.5:.1f} s; '
-                                '~/release lets go at once')
+            refusal, done = self.control.stand(), 'holding where it stands'
         else:
-            self.control.let_go()
-            response.message = 'let go'
+            refusal, done = self.control.sit_down('asked to let go', time.monotonic()), 'let go'
+            if self.control.sitting is not None:
+                done = (f'sitting down first, letting go in {self.control.sitting.duration + 0.5:.1f} s; '
+                        '~/release lets go at once')
+        response.success, response.message = not refusal, refusal or done
         return response
 
     def _on_release(self, _request, response):
-        self.control.let_go()
-        response.success, response.message = True, 'let go at once'
+        refusal = self.control.let_go()
+        response.success, response.message = not refusal, refusal or 'let go at once'
         return response
 
     # Out -------------------------------------------------------------------------------------------------------------
