@@ -11,6 +11,7 @@ from launch_ros.actions import Node
 from ament_index_python.packages import get_package_share_directory
 from hexapod_dynamics.devices.faults import parse
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.nodes.start import LAUNCH
 from hexapod_dynamics.robot import Morphology, Robot
 
 PACKAGE = 'hexapod_dynamics'
@@ -39,10 +40,12 @@ ARGUMENTS = (
     DeclareLaunchArgument('status', default_value='true', choices=['true', 'false'],
                           description='one line a second: speed, attitude, prediction against truth, what is missing'),
 )
-RESPAWNED = {'respawn': True, 'respawn_delay': 1.0, 'additional_env': {'HEXAPOD_REFUSED_PAUSE': '30'}}
+RESPAWNED = {'respawn': True, 'respawn_delay': 1.0}
 # Patience with a node after SIGINT and after SIGTERM. Until a node hears signals itself (nodes.start), Python would
 # answer a SIGINT with a traceback: it is ignored until then, and SIGTERM ends the start.
-ENDING = {'sigterm_timeout': '1.5', 'sigkill_timeout': '1.0', 'prefix': """sh -c 'trap "" INT; exec "$0" "$@"'"""}
+ENDING = {'sigterm_timeout': '1.5', 'sigkill_timeout': '1.0', 'prefix': """sh -c 'trap "" INT; exec "$0" "$@"'""",
+          # Nodes end when this process has gone; one that is refused says so every 30 s, not each second.
+          'additional_env': {LAUNCH: str(os.getpid()), 'HEXAPOD_REFUSED_PAUSE': '30'}}
 
 
 def checked(context):

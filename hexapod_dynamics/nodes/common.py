@@ -45,6 +45,8 @@ def run(node_class, args=None):
             executor.add_node(node)
             while rclpy.ok() and not start.stopping():
                 executor.spin_once(timeout_sec=0.2)         # a signal is noted when the wait is over
+            if start.left_behind():
+                node.get_logger().warning('the launch process has gone: this node ends too')
         finally:
             if hasattr(node, 'close'):
                 node.close()

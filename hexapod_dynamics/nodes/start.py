@@ -1,7 +1,8 @@
 """Entry points of the nodes: hear SIGINT and SIGTERM from the first moment, then import and run the node.
 
 A signal during the start (importing, compiling) ends the process at once and quietly; a signal while the node runs lets
-it take its leave, and a second one does not disturb that.
+it take its leave, and a second one does not disturb that. A launched node also ends when its launch process is gone:
+`ros2 launch` leaves its nodes behind on SIGTERM, and a robot would walk on that nobody's Ctrl-C reaches.
 """
 
 import importlib
@@ -11,6 +12,7 @@ import sys
 import threading
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+LAUNCH = 'HEXAPOD_LAUNCH'       # the launch file sets it to its process number
 _running = False
 _stopping = False
 
@@ -40,9 +42,15 @@ def running():
     _running = True
 
 
+def left_behind():
+    """Whether the launch process that started this one is gone."""
+    launch = os.environ.get(LAUNCH)
+    return launch is not None and str(os.getppid()) != launch
+
+
 def stopping():
-    """Whether a signal has come."""
-    return _stopping
+    """Whether a signal has come, or the launch process has gone."""
+    return _stopping or left_behind()
 
 
 def _entry(module):
