@@ -127,19 +127,21 @@ class Robot:
         """Number of all joints."""
         return sum(len(leg.joints) for leg in self.legs)
 
+    def _leg_index(self, name: str) -> int:
+        try:
+            return self.leg_names.index(name)
+        except ValueError:
+            raise RobotError(f"no leg {name!r}; the legs are {', '.join(self.leg_names)}") from None
+
     def leg(self, name: str) -> Leg:
         """The leg of that name."""
-        for leg in self.legs:
-            if leg.name == name:
-                return leg
-        raise RobotError(f"no leg {name!r}; the legs are {', '.join(self.leg_names)}")
+        return self.legs[self._leg_index(name)]
 
     def leg_joints(self, name: str) -> range:
         """Indices of a leg's joints among all joints of the robot."""
-        for leg, start in zip(self.legs, self.joint_starts, strict=True):
-            if leg.name == name:
-                return range(start, start + len(leg.joints))
-        raise RobotError(f"no leg {name!r}; the legs are {', '.join(self.leg_names)}")
+        index = self._leg_index(name)
+        start = self.joint_starts[index]
+        return range(start, start + len(self.legs[index].joints))
 
     def with_leg(self, name: str, *, like: str, position, yaw: float, tripod_group: int | None = None) -> Robot:
         """A robot with one more leg: a copy of leg `like` mounted at `position` (3,) [m], turned by `yaw` [rad].

@@ -63,9 +63,7 @@ class Morphology:
         1 makes the link whole again, 0 is the same as without(name).
         """
         leg, link = self._link_place(name)
-        remaining = _finite(remaining, f"remaining.{name}")
-        if not 0.0 <= remaining <= 1.0:
-            raise MorphologyError(f"remaining.{name}: {remaining!r} given, a fraction 0..1 of the link's length needed")
+        remaining = _fraction(remaining, f"remaining.{name}")
         if self._remaining[leg][link] == 0 and remaining > 0:
             raise MorphologyError(f"remaining.{name}: the link is missing; restore {name} first")
         return self._with_link(leg, link, remaining)
@@ -149,9 +147,7 @@ class Morphology:
                 example = f"legs.{self._robot.legs[0].name}" if kind == "legs" else f"{kind}.{self._link_names()[0]}"
                 raise MorphologyError(f"{key}: unknown; such a name looks like {example}")
             if kind == "remaining":
-                value = _finite(value, key)
-                if not 0.0 <= value <= 1.0:
-                    raise MorphologyError(f"{key}: {value!r} given, a fraction 0..1 of the link's length needed")
+                value = _fraction(value, key)
             elif not isinstance(value, (bool, np.bool_)):
                 raise MorphologyError(f"{key}: {value!r} given, true or false needed")
             changes[kind, leg, link] = value
@@ -346,3 +342,10 @@ def _finite(value, name: str) -> float:
     if not number or not math.isfinite(value):
         raise MorphologyError(f"{name}: {value!r} given, a finite number needed")
     return float(value)
+
+
+def _fraction(value, what: str) -> float:
+    value = _finite(value, what)
+    if not 0.0 <= value <= 1.0:
+        raise MorphologyError(f"{what}: {value!r} given, a fraction 0..1 of the link's length needed")
+    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -121,6 +122,14 @@ def _write_console(record: Record, text: str) -> None:
         pass  # whoever read us is gone; a node must not die of that
 
 
+def _close_file() -> None:
+    global _file, _file_failed
+    with _lock:
+        if _file is not None:
+            _file.close()
+        _file, _file_failed = None, True
+
+
 def _write_file(text: str) -> None:
     global _file, _file_failed
     if _file is None and not _file_failed:
@@ -128,6 +137,7 @@ def _write_file(text: str) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _file = open(path, "a", buffering=1, encoding="utf-8")
+            atexit.register(_close_file)
         except OSError as error:
             _file_failed = True
             sys.stderr.write(f"no log file: {error}\n")
