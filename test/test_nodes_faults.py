@@ -5,11 +5,12 @@ from ros_session import NEWEST, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.devices.faults import FAULTS
+from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter, parameter_value_to_python
 from sensor_msgs.msg import Imu, JointState
 
-PATIENCE = 60.0
+PATIENCE = 120.0        # the simulator may compile its model first
 
 
 @pytest.fixture(scope='module')
@@ -34,9 +35,11 @@ def robot(probe):
 def heard(probe, robot):
     """What the driver nodes say, once all of it is said."""
     heard = {'joints': probe.hear(JointState, 'joint_states', NEWEST, keep=20),
-             'imu': probe.hear(Imu, 'imu/data', NEWEST, keep=20), 'said': probe.hear(DiagnosticArray, '/diagnostics')}
-    wait_until(lambda: heard['joints'] and len(heard['joints'][-1][1].name) == 18 and heard['imu'], PATIENCE,
-               lambda: '\n'.join(node.output for node in robot))
+             'imu': probe.hear(Imu, 'imu/data', NEWEST, keep=20), 'said': probe.hear(DiagnosticArray, '/diagnostics'),
+             'odom': probe.hear(Odometry, 'simulator/odom', NEWEST, keep=20)}
+    # The devices are there before the physics; that the simulator answers services is told by its odom.
+    wait_until(lambda: heard['joints'] and len(heard['joints'][-1][1].name) == 18 and heard['imu'] and heard['odom'],
+               PATIENCE, lambda: '\n'.join(node.output for node in robot))
     return heard
 
 
