@@ -2,40 +2,81 @@ from glob import glob
 
 from setuptools import find_packages, setup
 
-package_name = 'hexapod_dynamics'
+package_name = "hexapod_dynamics"
 
 setup(
     name=package_name,
-    version='0.1.0',
-    packages=find_packages(include=[package_name, f'{package_name}.*']),
+    version="0.2.0",
+    packages=find_packages(include=[package_name, f"{package_name}.*"]),
+    package_data={package_name: ["py.typed"]},
     data_files=[
-        ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
-        (f'share/{package_name}', ['package.xml']),
-        (f'share/{package_name}/launch', glob('launch/*.launch.py')),
-        (f'share/{package_name}/config', glob('config/*.yaml') + glob('config/*.py')),
+        ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
+        (f"share/{package_name}", ["package.xml"]),
+        (f"share/{package_name}/launch", glob("launch/*.launch.py")),
+        (
+            f"share/{package_name}/config",
+            glob("config/*.yaml") + glob("config/*.py") + glob("config/*.rviz") + glob("config/*_layout.*"),
+        ),
     ],
+    # Lower bounds: what Ubuntu 22.04 has; upper: the next major version.
     install_requires=[
-        'setuptools', 'numpy', 'scipy', 'numba', 'llvmlite', 'sympy', 'casadi', 'pyserial', 'smbus2', 'vqf', 'pyyaml',
-        'matplotlib', 'urdf-parser-py',
+        "setuptools>=59.6,<83",
+        "numpy>=1.21.5,<3",
+        "scipy>=1.8.0,<2",
+        "numba>=0.55.1,<1",
+        "llvmlite>=0.38.0,<1",
+        "casadi>=3.6,<4",
+        "pyserial>=3.5,<4",
+        "smbus2>=0.4.1,<1",
+        "vqf>=2.0,<3",
+        "pyyaml>=5.4.1,<7",
+        "matplotlib>=3.5.1,<4",
+        "urdf-parser-py>=0.0.4,<2",
     ],
     extras_require={
-        'jetson': ['Jetson.GPIO'],
-        'test': ['pytest', 'hypothesis', 'pin', 'mujoco', 'mpmath', 'psutil', 'distributed'],
+        "jetson": ["Jetson.GPIO>=2.0,<3"],
+        "mujoco": ["mujoco>=3.2,<5"],
+        "view": ["viser>=1.0,<2", "trimesh>=3.9,<6", "rosbags>=0.9,<1"],
+        "test": [
+            "pytest>=6.2.5,<10",
+            "hypothesis>=6.36,<7",
+            "pin>=2.6,<5",
+            "mujoco>=3.2,<5",
+            "mpmath>=1.2,<2",
+            "psutil>=5.9,<8",
+            "playwright>=1.40,<2",
+            "distributed>=2022.2,<2028",
+            "viser>=1.0,<2",
+        ],
     },
-    zip_safe=True,
-    maintainer='The hexapod_dynamics authors',
-    maintainer_email='hexapod-dynamics@example.org',
-    description='Keeps a six-legged robot walking when it loses a leg.',
-    license='Apache-2.0',
+    zip_safe=False,
+    maintainer="The hexapod_dynamics authors",
+    maintainer_email="hexapod-dynamics@example.org",
+    description="Keeps a six-legged robot walking when it loses a leg.",
+    license="Apache-2.0",
     entry_points={
-        'console_scripts': [
-            f'{node} = {package_name}.nodes.start:{node}'
-            for node in ('imu', 'servos', 'gait', 'dynamics', 'damage_manager', 'simulator')
-        ] + [
-            f'set_morphology = {package_name}.tools.set_morphology:main',
-            f'servo_tool = {package_name}.tools.servo_tool:main',
-            f'walk_status = {package_name}.nodes.start:walk_status',
-            f'reproduce = {package_name}.tools.reproduce:main',
+        "console_scripts": [
+            f"{node} = {package_name}.nodes.start:{node}"
+            for node in (
+                "imu",
+                "servos",
+                "gait",
+                "dynamics",
+                "damage_manager",
+                "simulator",
+                "robot_description",
+                "view",
+                "damage_detector",
+            )
+        ]
+        + [
+            f"set_morphology = {package_name}.tools.set_morphology:main",
+            f"stop = {package_name}.tools.stop:main",
+            f"servo_tool = {package_name}.tools.servo_tool:main",
+            f"walk_status = {package_name}.nodes.start:walk_status",
+            f"plan = {package_name}.tools.plan:main",
+            f"reproduce = {package_name}.tools.reproduce:main",
+            f"plot = {package_name}.tools.plot:main",
         ],
     },
 )

@@ -5,11 +5,11 @@ import time
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.chain import Chain
-from hexapod_dynamics.dynamics.hollerbach import TERMS, link_terms
-from hexapod_dynamics.dynamics.hollerbach_operations import count_operations
+from hexapod_dynamics.formulations.chain import Chain
+from hexapod_dynamics.formulations.hollerbach import TERMS, link_terms
+from hexapod_dynamics.formulations.hollerbach_operations import count_operations
 
-ORDERS = {'uicker_kahn': 4, 'waters': 2, 'recursive_4x4': 1, 'recursive_3x3': 1, 'newton_euler': 1}
+ORDERS = {"uicker_kahn": 4, "waters": 2, "recursive_4x4": 1, "recursive_3x3": 1, "newton_euler": 1}
 
 
 def arm(n):
@@ -38,23 +38,28 @@ def order(sizes, values):
 
 def measure(joints=32):
     """{method: (sizes, seconds, multiplications)}."""
-    sizes = {'uicker_kahn': sorted({2, 4, 8, 16, joints}), 'waters': [2, 4, 8, 16, 32, 64, 128, 256]}
+    sizes = {"uicker_kahn": sorted({2, 4, 8, 16, joints}), "waters": [2, 4, 8, 16, 32, 64, 128, 256]}
     results = {}
     for name in ORDERS:
         chosen = sizes.get(name, [2, 4, 8, 16, 32, 64, 128])
-        results[name] = (chosen, [seconds(TERMS[name], n) for n in chosen],
-                         [0] * (len(chosen) - 2) + [count_operations(name, n).multiplications for n in chosen[-2:]])
+        results[name] = (
+            chosen,
+            [seconds(TERMS[name], n) for n in chosen],
+            [0] * (len(chosen) - 2) + [count_operations(name, n).multiplications for n in chosen[-2:]],
+        )
     return results
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--joints', type=int, default=32, help='largest chain for Uicker/Kahn')
+    parser.add_argument("--joints", type=int, default=32, help="largest chain for Uicker/Kahn")
     for name, (sizes, times, products) in measure(parser.parse_args().joints).items():
-        print(f'{name:16s} ' + '  '.join(f'n={n}: {1e3 * t:.3g} ms' for n, t in zip(sizes, times, strict=True)))
-        print(f'{"":16s} order in n: measured {order(sizes, times):.2f}, counted {order(sizes, products):.2f}, '
-              f'leading power {ORDERS[name]}')
+        print(f"{name:16s} " + "  ".join(f"n={n}: {1e3 * t:.3g} ms" for n, t in zip(sizes, times, strict=True)))
+        print(
+            f"{'':16s} order in n: measured {order(sizes, times):.2f}, counted {order(sizes, products):.2f}, "
+            f"leading power {ORDERS[name]}"
+        )
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

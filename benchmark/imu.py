@@ -16,18 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_dynamics.devices.faults import FaultInjector
-from hexapod_dynamics.devices.paths import IMU_BUS, SERVO_BUS
-from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
-from hexapod_dynamics.drivers.imu_reader import ImuReader
-from hexapod_dynamics.drivers.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.drivers.orientation import OrientationFilter, RestCalibrator
-from hexapod_dynamics.drivers.servo_bus import ServoBus
-from hexapod_dynamics.drivers.servo_chain import ServoChain
-from hexapod_dynamics.drivers.servo_map import ServoMap
+from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
+from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
+from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
+from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, RestCalibrator
+from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulated_devices.faults import FaultInjector
+from hexapod_dynamics.simulated_devices.simulated_robot import SimulatedRobot
 
 STANDING = 3.0
 
@@ -37,16 +37,16 @@ def robot_process(directory, seconds, error_rate, results):
     robot = Robot.jethexa()
     whole = Morphology.whole(robot)
     simulated = SimulatedRobot(robot, whole, directory)
-    FaultInjector(robot.joint_names, simulated.servo_bus, simulated.imu_bus).set({'imu.error_rate': error_rate})
+    FaultInjector(robot.joint_names, simulated.servo_bus, simulated.imu_bus).set({"imu.error_rate": error_rate})
     simulated.start()
     chain = ServoChain(ServoBus(str(Path(directory) / SERVO_BUS)), ServoMap.from_robot(robot))
     chain.start()
     while not chain.snapshot().settled:
         time.sleep(0.05)
-    results.put('ready')
+    results.put("ready")
     gait = TripodGait().bind(robot, whole)
     gc.collect()
-    gc.freeze()             # as the nodes do
+    gc.freeze()  # as the nodes do
     truth, epoch, begin, k = [], chain.snapshot().epoch, time.monotonic(), 0
     while (t := time.monotonic() - begin) < STANDING + seconds:
         if t > STANDING + 0.5:
@@ -75,15 +75,16 @@ def measure(rate, seconds, error_rate):
         gc.freeze()
 
         def on_sample(sample, t):
-            if 'offsets' not in state:
+            if "offsets" not in state:
                 calibrator.add(sample.acceleration, sample.angular_velocity)
                 if calibrator.done:
-                    state['offsets'] = calibrator.result(up=mount.T[:, 2])
-                    state['filter'] = OrientationFilter(rate, heading=math.atan2(mount[1, 0], mount[0, 0]))
+                    state["offsets"] = calibrator.result(up=mount.T[:, 2])
+                    state["filter"] = OrientationFilter(rate, heading=math.atan2(mount[1, 0], mount[0, 0]))
                 return
-            offsets = state['offsets']
-            q = state['filter'].update(sample.acceleration - offsets.accel, sample.angular_velocity - offsets.gyro, t)
+            offsets = state["offsets"]
+            q = state["filter"].update(sample.acceleration - offsets.accel, sample.angular_velocity - offsets.gyro, t)
             found.append((t, *q))
+
         settings = Mpu6050Settings(rate=rate)
         reader = ImuReader(str(Path(directory) / IMU_BUS), settings, on_sample)
         cpu, begin = time.process_time(), time.monotonic()
@@ -97,27 +98,33 @@ def measure(rate, seconds, error_rate):
     euler = np.array([euler_zyx(rotation_from_quaternion(q) @ mount.T) for q in found[:, 1:]])
     walking = (times > truth[0, 0] + STANDING + 2.0) & (times < truth[-1, 0])
     # The chip's filter delays what it says; a consumer subtracts that from the stamp, as the node does.
-    errors = np.column_stack([np.interp(times[walking] - settings.delay, truth[:, 0], np.unwrap(column))
-                              for column in truth[:, 1:].T]) - euler[walking]
+    errors = (
+        np.column_stack(
+            [np.interp(times[walking] - settings.delay, truth[:, 0], np.unwrap(column)) for column in truth[:, 1:].T]
+        )
+        - euler[walking]
+    )
     errors[:, 0] -= errors[0, 0]
     yaw, pitch, roll = np.degrees(np.sqrt(np.mean(np.square(errors), axis=0)))
     gaps = np.diff(times)
-    print(f'{rate:5.0f} 1/s asked, {(len(times) - 1) / (times[-1] - times[0]):6.2f} got; longest gap '
-          f'{1e3 * gaps.max():5.1f} ms; errors {sum(reader.health.errors.values())} in {len(times)} samples, starts '
-          f'{reader.health.starts}; rms error roll {roll:.2f} pitch {pitch:.2f} yaw {yaw:.2f} deg; '
-          f'{100 * used:.1f} % of a core')
+    print(
+        f"{rate:5.0f} 1/s asked, {(len(times) - 1) / (times[-1] - times[0]):6.2f} got; longest gap "
+        f"{1e3 * gaps.max():5.1f} ms; errors {sum(reader.health.errors.values())} in {len(times)} samples, starts "
+        f"{reader.health.starts}; rms error roll {roll:.2f} pitch {pitch:.2f} yaw {yaw:.2f} deg; "
+        f"{100 * used:.1f} % of a core"
+    )
 
 
 def main():
     """Measure at the rates asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--rate', type=float, nargs='*', default=[100.0, 200.0])
-    parser.add_argument('--seconds', type=float, default=30.0, help='of walking')
-    parser.add_argument('--error-rate', type=float, default=0.01, help='of I2C exchanges')
+    parser.add_argument("--rate", type=float, nargs="*", default=[100.0, 200.0])
+    parser.add_argument("--seconds", type=float, default=30.0, help="of walking")
+    parser.add_argument("--error-rate", type=float, default=0.01, help="of I2C exchanges")
     options = parser.parse_args()
     for rate in options.rate:
         measure(rate, options.seconds, options.error_rate)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

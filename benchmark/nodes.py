@@ -16,13 +16,13 @@ import time
 import numpy as np
 import psutil
 
+from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.estimation.commands import CommandHistory
-from hexapod_dynamics.estimation.feedforward import Feedforward
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 
-NODES = ('simulator', 'imu', 'servos', 'gait', 'dynamics', 'damage_manager', 'walk_status')
+NODES = ("simulator", "imu", "servos", "gait", "dynamics", "damage_manager", "walk_status")
 
 
 def timed(samples, name, function, *arguments):
@@ -40,42 +40,57 @@ def ticks(count=2000):
     forward = Feedforward(robot)
     observer.warm_up()
     gait.walk()
-    morphologies = [Morphology.whole(robot).parameters(), Morphology.whole(robot).without('RM', 'LM').parameters()]
+    morphologies = [Morphology.whole(robot).parameters(), Morphology.whole(robot).without("RM", "LM").parameters()]
     observer.measure_joints(0.0, gait.position)
     observer.advance(0.0)
     for k in range(count):
         t = 0.01 * k
         if k % 2 == 0:
             position, rates = gait.step(0.02)
-            timed(samples, 'a command heard (50 Hz)', observer.command, t, position, rates)
-            timed(samples, 'joints heard (50 Hz)', observer.measure_joints, t, position)
-        timed(samples, 'an attitude heard', observer.measure_attitude, t, observer.rotation.copy())
-        timed(samples, 'state: 10 steps of 1 ms', observer.advance, t + 0.01)
-        timed(samples, 'torques: inverse dynamics, foot forces', forward.solve, observer.rotation, observer.position[2],
-              observer.nu[:6], observer.commanded, observer.commanded_rate, np.zeros(18), observer.q)
-        timed(samples, 'path: 0.5 s ahead in steps of 5 ms', observer.look_ahead, t + 0.01)
+            timed(samples, "a command heard (50 Hz)", observer.command, t, position, rates)
+            timed(samples, "joints heard (50 Hz)", observer.measure_joints, t, position)
+        timed(samples, "an attitude heard", observer.measure_attitude, t, observer.rotation.copy())
+        timed(samples, "state: 10 steps of 1 ms", observer.advance, t + 0.01)
+        timed(
+            samples,
+            "torques: inverse dynamics, foot forces",
+            forward.solve,
+            observer.rotation,
+            observer.position[2],
+            observer.nu[:6],
+            observer.commanded,
+            observer.commanded_rate,
+            np.zeros(18),
+            observer.q,
+        )
+        timed(samples, "path: 0.5 s ahead in steps of 5 ms", observer.look_ahead, t + 0.01)
         if k % 100 == 50:
-            timed(samples, 'a change of morphology', observer.set_morphology, morphologies[(k // 100) % 2])
+            timed(samples, "a change of morphology", observer.set_morphology, morphologies[(k // 100) % 2])
             forward.set_morphology(observer.morphology)
     history = CommandHistory(18)
     for k in range(400):
-        timed(samples, 'history: a command, its period', history.append, 0.02 * k,
-              0.3 * np.sin(2 * np.pi * 0.02 * k / 1.3 + np.arange(18)))
-    return {name: np.array(values[len(values) // 5:]) for name, values in samples.items()}
+        timed(
+            samples,
+            "history: a command, its period",
+            history.append,
+            0.02 * k,
+            0.3 * np.sin(2 * np.pi * 0.02 * k / 1.3 + np.arange(18)),
+        )
+    return {name: np.array(values[len(values) // 5 :]) for name, values in samples.items()}
 
 
 def print_ticks(slow):
     """Print the table of parts, and their sum as a share of the period."""
-    print(f'{"part of a prediction":42s} {"median":>9s} {"99 %":>9s} {f"x {slow:g}":>9s}')
+    print(f"{'part of a prediction':42s} {'median':>9s} {'99 %':>9s} {f'x {slow:g}':>9s}")
     samples = ticks()
     for name, values in samples.items():
         median, worst = 1e3 * np.median(values), 1e3 * np.percentile(values, 99)
-        print(f'{name:42s} {median:6.3f} ms {worst:6.3f} ms {slow * median:6.2f} ms')
-    state = [name for name in samples if name.startswith(('state', 'torques', 'an attitude'))]
-    path = [name for name in samples if name.startswith('path')]
-    for label, parts in (('state and torques', state), ('with the path', state + path)):
+        print(f"{name:42s} {median:6.3f} ms {worst:6.3f} ms {slow * median:6.2f} ms")
+    state = [name for name in samples if name.startswith(("state", "torques", "an attitude"))]
+    path = [name for name in samples if name.startswith("path")]
+    for label, parts in (("state and torques", state), ("with the path", state + path)):
         total = 1e3 * sum(np.median(samples[name]) for name in parts)
-        print(f'{label:42s} {total:6.3f} ms {"":12s} {slow * total:6.2f} ms of 10 ms')
+        print(f"{label:42s} {total:6.3f} ms {'':12s} {slow * total:6.2f} ms of 10 ms")
 
 
 def launched(seconds):
@@ -87,7 +102,7 @@ def launched(seconds):
     from sensor_msgs.msg import Imu, JointState
 
     rclpy.init()
-    node, heard = rclpy.create_node('benchmark_nodes'), {}
+    node, heard = rclpy.create_node("benchmark_nodes"), {}
 
     def hear(kind, topic):
         kept = heard[topic] = []
@@ -98,44 +113,49 @@ def launched(seconds):
 
         node.create_subscription(kind, topic, take, qos_profile_sensor_data)
 
-    hear(Odometry, 'simulator/odom')
-    hear(Odometry, 'predicted_state')
-    for topic in ('joint_commands', 'joint_states', 'feedforward_torques'):
+    hear(Odometry, "simulator/odom")
+    hear(Odometry, "predicted_state")
+    for topic in ("joint_commands", "joint_states", "feedforward_torques"):
         hear(JointState, topic)
-    hear(Imu, 'imu/data')
-    launch = subprocess.Popen(['ros2', 'launch', 'hexapod_dynamics', 'walk.launch.py'], stdout=subprocess.DEVNULL,
-                              start_new_session=True)
+    hear(Imu, "imu/data")
+    launch = subprocess.Popen(
+        ["ros2", "launch", "hexapod_dynamics", "walk.launch.py"], stdout=subprocess.DEVNULL, start_new_session=True
+    )
 
     def spin(until):
         while not until():
             rclpy.spin_once(node, timeout_sec=0.1)
             if launch.poll() is not None:
-                sys.exit('the launch file has ended by itself: run it by hand to see why')
+                sys.exit("the launch file has ended by itself: run it by hand to see why")
 
     try:
         begin = time.monotonic()
-        spin(lambda: heard['predicted_state'] or time.monotonic() - begin > 180)
+        spin(lambda: heard["predicted_state"] or time.monotonic() - begin > 180)
         settled = time.monotonic() + 3.0
         spin(lambda: time.monotonic() > settled)
-        processes = {name: process for process in psutil.Process(launch.pid).children(recursive=True) for name in NODES
-                     if f'__node:={name}' in process.cmdline() or process.cmdline()[1].endswith(f'/{name}')}
+        processes = {
+            name: process
+            for process in psutil.Process(launch.pid).children(recursive=True)
+            for name in NODES
+            if f"__node:={name}" in process.cmdline() or process.cmdline()[1].endswith(f"/{name}")
+        }
         before = {name: sum(process.cpu_times()[:2]) for name, process in processes.items()}
         for kept in heard.values():
             kept.clear()
         end = time.monotonic() + seconds
         spin(lambda: time.monotonic() > end)
-        print(f'\n{"node":16s} {"of a core":>9s} {"memory":>9s}')
+        print(f"\n{'node':16s} {'of a core':>9s} {'memory':>9s}")
         total = 0.0
         for name, process in processes.items():
             share = 100.0 * (sum(process.cpu_times()[:2]) - before[name]) / seconds
             total += share
-            print(f'{name:16s} {share:7.1f} % {process.memory_info().rss / 2**20:5.0f} MiB')
-        print(f'{"all":16s} {total:7.1f} %')
-        print(f'\n{"topic":22s} {"a second":>9s} {"stamp to arrival, median and 99 %":>34s}')
+            print(f"{name:16s} {share:7.1f} % {process.memory_info().rss / 2**20:5.0f} MiB")
+        print(f"{'all':16s} {total:7.1f} %")
+        print(f"\n{'topic':22s} {'a second':>9s} {'stamp to arrival, median and 99 %':>34s}")
         for topic, kept in heard.items():
             delays = 1e3 * np.array([arrival - stamp for arrival, stamp, _ in kept])
             middle, worst = np.median(delays), np.percentile(delays, 99)
-            print(f'{topic:22s} {len(kept) / seconds:9.1f} {middle:24.2f} ms {worst:6.1f} ms')
+            print(f"{topic:22s} {len(kept) / seconds:9.1f} {middle:24.2f} ms {worst:6.1f} ms")
     finally:
         launch.send_signal(2)
         launch.wait(10)
@@ -145,33 +165,41 @@ def launched(seconds):
     def track(topic):
         poses = [m.pose.pose for _, _, m in heard[topic]]
         rotations = [rotation_from_quaternion((o.x, o.y, o.z, o.w)) for o in (pose.orientation for pose in poses)]
-        return (np.array([stamp for _, stamp, _ in heard[topic]]),
-                np.array([[*(p.x, p.y, p.z), *euler_zyx(r)] for p, r in
-                          zip((pose.position for pose in poses), rotations, strict=True)]))
+        return (
+            np.array([stamp for _, stamp, _ in heard[topic]]),
+            np.array(
+                [
+                    [*(p.x, p.y, p.z), *euler_zyx(r)]
+                    for p, r in zip((pose.position for pose in poses), rotations, strict=True)
+                ]
+            ),
+        )
 
-    true_time, true = track('simulator/odom')
-    time_, predicted = track('predicted_state')
+    true_time, true = track("simulator/odom")
+    time_, predicted = track("predicted_state")
     inside = (time_ > true_time[0]) & (time_ < true_time[-1])
     gap = np.column_stack([np.interp(time_[inside], true_time, c) for c in true.T]) - predicted[inside]
     speed = 100 * (true[-1, 0] - true[0, 0]) / (true_time[-1] - true_time[0])
     yaw, pitch, roll = np.degrees(np.abs(gap[:, 3:]).max(axis=0))
-    print(f'\nspeed {speed:.2f} cm/s; in {seconds:g} s the prediction was off by at most '
-          f'{100 * np.linalg.norm(gap[:, :3], axis=1).max():.2f} cm and yaw {yaw:.2f}, pitch {pitch:.2f}, '
-          f'roll {roll:.2f} degrees')
+    print(
+        f"\nspeed {speed:.2f} cm/s; in {seconds:g} s the prediction was off by at most "
+        f"{100 * np.linalg.norm(gap[:, :3], axis=1).max():.2f} cm and yaw {yaw:.2f}, pitch {pitch:.2f}, "
+        f"roll {roll:.2f} degrees"
+    )
 
 
 def main():
     """Run both parts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--seconds', type=float, default=20.0, help='how long the launched robot is watched')
-    parser.add_argument('--slow', type=float, default=6.0, help='how many times slower the other computer is')
-    parser.add_argument('--no-launch', action='store_true', help='the parts of a prediction only')
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long the launched robot is watched")
+    parser.add_argument("--slow", type=float, default=6.0, help="how many times slower the other computer is")
+    parser.add_argument("--no-launch", action="store_true", help="the parts of a prediction only")
     given = parser.parse_args()
-    os.environ.setdefault('ROS_LOCALHOST_ONLY', '1')
+    os.environ.setdefault("ROS_LOCALHOST_ONLY", "1")
     print_ticks(given.slow)
     if not given.no_launch:
         launched(given.seconds)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,13 +1,9 @@
 """The same robot for the peers: Pinocchio and MuJoCo, from the robot's description."""
 
-import sys
-from pathlib import Path
-
 import mujoco
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-from pinocchio_robot import PinocchioRobot
+from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
 
 __all__ = ["PinocchioRobot", "mujoco_model", "mujoco_state", "mujoco_xml"]
 

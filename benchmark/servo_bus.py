@@ -18,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_dynamics.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers import lx_frames
-from hexapod_dynamics.drivers.servo_bus import ServoBus
-from hexapod_dynamics.drivers.servo_chain import ServoChain
-from hexapod_dynamics.drivers.servo_map import PoseFrames, ServoMap
+from hexapod_dynamics.drivers.servos import lx_frames
+from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
 
 MAP = ServoMap.from_robot(Robot.jethexa())
 PERIOD = 0.02
@@ -36,7 +36,7 @@ class DirectFrames(PoseFrames):
     def __init__(self, servo_map, shifted):
         super().__init__(servo_map)
         self._frames[:, 4] = lx_frames.Command.MOVE_TIME_WRITE
-        self._start, self._shifted = b'', shifted
+        self._start, self._shifted = b"", shifted
 
     def build(self, counts, duration, chosen):
         if not self._shifted:
@@ -69,12 +69,13 @@ def devices(link, turnaround, seconds, results):
             close([(servos._begin[joint], servos._end[joint]) for joint, _times in group])
         elif frame.command in (lx_frames.Command.MOVE_TIME_WRITE, lx_frames.Command.MOVE_TIME_WAIT_WRITE):
             joint = MAP.ids.index(frame.servo_id)
-            if group and joint <= group[-1][0]:     # frames go out in the robot's order: the next pose has begun
+            if group and joint <= group[-1][0]:  # frames go out in the robot's order: the next pose has begun
                 close([times for _joint, times in group])
             group.append((joint, (servos._begin[joint], servos._end[joint])))
+
     device = ServoBusDevice(servos, link, turnaround=turnaround, on_frame=watch)
     device.start()
-    results.put('ready')
+    results.put("ready")
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         time.sleep(0.004)
@@ -86,11 +87,11 @@ def devices(link, turnaround, seconds, results):
 def measure(name, seconds, turnaround):
     """Run one way of writing; print its line."""
     with tempfile.TemporaryDirectory() as directory:
-        link, results = Path(directory) / 'bus', multiprocessing.Queue()
+        link, results = Path(directory) / "bus", multiprocessing.Queue()
         other = multiprocessing.Process(target=devices, args=(link, turnaround, seconds + 3.0, results))
         other.start()
         results.get()
-        frames = None if name == 'latched' else DirectFrames(MAP, name == 'shifted')
+        frames = None if name == "latched" else DirectFrames(MAP, name == "shifted")
         chain = ServoChain(ServoBus(str(link)), MAP, frames=frames)
         chain.start()
         while not chain.snapshot().settled:
@@ -111,23 +112,27 @@ def measure(name, seconds, turnaround):
         other.join()
     poses = poses[(poses[:, 0] > begin) & (poses[:, 0] < begin + took)]
     start_skew, arrival_skew = (np.percentile(column, [50, 99]) for column in poses[:, 1:].T)
-    print(f'{name:8} {writes / took:6.1f} {1e3 * start_skew[0]:7.2f} {1e3 * start_skew[1]:6.2f} '
-          f'{1e3 * arrival_skew[0]:7.2f} {1e3 * arrival_skew[1]:6.2f} {reads.min() / took:7.1f} '
-          f'{1e3 * np.median(oldest):7.0f} {1e3 * np.max(oldest):6.0f} {100 * np.median(loads):6.0f} '
-          f'{100 * used / took:6.1f} {errors:6} {collisions:4}')
+    print(
+        f"{name:8} {writes / took:6.1f} {1e3 * start_skew[0]:7.2f} {1e3 * start_skew[1]:6.2f} "
+        f"{1e3 * arrival_skew[0]:7.2f} {1e3 * arrival_skew[1]:6.2f} {reads.min() / took:7.1f} "
+        f"{1e3 * np.median(oldest):7.0f} {1e3 * np.max(oldest):6.0f} {100 * np.median(loads):6.0f} "
+        f"{100 * used / took:6.1f} {errors:6} {collisions:4}"
+    )
 
 
 def main():
     """Measure the three ways."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--seconds', type=float, default=20.0)
-    parser.add_argument('--turnaround', type=float, default=0.0003, help='of a servo [s]')
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--turnaround", type=float, default=0.0003, help="of a servo [s]")
     options = parser.parse_args()
-    print('           poses   start skew [ms]   arrival [ms]   least    oldest [ms]    bus    core errors\n'
-          'way          /s  median    99%  median    99%  reads/s  median    max    [%]    [%]    collisions')
-    for name in ('latched', 'direct', 'shifted'):
+    print(
+        "           poses   start skew [ms]   arrival [ms]   least    oldest [ms]    bus    core errors\n"
+        "way          /s  median    99%  median    99%  reads/s  median    max    [%]    [%]    collisions"
+    )
+    for name in ("latched", "direct", "shifted"):
         measure(name, options.seconds, options.turnaround)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

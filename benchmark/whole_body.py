@@ -27,8 +27,8 @@ from side_by_side import compare, table
 from hexapod_dynamics.dynamics import WholeBodyModel, kernels
 from hexapod_dynamics.dynamics.leg_kernels import trace_forward, trace_inverse, trace_terms
 from hexapod_dynamics.dynamics.leg_program import LegType
-from hexapod_dynamics.dynamics.memory import Rows
 from hexapod_dynamics.dynamics.trigonometric import TrigonometricLeg
+from hexapod_dynamics.dynamics.workspace import Rows
 from hexapod_dynamics.robot import Body, Joint, Leg, Link, Morphology, Robot
 from hexapod_dynamics.robot.rotations import rotation_rpy
 
@@ -82,20 +82,45 @@ def dynamics(model: WholeBodyModel, options) -> None:
     theirs = np.concatenate([linear, data.qacc[3:]])
     print(f"relative difference to Pinocchio {error(ours, aba):.1e}, to MuJoCo {error(ours, theirs):.1e}")
 
-    table("Forward dynamics, a Python call", compare({
-        "WholeBodyModel.forward_dynamics": lambda: model.forward_dynamics(s.rotation, s.q, s.nu, s.tau, whole),
-        "pinocchio.aba": lambda: pin.aba(peer.model, peer.data, peer_q, s.nu, generalised),
-        "mujoco.mj_forward": lambda: mujoco.mj_forward(mj, data),
-    }, **options), "WholeBodyModel.forward_dynamics", {"pinocchio.aba": 2.5})
-    table("Inverse dynamics, a Python call", compare({
-        "WholeBodyModel.inverse_dynamics": lambda: model.inverse_dynamics(s.rotation, s.q, s.nu, s.nudot, whole),
-        "pinocchio.rnea": lambda: pin.rnea(peer.model, peer.data, peer_q, s.nu, s.nudot),
-        "mujoco.mj_inverse": lambda: mujoco.mj_inverse(mj, data),
-    }, **options), "WholeBodyModel.inverse_dynamics", {"pinocchio.rnea": 2.0})
-    table("Mass matrix, a Python call", compare({
-        "WholeBodyModel.mass_matrix": lambda: model.mass_matrix(s.q, whole),
-        "pinocchio.crba": lambda: pin.crba(peer.model, peer.data, peer_q),
-    }, **options), "WholeBodyModel.mass_matrix")
+    table(
+        "Forward dynamics, a Python call",
+        compare(
+            {
+                "WholeBodyModel.forward_dynamics": lambda: model.forward_dynamics(s.rotation, s.q, s.nu, s.tau, whole),
+                "pinocchio.aba": lambda: pin.aba(peer.model, peer.data, peer_q, s.nu, generalised),
+                "mujoco.mj_forward": lambda: mujoco.mj_forward(mj, data),
+            },
+            **options,
+        ),
+        "WholeBodyModel.forward_dynamics",
+        {"pinocchio.aba": 2.5},
+    )
+    table(
+        "Inverse dynamics, a Python call",
+        compare(
+            {
+                "WholeBodyModel.inverse_dynamics": lambda: model.inverse_dynamics(
+                    s.rotation, s.q, s.nu, s.nudot, whole
+                ),
+                "pinocchio.rnea": lambda: pin.rnea(peer.model, peer.data, peer_q, s.nu, s.nudot),
+                "mujoco.mj_inverse": lambda: mujoco.mj_inverse(mj, data),
+            },
+            **options,
+        ),
+        "WholeBodyModel.inverse_dynamics",
+        {"pinocchio.rnea": 2.0},
+    )
+    table(
+        "Mass matrix, a Python call",
+        compare(
+            {
+                "WholeBodyModel.mass_matrix": lambda: model.mass_matrix(s.q, whole),
+                "pinocchio.crba": lambda: pin.crba(peer.model, peer.data, peer_q),
+            },
+            **options,
+        ),
+        "WholeBodyModel.mass_matrix",
+    )
 
     ws = model._kernels.workspace(whole)
     out, torques = np.empty_like(s.nus), np.empty_like(s.nus)
@@ -112,19 +137,27 @@ def dynamics(model: WholeBodyModel, options) -> None:
     everything = mujoco.mjtState.mjSTATE_FULLPHYSICS
     roll_start = np.zeros((1, mujoco.mj_stateSize(mj, everything)))
     mujoco.mj_getState(mj, data, roll_start[0], everything)
-    loops = compare({
-        "ours": lambda: forward_loop(ws, s.rotations, s.qs, s.nus, s.taus, out),
-        "pinocchio.abaInParallel, one thread": lambda: pin.abaInParallel(1, pool, *batch, result),
-        "mujoco.rollout (steps without contacts)": lambda: rollout.rollout(mj, data, roll_start, nstep=LOOP),
-    }, per_call=LOOP, **options)
+    loops = compare(
+        {
+            "ours": lambda: forward_loop(ws, s.rotations, s.qs, s.nus, s.taus, out),
+            "pinocchio.abaInParallel, one thread": lambda: pin.abaInParallel(1, pool, *batch, result),
+            "mujoco.rollout (steps without contacts)": lambda: rollout.rollout(mj, data, roll_start, nstep=LOOP),
+        },
+        per_call=LOOP,
+        **options,
+    )
     loops["pinocchio.aba, called from Python"] = compare(
         {"aba": lambda: pin.aba(peer.model, peer.data, peer_q, s.nu, generalised)}, **options
     )["aba"]
     table("Forward dynamics in a compiled loop", loops, "ours", {"pinocchio.aba, called from Python": 5.0})
-    loops = compare({
-        "ours": lambda: inverse_loop(ws, s.rotations, s.qs, s.nus, out, torques),
-        "pinocchio.rneaInParallel, one thread": lambda: pin.rneaInParallel(1, pool, *batch[:2], result, result),
-    }, per_call=LOOP, **options)
+    loops = compare(
+        {
+            "ours": lambda: inverse_loop(ws, s.rotations, s.qs, s.nus, out, torques),
+            "pinocchio.rneaInParallel, one thread": lambda: pin.rneaInParallel(1, pool, *batch[:2], result, result),
+        },
+        per_call=LOOP,
+        **options,
+    )
     table("Inverse dynamics in a compiled loop", loops, "ours")
 
 
@@ -154,13 +187,22 @@ def morphology_changes(model: WholeBodyModel, options) -> None:
         changed.delete(changed.body("coxa_RM"))
         mujoco.MjData(changed.compile())
 
-    table("Change of morphology", compare({
-        "ours: a new Morphology and the model's numbers": ours,
-        "pinocchio: buildReducedModel + createData": reduce,
-        "mujoco: delete the body, compile, MjData": recompile,
-    }, **options), "ours: a new Morphology and the model's numbers", {
-        "pinocchio: buildReducedModel + createData": 10.0, "mujoco: delete the body, compile, MjData": 10.0,
-    })
+    table(
+        "Change of morphology",
+        compare(
+            {
+                "ours: a new Morphology and the model's numbers": ours,
+                "pinocchio: buildReducedModel + createData": reduce,
+                "mujoco: delete the body, compile, MjData": recompile,
+            },
+            **options,
+        ),
+        "ours: a new Morphology and the model's numbers",
+        {
+            "pinocchio: buildReducedModel + createData": 10.0,
+            "mujoco: delete the body, compile, MjData": 10.0,
+        },
+    )
 
 
 def many_legged(leg_count: int, joint_count: int) -> Robot:
@@ -198,10 +240,14 @@ def growth(title: str, robots: dict, options) -> None:
             np.asfortranarray(np.concatenate([np.zeros((LOOP, 6)), s.taus], axis=1).T),
         )
         result = np.zeros_like(batch[1])
-        timings = compare({
-            "ours": lambda: forward_loop(ws, s.rotations, s.qs, s.nus, s.taus, out),  # noqa: B023
-            "pinocchio": lambda: pin.abaInParallel(1, pool, *batch, result),  # noqa: B023
-        }, per_call=LOOP, **options)
+        timings = compare(
+            {
+                "ours": lambda: forward_loop(ws, s.rotations, s.qs, s.nus, s.taus, out),  # noqa: B023
+                "pinocchio": lambda: pin.abaInParallel(1, pool, *batch, result),  # noqa: B023
+            },
+            per_call=LOOP,
+            **options,
+        )
         ours, theirs = timings["ours"].median, timings["pinocchio"].median
         print(
             f"  {label:>3}: {ours * 1e6:8.3f} us   Pinocchio {theirs * 1e6:8.3f} us ({theirs / ours:5.2f} x)   "
@@ -257,8 +303,10 @@ def operations(robot: Robot) -> None:
         print(f"operations a leg, {name}: {sum(counts.values())} ({', '.join(f'{v} {k}' for k, v in counts.items())})")
     decomposed = TrigonometricLeg(robot, robot.legs[0])
     once, products = decomposed.multiplications(), trace_terms(leg_type, rows).operation_count()["mul"]
-    print(f"paper's form, coefficients times trigonometric functions ({decomposed.independent} independent): {once} "
-          f"products for a leg's M and {3 * once} for its derivatives; traced, with bias and gravity: {products}")
+    print(
+        f"paper's form, coefficients times trigonometric functions ({decomposed.independent} independent): {once} "
+        f"products for a leg's M and {3 * once} for its derivatives; traced, with bias and gravity: {products}"
+    )
 
 
 def main() -> None:
@@ -268,8 +316,10 @@ def main() -> None:
     arguments = parser.parse_args()
     options = {"rounds": 5, "time_slice": 0.005} if arguments.quick else {}
 
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-          f"numpy {np.__version__}, pinocchio {pin.__version__}, mujoco {mujoco.__version__}")
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"numpy {np.__version__}, pinocchio {pin.__version__}, mujoco {mujoco.__version__}"
+    )
     start = time.perf_counter()
     model = WholeBodyModel(Robot.jethexa())
     print(f"WholeBodyModel(JetHexa) ready after {time.perf_counter() - start:.2f} s, {model._kernels.lane_count} lanes")

@@ -11,7 +11,7 @@ import casadi as ca
 from hexapod_dynamics.robot import Leg, Robot
 from hexapod_dynamics.robot.geometry import LinkGeometry
 
-COXA, FEMUR = 0.045, 0.077     # [m]
+COXA, FEMUR = 0.045, 0.077  # [m]
 
 
 def coxa(q, point):
@@ -37,10 +37,29 @@ def robot() -> Robot:
     jethexa = Robot.jethexa()
     legs = []
     for leg in jethexa.legs:
-        links = [LinkGeometry(link.name, place, link.mass, link.length, link.inertia, link.com, joint.lower,
-                              joint.upper, joint.servo_id, joint.servo_direction)
-                 for place, link, joint in zip((coxa, femur, tibia), leg.links, leg.joints, strict=True)]
-        legs.append(Leg.from_geometry(leg.name, links, mount_rotation=leg.mount_rotation,
-                                      mount_position=leg.mount_position, tripod_group=leg.tripod_group,
-                                      module=leg.module))
-    return dataclasses.replace(jethexa, name='jethexa_by_positions', legs=tuple(legs))
+        links = [
+            LinkGeometry(
+                link.name,
+                place,
+                link.mass,
+                link.length,
+                link.inertia,
+                link.com,
+                joint.lower,
+                joint.upper,
+                joint.servo_id,
+                joint.servo_direction,
+            )
+            for place, link, joint in zip((coxa, femur, tibia), leg.links, leg.joints, strict=True)
+        ]
+        legs.append(
+            Leg.from_geometry(
+                leg.name,
+                links,
+                mount_rotation=leg.mount_rotation,
+                mount_position=leg.mount_position,
+                tripod_group=leg.tripod_group,
+                module=leg.module,
+            )
+        )
+    return dataclasses.replace(jethexa, name="jethexa_by_positions", legs=tuple(legs))

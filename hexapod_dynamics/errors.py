@@ -23,3 +23,11 @@ class DeviceError(HexapodError):
 
 class DynamicsError(HexapodError):
     """Input to a dynamics function that has the wrong shape, is not finite or makes no chain."""
+
+
+class ParameterError(HexapodError):
+    """A node's parameter of a wrong type, out of its range or not among its choices."""
+
+
+class UnsafePathError(HexapodError):
+    """A file or directory whose content another user could have put there."""

@@ -1,4 +1,4 @@
-"""Walk: the six nodes, on the simulated robot or on the real one, and one quiet status line a second."""
+"""Start all nodes, on the simulated or on the real robot, and print one status line a second."""
 
 import os
 import uuid
@@ -8,108 +8,293 @@ from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from ament_index_python.packages import get_package_share_directory
-from hexapod_dynamics.devices.faults import parse
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from hexapod_dynamics.drivers.device_paths import device_directory
+from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.start import LAUNCH
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulated_devices.faults import parse
+from hexapod_dynamics.simulation import Truth
+from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
 
-PACKAGE = 'hexapod_dynamics'
+PACKAGE = "hexapod_dynamics"
 ARGUMENTS = (
-    DeclareLaunchArgument('hardware', default_value='sim', choices=['sim', 'jethexa'],
-                          description='sim: a simulated robot; jethexa: the real one, on its serial port and I2C bus'),
-    DeclareLaunchArgument('velocity', default_value='0.077',
-                          description='forward speed [m/s] until somebody publishes cmd_vel; 0 stands and waits'),
-    DeclareLaunchArgument('gait', default_value='tripod', choices=['tripod', 'optimal'],
-                          description='tripod; optimal: tripod with swings of least effort within the servos\' limits'),
-    DeclareLaunchArgument('feedforward', default_value='torques', choices=['off', 'torques', 'rates'],
-                          description='what shifts the set-points of soft servos: nothing, the torques the motion '
-                                      'needs, or these and their rates'),
-    DeclareLaunchArgument('damage', default_value='',
-                          description='what the simulated robot has lost at the start, as RM,LM or RM.femur'),
-    DeclareLaunchArgument('faults', default_value='',
-                          description="what is wrong with the simulated devices at the start, as "
-                                      "bus.drop_rate=0.01,imu.error_rate=0.01; `ros2 param list /simulator` shows all"),
-    DeclareLaunchArgument('robot', default_value='',
-                          description="the robot's YAML file, or a Python file whose robot() returns a Robot, as "
-                                      'config/jethexa_by_positions.py; empty: the JetHexa that comes with the package'),
-    DeclareLaunchArgument('imu_filter', default_value='built_in', choices=['built_in', 'imu_complementary_filter'],
-                          description='who turns imu/data_raw into imu/data: the node imu, or the ROS package of that '
-                                      'name where it is installed'),
-    DeclareLaunchArgument('namespace', default_value='', description='namespace of every node and topic'),
-    DeclareLaunchArgument('status', default_value='true', choices=['true', 'false'],
-                          description='one line a second: speed, attitude, prediction against truth, what is missing'),
+    DeclareLaunchArgument(
+        "hardware",
+        default_value="sim",
+        choices=["sim", "jethexa"],
+        description="sim: a simulated robot; jethexa: the real one, on its serial port and I2C bus",
+    ),
+    DeclareLaunchArgument(
+        "velocity",
+        default_value="0.077",
+        description="forward speed [m/s] until the first cmd_vel arrives; 0 stands and waits",
+    ),
+    DeclareLaunchArgument(
+        "gait",
+        default_value="auto",
+        choices=["auto", "tripod", "ripple", "wave", "optimal"],
+        description="auto: walks with whatever legs are left; tripod, ripple, wave: textbook gaits; optimal: tripod "
+        "with swings of least effort within the servos' limits",
+    ),
+    DeclareLaunchArgument(
+        "feedforward",
+        default_value="torques",
+        choices=["off", "torques", "rates"],
+        description="feed-forward offset of the servo set-points: off, by the torques of the motion, or by "
+        "these and their rates",
+    ),
+    DeclareLaunchArgument(
+        "damage",
+        default_value="",
+        description="legs and links that the simulated robot lacks at the start, as RM,LM or RM.femur",
+    ),
+    DeclareLaunchArgument(
+        "detect",
+        default_value="auto",
+        choices=["auto", "declare", "report", "off"],
+        description="reaction of the damage detector to a detection: declare (call set_morphology), report (publish "
+        "only), off; auto: declare with hardware:=sim, report with hardware:=jethexa until its owner turns it on",
+    ),
+    DeclareLaunchArgument(
+        "faults",
+        default_value="",
+        description="faults of the simulated devices at the start, as "
+        "bus.drop_rate=0.01,imu.error_rate=0.01; `ros2 param list /simulator` lists all",
+    ),
+    DeclareLaunchArgument(
+        "physics",
+        default_value="built_in",
+        choices=["built_in", "mujoco"],
+        description="who simulates the robot: this package, or MuJoCo (needs PyPI's mujoco)",
+    ),
+    DeclareLaunchArgument(
+        "truth",
+        default_value="",
+        description="how the simulated robot differs from the model of the nodes, as "
+        "mass=1.1,payload=0.2,stiffness=0.8,friction=0.5,deadband=1,delay=0.01,slope=3,rough=0.008,seed=7",
+    ),
+    DeclareLaunchArgument(
+        "robot",
+        default_value="",
+        description="YAML file of the robot, or a Python file whose function robot() returns a Robot, as "
+        "config/jethexa_by_positions.py; empty: the JetHexa of this package",
+    ),
+    DeclareLaunchArgument(
+        "imu_filter",
+        default_value="built_in",
+        choices=["built_in", "imu_complementary_filter"],
+        description="attitude filter from imu/data_raw to imu/data: built into the node imu, or the ROS package of "
+        "that name, if it is installed",
+    ),
+    DeclareLaunchArgument(
+        "view",
+        default_value="false",
+        choices=["true", "false"],
+        description="show the robot in the browser, http://127.0.0.1:8080 (needs PyPI's viser)",
+    ),
+    DeclareLaunchArgument(
+        "rviz",
+        default_value="false",
+        choices=["true", "false"],
+        description="start rviz2 with config/hexapod.rviz, where rviz2 is installed",
+    ),
+    DeclareLaunchArgument(
+        "params_file",
+        default_value="",
+        description="parameters of the nodes (YAML, as config/nodes.yaml) that replace those of the package",
+    ),
+    DeclareLaunchArgument(
+        "log_level",
+        default_value="warn",
+        choices=["debug", "info", "warn", "error", "fatal"],
+        description="what the nodes print from",
+    ),
+    DeclareLaunchArgument("namespace", default_value="", description="namespace of every node and topic"),
+    DeclareLaunchArgument(
+        "status",
+        default_value="true",
+        choices=["true", "false"],
+        description="print one line a second: speed, attitude, error of the prediction, damage",
+    ),
 )
-RESPAWNED = {'respawn': True, 'respawn_delay': 1.0}
-# Patience with a node after SIGINT and after SIGTERM. Until a node hears signals itself (nodes.start), Python would
-# answer a SIGINT with a traceback: it is ignored until then, and SIGTERM ends the start.
-ENDING = {'sigterm_timeout': '1.5', 'sigkill_timeout': '1.0', 'prefix': """sh -c 'trap "" INT; exec "$0" "$@"'""",
-          # Nodes end when this process has gone; one that is refused says so every 30 s, not each second.
-          'additional_env': {LAUNCH: str(os.getpid()), 'HEXAPOD_REFUSED_PAUSE': '30'}}
+CLAIMS = []
+RESPAWNED = {"respawn": True, "respawn_delay": 1.0}
+# Time for a node to end after SIGINT and after SIGTERM. Until a node handles signals itself (nodes.start), Python would
+# react to a SIGINT with a traceback: SIGINT is ignored until then, and SIGTERM ends the start.
+ENDING = {
+    "sigterm_timeout": "1.5",
+    "sigkill_timeout": "1.0",
+    "prefix": """sh -c 'trap "" INT; exec "$0" "$@"'""",
+    # Nodes end when this process has ended; a node that cannot start reports it every 30 s, not each second.
+    "additional_env": {LAUNCH: str(os.getpid()), "HEXAPOD_REFUSED_PAUSE": "30"},
+}
 
 
 def checked(context):
-    """Return the launch arguments as values; a wrong one stops here, before any node starts."""
+    """Return the checked launch arguments as values; a wrong one raises RuntimeError before any node starts."""
     given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in ARGUMENTS}
     try:
-        velocity = float(given['velocity'])
+        velocity = float(given["velocity"])
     except ValueError:
-        raise RuntimeError(f"velocity:={given['velocity']} is no number; give metres a second, "
-                           'as velocity:=0.077') from None
+        raise RuntimeError(
+            f"velocity:={given['velocity']} is not a number; give metres per second, as velocity:=0.077"
+        ) from None
     if not abs(velocity) <= 1.0:
-        raise RuntimeError(f"velocity:={given['velocity']}: numbers from -1 to 1 m/s are allowed")
-    lost = [name.strip() for name in given['damage'].split(',') if name.strip()]
-    if lost and given['hardware'] != 'sim':
-        raise RuntimeError(f"damage:={given['damage']} breaks the simulated robot; with hardware:=jethexa tell the "
-                           'software what is missing: ros2 run hexapod_dynamics set_morphology --missing ...')
+        raise RuntimeError(f"velocity:={given['velocity']}: allowed are -1 to 1 m/s")
+    lost = [name.strip() for name in given["damage"].split(",") if name.strip()]
+    if lost and given["hardware"] != "sim":
+        raise RuntimeError(
+            f"damage:={given['damage']} breaks the simulated robot; with hardware:=jethexa declare "
+            "what is missing: ros2 run hexapod_dynamics set_morphology --missing ..."
+        )
     try:
-        robot = Robot.load(given['robot']) if given['robot'] else Robot.jethexa()
+        robot = Robot.load(given["robot"]) if given["robot"] else Robot.jethexa()
         Morphology.whole(robot).without(*lost)
-        faults = parse(given['faults'])
+        faults = parse(given["faults"])
+        if given["physics"] == "mujoco":
+            import_mujoco()
+        truth = Truth.parse(given["truth"])
     except (HexapodError, OSError) as error:
         raise RuntimeError(str(error)) from None
-    if faults and given['hardware'] != 'sim':
-        raise RuntimeError(f"faults:={given['faults']} are those of simulated devices; leave it out")
-    return given | {'velocity': velocity, 'damage': lost, 'faults': faults}
+    if given["params_file"] and not os.path.isfile(given["params_file"]):
+        raise RuntimeError(f"params_file:={given['params_file']}: there is no such file; give a YAML file's path")
+    if faults and given["hardware"] != "sim":
+        raise RuntimeError(f"faults:={given['faults']} are faults of simulated devices; leave the argument out")
+    for name, default in (("physics", "built_in"), ("truth", "")):
+        if given[name] != default and given["hardware"] != "sim":
+            raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
+    return given | {"velocity": velocity, "damage": lost, "faults": faults, "truth": truth.describe()}
+
+
+def claim_robot(namespace, session):
+    """Raise RuntimeError if another launch of this robot is running: two gaits would command one body."""
+    directory = device_directory(namespace)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        claim = PortClaim(directory / "launch", session, who="launch of this robot")
+        claim.name("")
+    except (HexapodError, OSError) as error:
+        raise RuntimeError(str(error)) from None
+    CLAIMS.append(claim)  # held until this process ends
 
 
 def nodes(context):
     """Build the nodes for the checked arguments."""
     given = checked(context)
-    simulated, built_in = given['hardware'] == 'sim', given['imu_filter'] == 'built_in'
-    config = os.path.join(get_package_share_directory(PACKAGE), 'config')
-    files = [os.path.join(config, name) for name in
-             (['nodes.yaml'] if simulated else ['nodes.yaml', f"hardware_{given['hardware']}.yaml"])]
-    robot = {'robot': given['robot']}
+    simulated, built_in = given["hardware"] == "sim", given["imu_filter"] == "built_in"
+    config = os.path.join(get_package_share_directory(PACKAGE), "config")
+    files = [
+        os.path.join(config, name)
+        for name in (["nodes.yaml"] if simulated else ["nodes.yaml", f"hardware_{given['hardware']}.yaml"])
+    ]
+    files += [os.path.abspath(given["params_file"])] if given["params_file"] else []
+    robot = {"robot": given["robot"]}
 
     def node(name, values, **more):
-        return Node(package=PACKAGE, executable=name, exec_name=name, name=name, namespace=given['namespace'],
-                    output='screen', parameters=[*files, robot, values], ros_arguments=['--log-level', 'warn'],
-                    **ENDING, **more)
+        return Node(
+            package=PACKAGE,
+            executable=name,
+            exec_name=name,
+            name=name,
+            namespace=given["namespace"],
+            output="screen",
+            parameters=[*files, robot, values],
+            ros_arguments=["--log-level", given["log_level"]],
+            **ENDING,
+            **more,
+        )
 
-    # What nodes keep over a respawn belongs to this launch alone.
+    names = ["imu", "servos", "damage_manager", "dynamics", "gait", *(["simulator"] if simulated else [])]
+    # The state that nodes store for a respawn is valid for this launch only.
     session = uuid.uuid4().hex
+    claim_robot(given["namespace"], session)
     started = [
-        node('imu', {'publish_data': built_in}, **RESPAWNED),
-        node('servos', {}, **RESPAWNED),
-        node('damage_manager', {'session': session}, **RESPAWNED),
-        node('dynamics', {'session': session, 'feedforward': given['feedforward'] != 'off',
-                          'feedforward_rates': given['feedforward'] == 'rates'}, **RESPAWNED),
-        node('gait', {'velocity': given['velocity'], 'gait': given['gait']}, **RESPAWNED),
+        node("imu", {"publish_data": built_in}, **RESPAWNED),
+        node("servos", {"session": session}, **RESPAWNED),
+        node("damage_manager", {"session": session}, **RESPAWNED),
+        node(
+            "dynamics",
+            {
+                "session": session,
+                "feedforward": given["feedforward"] != "off",
+                "feedforward_rates": given["feedforward"] == "rates",
+            },
+            **RESPAWNED,
+        ),
+        node("gait", {"session": session, "velocity": given["velocity"], "gait": given["gait"]}, **RESPAWNED),
+        node("robot_description", {}, **RESPAWNED),
     ]
+    detect = given["detect"]
+    if detect == "auto":
+        detect = "declare" if simulated else "report"
+    if detect != "off":
+        started.append(node("damage_detector", {"detect": detect}, **RESPAWNED))
     if simulated:
-        faults = {f'faults.{name}': value for name, value in given['faults'].items()}
-        started.insert(0, node('simulator', {'damage': given['damage'] or ['']} | faults, **RESPAWNED))
+        faults = {f"faults.{name}": value for name, value in given["faults"].items()}
+        started.insert(
+            0,
+            node(
+                "simulator",
+                {
+                    "damage": given["damage"] or [""],
+                    "session": session,
+                    "physics": given["physics"],
+                    "truth": given["truth"],
+                }
+                | faults,
+                **RESPAWNED,
+            ),
+        )
     if not built_in:
-        started.append(Node(package='imu_complementary_filter', executable='complementary_filter_node',
-                            name='imu_filter', namespace=given['namespace'], output='screen', **ENDING, **RESPAWNED,
-                            parameters=[{'do_bias_estimation': True, 'fixed_frame': 'odom', 'publish_tf': False}]))
-    if given['status'] == 'true':
-        started.append(Node(package=PACKAGE, executable='walk_status', exec_name='walk_status',
-                            namespace=given['namespace'], output='screen', **ENDING))
+        started.append(
+            Node(
+                package="imu_complementary_filter",
+                executable="complementary_filter_node",
+                name="imu_filter",
+                namespace=given["namespace"],
+                output="screen",
+                **ENDING,
+                **RESPAWNED,
+                parameters=[
+                    {
+                        "do_bias_estimation": True,
+                        "fixed_frame": f"{given['namespace']}/odom".lstrip("/"),
+                        "publish_tf": False,
+                    }
+                ],
+            )
+        )
+    if given["view"] == "true":
+        # Not respawned: it is not part of the robot, and a missing viser or an occupied port is reported once.
+        started.append(node("view", {}))
+    if given["rviz"] == "true":
+        started.append(rviz(os.path.join(config, "hexapod.rviz"), given["namespace"]))
+    if given["status"] == "true":
+        started.append(
+            Node(
+                package=PACKAGE,
+                executable="walk_status",
+                exec_name="walk_status",
+                namespace=given["namespace"],
+                output="screen",
+                parameters=[{"nodes": names}],
+                **ENDING,
+            )
+        )
     return started
 
 
+def rviz(config, namespace):
+    """Return the node rviz2, or a message that tells how to install it."""
+    try:
+        get_package_share_directory("rviz2")
+    except PackageNotFoundError:
+        return LogInfo(msg="rviz:=true: rviz2 is not installed; sudo apt install ros-humble-rviz2, or use view:=true")
+    return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=["-d", config], **ENDING)
+
+
 def generate_launch_description():
-    """Declare the arguments, then start what they ask for."""
-    return LaunchDescription([*ARGUMENTS, LogInfo(msg='Ctrl-C ends everything.'), OpaqueFunction(function=nodes)])
+    """Declare the arguments, then start the nodes."""
+    return LaunchDescription([*ARGUMENTS, LogInfo(msg="Ctrl-C ends everything."), OpaqueFunction(function=nodes)])

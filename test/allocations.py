@@ -11,11 +11,15 @@ def least_growth(tick, ticks=1000, stretches=6):
     What was made before the tracing is counted when it is replaced, and Python's own pools fill and empty: single
     stretches grow by some kB. What stays from each tick lets every stretch grow, by 24 bytes a tick and more.
     """
+
     def held():
         for _ in range(ticks):
             tick()
-        return sum(trace.size for trace in tracemalloc.take_snapshot().traces
-                   if "hexapod_dynamics" in trace.traceback[0].filename)
+        return sum(
+            trace.size
+            for trace in tracemalloc.take_snapshot().traces
+            if "hexapod_dynamics" in trace.traceback[0].filename
+        )
 
     tracemalloc.start()
     try:

@@ -1,6 +1,22 @@
-"""Settings of all tests."""
+"""Settings of all tests: hypothesis without deadlines, and one marker for each test, by the folder it lies in."""
+
+from pathlib import Path
+
 from hypothesis import HealthCheck, settings
 
-# How long an example takes tells of the machine, and of kernels compiled in the first one.
-settings.register_profile('any machine', settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile('any machine')
+# The time of an example depends on the machine, and on kernels that the first example compiles.
+settings.register_profile("any machine", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+
+TESTS = Path(__file__).parent
+# The marker of a folder holds for the folders in it; tests in other folders are `pure`. setup.cfg explains the markers.
+FOLDERS = {"nodes": "ros", "tools/figures": "papers", "soak": "soak"}
+
+
+def pytest_itemcollected(item):
+    """Mark a test by its folder; a test that is marked `soak` by hand is nothing else."""
+    if item.get_closest_marker("soak"):
+        return
+    folder = Path(str(item.fspath)).relative_to(TESTS).parent  # pytest 6 has no item.path
+    names = [str(each) for each in (folder, *folder.parents)]
+    item.add_marker(next((FOLDERS[name] for name in names if name in FOLDERS), "pure"))

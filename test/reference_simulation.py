@@ -2,8 +2,9 @@
 
 import numpy as np
 import pinocchio as pin
-from pinocchio_robot import PinocchioRobot
 from scipy.integrate import solve_ivp
+
+from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
 
 
 class ReferenceSimulation:
@@ -13,10 +14,9 @@ class ReferenceSimulation:
         robot = self.robot = morphology.robot
         self.pin = PinocchioRobot(morphology)
         self.places = np.array(self.pin.q_places)
+        self.limp = ~morphology.driven_mask[self.places]
         self.q0, self.rates = np.asarray(q0)[self.places], np.asarray(setpoint_rates)[self.places]
-        names = [
-            f"tip {leg.name} {link.name}" for leg in robot.legs for link in morphology.links(leg.name)
-        ]
+        names = [f"tip {leg.name} {link.name}" for leg in robot.legs for link in morphology.links(leg.name)]
         self.frames = [self.pin.model.getFrameId(name) for name in names]
         half = robot.body.box / 2
         self.corners = half * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
@@ -27,10 +27,11 @@ class ReferenceSimulation:
         self.pin.data = self.pin.model.createData()
 
     def torque(self, t, q, rate):
-        """Servo torques."""
+        """Servo torques, and the drag of limp servos."""
         servo = self.robot.servo
         torque = servo.stiffness * (self.q0 + self.rates * t - q) + servo.damping * (self.rates - rate)
-        return np.clip(torque, -servo.torque_limit, servo.torque_limit)
+        torque = np.clip(torque, -servo.torque_limit, servo.torque_limit)
+        return np.where(self.limp, -servo.damping * rate, torque)  # the gear train's drag is all that is left
 
     def __call__(self, t, state):
         """Time derivative of (position, quaternion, q of the moving joints, nu)."""

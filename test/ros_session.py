@@ -22,11 +22,14 @@ NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 def separate():
     """Choose a ROS domain for this test module that no other robot, test or user is likely to be in."""
-    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randrange(40, 100))
-    os.environ['ROS_LOCALHOST_ONLY'] = '1'
+    os.environ["ROS_DOMAIN_ID"] = str(random.SystemRandom().randrange(40, 100))
+    os.environ["ROS_LOCALHOST_ONLY"] = "1"
     # Without multicast on the loopback interface a real ROS 2 sees ten processes only, unless it is told otherwise.
-    os.environ.setdefault('CYCLONEDDS_URI', '<CycloneDDS><Domain><Discovery><ParticipantIndex>auto</ParticipantIndex>'
-                          '<MaxAutoParticipantIndex>60</MaxAutoParticipantIndex></Discovery></Domain></CycloneDDS>')
+    # The user's own setting is not added to: with another interface in it no participant may come about at all.
+    os.environ["CYCLONEDDS_URI"] = (
+        "<CycloneDDS><Domain><Discovery><ParticipantIndex>auto</ParticipantIndex>"
+        "<MaxAutoParticipantIndex>60</MaxAutoParticipantIndex></Discovery></Domain></CycloneDDS>"
+    )
 
 
 def wait_until(condition, timeout, what):
@@ -36,7 +39,7 @@ def wait_until(condition, timeout, what):
         value = condition()
         if value:
             return value
-        assert time.monotonic() < end, f'not within {timeout} s: {what() if callable(what) else what}'
+        assert time.monotonic() < end, f"not within {timeout} s: {what() if callable(what) else what}"
         time.sleep(0.02)
 
 
@@ -44,15 +47,16 @@ class Process:
     """A process group with its output in a file."""
 
     def __init__(self, *command, **environment):
-        self.log = tempfile.TemporaryFile('w+')
-        self.popen = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True,
-                                      env=os.environ | environment)
+        self.log = tempfile.TemporaryFile("w+")
+        self.popen = subprocess.Popen(
+            command, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True, env=os.environ | environment
+        )
 
     @classmethod
-    def node(cls, name, *ros_arguments):
+    def node(cls, name, *ros_arguments, environment=None):
         """Start a node of this package."""
-        ros = ('--ros-args', *ros_arguments) if ros_arguments else ()
-        return cls(sys.executable, '-m', f'hexapod_dynamics.nodes.{name}', *ros)
+        ros = ("--ros-args", *ros_arguments) if ros_arguments else ()
+        return cls(sys.executable, "-m", f"hexapod_dynamics.nodes.{name}", *ros, **(environment or {}))
 
     @property
     def pid(self):
@@ -86,9 +90,13 @@ class Process:
 class Probe:
     """A node in this process that keeps the messages of topics and calls services."""
 
-    def __init__(self, name='probe'):
+    def __init__(self, name="probe"):
         rclpy.init()
-        self.node = rclpy.create_node(name)
+        try:
+            self.node = rclpy.create_node(name)
+        except BaseException:
+            rclpy.try_shutdown()  # else every later test fails too: the context is initialised already
+            raise
         self.messages = {}
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
@@ -116,9 +124,9 @@ class Probe:
     def call(self, kind, name, request, timeout=10.0):
         """Call a service and return its response."""
         client = self.node.create_client(kind, name)
-        assert client.wait_for_service(timeout_sec=timeout), f'nobody offers {name}'
+        assert client.wait_for_service(timeout_sec=timeout), f"nobody offers {name}"
         future = client.call_async(request)
-        wait_until(future.done, timeout, f'{name} answers')
+        wait_until(future.done, timeout, f"{name} answers")
         self.node.destroy_client(client)
         return future.result()
 
@@ -129,7 +137,7 @@ class Probe:
         result = self.call(SetParametersAtomically, service, request, timeout).result
         return result.successful, result.reason
 
-    def morphology(self, topic='morphology'):
+    def morphology(self, topic="morphology"):
         """Start to hear the latched morphology; return a function that gives the last whole set, or None."""
         heard = self.hear(ParameterEvent, topic, LATCHED)
 

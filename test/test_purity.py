@@ -11,54 +11,97 @@ import hexapod_dynamics
 
 ROOT = Path(hexapod_dynamics.__file__).parent
 # From the ground up; a package may import from itself and from those before it.
-LAYERS = ('errors', 'se3', 'robot', 'kinematics', 'dynamics', 'gait', 'simulation', 'drivers', 'devices', 'estimation',
-          'nodes', 'tools')
-ROS = {'rclpy', 'launch', 'launch_ros', 'ros2cli', 'tf2_ros', 'builtin_interfaces', 'rcl_interfaces', 'std_msgs',
-       'std_srvs', 'geometry_msgs', 'sensor_msgs', 'nav_msgs', 'diagnostic_msgs', 'trajectory_msgs',
-       'visualization_msgs', 'rosgraph_msgs', 'tf2_msgs'}
-MODULES = sorted(path for path in ROOT.rglob('*.py') if '__pycache__' not in path.parts)
-PURE = [path for path in MODULES if path.relative_to(ROOT).parts[0] not in ('nodes', 'tools')]
+LAYERS = (
+    "errors",
+    "runtime_directory",
+    "se3",
+    "compiled",
+    "robot",
+    "kinematics",
+    "dynamics",
+    "formulations",
+    "gait",
+    "simulation",
+    "control",
+    "drivers",
+    "simulated_devices",
+    "estimation",
+    "view",
+    "testing",
+    "nodes",
+    "tools",
+)
+ROS = {
+    "rclpy",
+    "launch",
+    "launch_ros",
+    "ros2cli",
+    "tf2_ros",
+    "builtin_interfaces",
+    "rcl_interfaces",
+    "std_msgs",
+    "std_srvs",
+    "geometry_msgs",
+    "sensor_msgs",
+    "nav_msgs",
+    "diagnostic_msgs",
+    "trajectory_msgs",
+    "visualization_msgs",
+    "rosgraph_msgs",
+    "tf2_msgs",
+}
+MODULES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
+PURE = [path for path in MODULES if path.relative_to(ROOT).parts[0] not in ("nodes", "tools")]
 
 
 def imports(path):
     """Give the full names of all modules a file imports, wherever in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield '.' * node.level + (node.module or '')
+            yield "." * node.level + (node.module or "")
 
 
 def label(path):
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize('path', PURE, ids=label)
+@pytest.mark.parametrize("path", PURE, ids=label)
 def test_a_pure_module_imports_no_ros(path):
-    assert not ROS & {name.partition('.')[0] for name in imports(path)}
+    assert not ROS & {name.partition(".")[0] for name in imports(path)}
 
 
-@pytest.mark.parametrize('path', MODULES, ids=label)
+@pytest.mark.parametrize("path", MODULES, ids=label)
 def test_imports_point_downward(path):
-    own = path.relative_to(ROOT).parts[0].removesuffix('.py')
-    if own == '__init__':
+    own = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    if own == "__init__":
         return
-    below = LAYERS[:LAYERS.index(own) + 1]
+    below = LAYERS[: LAYERS.index(own) + 1]
     for name in imports(path):
-        assert not name.startswith('.'), f'relative import {name}: name the package'
-        parts = name.split('.')
-        if name == 'hexapod_dynamics.dynamics.kernel_cache':
-            continue                            # how kernels are compiled and kept: it knows nothing of what they do
-        if parts[0] == 'hexapod_dynamics' and len(parts) > 1:
-            assert parts[1] in below, f'{name} is not below {own}'
+        assert not name.startswith("."), f"relative import {name}: name the package"
+        parts = name.split(".")
+        if parts[0] == "hexapod_dynamics" and len(parts) > 1:
+            assert parts[1] in below, f"{name} is not below {own}"
+
+
+def test_only_tests_marked_ros_or_soak_import_ros():
+    """`pytest -m pure` runs on a machine without ROS."""
+    tests = Path(__file__).parent
+    names = {path: {name.partition(".")[0] for name in imports(path)} for path in tests.rglob("test_*.py")}
+    wrong = [path for path, found in names.items() if found & (ROS | {"ros_session"})]
+    assert {path.relative_to(tests).parts[0] for path in wrong} <= {"nodes", "soak"}, wrong
+    assert wrong
 
 
 def test_the_pure_packages_load_without_ros():
     """A process in which ROS cannot be imported loads every pure module."""
-    names = ['hexapod_dynamics.' + '.'.join(path.relative_to(ROOT).with_suffix('').parts) for path in PURE]
-    names = [name.removesuffix('.__init__') for name in names]
-    code = (f'import sys, importlib\nblocked = {sorted(ROS)!r}\n'
-            'sys.modules.update(dict.fromkeys(blocked))\n'       # None in sys.modules: importing it raises ImportError
-            f'for name in {names!r}: importlib.import_module(name)\n')
-    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=300)
+    names = ["hexapod_dynamics." + ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in PURE]
+    names = [name.removesuffix(".__init__") for name in names]
+    code = (
+        f"import sys, importlib\nblocked = {sorted(ROS)!r}\n"
+        "sys.modules.update(dict.fromkeys(blocked))\n"  # None in sys.modules: importing it raises ImportError
+        f"for name in {names!r}: importlib.import_module(name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -69,8 +69,10 @@ def test_spatial_inertia_is_that_of_point_masses():
     points, masses, twist = rng.normal(size=(5, 3)), rng.uniform(1, 2, size=5), rng.normal(size=6)
     mass = masses.sum()
     com = masses @ points / mass
-    inertia = sum(m * ((p - com) @ (p - com) * np.eye(3) - np.outer(p - com, p - com))
-                  for m, p in zip(masses, points, strict=True))
+    inertia = sum(
+        m * ((p - com) @ (p - com) * np.eye(3) - np.outer(p - com, p - com))
+        for m, p in zip(masses, points, strict=True)
+    )
     energy = sum(m * np.sum((twist[:3] + np.cross(twist[3:], p)) ** 2) for m, p in zip(masses, points, strict=True))
     assert twist @ spatial_inertia(mass, com, inertia) @ twist == pytest.approx(energy)
 

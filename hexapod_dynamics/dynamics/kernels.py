@@ -13,8 +13,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from hexapod_dynamics.dynamics.kernel_cache import kernel
-from hexapod_dynamics.dynamics.memory import (
+from hexapod_dynamics.compiled import kernel
+from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
+from hexapod_dynamics.dynamics.workspace import (
     BASE_ACCELERATION,
     BODY,
     COMPOSITE,
@@ -31,9 +32,9 @@ from hexapod_dynamics.dynamics.memory import (
     TWIST,
     Workspace,
 )
-from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 
 __all__ = [
+    "BODY",
     "EXTERNAL",
     "HEAD",
     "HEAD_ACC",
@@ -102,20 +103,27 @@ def _start_head(ws):
     s = ws.shared
     mass, xx, yy, zz = s[BODY], s[BODY + 4], s[BODY + 5], s[BODY + 6]
     xy, xz, yz = s[BODY + 7], s[BODY + 8], s[BODY + 9]
+    hx, hy, hz = s[BODY + 1], s[BODY + 2], s[BODY + 3]
     for i in range(21):
         s[HEAD + i] = 0.0
     s[HEAD] = s[HEAD + 2] = s[HEAD + 5] = mass
     s[HEAD + 9], s[HEAD + 14], s[HEAD + 20] = xx, yy, zz
     s[HEAD + 13], s[HEAD + 18], s[HEAD + 19] = xy, xz, yz
     vx, vy, vz, wx, wy, wz = s[TWIST], s[TWIST + 1], s[TWIST + 2], s[TWIST + 3], s[TWIST + 4], s[TWIST + 5]
-    # m (a + w x v) and w x I w: the body's centre of mass is its frame's origin
+    s[HEAD + 7], s[HEAD + 8], s[HEAD + 10] = -hz, hy, hz
+    s[HEAD + 12], s[HEAD + 15], s[HEAD + 16] = -hx, -hy, hx
+    # m (a + w x v) + w x (w x h) and h x (a + w x v) + w x I w; h is zero but for a payload
     lx, ly, lz = xx * wx + xy * wy + xz * wz, xy * wx + yy * wy + yz * wz, xz * wx + yz * wy + zz * wz
-    s[HEAD_FORCE] = s[EXTERNAL] - mass * (s[BASE_ACCELERATION] + wy * vz - wz * vy)
-    s[HEAD_FORCE + 1] = s[EXTERNAL + 1] - mass * (s[BASE_ACCELERATION + 1] + wz * vx - wx * vz)
-    s[HEAD_FORCE + 2] = s[EXTERNAL + 2] - mass * (s[BASE_ACCELERATION + 2] + wx * vy - wy * vx)
-    s[HEAD_FORCE + 3] = s[EXTERNAL + 3] - (wy * lz - wz * ly)
-    s[HEAD_FORCE + 4] = s[EXTERNAL + 4] - (wz * lx - wx * lz)
-    s[HEAD_FORCE + 5] = s[EXTERNAL + 5] - (wx * ly - wy * lx)
+    ax = s[BASE_ACCELERATION] + wy * vz - wz * vy
+    ay = s[BASE_ACCELERATION + 1] + wz * vx - wx * vz
+    az = s[BASE_ACCELERATION + 2] + wx * vy - wy * vx
+    cx, cy, cz = wy * hz - wz * hy, wz * hx - wx * hz, wx * hy - wy * hx
+    s[HEAD_FORCE] = s[EXTERNAL] - mass * ax - (wy * cz - wz * cy)
+    s[HEAD_FORCE + 1] = s[EXTERNAL + 1] - mass * ay - (wz * cx - wx * cz)
+    s[HEAD_FORCE + 2] = s[EXTERNAL + 2] - mass * az - (wx * cy - wy * cx)
+    s[HEAD_FORCE + 3] = s[EXTERNAL + 3] - (wy * lz - wz * ly) - (hy * az - hz * ay)
+    s[HEAD_FORCE + 4] = s[EXTERNAL + 4] - (wz * lx - wx * lz) - (hz * ax - hx * az)
+    s[HEAD_FORCE + 5] = s[EXTERNAL + 5] - (wx * ly - wy * lx) - (hx * ay - hy * ax)
 
 
 @kernel
@@ -212,9 +220,12 @@ def body_wrench(ws, out):
     ax, ay, az = s[BASE_ACCELERATION], s[BASE_ACCELERATION + 1], s[BASE_ACCELERATION + 2]
     bx, by, bz = s[BASE_ACCELERATION + 3], s[BASE_ACCELERATION + 4], s[BASE_ACCELERATION + 5]
     lx, ly, lz = xx * wx + xy * wy + xz * wz, xy * wx + yy * wy + yz * wz, xz * wx + yz * wy + zz * wz
-    out[0] = s[HEAD_FORCE] + mass * (ax + wy * vz - wz * vy)
-    out[1] = s[HEAD_FORCE + 1] + mass * (ay + wz * vx - wx * vz)
-    out[2] = s[HEAD_FORCE + 2] + mass * (az + wx * vy - wy * vx)
-    out[3] = s[HEAD_FORCE + 3] + xx * bx + xy * by + xz * bz + (wy * lz - wz * ly)
-    out[4] = s[HEAD_FORCE + 4] + xy * bx + yy * by + yz * bz + (wz * lx - wx * lz)
-    out[5] = s[HEAD_FORCE + 5] + xz * bx + yz * by + zz * bz + (wx * ly - wy * lx)
+    hx, hy, hz = s[BODY + 1], s[BODY + 2], s[BODY + 3]
+    ax, ay, az = ax + wy * vz - wz * vy, ay + wz * vx - wx * vz, az + wx * vy - wy * vx
+    cx, cy, cz = wy * hz - wz * hy, wz * hx - wx * hz, wx * hy - wy * hx
+    out[0] = s[HEAD_FORCE] + mass * ax + (by * hz - bz * hy) + (wy * cz - wz * cy)
+    out[1] = s[HEAD_FORCE + 1] + mass * ay + (bz * hx - bx * hz) + (wz * cx - wx * cz)
+    out[2] = s[HEAD_FORCE + 2] + mass * az + (bx * hy - by * hx) + (wx * cy - wy * cx)
+    out[3] = s[HEAD_FORCE + 3] + xx * bx + xy * by + xz * bz + (wy * lz - wz * ly) + (hy * az - hz * ay)
+    out[4] = s[HEAD_FORCE + 4] + xy * bx + yy * by + yz * bz + (wz * lx - wx * lz) + (hz * ax - hx * az)
+    out[5] = s[HEAD_FORCE + 5] + xz * bx + yz * by + zz * bz + (wx * ly - wy * lx) + (hx * ay - hy * ax)

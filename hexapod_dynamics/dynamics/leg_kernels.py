@@ -7,10 +7,12 @@ acceleration.
 
 from __future__ import annotations
 
+from typing import Any
+
 from hexapod_dynamics.dynamics.leg_program import LegProgram, LegType
-from hexapod_dynamics.dynamics.memory import COMPOSITE, HEAD, HEAD_ACC, HEAD_FORCE, Rows
 from hexapod_dynamics.dynamics.rigid_body import spatial_lower
 from hexapod_dynamics.dynamics.tracing import Trace
+from hexapod_dynamics.dynamics.workspace import COMPOSITE, HEAD, HEAD_ACC, HEAD_FORCE, Rows
 
 
 def trace_terms(leg_type: LegType, rows: Rows) -> Trace:
@@ -141,9 +143,10 @@ def eliminate(leg, count: int, arms, block, force):
 
 def ldl(matrix: dict, count: int):
     """Unit lower triangle L and inverse pivots of matrix = L D L^T, from its lower triangle."""
-    lower, pivots = {}, []
+    lower: dict[tuple[int, int], Any] = {}
+    pivots: list[Any] = []
     for r in range(count):
-        scaled = {}
+        scaled: dict[int, Any] = {}
         for c in range(r):
             value = matrix[r, c]
             for k in range(c):
@@ -159,7 +162,7 @@ def ldl(matrix: dict, count: int):
 
 def forward_substitute(lower: dict, vector):
     """L^-1 vector."""
-    result = []
+    result: list[Any] = []
     for r, value in enumerate(vector):
         for c in range(r):
             value = value - lower[r, c] * result[c]

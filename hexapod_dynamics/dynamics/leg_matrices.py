@@ -12,29 +12,17 @@ where coad(V) F = -ad_V^T F. Existence numbers act through the masses, which are
 from __future__ import annotations
 
 from hexapod_dynamics.dynamics.leg_program import LegProgram, LegType
-from hexapod_dynamics.dynamics.memory import HEAD, TWIST, Rows
 from hexapod_dynamics.dynamics.rigid_body import add_inertia, inertia_times, move_inertia
 from hexapod_dynamics.dynamics.tracing import Trace, add, cross, dot, matmul, scale
+from hexapod_dynamics.dynamics.workspace import HEAD, TWIST, Rows
 
 MOMENTUM = HEAD  # the head's place is free while these run: P 6, then hdot 3 and Idot 6 of the composite
 COMPOSITE_RATE = HEAD + 6
 
 
-class MatrixRows:
-    """Rows of the results, over the sections of `Rows` that forward dynamics uses (arm and what follows)."""
-
-    def __init__(self, rows: Rows):
-        n = rows.count
-        self.upper = rows.size  # 6n: column k of C_0i
-        self.lower = self.upper + 6 * n  # 6n: row k of C_i0
-        self.square = self.lower + 6 * n  # n^2: C_ii
-        self.frame = self.square + n * n  # 9n: rotation of link k's frame, row by row
-        self.size = self.frame + 9 * n
-
-
 def trace_frames(leg_type: LegType, rows: Rows) -> Trace:
     """Screws, link ends and link rotations now, in the body frame."""
-    leg, places = LegProgram(leg_type, rows), MatrixRows(rows)
+    leg = LegProgram(leg_type, rows)
     screws, ends = leg.geometry()
     rotation = leg.mount_rotation
     for k in range(leg.n):
@@ -44,13 +32,13 @@ def trace_frames(leg_type: LegType, rows: Rows) -> Trace:
         for i in range(3):
             leg.write("point", 3 * k + i, ends[k][i])
             for j in range(3):
-                leg.trace.write("lane", places.frame + 9 * k + 3 * i + j, rotation[i][j])
+                leg.write("frame", 9 * k + 3 * i + j, rotation[i][j])
     return leg.trace
 
 
 def trace_coriolis(leg_type: LegType, rows: Rows) -> Trace:
     """C_0i, C_i0 and C_ii of proposition 2, (45)-(51); the leg's momentum and its composite inertia's rate."""
-    leg, places = LegProgram(leg_type, rows), MatrixRows(rows)
+    leg = LegProgram(leg_type, rows)
     n, zero = leg.n, leg.trace.zero
     V = leg.shared(TWIST, 6)
     rate = [leg.read("rate", k) for k in range(n)]
@@ -98,11 +86,11 @@ def trace_coriolis(leg_type: LegType, rows: Rows) -> Trace:
 
     for k in range(n):
         for i in range(6):
-            leg.trace.write("lane", places.upper + 6 * k + i, 0.5 * (Mdot_arm[k][i] + dP[k][i]))  # (46)
-            leg.trace.write("lane", places.lower + 6 * k + i, 0.5 * (Mdot_arm[k][i] - dP[k][i]))  # (47)
+            leg.write("upper", 6 * k + i, 0.5 * (Mdot_arm[k][i] + dP[k][i]))  # (46)
+            leg.write("lower", 6 * k + i, 0.5 * (Mdot_arm[k][i] - dP[k][i]))  # (47)
         for l in range(n):
             value = 0.5 * (Mdot_block[k][l] + dp[k][l] - dp[l][k])  # (48)
-            leg.trace.write("lane", places.square + rows.count * k + l, value)
+            leg.write("square", rows.count * k + l, value)
     for i in range(6):
         leg.trace.write("sum", MOMENTUM + i, momentum[i])
     for i, value in enumerate((*h_rate, *inertia_rate)):
@@ -159,4 +147,3 @@ def _inertia_rate(body, twist):
 
     inertia = (entry(0, 0), entry(1, 1), entry(2, 2), entry(0, 1), entry(0, 2), entry(1, 2))
     return add(cross(w, h), scale(mass, v)), inertia
-

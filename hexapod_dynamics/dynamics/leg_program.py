@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.memory import BASE_ACCELERATION, LINK_SIZE, TWIST, Rows
 from hexapod_dynamics.dynamics.rigid_body import add_inertia, inertia_times, move_inertia, rodrigues
-from hexapod_dynamics.dynamics.tracing import Trace, add, cross, dot, matmul, matvec, scale, transpose
+from hexapod_dynamics.dynamics.tracing import Scalar, Trace, add, cross, dot, matmul, matvec, scale, transpose
+from hexapod_dynamics.dynamics.workspace import BASE_ACCELERATION, LINK_SIZE, TWIST, Rows
 from hexapod_dynamics.robot import Leg
 
 
@@ -36,6 +36,11 @@ class LegType:
         return cls(joints, level, tuple(tuple((row != 0).tolist()) for row in link_parameters(leg)))
 
 
+def symmetric(matrix) -> np.ndarray:
+    """Return xx, yy, zz, xy, xz, yz of a symmetric (3, 3) matrix."""
+    return np.asarray(matrix)[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+
+
 def link_parameters(leg: Leg) -> np.ndarray:
     """Parameters (n_i, LINK_SIZE) of a whole leg's links."""
     rows = np.zeros((len(leg.links), LINK_SIZE))
@@ -46,7 +51,7 @@ def link_parameters(leg: Leg) -> np.ndarray:
         row[3:6] = link.tip
         row[6], row[7:10] = link.mass, link.mass * com
         inertia = link.inertia_in_leg + link.mass * (com @ com * np.eye(3) - np.outer(com, com))
-        row[10:16] = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        row[10:16] = symmetric(inertia)
         inner = joint.origin
     for group in (slice(0, 3), slice(3, 6), slice(7, 10), slice(10, 16)):
         part = rows[:, group]
@@ -63,7 +68,7 @@ class LegProgram:
         read, zero, one = self.read, self.trace.zero, self.trace.one
         if leg_type.level_mount:
             c, s = read("mount", 0), read("mount", 3)
-            self.mount_rotation = ((c, -s, zero), (s, c, zero), (zero, zero, one))
+            self.mount_rotation: tuple[tuple[Scalar, ...], ...] = ((c, -s, zero), (s, c, zero), (zero, zero, one))
         else:
             self.mount_rotation = tuple(tuple(read("mount", 3 * i + j) for j in range(3)) for i in range(3))
         self.mount_position = tuple(read("mount", 9 + i) for i in range(3))

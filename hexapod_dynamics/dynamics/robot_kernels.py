@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.kernel_cache import cached_object, kernel
+from hexapod_dynamics.compiled import cached_object, kernel
+from hexapod_dynamics.dynamics.leg_derivatives import trace_derivatives
 from hexapod_dynamics.dynamics.leg_kernels import (
     trace_eliminate,
     trace_forward,
@@ -15,21 +17,38 @@ from hexapod_dynamics.dynamics.leg_kernels import (
     trace_substitute,
     trace_terms,
 )
-from hexapod_dynamics.dynamics.leg_matrices import MatrixRows, trace_coriolis, trace_frames
-from hexapod_dynamics.dynamics.leg_program import LegType, link_parameters
-from hexapod_dynamics.dynamics.memory import (
+from hexapod_dynamics.dynamics.leg_matrices import trace_coriolis, trace_frames
+from hexapod_dynamics.dynamics.leg_program import LegType, link_parameters, symmetric
+from hexapod_dynamics.dynamics.vector_code import LoadedObject, emit_object, machine, native_lanes
+from hexapod_dynamics.dynamics.workspace import (
     BODY,
     CORIOLIS,
+    DERIVATIVES,
+    ELIMINATE,
+    FORWARD,
     FRAMES,
     GRAVITY,
+    INVERSE,
+    KERNELS,
     LINK_SIZE,
     SHARED_SIZE,
+    SUBSTITUTE,
+    TERMS,
     Rows,
     Workspace,
 )
-from hexapod_dynamics.dynamics.vector_code import LoadedObject, emit_object, machine, native_lanes
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
+
+# Columns of Workspace.code that every robot has from the start, and the kernels' names.
+COLUMNS = {
+    TERMS: "terms",
+    ELIMINATE: "eliminate",
+    FORWARD: "forward",
+    SUBSTITUTE: "substitute",
+    INVERSE: "inverse",
+    FRAMES: "frames",
+}
 
 
 class RobotKernels:
@@ -42,14 +61,16 @@ class RobotKernels:
         for index, leg in enumerate(robot.legs):
             by_type.setdefault(LegType.of(leg), []).append(index)
         self.lane_count = _lane_count([len(indices) for indices in by_type.values()])
-        places, code = {}, []
+        places: dict[int, tuple[int, int]] = {}
+        code: list[Any] = []
         self._loaded = []  # keeps the code in memory
         self._block_types: list[LegType] = []
         for leg_type, indices in by_type.items():
             loaded = _leg_kernels(leg_type, rows, self.lane_count)
             self._loaded.append(loaded)
-            addresses = [loaded.address(name) for name in ("terms", "eliminate", "forward", "substitute", "inverse")]
-            addresses += [0, 0]  # until matrix_kernels is called
+            addresses = [0] * KERNELS
+            for column, name in COLUMNS.items():
+                addresses[column] = loaded.address(name)
             for start in range(0, len(indices), self.lane_count):
                 for lane, index in enumerate(indices[start : start + self.lane_count]):
                     places[index] = (len(code), lane)
@@ -68,10 +89,10 @@ class RobotKernels:
             [(*places[i], k) for i, leg in enumerate(robot.legs) for k in range(len(leg.joints))], dtype=np.int64
         )
         self.links = np.concatenate([link_parameters(leg) for leg in robot.legs])  # of the whole robot
-        # rotations of link axes, in which a cut link's inertia scales, and inertias about the centre of mass in them
+        # what the inertia of a cut link is made of, see set_morphology
         self.cut = np.array(
             [
-                np.concatenate([link.rotation.ravel(), link.inertia.ravel(), link.com_in_leg])
+                [*link.rotation[:, 0], link.inertia[0, 0], *symmetric(link.inertia_in_leg), *link.com_in_leg]
                 for leg in robot.legs
                 for link in leg.links
             ]
@@ -81,7 +102,7 @@ class RobotKernels:
     def _template(self) -> np.ndarray:
         """Lanes of the whole robot."""
         rows = self.rows
-        lanes = np.zeros((len(self.code), MatrixRows(rows).size, self.lane_count))
+        lanes = np.zeros((len(self.code), rows.size, self.lane_count))
         for index, leg in enumerate(self.robot.legs):
             block, lane = self.legs[index, :2]
             lanes[block, rows.mount : rows.mount + 9, lane] = leg.mount_rotation.ravel()
@@ -93,14 +114,14 @@ class RobotKernels:
         return lanes
 
     def matrix_kernels(self) -> None:
-        """Make the kernels for Coriolis matrices and link frames, which only those who want them pay for."""
-        if self.code[0, FRAMES]:
+        """Make the kernels for Coriolis matrices and derivatives, which only those who want them pay for."""
+        if self.code[0, CORIOLIS]:
             return
         for block, leg_type in enumerate(self._block_types):
             loaded = _matrix_kernels(leg_type, self.rows, self.lane_count)
             self._loaded.append(loaded)
             self.code[block, CORIOLIS] = loaded.address("coriolis")
-            self.code[block, FRAMES] = loaded.address("frames")
+            self.code[block, DERIVATIVES] = loaded.address("derivatives")
 
     def workspace(self, morphology: Morphology | None = None) -> Workspace:
         """Memory for the model of a morphology (the whole robot where none is given)."""
@@ -108,7 +129,7 @@ class RobotKernels:
         shared = np.zeros(SHARED_SIZE)
         shared[GRAVITY] = robot.gravity
         shared[BODY] = robot.body.mass
-        shared[BODY + 4 : BODY + 10] = robot.body.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        shared[BODY + 4 : BODY + 10] = symmetric(robot.body.inertia)
         workspace = Workspace(
             lanes=self._whole.copy(),
             shared=shared,
@@ -155,6 +176,7 @@ def _leg_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
                 "forward": (trace_forward(leg_type, rows), lanes),
                 "substitute": (trace_substitute(count, rows), lanes),
                 "inverse": (trace_inverse(leg_type, rows), lanes),
+                "frames": (trace_frames(leg_type, rows), lanes),
             }
         )
 
@@ -166,8 +188,8 @@ def _matrix_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
     def make() -> bytes:
         return emit_object(
             {
-                "frames": (trace_frames(leg_type, rows), lanes),
                 "coriolis": (trace_coriolis(leg_type, rows), lanes),
+                "derivatives": (trace_derivatives(leg_type, rows), lanes),
             },
             optimise=0,  # long programs for occasional use: five times sooner ready, half as fast
         )
@@ -185,7 +207,10 @@ def _head_kernel() -> LoadedObject:
 
 @kernel
 def set_morphology(ws, links, cut, table):
-    """Masks, locked positions and link parameters of a morphology's table; a cut link's scale as Link.cut has it."""
+    """Masks, locked positions and link parameters of a morphology's table.
+
+    A cut link's inertia is that of Link.cut, in the leg's axes: r^3 I + (r - r^3) Ia/2 (1 + x x^T), x along the link.
+    """
     lanes, rows = ws.lanes, ws.rows
     remaining, moving, locked = table[0], table[1], table[2]
     for leg in range(ws.legs.shape[0]):
@@ -210,23 +235,21 @@ def set_morphology(ws, links, cut, table):
                 lanes[block, first + i, lane] = r * links[j, i]
             continue
         mass = r * links[j, 6]
-        cx, cy, cz = r * cut[j, 18], r * cut[j, 19], r * cut[j, 20]
+        cx, cy, cz = r * cut[j, 10], r * cut[j, 11], r * cut[j, 12]
         lanes[block, first + 6, lane] = mass
         lanes[block, first + 7, lane] = mass * cx
         lanes[block, first + 8, lane] = mass * cy
         lanes[block, first + 9, lane] = mass * cz
-        # about the frame's origin: turned inertia + m (c.c 1 - c c^T)
-        root = np.sqrt(r)
+        # about the frame's origin: cut inertia + m (c.c 1 - c c^T)
+        cubed = r * r * r
+        tube = 0.5 * (r - cubed) * cut[j, 3]
         square = cx * cx + cy * cy + cz * cz
         for i in range(6):
             a = i if i < 3 else (0 if i < 5 else 1)
             b = i if i < 3 else (1 if i == 3 else 2)
-            total = 0.0
-            for m in range(3):
-                for n in range(3):
-                    scale = (root if m == 0 else root * r) * (root if n == 0 else root * r)
-                    total += cut[j, 3 * a + m] * scale * cut[j, 9 + 3 * m + n] * cut[j, 3 * b + n]
-            total -= mass * cut[j, 18 + a] * cut[j, 18 + b] * r * r
+            total = (
+                cubed * cut[j, 4 + i] + tube * cut[j, a] * cut[j, b] - mass * cut[j, 10 + a] * cut[j, 10 + b] * r * r
+            )
             if a == b:
-                total += mass * square
+                total += tube + mass * square
             lanes[block, first + 10 + i, lane] = total

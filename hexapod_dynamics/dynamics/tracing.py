@@ -41,7 +41,7 @@ class Trace:
         return node
 
     def program(self) -> list[Scalar]:
-        """The nodes that the outputs need, arguments before users, each where it is first needed."""
+        """The nodes that the outputs depend on, arguments before users."""
         order, seen = [], set()
         for _, _, output in self.outputs:
             stack = [(output, False)]

@@ -39,8 +39,10 @@ class TrigonometricLeg:
 
     def __init__(self, robot: Robot, leg: Leg):
         if any(joint.kind != "revolute" for joint in leg.joints):
-            raise DynamicsError(f"leg {leg.name}: lemma 4 holds for revolute joints; its joints are "
-                                + ", ".join(joint.kind for joint in leg.joints))
+            raise DynamicsError(
+                f"leg {leg.name}: lemma 4 holds for revolute joints; its joints are "
+                + ", ".join(joint.kind for joint in leg.joints)
+            )
         at_origin = dataclasses.replace(leg, mount_rotation=np.eye(3), mount_position=np.zeros(3))
         alone = dataclasses.replace(robot, legs=(at_origin,))
         self._constants = leg_constants(Morphology.whole(alone), at_origin)

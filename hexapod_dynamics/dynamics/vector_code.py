@@ -206,9 +206,7 @@ class VectorEmitter:
         """Horner's scheme, lowest coefficient first."""
         value = self.splat(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
-            value = self.builder.fadd(
-                self.builder.fmul(value, x, flags=FUSE), self.splat(coefficient), flags=FUSE
-            )
+            value = self.builder.fadd(self.builder.fmul(value, x, flags=FUSE), self.splat(coefficient), flags=FUSE)
         return value
 
 

@@ -12,18 +12,26 @@ def rotation_from_quaternion(quaternion):
     x, y, z, w = (float(c) for c in quaternion)
     square = x * x + y * y + z * z + w * w
     if not (math.isfinite(square) and square > 1e-12):
-        raise HexapodError(f'quaternion ({x}, {y}, {z}, {w}) is no rotation: it must be finite and not zero')
+        raise HexapodError(f"quaternion ({x}, {y}, {z}, {w}) is no rotation: it must be finite and not zero")
     s = 2.0 / square
-    return np.array([[1 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
-                     [s * (x * y + z * w), 1 - s * (x * x + z * z), s * (y * z - x * w)],
-                     [s * (x * z - y * w), s * (y * z + x * w), 1 - s * (x * x + y * y)]])
+    return np.array(
+        [
+            [1 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
+            [s * (x * y + z * w), 1 - s * (x * x + z * z), s * (y * z - x * w)],
+            [s * (x * z - y * w), s * (y * z + x * w), 1 - s * (x * x + y * y)],
+        ]
+    )
 
 
 def quaternion_from_rotation(rotation):
     """Return the unit quaternion (x, y, z, w), w >= 0, of a rotation (3, 3): Shepperd's choice of the largest."""
     r = rotation
-    terms = (r[0, 0] - r[1, 1] - r[2, 2], r[1, 1] - r[0, 0] - r[2, 2], r[2, 2] - r[0, 0] - r[1, 1],
-             r[0, 0] + r[1, 1] + r[2, 2])
+    terms = (
+        r[0, 0] - r[1, 1] - r[2, 2],
+        r[1, 1] - r[0, 0] - r[2, 2],
+        r[2, 2] - r[0, 0] - r[1, 1],
+        r[0, 0] + r[1, 1] + r[2, 2],
+    )
     largest = max(range(4), key=terms.__getitem__)
     root = math.sqrt(max(1.0 + terms[largest], 0.0))
     half, part = 0.5 * root, 0.5 / root
@@ -38,9 +46,13 @@ def quaternion_from_rotation(rotation):
 
 def euler_zyx(rotation):
     """Return (yaw, pitch, roll) [rad] of a rotation (3, 3) = Rz(yaw) Ry(pitch) Rx(roll)."""
-    return np.array([math.atan2(rotation[1, 0], rotation[0, 0]),
-                     math.asin(min(1.0, max(-1.0, -rotation[2, 0]))),
-                     math.atan2(rotation[2, 1], rotation[2, 2])])
+    return np.array(
+        [
+            math.atan2(rotation[1, 0], rotation[0, 0]),
+            math.asin(min(1.0, max(-1.0, -rotation[2, 0]))),
+            math.atan2(rotation[2, 1], rotation[2, 2]),
+        ]
+    )
 
 
 def rotation_z(angle):

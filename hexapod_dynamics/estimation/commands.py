@@ -29,8 +29,10 @@ class CommandHistory:
         self._capacity = round(duration / period)
         self._window = round(window / period)
         if not 2 <= self._window <= self._capacity // 3:
-            raise HexapodError(f'window {window} s must span at least 2 commands of {period} s '
-                               f'and at most a third of the duration {duration} s')
+            raise HexapodError(
+                f"window {window} s must span at least 2 commands of {period} s "
+                f"and at most a third of the duration {duration} s"
+            )
         # Every row is written twice, one capacity apart, so that the last rows are always one contiguous block.
         self._rows = np.zeros((2 * self._capacity, width))
         self._next = 0
@@ -80,7 +82,7 @@ class CommandHistory:
         ahead = np.asarray(ahead, dtype=float)
         out = np.empty((ahead.size, self.width)) if out is None else out
         if self.count == 0:
-            raise HexapodError('no command has been heard: nothing to continue')
+            raise HexapodError("no command has been heard: nothing to continue")
         last = self._last()
         fade = np.exp(-ahead / self.decay)[:, None]
         if self._lag is None:
@@ -90,7 +92,7 @@ class CommandHistory:
             out += last
             return out
         steps = ahead / self.period
-        back = self._lag * np.ceil(np.maximum(steps, 1e-9) / self._lag) - steps     # rows before the last one, >= 0
+        back = self._lag * np.ceil(np.maximum(steps, 1e-9) / self._lag) - steps  # rows before the last one, >= 0
         self._interpolate(back, out)
         seam = last - self._interpolate(np.array([self._lag]))[0]
         out += fade * seam
@@ -98,7 +100,7 @@ class CommandHistory:
 
     def _recent(self):
         end = (self._next - 1) % self._capacity + self._capacity + 1
-        return self._rows[end - min(self.count, self._capacity):end]
+        return self._rows[end - min(self.count, self._capacity) : end]
 
     def _last(self):
         return self._rows[(self._next - 1) % self._capacity]
@@ -122,18 +124,19 @@ class CommandHistory:
         motion = np.sqrt(np.mean(np.square(window - window.mean(axis=0))))
         if motion < self.stillness:
             return None
-        lags = len(rows) - size                                     # lag l compares rows[-size-l : -l] with the window
+        lags = len(rows) - size  # lag l compares rows[-size-l : -l] with the window
         past = np.lib.stride_tricks.sliding_window_view(rows, size, axis=0)[:lags].transpose(0, 2, 1)
         difference = np.subtract(past, window, out=self._difference[:lags])
-        error = np.einsum('lwj,lwj->l', difference, difference, out=self._errors[:lags])[::-1]
-        error = error / (size * self.width)                         # error[l - 1] belongs to lag l
+        error = np.einsum("lwj,lwj->l", difference, difference, out=self._errors[:lags])[::-1]
+        error = error / (size * self.width)  # error[l - 1] belongs to lag l
         inner = error[1:-1]
-        dips = np.flatnonzero((inner <= error[:-2]) & (inner < error[2:])
-                              & (inner < (self.tolerance * motion) ** 2)) + 1
+        dips = (
+            np.flatnonzero((inner <= error[:-2]) & (inner < error[2:]) & (inner < (self.tolerance * motion) ** 2)) + 1
+        )
         # A slow motion resembles itself a moment ago: only a lag after which it had become different is a period.
         for dip in dips:
-            if error[:dip].max() > motion ** 2:
-                left, middle, right = error[dip - 1:dip + 2]
+            if error[:dip].max() > motion**2:
+                left, middle, right = error[dip - 1 : dip + 2]
                 curvature = left - 2 * middle + right
                 return dip + 1 + (0.5 * (left - right) / curvature if curvature > 0 else 0.0)
         return None

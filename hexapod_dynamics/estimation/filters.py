@@ -1,4 +1,4 @@
-"""What measurements say about the model's state: set-point offsets from measured joints, turns from the IMU's attitude.
+"""Corrections of the model state by measurements: set-point offsets from joints, rotations from the IMU's attitude.
 
 Both compare a measurement with what the model had at the time it was taken, not with what it has now.
 """
@@ -8,7 +8,7 @@ import numpy as np
 from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_vector, rotation_z
 
 
-class Memory:
+class TimedBuffer:
     """The last values of an array, by time; `at` interpolates linearly and keeps to the ends.
 
     shape: of one value. size: how many are kept.
@@ -31,16 +31,11 @@ class Memory:
         self._values[slot] = value
         self._next += 1
 
-    def spread(self):
-        """Return how far the values lie apart, element by element."""
-        kept = self._values[:min(self._next, self._times.size)]
-        return np.ptp(kept, axis=0) if len(kept) else np.zeros(self._values.shape[1:])
-
     def at(self, time):
         """Return the value at `time` [s]."""
         size = self._times.size
         count = min(self._next, size)
-        for back in range(1, count + 1):                            # measurements are young: found within a few steps
+        for back in range(1, count + 1):  # measurements are young: found within a few steps
             slot = (self._next - back) % size
             if self._times[slot] <= time or back == count:
                 break
@@ -62,27 +57,23 @@ class JointFilter:
     with dt the time since the measurement before, at most `longest`, and w the weight of a measurement whose angle is
     known to `noise` [rad] and whose time to `timing` [s] while the joint turns at `rate`.
 
-    `joint_states` carries values of different ages, because the bus is read round robin. A value that has changed is
-    new. One that has not is new only if it can be nothing else: after `repeat` [s], while the modelled joint stands.
-
     Args:
         count: number of joints.
         gain: of the integration [1/s].
         limit: largest offset [rad].
         noise: half a count of the servo [rad].
-        timing: a bus reads for about 20 ms between two messages [s].
-        repeat: see above [s].
+        timing: how well the time of a measurement is known [s].
         longest: see above [s].
 
     """
 
-    def __init__(self, count, *, gain=2.0, limit=0.5, noise=2e-3, timing=0.01, repeat=0.3, longest=0.3):
+    def __init__(self, count, *, gain=2.0, limit=0.5, noise=2e-3, timing=0.01, longest=0.3):
         self.gain, self.limit, self.noise, self.timing = gain, limit, noise, timing
-        self.repeat, self.longest = repeat, longest
+        self.longest = longest
         self.offsets = np.zeros(count)
         self.latest = np.full(count, np.nan)
         self.fresh_time = np.full(count, -np.inf)
-        self._error = np.zeros(count)
+        self.errors = np.zeros(count)
 
     def clear(self):
         """Forget offsets and measurements."""
@@ -90,24 +81,22 @@ class JointFilter:
         self.latest[:] = np.nan
         self.fresh_time[:] = -np.inf
 
-    def measure(self, time, measured, modelled, rates, spread):
-        """Take measured angles over; returns (count,) bool, which of them were new.
+    def measure(self, time, measured, modelled, rates):
+        """Take angles measured at one time over; returns (count,) bool, which of them are newer than those before.
 
         Args:
             time: of the measurement [s].
             measured: (count,) [rad], NaN where there is none.
             modelled: (count,) at that time [rad].
             rates: (count,) modelled [rad/s].
-            spread: (count,) how far the modelled joints have moved lately, over more than `repeat` [rad].
 
         """
         since = time - self.fresh_time
-        heard = np.isfinite(measured)
-        new = heard & ((measured != self.latest) | ((since > self.repeat) & (spread < 2.0 * self.noise)))
+        new = np.isfinite(measured) & (since > 0.0)
         step = np.where(np.isfinite(since), np.clip(since, 0.0, self.longest), 0.0)
-        step *= self.noise ** 2 / (self.noise ** 2 + np.square(self.timing * rates))
-        np.subtract(measured, modelled, out=self._error)
-        self.offsets[new] += self.gain * step[new] * self._error[new]
+        step *= self.noise**2 / (self.noise**2 + np.square(self.timing * rates))
+        np.subtract(measured, modelled, out=self.errors)
+        self.offsets[new] += self.gain * step[new] * self.errors[new]
         np.clip(self.offsets, -self.limit, self.limit, out=self.offsets)
         self.latest[new] = measured[new]
         self.fresh_time[new] = time

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.drivers.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.servo_map import ServoMap
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_vector, rotation_z
 from hexapod_dynamics.estimation.commands import CommandHistory
-from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, Memory
+from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
+from hexapod_dynamics.estimation.innovation_test import InnovationTest
+from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import Predictor
 
@@ -29,11 +31,14 @@ LONGEST_CATCH_UP = 0.5
 
 @dataclass(frozen=True)
 class Gains:
-    """How strongly measurements pull [1/s]: joints their set-point offsets, the IMU the body's tilt and yaw."""
+    """How strongly measurements pull [1/s]: joints their set-point offsets, the IMU the body's tilt and yaw, and the
+    ground's slope.
+    """
 
     joint: float = 2.0
     tilt: float = 2.0
     yaw: float = 2.0
+    slope: float = 1.0
 
 
 class Observer:
@@ -52,39 +57,69 @@ class Observer:
     The model's arrays `position`, `rotation`, `q`, `nu` are there to be read; before `started` they mean nothing.
     """
 
-    def __init__(self, robot, *, gains=None, command_delay=0.017, command_period=0.02, patience=5.0, silence=0.4,
-                 timestep=1e-3, horizon=0.5, horizon_period=0.02, horizon_timestep=5e-3):
-        gains = gains or Gains()
+    def __init__(
+        self,
+        robot,
+        *,
+        gains=None,
+        command_delay=0.017,
+        command_period=0.02,
+        patience=5.0,
+        silence=0.4,
+        timestep=1e-3,
+        horizon=0.5,
+        horizon_period=0.02,
+        horizon_timestep=5e-3,
+    ):
+        gains = self.gains = gains or Gains()
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self.robot, self.count = robot, robot.joint_count
         self.delay, self.period, self.patience, self.silence = command_delay, command_period, patience, silence
-        self.model = Predictor(robot, timestep=timestep, horizon_steps=round(horizon / horizon_period),
-                               horizon_period=horizon_period, horizon_timestep=horizon_timestep)
+        self.model = Predictor(
+            robot,
+            timestep=timestep,
+            horizon_steps=round(horizon / horizon_period),
+            horizon_period=horizon_period,
+            horizon_timestep=horizon_timestep,
+        )
         self.position, self.rotation, self.q, self.nu = (
-            self.model.position, self.model.rotation, self.model.q, self.model.nu)
+            self.model.position,
+            self.model.rotation,
+            self.model.q,
+            self.model.nu,
+        )
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
         self.servos = ServoMap.from_robot(robot) if all(j.servo_id is not None for j in joints) else None
         self.history = CommandHistory(self.count, period=command_period)
         self.joint_filter = JointFilter(self.count, gain=gains.joint)
         self.attitude_filter = AttitudeFilter(tilt_gain=gains.tilt, yaw_gain=gains.yaw)
         self.morphology = Morphology.whole(robot)
-        self._parts = [f'{leg.name}.{link.name}' for leg in robot.legs for link in leg.links]
         self.commanded = np.full(self.count, np.nan)
         self.commanded_rate = np.zeros(self.count)
         self.skipped = 0.0
         self._ahead = np.arange(1, round(horizon / horizon_period) + 1) * horizon_period
         self._future = np.zeros((self._ahead.size, self.count))
-        self._joints, self._rotations = Memory((self.count,)), Memory((3, 3))
-        self._pending = deque()
+        self._joints, self._rotations = TimedBuffer((self.count,)), TimedBuffer((3, 3))
+        self._pending: deque[tuple] = deque()
         self._targets = np.zeros(self.count)
-        self._reach = None                                          # the targets are to be sent with the next step
+        self._reach = None  # the targets are to be sent with the next step
         self._torques = np.zeros(self.count)
         self._generation = np.zeros(self.count, np.int64)
         self._attitude = None
+        self._attitude_time = -np.inf
         self._command_time = self._joints_time = -np.inf
         self._origin = (np.zeros(2), 0.0)
-        self._first = None                                          # time at which the first joint was known
+        self._first = None  # time at which the first joint was known
         self.time = None
+        self.uncertainty = PoseUncertainty()
+        self.doubts = InnovationTest(robot.joint_names)
+        self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is doubted
+        self._before = (np.zeros(2), 0.0)  # place and time of the last step of the uncertainty
+
+    @property
+    def covariance(self):
+        """Covariance (6, 6) of x, y, z [m], roll, pitch, yaw [rad] in world axes."""
+        return self.uncertainty.pose
 
     @property
     def started(self):
@@ -97,7 +132,7 @@ class Observer:
         return self._ahead.size
 
     def warm_up(self):
-        """Run every kernel once, so that nothing is compiled or loaded later."""
+        """Run every kernel once, so that none is compiled or loaded later."""
         model = self.model
         model.set_state(np.array([0.0, 0.0, 0.12]), np.eye(3), np.zeros(self.count), np.zeros(6 + self.count))
         model.advance(0.01, np.zeros(self.count), self.period)
@@ -129,48 +164,44 @@ class Observer:
         self._torques[:] = torques
 
     def measure_joints(self, time, angles):
-        """Take measured joint angles over: (n,) [rad], NaN where there is none."""
+        """Take joint angles over that were measured at `time`: (n,) [rad], NaN for joints not measured then."""
         modelled = self._joints.at(time) if self.started else angles
-        new = self.joint_filter.measure(time, angles, modelled, self.nu[6:], self._joints.spread())
-        stuck = new & self.morphology.existing_mask & ~self.morphology.moving_mask
-        if stuck.any():
-            self._lock(np.flatnonzero(stuck), angles)
-        if np.isfinite(angles).any():
+        new = self.joint_filter.measure(time, angles, modelled, self.nu[6:])
+        if new.any():
             self._joints_time = time
+        if self.started:
+            new = new & self.morphology.driven_mask
+            self.doubts.joints(time, new, self.joint_filter.errors, self.nu[6:], self.joint_filter.offsets)
 
     def measure_attitude(self, time, rotation):
         """Take the IMU's attitude over: rotation (3, 3) world <- base_link, of any yaw origin."""
         self._attitude = rotation
         if self.started:
             turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.at(time)))
+            self.doubts.attitude(time, self.attitude_filter.innovation, euler_zyx(self.rotation)[0])
             self.rotation[:] = turn @ self.rotation
             # About the point of the ground below the body: that is where the feet hold it, so that nothing creeps.
-            lever = np.array([0.0, 0.0, self.position[2]])
+            lever = np.array([0.0, 0.0, self.model.height])
             self.position += turn @ lever - lever
-
-    def _lock(self, stuck, angles):
-        """Let locked joints stand where they are measured; the first angle may have been an old one."""
-        morphology = self.morphology
-        for joint in stuck:
-            if abs(angles[joint] - morphology.locked_positions[joint]) > 0.6 * self.robot.servo.resolution:
-                morphology = morphology.locked(self._parts[joint], float(angles[joint]))
-        if morphology is not self.morphology:
-            self.morphology = morphology
-            self.model.set_morphology(morphology)
+            # A tilt that lasts, and that the joints do not explain, is the ground's.
+            if 0.0 < time - self._attitude_time < self.silence:
+                dt = time - self._attitude_time
+                self.model.tilt_ground(self.gains.slope * dt * self.attitude_filter.innovation)
+            self._attitude_time = time
 
     def set_morphology(self, named_values):
-        """Take the whole set of named values over; a locked joint stands where it was measured last.
+        """Take the whole set of named values over, the angle of each locked joint (`locked_at`) among them.
 
         Raises MorphologyError; then nothing changes.
         """
+        morphology = Morphology.from_parameters(self.robot, named_values)
         latest = np.where(np.isfinite(self.joint_filter.latest), self.joint_filter.latest, self.q)
-        angles = dict(zip(self.robot.joint_names, latest.tolist(), strict=True))
-        morphology = Morphology.from_parameters(self.robot, named_values, angles)
         back = morphology.existing_mask & ~self.morphology.existing_mask
         self.joint_filter.offsets[back] = 0.0
         self.q[back] = latest[back]
         self.morphology = morphology
         self.model.set_morphology(morphology)
+        self.doubts.clear()
 
     # ---- what follows ------------------------------------------------------------------------------------------------
 
@@ -179,7 +210,7 @@ class Observer:
 
         The state begins with the first complete set of measured joints and an attitude, or after `patience` with what
         there is: a joint that nobody measures (a leg that is off, and nobody has said so) is where it is commanded.
-        The robot stands on its lowest feet at the origin, heading along x, tilted as the IMU says.
+        Start with the robot on its lowest feet at the origin, heading along x, with the tilt of the IMU.
         """
         if not self.started:
             measured = np.isfinite(self.joint_filter.latest)
@@ -197,17 +228,32 @@ class Observer:
         while self._pending and self._pending[0][0] <= time:
             due, setpoints, interval = self._pending.popleft()
             self._run(max(due, self.time))
-            if due - self._joints_time < self.silence:              # else nobody executes it
+            if due - self._joints_time < self.silence:  # else nobody executes it
                 np.add(setpoints, self.joint_filter.offsets, out=self._targets)
                 held = ~np.isfinite(self._targets)
                 self._targets[held] = self.model.setpoints[held]
                 self._reach = max(interval, self.period)
         self._run(time)
         if not (np.isfinite(self.q).all() and np.isfinite(self.position).all()):
-            raise HexapodError('the model has left what numbers can say: it starts again from the measured joints')
+            raise HexapodError("the model has left what numbers can say: it starts again from the measured joints")
         self._joints.add(time, self.q)
         self._rotations.add(time, self.rotation)
+        self._judge(time)
         return True
+
+    def _judge(self, time):
+        """Bring covariance and doubts to `time`."""
+        silence = np.where(self.morphology.existing_mask, self._joints_time - self.joint_filter.fresh_time, 0.0)
+        self.doubts.silent(time, np.where(np.isfinite(silence), silence, 0.0))
+        self.confidence = self.doubts.level(time)
+        (x, y), then = self._before
+        yaw = euler_zyx(self.rotation)[0]
+        dx, dy = self.position[0] - x, self.position[1] - y
+        cos, sin = np.cos(yaw), np.sin(yaw)
+        tilt = float(np.hypot(*self.attitude_filter.innovation[:2]))
+        doubted = self.confidence[0] != "ok"
+        self.uncertainty.advance((cos * dx + sin * dy, cos * dy - sin * dx, time - then), yaw, doubted, tilt)
+        self._before = (self.position[:2].copy(), time)
 
     def begin_at(self, x, y, yaw):
         """Let the state begin at a place [m] and heading [rad] on the ground; for use before it has begun."""
@@ -246,12 +292,15 @@ class Observer:
         if self._attitude is not None:
             tilt = rotation_z(-euler_zyx(self._attitude)[0]) @ self._attitude
         self.model.set_state(np.zeros(3), rotation_z(yaw) @ tilt, latest, np.zeros(6 + self.count))
+        self.model.tilt_ground(np.array([-self.model.slope[1], self.model.slope[0], 0.0]))  # level, until it is learnt
         self.position[2] = self.model.resting_height()
         self.position[:2] = place
         self._generation += 1
         self.guard.meet(self._generation, latest, np.ones(self.count, bool))
         self._reach = None
         self.time = time
+        self._before = (self.position[:2].copy(), time)
+        self.doubts.clear()
 
     def _run(self, until):
         if until > self.time + 1e-6:

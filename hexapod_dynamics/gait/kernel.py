@@ -9,7 +9,7 @@ straight walk this IS eq. (64): the stance foot moves back by S in T/2 and the b
 from collections import namedtuple
 from math import cos, exp, floor, pi, sin, sqrt
 
-from hexapod_dynamics.dynamics.kernel_cache import kernel
+from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.kinematics.three_joint_leg import foot_position, place_foot
 
 # Columns of `parameters`.

@@ -15,24 +15,25 @@ import sys
 import numpy as np
 
 from hexapod_dynamics.gait import kernel, swing_planning
+from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.tripod import TripodGait
 from hexapod_dynamics.robot import Morphology
 
 # A twist is steady while it is this near [m/s, m/s, rad/s] to the one a plan was made for.
 NEAR = np.array([1e-4, 1e-4, 1e-3])
-LEAVING = 0.1       # time [s] in which a plan that no longer fits is left
+LEAVING = 0.1  # time [s] in which a plan that no longer fits is left
 
 
-class OptimalGait:
+class OptimalGait(Gait):
     """Tripod gait whose swings are planned; used like TripodGait, whose arguments it takes.
 
-    planner: makes plans from (robot, morphology, swings), `plan_here` by default: at once, in this process;
-    `Background()` for one that lets the walk go on. `refused` says for which legs there is no plan, and why.
+    planner: `Here()` (default) plans at once in this process, `Background()` in another one while the robot walks.
+    `refused` lists the legs without a plan, with the reason.
     """
 
     def __init__(self, *arguments, planner=None, **options):
-        self.plain = TripodGait(*arguments, **{**options, 'swing': 'minimum_jerk'})
-        self._options = arguments, {**options, 'swing': 'minimum_jerk'}
+        self.plain = TripodGait(*arguments, **{**options, "swing": "minimum_jerk"})
+        self._options = arguments, {**options, "swing": "minimum_jerk"}
         self.planner = planner or Here()
         self.refused = []
         self.plans = {}
@@ -43,7 +44,7 @@ class OptimalGait:
         self._probe = TripodGait(*self._options[0], **self._options[1]).bind(robot, morphology)
         self.robot = robot
         n = robot.joint_count
-        self.position, self.velocity = np.zeros(n), np.zeros(n)
+        self._position, self._velocity = np.zeros(n), np.zeros(n)
         self._q, self._qd = np.zeros(n), np.zeros(n)
         self._legs = [np.array(robot.leg_joints(leg.name)) for leg in robot.legs]
         self._weights = np.zeros(len(robot.legs))
@@ -54,21 +55,24 @@ class OptimalGait:
 
     def set_morphology(self, morphology):
         """Take a Morphology over: the plans of before are left, new ones are made for what the legs are now."""
+        self.morphology = morphology
         self.plain.set_morphology(morphology)
         self._probe.set_morphology(morphology)
         self._forget()
         self._damage = Morphology.whole(self.robot) if morphology is None else morphology
         mask = self._damage.moving_mask
         self._moving = [joints[mask[joints]] for joints in self._legs]
-        self._plannable = [self._damage.has_leg(leg.name) and len(self._damage.links(leg.name)) == len(leg.links)
-                           and len(moving) > 0 for leg, moving in zip(self.robot.legs, self._moving, strict=True)]
+        self._plannable = [
+            self._damage.has_leg(leg.name) and len(self._damage.links(leg.name)) == len(leg.links) and len(moving) > 0
+            for leg, moving in zip(self.robot.legs, self._moving, strict=True)
+        ]
 
     def _forget(self):
         self.plans, self._planned_for, self._asked_for = {}, None, None
         self.planner.cancel()
 
     def reset(self, **options):
-        """Start over, as `TripodGait.reset`."""
+        """Reset the gait as `TripodGait.reset` does."""
         self.plain.reset(**options)
         self._weights[:] = 0.0
         self._swinging = np.zeros(len(self._legs), bool)
@@ -78,7 +82,7 @@ class OptimalGait:
         """Advance by dt [s]; return (position, velocity), each (18,), the arrays of this object."""
         q, qd = self.plain.step(dt)
         self._think()
-        self.position[:], self.velocity[:] = q, qd
+        self._position[:], self._velocity[:] = q, qd
         steady = self._planned_for is not None and self._steady(self._planned_for)
         for i in range(len(self._legs)):
             p = (self.plain.data.state[kernel.PHASE] + self.plain.data.legs[i, kernel.OFFSET]) % 1.0
@@ -87,13 +91,13 @@ class OptimalGait:
             if plan is None or not swinging:
                 self._weights[i] = 0.0
             elif steady and not self._swinging[i]:
-                self._weights[i] = 1.0            # lift-off: both are at the same place, at the same rate
+                self._weights[i] = 1.0  # lift-off: both are at the same place, at the same rate
             elif not steady and self._weights[i] > 0.0:
                 self._weights[i] = max(0.0, self._weights[i] - dt / LEAVING)
             self._swinging[i] = swinging
             if self._weights[i] > 0.0:
                 self._follow(i, plan, 2.0 * p - 1.0)
-        return self.position, self.velocity
+        return self._position, self._velocity
 
     def _follow(self, i, plan, s):
         moving, w = self._moving[i], self._weights[i]
@@ -101,15 +105,17 @@ class OptimalGait:
         plan.read(s, self._q, self._qd, 0.5 * self.plain.period)
         # A weight that falls adds its own rate: (1 - w) and w are a smooth step of the time left.
         smooth = w * w * (3.0 - 2.0 * w)
-        self.position[moving] += smooth * (self._q[:count] - self.position[moving])
-        self.velocity[moving] += smooth * (self._qd[:count] - self.velocity[moving])
+        self._position[moving] += smooth * (self._q[:count] - self._position[moving])
+        self._velocity[moving] += smooth * (self._qd[:count] - self._velocity[moving])
 
     # ---- planning ----------------------------------------------------------------------------------------------------
 
     def _steady(self, twist):
         state = self.plain.data.state
-        return bool((np.abs(state[kernel.TWIST:kernel.TWIST + 3] - twist) < NEAR).all()
-                    and np.abs(state[kernel.RATE:kernel.RATE + 3]).max() < 1e-2)
+        return bool(
+            (np.abs(state[kernel.TWIST : kernel.TWIST + 3] - twist) < NEAR).all()
+            and np.abs(state[kernel.RATE : kernel.RATE + 3]).max() < 1e-2
+        )
 
     def _think(self):
         """Take finished plans over; ask for new ones when the commanded twist has none."""
@@ -126,14 +132,15 @@ class OptimalGait:
             self.planner.ask(self.robot, self._damage, self.swings(command))
 
     def swings(self, command):
-        """What the swing of every leg that can be planned must meet when walking steadily at a twist (3,)."""
+        """Return the boundary conditions of the swing of every plannable leg, for a steady walk at a twist (3,)."""
         probe, samples = self._probe, 100
         probe.reset()
         probe.command(*command)
         dt = probe.period / samples
         for _ in range(int(np.ceil(30 * probe.response_time / probe.period)) * samples):
             probe.step(dt)
-        paths, rates = [[] for _ in self._legs], [[] for _ in self._legs]
+        paths: list[list[np.ndarray]] = [[] for _ in self._legs]
+        rates: list[list[np.ndarray]] = [[] for _ in self._legs]
         for _ in range(2 * samples):
             q, qd = probe.step(dt)
             ticks = np.round((probe.data.state[kernel.PHASE] + probe.data.legs[:, kernel.OFFSET]) % 1.0 * samples)
@@ -142,25 +149,54 @@ class OptimalGait:
                 if tick == samples // 2 and not path or path and len(path) <= samples // 2:
                     path.append(q[moving].copy())
                     rate.append(qd[moving].copy())
-        return [swing_planning.Swing(leg.name, np.array(path), rate[0], rate[-1], 0.5 * probe.period)
-                for leg, path, rate, plannable in zip(self.robot.legs, paths, rates, self._plannable, strict=True)
-                if plannable]
+        return [
+            swing_planning.Swing(leg.name, np.array(path), rate[0], rate[-1], 0.5 * probe.period)
+            for leg, path, rate, plannable in zip(self.robot.legs, paths, rates, self._plannable, strict=True)
+            if plannable
+        ]
 
-    # ---- as TripodGait -----------------------------------------------------------------------------------------------
+    def copy(self):
+        """Return a gait of the same settings in the same state; it makes its own plans, in this process."""
+        twin = OptimalGait(*self._options[0], **self._options[1])
+        if self.robot is not None:
+            twin.bind(self.robot, self.morphology)
+            twin.plain = self.plain.copy()
+            twin.step(0.0)
+        return twin
+
+    def __getstate__(self):
+        return self.__dict__ | {"planner": Here()}  # a process in the background does not travel
+
+    def close(self):
+        """End the planning in the background."""
+        self.planner.cancel()
+
+    def report(self):
+        """Return for which legs there is no plan."""
+        return {"swings without a plan": "; ".join(self.refused)} if self.refused else {}
+
+    # ---- as the plain gait -------------------------------------------------------------------------------------------
 
     def command(self, vx, vy, wz):
         """Ask for a planar body twist [m/s, m/s, rad/s]; return what will be followed."""
         return self.plain.command(vx, vy, wz)
 
+    def scaled(self, vx, vy, wz):
+        """Return the command (3,) as it will be followed."""
+        return self.plain.scaled(vx, vy, wz)
+
     def walk(self):
         """Ask for the nominal walk."""
         return self.plain.walk()
 
-    def __getattr__(self, name):
-        """All else is the plain gait's: period, limits, twist, phase, walking, scaled ..."""
-        if name == 'plain':
-            raise AttributeError(name)
-        return getattr(self.plain, name)
+    position = property(lambda self: self._position, doc="Joint set-points (n,) [rad] of the last step.")
+    velocity = property(lambda self: self._velocity, doc="Their rates (n,) [rad/s].")
+    period = property(lambda self: self.plain.period, doc="Time of a whole cycle [s].")
+    limits = property(lambda self: self.plain.limits, doc="What a command may ask.")
+    data = property(lambda self: self.plain.data, doc="The plain gait's arrays.")
+    twist = property(lambda self: self.plain.twist, doc="The body twist that the feet follow now.")
+    walking = property(lambda self: self.plain.walking, doc="Whether the legs are stepping.")
+    commanded = property(lambda self: self.plain.commanded, doc="Whether the gait walks, or has been asked to.")
 
 
 class Here:
@@ -190,8 +226,12 @@ class Background:
     def ask(self, robot, morphology, swings):
         """Start planning; what was asked before is dropped."""
         self.cancel()
-        self._process = subprocess.Popen([sys.executable, '-m', 'hexapod_dynamics.gait.swing_planning'],
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "hexapod_dynamics.gait.swing_planning"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
         pickle.dump((robot, morphology, swings), self._process.stdin)
         self._process.stdin.close()
 
@@ -204,7 +244,7 @@ class Background:
         with process.stdout:
             answer = process.stdout.read()
         if process.returncode != 0:
-            return [], [f'the planning process ended with {process.returncode}']
+            return [], [f"the planning process ended with {process.returncode}"]
         return pickle.loads(answer)
 
     def cancel(self):

@@ -18,15 +18,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import BSpline
 
-from hexapod_dynamics.dynamics.chain import Chain
-from hexapod_dynamics.dynamics.motion_prediction import (
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.formulations.chain import Chain
+from hexapod_dynamics.formulations.sensitivities import point_sensitivity
+from hexapod_dynamics.formulations.trajectory_optimisation import (
     DEGREE,
     MotionProblem,
     PathConstraint,
     predict_motion,
 )
-from hexapod_dynamics.dynamics.sensitivities import point_sensitivity
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.se3 import exp
 
 CONTROL_POINTS = 12
@@ -62,12 +62,12 @@ class SwingPlan(NamedTuple):
     effort: float
 
 
-def plan_swing(robot, morphology, swing: Swing, *, least='effort') -> SwingPlan:
+def plan_swing(robot, morphology, swing: Swing, *, least="effort") -> SwingPlan:
     """Swing of least effort in swing.duration, or of least time from `least='time'`.
 
     Raises NotConvergedError where no optimum is found, HexapodError for ends outside the joints' ranges.
     """
-    if least not in ('effort', 'time'):
+    if least not in ("effort", "time"):
         raise HexapodError(f"least is {least!r}, allowed: 'effort', 'time'")
     chain = Chain.from_leg(robot, swing.leg, morphology=morphology)
     links = morphology.links(swing.leg)
@@ -89,15 +89,24 @@ def plan_swing(robot, morphology, swing: Swing, *, least='effort') -> SwingPlan:
         return rows @ point_sensitivity(chain, q, *foot)[1] / WIDTH
 
     problem = MotionProblem(
-        chain, swing.joints[0], swing.joints[-1], start_rate=swing.start_rate, end_rate=swing.end_rate,
-        torque_bound=TORQUE_SHARE * robot.servo.torque_limit, speed_bound=SPEED_SHARE * robot.servo.speed_limit,
+        chain,
+        swing.joints[0],
+        swing.joints[-1],
+        start_rate=swing.start_rate,
+        end_rate=swing.end_rate,
+        torque_bound=TORQUE_SHARE * robot.servo.torque_limit,
+        speed_bound=SPEED_SHARE * robot.servo.speed_limit,
         position_bounds=([joint.lower for joint in joints], [joint.upper for joint in joints]),
-        effort=1.0 if least == 'effort' else 0.0, duration=swing.duration if least == 'effort' else None,
-        paths=(PathConstraint(within, within_by_q),), control_points=CONTROL_POINTS, sparse=True)
+        effort=1.0 if least == "effort" else 0.0,
+        duration=swing.duration if least == "effort" else None,
+        paths=(PathConstraint(within, within_by_q),),
+        control_points=CONTROL_POINTS,
+        sparse=True,
+    )
     start = np.stack([np.interp(np.linspace(0, 1, CONTROL_POINTS), steps, column) for column in swing.joints.T], axis=1)
     motion = predict_motion(problem, (start, swing.duration), tolerance=1e-3)
     torques = motion.torques(np.linspace(0, motion.duration, 101))
-    effort = float((torques ** 2).sum(axis=1).mean() * motion.duration)
+    effort = float((torques**2).sum(axis=1).mean() * motion.duration)
     return SwingPlan(swing.leg, motion.points, motion.duration, float(np.abs(torques).max()), effort)
 
 
@@ -150,18 +159,19 @@ def plan_all(robot, morphology, swings) -> tuple[list[SwingPlan], list[str]]:
     for swing in swings:
         try:
             plans.append(plan_swing(robot, morphology, swing))
-        except HexapodError as error:            # NotConvergedError among them
-            reasons.append(f'{swing.leg}: {error}')
+        except HexapodError as error:  # NotConvergedError among them
+            reasons.append(f"{swing.leg}: {error}")
     return plans, reasons
 
 
 def main():
     """Plan what standard input asks for."""
     from hexapod_dynamics.gait import swing_planning  # by its name, not as __main__: so the asker can unpickle
+
     os.nice(10)
     request = pickle.load(sys.stdin.buffer)
     pickle.dump(swing_planning.plan_all(*request), sys.stdout.buffer)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -6,6 +6,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import kernel
+from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.kinematics.three_joint_leg import knee_cosines
 
@@ -26,7 +27,7 @@ class GaitLimits:
     turn_rate: float
 
 
-class TripodGait:
+class TripodGait(Gait):
     """Tripod gait of Farghdani & Chhabra 2025, eq. (64), extended to any planar twist.
 
     step_length S [m]: stroke of a foot in stance; the nominal walk is forward at `velocity` = 2 S / T.
@@ -135,7 +136,7 @@ class TripodGait:
         return twin
 
     def set_morphology(self, morphology):
-        """Take a Morphology over, at any time: numbers change, the walk goes on.
+        """Adopt a Morphology, at any time; the walk continues.
 
         A missing leg or joint keeps its place in `position` but is nobody's business; a locked joint is held at its
         angle. What is left of a leg that lost a link moves as in the whole leg.
@@ -223,6 +224,11 @@ class TripodGait:
     def velocity(self):
         """Joint rates (18,) [rad/s] of the last step; overwritten by the next."""
         return self.data.velocity
+
+    @property
+    def compiled(self):
+        """The arrays that `kernel.advance` advances."""
+        return self.data
 
     @property
     def phase(self):

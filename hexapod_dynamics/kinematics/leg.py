@@ -1,15 +1,18 @@
 """Inverse and forward kinematics of one three-joint leg of a robot, whole or damaged."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import acos, atan2, cos, hypot, pi, sin
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError, ReachError
 from hexapod_dynamics.kinematics.three_joint_leg import foot_position, knee_cosines, place_foot, wrap
+from hexapod_dynamics.robot import Leg, Morphology, Robot
 
-# A foot that ends nearer than this to its target [m] has reached it; an angle so near to its range [rad] is in it.
+# A foot within this distance [m] of its target has reached it; an angle as near to its range [rad] is in it.
 TOLERANCE = 1e-9
 JOINTS = ("coxa", "femur", "tibia")
 
@@ -18,14 +21,14 @@ JOINTS = ("coxa", "femur", "tibia")
 class LegKinematics:
     """Closed-form kinematics of a leg whose coxa turns about z and whose femur and tibia turn about -y.
 
-    name: the leg's. mount_rotation (3, 3), mount_position (3,) [m]: leg frame in base_link.
+    name: of the leg. mount_rotation (3, 3), mount_position (3,) [m]: leg frame in base_link.
     lengths (3,) [m]: coxa, femur, tibia as they are now, so a broken tibia is a short one.
     lower, upper (3,) [rad]: joint limits. free (3,) bool: false for a locked joint. held (3,) [rad]: where it is
     locked.
 
-    With all joints free a target within reach and limits is met exactly. A locked joint leaves the foot a surface or a
-    curve: `inverse` refuses targets off it, `nearest` goes to the closest point. A leg that has lost its tibia (or
-    more) has no foot to place: it cannot be built, and whoever drives it moves what is left as in the whole leg.
+    With all joints free, a target within reach and limits is met exactly. With a locked joint the foot reaches only a
+    surface or a curve: `inverse` rejects other targets, `nearest` returns the closest point. A leg without its tibia
+    has no foot to place, and no LegKinematics.
     """
 
     name: str
@@ -38,10 +41,10 @@ class LegKinematics:
     held: np.ndarray
 
     @classmethod
-    def of(cls, robot, leg, morphology=None):
-        """Return the kinematics of the named leg of a Robot, as the Morphology leaves it.
+    def of(cls, robot: Robot, leg: str, morphology: Morphology | None = None) -> "LegKinematics":
+        """Return the kinematics of the named leg of a Robot with this Morphology.
 
-        Raises HexapodError for an unknown leg, a leg of another build, and a leg that has lost a link.
+        Raises HexapodError for an unknown leg, other joints than coxa, femur and tibia, and a lost link.
         """
         if leg not in robot.leg_names:
             raise HexapodError(f"robot has no leg {leg!r}; its legs are {', '.join(robot.leg_names)}")
@@ -67,26 +70,26 @@ class LegKinematics:
             held=held,
         )
 
-    def to_leg(self, point):
+    def to_leg(self, point: npt.ArrayLike) -> np.ndarray:
         """Return a point (3,) [m] of base_link in the leg frame."""
         return self.mount_rotation.T @ (np.asarray(point, float) - self.mount_position)
 
-    def to_base(self, point):
+    def to_base(self, point: npt.ArrayLike) -> np.ndarray:
         """Return a point (3,) [m] of the leg frame in base_link."""
         return self.mount_rotation @ np.asarray(point, float) + self.mount_position
 
-    def forward(self, angles):
+    def forward(self, angles: npt.ArrayLike) -> np.ndarray:
         """Return the foot (3,) [m] in the leg frame, from the joint angles (3,) [rad]; a locked joint's entry is
         ignored.
         """
         angles = np.where(self.free, np.asarray(angles, float), self.held)
         return np.array(foot_position(*angles, *self.lengths))
 
-    def nearest(self, target):
+    def nearest(self, target: npt.ArrayLike) -> tuple[np.ndarray, float]:
         """Return the angles (3,) [rad] that bring the foot nearest to the target (3,) [m, leg frame], and the distance
         [m].
 
-        Knee up and foot outward; a knee at its limit stays there, and angles beyond other limits stop at them.
+        Knee up and foot outward; angles stop at their limits.
         """
         target = _checked_target(self.name, target)
         knee = knee_cosines(self.lower[2], self.upper[2])
@@ -94,11 +97,11 @@ class LegKinematics:
         angles = np.where(self.free, np.clip(angles, self.lower, self.upper), self.held)
         return angles, float(np.linalg.norm(self.forward(angles) - target))
 
-    def inverse(self, target, near=None):
+    def inverse(self, target: npt.ArrayLike, near: npt.ArrayLike | None = None) -> np.ndarray:
         """Return the angles (3,) [rad] that put the foot on the target (3,) [m, leg frame].
 
         Of the (up to four) solutions within the limits, the one nearest to `near` (3,) [rad]; by default the knee-up,
-        foot-outward one comes first. Raises ReachError, which says what is reachable, if there is none.
+        foot-outward one comes first. Raises ReachError, which names what is reachable, if there is none.
         """
         target = _checked_target(self.name, target)
         within, beyond = [], []
@@ -113,7 +116,7 @@ class LegKinematics:
             return within[0] if near is None else min(within, key=lambda a: np.abs(a - np.asarray(near, float)).max())
         raise ReachError(self._refusal(target, beyond))
 
-    def _candidates(self, target):
+    def _candidates(self, target: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the angles of every branch, the usual (foot outward, knee up) first."""
         x, y, z = target
         l1, l2, l3 = self.lengths
@@ -136,7 +139,7 @@ class LegKinematics:
                 _, q2, q3, *_ = place_foot(*at_x, l1, l2, l3, False, *self.free[1:], 0.0, *self.held[1:], 1.0, -1.0)
                 yield np.array([q1, q2, q3])
 
-    def _refusal(self, target, beyond):
+    def _refusal(self, target: np.ndarray, beyond: list[np.ndarray]) -> str:
         given = f"leg {self.name}: foot target ({target[0]:.4f}, {target[1]:.4f}, {target[2]:.4f}) m in the leg frame"
         if beyond:
             least = min(beyond, key=lambda a: np.max(self.free * np.maximum(self.lower - a, a - self.upper)))
@@ -158,7 +161,7 @@ class LegKinematics:
         return f"{given} is out of reach with {locked} locked; the nearest reachable point is {miss:.4f} m away"
 
 
-def link_lengths(description):
+def link_lengths(description: Leg) -> np.ndarray:
     """Return the lengths (3,) [m] of a leg's links after checking that it is a coxa, femur and tibia laid out as
     expected.
 
@@ -183,7 +186,7 @@ def link_lengths(description):
     return lengths
 
 
-def _checked_target(leg, target):
+def _checked_target(leg: str, target: npt.ArrayLike) -> np.ndarray:
     target = np.asarray(target, float)
     if target.shape != (3,) or not np.isfinite(target).all():
         raise ReachError(f"leg {leg}: a foot target is 3 finite numbers [m], given {target.tolist()}")

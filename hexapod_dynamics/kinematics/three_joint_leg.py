@@ -6,13 +6,13 @@ down. `knee` below is the angle between the femur's and the tibia's directions, 
 
 from math import acos, atan2, cos, pi, sin, sqrt
 
-from hexapod_dynamics.dynamics.kernel_cache import kernel
+from hexapod_dynamics.compiled import kernel
 
 # Rates of a leg that is nearer to stretched or folded than this (in sin(knee)) are damped instead of growing.
 STRETCHED = 1e-3
 
 
-def knee_cosines(lower, upper):
+def knee_cosines(lower: float, upper: float) -> tuple[float, float]:
     """Return the cosines of the smallest and the largest knee angle for a tibia's limits [rad]; see `place_foot`."""
     return cos(max(0.0, 0.5 * pi - upper)), cos(min(pi, 0.5 * pi - lower))
 

@@ -1,4 +1,4 @@
-"""What every node does alike: start and stop, parameters with descriptions, diagnostics, latched topics."""
+"""Functions that all nodes share: start and stop, parameters with descriptions, diagnostics, latched topics."""
 
 import gc
 import math
@@ -8,61 +8,85 @@ import time
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics import compiled
+from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.nodes import start
 from hexapod_dynamics.robot import Robot
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import ParameterException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
-LATCHED = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE,
-                     durability=DurabilityPolicy.TRANSIENT_LOCAL)
-LEVELS = {'ok': DiagnosticStatus.OK, 'warn': DiagnosticStatus.WARN, 'error': DiagnosticStatus.ERROR,
-          'stale': DiagnosticStatus.STALE}
+LATCHED = QoSProfile(
+    depth=1,
+    history=HistoryPolicy.KEEP_LAST,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+STEADY = Clock(clock_type=ClockType.STEADY_TIME)
+COMPILING = "compiling the model for this machine, once"
+LEVELS = {
+    "ok": DiagnosticStatus.OK,
+    "warn": DiagnosticStatus.WARN,
+    "error": DiagnosticStatus.ERROR,
+    "stale": DiagnosticStatus.STALE,
+}
 
 
 def run(node_class, args=None):
-    """Start a node, spin it, and leave cleanly on SIGINT and SIGTERM; a refused parameter ends it with its reason."""
+    """Start a node, spin it, and shut it down cleanly on SIGINT and SIGTERM; an invalid parameter ends it."""
     start.hear_signals()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     status = 0
     try:
         node = node_class()
     except HexapodError as error:
-        rclpy.logging.get_logger(node_class.__name__).fatal(str(error))
+        rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(str(error))
         status = 1
-        # A launch file that starts nodes again and again is to say this now and then, not all the time.
-        time.sleep(float(os.environ.get('HEXAPOD_REFUSED_PAUSE', '0')))
+        rclpy.try_shutdown()  # nobody is to take the remains for a node that works
+        if isinstance(error, ParameterError):
+            start.wait_where_respawned()  # the next start would be refused, too
+        else:
+            # A launch file respawns the node: the pause keeps it from repeating the message each second.
+            time.sleep(float(os.environ.get("HEXAPOD_REFUSED_PAUSE", "0")))
     else:
         start.running()
-        # What is alive now stays alive: else the collector looks at all of it again and again, and stops every thread
-        # for 70 ms (0.4 s on a Jetson Nano).
+        # Objects alive now stay alive. Without `freeze` the garbage collector would scan all of them again and again,
+        # which stops every thread for 70 ms (0.4 s on a Jetson Nano).
         gc.collect()
         gc.freeze()
         try:
             executor = SingleThreadedExecutor()
             executor.add_node(node)
             while rclpy.ok() and not start.stopping():
-                executor.spin_once(timeout_sec=0.2)         # a signal is noted when the wait is over
+                executor.spin_once(timeout_sec=0.2)  # a signal is noted when the wait is over
             if start.left_behind():
-                node.get_logger().warning('the launch process has gone: this node ends too')
+                node.get_logger().warning("the launch process has ended: this node ends too")
         finally:
-            if hasattr(node, 'close'):
+            if hasattr(node, "close"):
                 node.close()
             node.destroy_node()
     rclpy.try_shutdown()
-    # All is closed. Python would now take the objects of numba, casadi and LLVM down one by one: 0.5 s of CPU a node,
-    # 2 s for the launch file, which is to end at once.
+    # Everything is closed. Python would now destroy the objects of numba, casadi and LLVM one by one: 0.5 s of CPU per
+    # node, 2 s for the launch file.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
 
 
-def declare(node, name, default, description, *, low=None, high=None, read_only=False):
+class Refused:
+    """Name of the node of this process, for a message when its constructor has ended with an error."""
+
+    name = ""
+
+
+def declare(node, name, default, description, *, low=None, high=None, choices=None, read_only=False):
     """Declare a parameter with its description and, for numbers, its range; return its value.
 
-    Every parameter is read once at start unless the node says otherwise, hence `read_only`.
+    read_only: the node reads the parameter once, at its start. A value of another type, out of the range or not among
+    the choices is a ParameterError that says what is allowed.
     """
     descriptor = ParameterDescriptor(description=description, read_only=read_only)
     if isinstance(default, bool):
@@ -71,41 +95,102 @@ def declare(node, name, default, description, *, low=None, high=None, read_only=
         descriptor.integer_range = [IntegerRange(from_value=low, to_value=high, step=0)]
     elif isinstance(default, float) and low is not None:
         descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high, step=0.0)]
-    return node.declare_parameter(name, default, descriptor).value
+    try:
+        value = node.declare_parameter(name, default, descriptor).value
+    except ParameterException as error:
+        raise ParameterError(f"parameter {name}: {error.args[0]}; allowed: {_allowed(default, low, high)}") from None
+    if choices is not None and value not in choices:
+        raise ParameterError(f"parameter {name} is {value!r}; allowed: {' or '.join(choices)}")
+    return value
+
+
+def _allowed(default, low, high):
+    """Say which values a parameter may have."""
+    if isinstance(default, bool):
+        return "true or false"
+    bounds = "" if low is None else f" from {low} to {high}"
+    if isinstance(default, int):
+        return f"a whole number{bounds}"
+    if isinstance(default, float):
+        return f"a number{bounds}, written with a decimal point, as {default}"
+    return (
+        "a list of " + ("text" if isinstance(default[0], str) else "numbers") if isinstance(default, list) else "text"
+    )
+
+
+def steady_timer(node, period, callback):
+    """Create a timer with a period [s] on the steady clock.
+
+    A node's own timers run on the system clock: one that is set back (a Jetson Nano has no clock battery) stops them,
+    and with them everything that is done when commands stop.
+    """
+    return node.create_timer(period, callback, clock=STEADY)
 
 
 def load_robot(node):
-    """Declare the parameter `robot` and load what it names; empty: the JetHexa that comes with the package."""
-    path = declare(node, 'robot', '', "the robot's YAML file; empty: the JetHexa that comes with the package",
-                   read_only=True)
+    """Declare the parameter `robot` and load that file; empty: the JetHexa of this package.
+
+    Every node calls this first: it also refuses `use_sim_time` and reports on /diagnostics while the node compiles.
+    """
+    Refused.name = node.get_fully_qualified_name().lstrip("/").replace("/", ".")
+    if node.get_parameter("use_sim_time").value:
+        raise ParameterError(
+            "parameter use_sim_time is true: servos, IMU and simulated robot run in real time; leave it false"
+        )
+    Compiling(node)
+    path = declare(node, "robot", "", "YAML file of the robot; empty: the JetHexa of this package", read_only=True)
     return Robot.load(path) if path else Robot.jethexa()
 
 
 def stamp_seconds(stamp):
-    """Return a builtin_interfaces/Time as seconds (float; a microsecond is kept until the year 2100)."""
+    """Return a builtin_interfaces/Time in seconds (float; exact to a microsecond until the year 2100)."""
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
+def frame(node, name):
+    """Return the frame `name` of the robot in the node's namespace: "odom", or "left/odom"."""
+    return f"{node.get_namespace().strip('/')}/{name}".lstrip("/")
+
+
 def text_of(value):
-    """Write a diagnostic value: floats short, the rest as it is."""
-    return f'{value:.6g}' if isinstance(value, float) and math.isfinite(value) else str(value)
+    """Return a diagnostic value as text: floats with six digits, other values as str()."""
+    return f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+class Compiling:
+    """Publishes on /diagnostics that a node compiles, while it cannot answer; its next status replaces this one."""
+
+    def __init__(self, node):
+        name = node.get_fully_qualified_name().lstrip("/")
+        self._status = DiagnosticStatus(name=name, level=DiagnosticStatus.WARN)
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._next, self._parts = 0.0, 0
+        compiled.when_compiling(self._tell)
+
+    def _tell(self):
+        now = time.monotonic()
+        self._parts += 1
+        if now >= self._next:
+            self._next = now + 0.5
+            self._status.message = f"{COMPILING}: part {self._parts}"
+            self._publisher.publish(DiagnosticArray(status=[self._status]))
 
 
 class Diagnostics:
-    """Publishes one status a second on /diagnostics under the node's name; worst of what was reported since.
+    """Publishes one status a second on /diagnostics under the name of the node.
 
     `look` is called at each period and returns (level, message, {key: value}), level one of ok, warn, error, stale.
     """
 
     def __init__(self, node, hardware_id, look, period=1.0):
         self._node, self._look = node, look
-        self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip('/'), hardware_id=hardware_id)
+        self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
         self._array = DiagnosticArray(status=[self._status])
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self._timer = node.create_timer(period, self.publish)
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._timer = steady_timer(node, period, self.publish)
 
     def publish(self):
-        """Look and publish now."""
+        """Call `look` and publish its status now."""
         level, message, values = self._look()
         self._status.level, self._status.message = LEVELS[level], message
         self._status.values = [KeyValue(key=key, value=text_of(value)) for key, value in values.items()]

@@ -1,52 +1,74 @@
-"""Keeps what the software knows about the damage: parameters, the service `set_morphology`, the topic `morphology`."""
+"""Holds the declared damage: parameters, the service `set_morphology`, the topic `morphology`."""
+
+import time
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
-from hexapod_dynamics.nodes.kept import Kept
+from hexapod_dynamics.nodes.crash_recovery import Kept
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot.morphology import FARTHEST_LOCK
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
 
+# Joint angles older than this [s] are not used for the angle of a newly locked joint.
+OLDEST = 2.0
 DESCRIPTIONS = {
-    'legs': 'leg {} is there; true again brings the whole leg back',
-    'links': 'link {} is there; what hangs on a lost link is lost with it',
-    'locked': 'the joint that moves link {} does not turn any more',
-    'remaining': 'how much of link {} is left, as a fraction of its length',
+    "legs": "leg {} exists; setting true again restores the whole leg",
+    "links": "link {} exists; the links beyond a lost link are lost with it",
+    "locked": "the joint that moves link {} is locked",
+    "locked_at": "angle of the locked joint of link {} [rad]; if not given, the angle in joint_states at that moment",
+    "limp": "the joint that moves link {} turns freely, its servo exerts no torque",
+    "remaining": "remaining fraction of the length of link {}",
+}
+LIMITS = {
+    "remaining": {"low": 0.0, "high": 1.0},
+    "locked_at": {"low": -FARTHEST_LOCK, "high": FARTHEST_LOCK},
 }
 
 
 class DamageManager(Node):
-    """One truth in three forms that always agree: its own parameters, the latched topic, the diagnostics."""
+    """Holds one Morphology in three forms that always agree: its parameters, the latched topic, the diagnostics."""
 
     def __init__(self):
-        super().__init__('damage_manager')
+        super().__init__("damage_manager")
         self.robot = load_robot(self)
         self._kept = Kept(self)
         self._morphology = Morphology.whole(self.robot)
-        # The angle of a locked joint is measured by those who need it; here only the fact is kept.
-        self._angles = dict.fromkeys(self.robot.joint_names, 0.0)
+        self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
         self._following = True
-        self._publisher = self.create_publisher(ParameterEvent, 'morphology', LATCHED)
+        self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
+        self._subscription = self.create_subscription(JointState, "joint_states", self._on_joints, 1)
         self._declare()
         self._restore()
         self._follow({})
         self.add_on_set_parameters_callback(self._on_set)
-        self._service = self.create_service(SetParametersAtomically, 'set_morphology', self._serve)
+        self._service = self.create_service(SetParametersAtomically, "set_morphology", self._serve)
         self._diagnostics = Diagnostics(self, self.robot.name, self._look)
         self._publish()
 
     def close(self):
-        """Forget on a clean end; only a crash leaves something for the respawned node."""
+        """Delete the stored state: it is for a respawn after a crash only."""
         self._kept.forget()
+
+    def _on_joints(self, message):
+        if len(message.name) == len(message.position):
+            self._measured = dict(zip(message.name, message.position, strict=True))
+            self._measured_at = time.monotonic()
+
+    @property
+    def _angles(self):
+        """Present joint angles [rad] by name, from a recent joint_states, else empty."""
+        return self._measured if time.monotonic() - self._measured_at < OLDEST else {}
 
     def _declare(self):
         given = {}
         for name, value in self._morphology.parameters().items():
-            kind, _, part = name.partition('.')
-            limits = {'low': 0.0, 'high': 1.0} if kind == 'remaining' else {}
+            kind, _, part = name.partition(".")
+            limits = LIMITS.get(kind, {})
             start = declare(self, name, value, DESCRIPTIONS[kind].format(part), **limits)
             if start != value:
                 given[name] = start
@@ -54,25 +76,35 @@ class DamageManager(Node):
             self._morphology = changed(self._morphology, given, self._angles)
 
     def _restore(self):
-        values = self._kept.load()
+        values, remedy = self._kept.load(), "declare the damage again with set_morphology"
         if values is not None:
-            self._morphology = Morphology.from_parameters(self.robot, values, self._angles)
-            self.get_logger().warning(f'started again after a crash, still knows: {self._morphology.describe()}')
+            try:
+                self._morphology = Morphology.from_parameters(self.robot, values)
+                self.get_logger().warning(
+                    f"respawned after a crash with the morphology of before: {self._morphology.describe()}"
+                )
+            except MorphologyError as error:
+                self.get_logger().warning(f"the state stored before a crash is not used ({error}): {remedy}")
+        elif self._kept.unreadable:
+            self.get_logger().warning(remedy)
 
     def _follow(self, stored):
-        """Let the parameters say what the morphology says; `stored` is about to be stored by whoever asked."""
+        """Set the parameters to the values of the morphology; `stored`: values that the caller is about to set."""
         wanted = self._morphology.parameters() | stored
-        late = [Parameter(name, value=value) for name, value in wanted.items()
-                if name not in stored and self.get_parameter(name).value != value]
+        late = [
+            Parameter(name, value=value)
+            for name, value in wanted.items()
+            if name not in stored and self.get_parameter(name).value != value
+        ]
         if late:
             self._following = True
             result = self.set_parameters_atomically(late)
             if not result.successful:
-                raise MorphologyError(f'parameters did not follow the morphology: {result.reason}')
+                raise MorphologyError(f"parameters did not follow the morphology: {result.reason}")
         self._following = False
 
     def _on_set(self, parameters):
-        """Judge a change of parameters, from whichever side it comes, and take it over when it is accepted."""
+        """Check a change of parameters and adopt it if it is possible, else reject it with a reason."""
         if self._following:
             return SetParametersResult(successful=True)
         known = self._morphology.parameters()
@@ -89,7 +121,7 @@ class DamageManager(Node):
         return SetParametersResult(successful=True)
 
     def _serve(self, request, response):
-        """Service set_morphology: the same judgement, with names and types checked in words first."""
+        """Serve set_morphology: names and types are checked first, then the change as in `_on_set`."""
         try:
             values = values_of(request.parameters)
             changed(self._morphology, values, self._angles)
@@ -104,8 +136,8 @@ class DamageManager(Node):
 
     def _look(self):
         if self._morphology.is_whole:
-            return 'ok', 'whole', {}
-        return 'warn', self._morphology.describe(), {}
+            return "ok", "whole", {}
+        return "warn", self._morphology.describe(), {}
 
 
 def main(args=None):
@@ -113,5 +145,5 @@ def main(args=None):
     run(DamageManager, args)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,25 +1,29 @@
-"""Predicts: the state now, the path ahead, and the torques that the commanded motion needs, 100 times a second."""
+"""Predicts the present state, the path and the torques of the commanded motion, 100 times a second."""
 
+import math
 import time
 
 import numpy as np
 
+from hexapod_dynamics.control.command_check import CommandCheck, stamp_refusal
+from hexapod_dynamics.control.feedforward import Feedforward
+from hexapod_dynamics.control.lateness import Lateness
+from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
-from hexapod_dynamics.estimation.feedforward import Feedforward
 from hexapod_dynamics.estimation.observer import Gains, Observer
-from hexapod_dynamics.estimation.soft_servo import TorqueRates
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds
-from hexapod_dynamics.nodes.kept import Kept
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds, steady_timer
+from hexapod_dynamics.nodes.crash_recovery import Kept
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
 
 # An input silent for longer than this [s] is named in the diagnostics; a complaint is kept so long [s].
 SILENT, KEPT = 0.5, 2.5
-# A stamp further back than this [s], or in the future, is another clock's: the time of arrival counts instead.
+# A message stamped longer ago than this [s], or as far in the future, is refused.
 OLDEST = 0.5
 
 
@@ -27,59 +31,75 @@ class DynamicsNode(Node):
     """Runs the observer under `joint_commands`, `joint_states`, `imu/data` and `morphology`."""
 
     def __init__(self):
-        super().__init__('dynamics')
+        super().__init__("dynamics")
         robot = load_robot(self)
         self.robot, self._n = robot, robot.joint_count
 
         def number(name, default, text, low, high):
             return declare(self, name, default, text, low=low, high=high, read_only=True)
 
-        rate = number('rate', 100.0, 'predictions a second', 10.0, 200.0)
-        self._path_every = number('path_every', 1, 'predict the path ahead at each such prediction only', 1, 100)
-        self._use_torques = declare(self, 'feedforward', True, 'publish feed-forward torques', read_only=True)
-        self._use_rates = declare(self, 'feedforward_rates', False, 'lead the feed-forward torques, by their rates, by '
-                                  'the time in which a servo moves less its damping over stiffness', read_only=True)
-        publish_tf = declare(self, 'publish_tf', True, 'publish odom -> base_link on /tf', read_only=True)
+        rate = number("rate", 100.0, "predictions a second", 10.0, 200.0)
+        self._path_every = number("path_every", 1, "predict the path ahead at each such prediction only", 1, 100)
+        self._use_torques = declare(self, "feedforward", True, "publish feed-forward torques", read_only=True)
+        self._use_rates = declare(
+            self,
+            "feedforward_rates",
+            False,
+            "lead the feed-forward torques, by their rates, by "
+            "the time in which a servo moves less its damping over stiffness",
+            read_only=True,
+        )
+        publish_tf = declare(self, "publish_tf", True, "publish odom -> base_link on /tf", read_only=True)
         self.observer = Observer(
             robot,
-            gains=Gains(joint=number('joint_gain', 2.0, 'measured joints pull set-point offsets [1/s]', 0.0, 20.0),
-                        tilt=number('tilt_gain', 2.0, "the IMU pulls the body's tilt [1/s]", 0.0, 20.0),
-                        yaw=number('yaw_gain', 2.0, "the IMU pulls the body's yaw [1/s]", 0.0, 20.0)),
-            command_delay=number('command_delay', 0.018, 'from a command to the start of the servos [s]', 0.0, 0.2),
-            timestep=number('timestep', 0.001, 'step of the model [s]', 0.0002, 0.01),
-            horizon=number('horizon', 0.5, 'how far predicted_path looks ahead [s]', 0.05, 2.0),
+            gains=Gains(
+                joint=number("joint_gain", 2.0, "measured joints pull set-point offsets [1/s]", 0.0, 20.0),
+                tilt=number("tilt_gain", 2.0, "the IMU pulls the body's tilt [1/s]", 0.0, 20.0),
+                yaw=number("yaw_gain", 2.0, "the IMU pulls the body's yaw [1/s]", 0.0, 20.0),
+            ),
+            command_delay=number("command_delay", 0.018, "from a command to the start of the servos [s]", 0.0, 0.2),
+            timestep=number("timestep", 0.001, "step of the model [s]", 0.0002, 0.01),
+            horizon=number("horizon", 0.5, "how far predicted_path looks ahead [s]", 0.05, 2.0),
             horizon_period=0.025,
-            horizon_timestep=number('horizon_timestep', 0.005, 'step of the model on its way ahead [s]', 0.001, 0.02))
-        self._feedforward = Feedforward(robot)
+            horizon_timestep=number("horizon_timestep", 0.005, "step of the model on its way ahead [s]", 0.001, 0.02),
+        )
+        self._feedforward = Feedforward(robot, model=self.observer.model)
         self._torque_rates = TorqueRates(self._feedforward)
         self._lag = robot.servo.damping / robot.servo.stiffness
         self._index = {name: j for j, name in enumerate(robot.joint_names)}
+        self._check = CommandCheck.of_robot(robot)
         self._chip = np.asarray(robot.imu.rotation)
         self._angles, self._command, self._rates = (np.full(self._n, np.nan) for _ in range(3))
         self._last_rates, self._accelerations = np.zeros(self._n), np.zeros(self._n)
         self._orders = {}
-        self._heard = dict.fromkeys(('joint_commands', 'joint_states', 'imu/data'), None)
+        self._heard = dict.fromkeys(("joint_commands", "joint_states", "imu/data"), None)
+        self._timed = -np.inf  # when servos/measurements came last
         self._complaints = {}
-        self._ticks = self._late = 0
+        self._ticks, self._lateness = 0, Lateness(1.0 / rate)
         self._cost = self._worst_cost = 0.0
-        self._last_tick = None
         self._warm_up()
         self._kept = Kept(self)
         place = self._kept.load()
-        if place is not None:                       # after a crash odom goes on where it was, up to a second ago
-            self.observer.begin_at(place['x'], place['y'], place['yaw'])
+        if place is not None:  # after a crash odom goes on where it was, up to a second ago
+            numbers = [place.get(name) for name in ("x", "y", "yaw")]
+            if all(isinstance(number, float) and math.isfinite(number) for number in numbers):
+                self.observer.begin_at(*numbers)
+            else:
+                self.get_logger().warning(f"what was kept over a crash is no place ({place}): odom begins at zero")
 
         self._messages = PredictionMessages(self, self.observer, publish_tf)
-        self.create_subscription(JointState, 'joint_commands', self._on_command, 5)
-        self.create_subscription(JointState, 'joint_states', self._on_joints, 5)
-        self.create_subscription(Imu, 'imu/data', self._on_imu, 5)
-        self.create_subscription(ParameterEvent, 'morphology', self._on_morphology, LATCHED)
+        self.create_subscription(JointState, "joint_commands", self._on_command, 5)
+        # A message for each joint that was read; some come at once when this node was busy.
+        self.create_subscription(JointState, "servos/measurements", self._on_measurements, 20)
+        self.create_subscription(JointState, "joint_states", self._on_joints, 5)
+        self.create_subscription(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self._diagnostics = Diagnostics(self, robot.name, self._look)
         self._period = 1.0 / rate
-        self.create_timer(self._period, self._tick)
+        steady_timer(self, self._period, self._tick)
 
     def _warm_up(self):
-        """Compile and load everything before the first message is heard."""
+        """Compile and load everything before the first message is received."""
         self.observer.warm_up()
         zero = np.zeros(self._n)
         self._feedforward.solve(np.eye(3), 0.12, np.zeros(6), zero, zero, zero, zero)
@@ -88,91 +108,135 @@ class DynamicsNode(Node):
     # ---- in ----------------------------------------------------------------------------------------------------------
 
     def _complain(self, about, what):
-        """Remember what is wrong with an input; it is told in the diagnostics."""
+        """Remember the fault of an input for the diagnostics."""
         self._complaints[about] = (time.monotonic(), what)
 
-    def _scatter(self, topic, names, values, out):
-        """Put a message's values in the robot's order, NaN where it says nothing; False where it is refused."""
+    def _order(self, topic, names):
+        """Return (names, places in the message, joint indices) of the joints that this robot has."""
         order = self._orders.get(topic)
         if order is None or order[0] != names:
             unknown = [name for name in names if name not in self._index]
             if unknown:
-                self._complain(topic, f'{topic} names the joint {unknown[0]!r}, which this robot has not; it has '
-                               f'{self.robot.joint_names[0]}, ...')
+                self._complain(
+                    topic,
+                    f"{topic} names the joint {unknown[0]!r}, which this robot has not; it has "
+                    f"{self.robot.joint_names[0]}, ...",
+                )
             known = [k for k, name in enumerate(names) if name in self._index]
             order = self._orders[topic] = (list(names), known, [self._index[names[k]] for k in known])
+        return order
+
+    def _scatter(self, topic, names, values, out):
+        """Put a message's values in the robot's order, NaN where it has none; False where it is refused."""
+        order = self._order(topic, names)
         if len(values) != len(names):
-            self._complain(topic, f'{topic} has {len(names)} names and {len(values)} values; as many are needed')
+            self._complain(topic, f"{topic} has {len(names)} names and {len(values)} values; as many are needed")
             return False
         out[:] = np.nan
         out[order[2]] = np.asarray(values, float)[order[1]]
         wrong = ~np.isfinite(out[order[2]])
         if wrong.any():
             name = self.robot.joint_names[order[2][int(np.argmax(wrong))]]
-            self._complain(topic, f'{topic} has a value that is not finite for {name}; it is left out')
+            self._complain(topic, f"{topic} has a value that is not finite for {name}; it is left out")
             out[~np.isfinite(out)] = np.nan
         return True
 
-    def _time_of(self, stamp):
-        """Monotonic time of a message's stamp."""
+    def _time_of(self, topic, stamp):
+        """Monotonic time of a message's stamp, that of its arrival where it has none; None: too old, refused."""
         now = time.monotonic()
+        if stamp.sec == 0 and stamp.nanosec == 0:
+            return now
         age = 1e-9 * self.get_clock().now().nanoseconds - stamp_seconds(stamp)
-        return now - age if 0.0 <= age <= OLDEST else now
+        refusal = stamp_refusal(age, OLDEST)
+        if refusal:
+            self._complain(topic, f"{topic} is refused: {refusal}")
+            return None
+        return now - max(age, 0.0)
+
+    def _refused_command(self, message):
+        """Refuse a command that no joint can follow, as `servos` does, with a complaint."""
+        _, known, joints = self._order("joint_commands", message.name)
+        try:
+            positions = np.asarray(message.position, float)[known]
+            velocities = np.asarray(message.velocity, float)[known] if len(message.velocity) else ()
+        except IndexError:
+            return False  # too few values: _scatter refuses it by name
+        refusal = self._check.refusal(joints, positions, velocities)
+        if refusal:
+            self._complain("joint_commands", f"joint_commands is refused: {refusal}")
+        return bool(refusal)
 
     def _on_command(self, message):
-        self._heard['joint_commands'] = time.monotonic()
-        if not self._scatter('joint_commands', message.name, message.position, self._command):
+        at = self._time_of("joint_commands", message.header.stamp)
+        if at is None or self._refused_command(message):
+            return
+        self._heard["joint_commands"] = time.monotonic()
+        if not self._scatter("joint_commands", message.name, message.position, self._command):
             return
         self._rates[:] = 0.0
         if len(message.velocity) == len(message.name):
-            self._scatter('joint_commands', message.name, message.velocity, self._rates)
-        self.observer.command(self._time_of(message.header.stamp), self._command, self._rates)
+            self._scatter("joint_commands", message.name, message.velocity, self._rates)
+        self.observer.command(at, self._command, self._rates)
         np.subtract(self.observer.commanded_rate, self._last_rates, out=self._accelerations)
         self._accelerations /= self.observer.period
         self._last_rates[:] = self.observer.commanded_rate
 
+    def _on_measurements(self, message):
+        """Take joints over that were read at the time of the stamp."""
+        self._timed = time.monotonic()
+        self._measure("servos/measurements", message)
+
     def _on_joints(self, message):
-        self._heard['joint_states'] = time.monotonic()
-        if self._scatter('joint_states', message.name, message.position, self._angles):
-            self.observer.measure_joints(self._time_of(message.header.stamp), self._angles)
+        """Use all joints as measured at the time of the stamp, if no driver publishes the time of each reading."""
+        if time.monotonic() - self._timed > SILENT:
+            self._measure("joint_states", message)
+
+    def _measure(self, topic, message):
+        at = self._time_of(topic, message.header.stamp)
+        if at is not None and self._scatter(topic, message.name, message.position, self._angles):
+            self._heard["joint_states"] = time.monotonic()
+            self.observer.measure_joints(at, self._angles)
 
     def _on_imu(self, message):
         if message.orientation_covariance[0] == -1.0:
-            self._complain('imu/data', 'imu/data carries no orientation yet (covariance -1)')
+            self._complain("imu/data", "imu/data carries no orientation yet (covariance -1)")
             return
         o = message.orientation
         try:
             rotation = rotation_from_quaternion((o.x, o.y, o.z, o.w)) @ self._chip.T
         except HexapodError as error:
-            self._complain('imu/data', f'imu/data: {error}')
+            self._complain("imu/data", f"imu/data: {error}")
             return
-        self._heard['imu/data'] = time.monotonic()
-        self.observer.measure_attitude(self._time_of(message.header.stamp), rotation)
+        at = self._time_of("imu/data", message.header.stamp)
+        if at is not None:
+            self._heard["imu/data"] = time.monotonic()
+            self.observer.measure_attitude(at, rotation)
 
     def _on_morphology(self, message):
         try:
             self.observer.set_morphology(values_of(message.new_parameters))
         except HexapodError as error:
-            self._complain('morphology', f'morphology: {error}')
+            self._complain("morphology", f"morphology: {error}")
             return
-        self._feedforward.set_morphology(self.observer.morphology)
         self._messages.name_joints()
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 
     def _tick(self):
         begin = time.monotonic()
-        if self._last_tick is not None and begin - self._last_tick > 2.5 * self._period:
-            self._late += 1
-        self._last_tick = begin
+        self._lateness.call(begin)
         observer = self.observer
         try:
             if not observer.advance(begin):
                 return
-            torques = self._needed_torques(begin)
+            try:
+                torques = self._needed_torques(begin)
+            except HexapodError as error:  # the prediction goes on without them
+                self._complain("torques", f"no feed-forward torques: {error}")
+                torques = None
             ahead = observer.look_ahead(begin) if self._ticks % self._path_every == 0 else None
         except HexapodError as error:
-            self._complain('model', str(error))
+            self._complain("model", str(error))
             observer.restart()
             return
         cost = time.monotonic() - begin
@@ -183,56 +247,77 @@ class DynamicsNode(Node):
 
     def _needed_torques(self, now):
         """Torques for the commanded motion; None while nothing is commanded."""
-        observer, heard = self.observer, self._heard['joint_commands']
+        observer, heard = self.observer, self._heard["joint_commands"]
         moving = observer.morphology.moving_mask
         if not self._use_torques or heard is None or not np.isfinite(observer.commanded[moving]).all():
             return None
         if now - heard > SILENT:
             self._accelerations[:] = observer.commanded_rate[:] = 0.0
         joints = np.where(moving, observer.commanded, observer.q)
-        torques = self._feedforward.solve(observer.rotation, observer.position[2], observer.nu[:6], joints,
-                                          observer.commanded_rate, self._accelerations, observer.q)
+        torques = self._feedforward.solve(
+            observer.rotation,
+            observer.model.height,
+            observer.nu[:6],
+            joints,
+            observer.commanded_rate,
+            self._accelerations,
+            observer.q,
+        )
         if self._use_rates:
             torques += (observer.period - self._lag) * self._torque_rates.solve(
-                observer.rotation, observer.nu[:6], joints, observer.commanded_rate, self._accelerations)
+                observer.rotation, observer.nu[:6], joints, observer.commanded_rate, self._accelerations
+            )
         observer.feed_forward(torques)
         return torques
 
     def close(self):
-        """Forget the place; only a crash leaves it for the respawned node."""
+        """Delete the stored position: it is for a respawn after a crash only."""
         self._kept.forget()
 
     def _look(self):
         now, observer = time.monotonic(), self.observer
         if observer.started:
             x, y, _ = observer.position.tolist()
-            self._kept.save({'x': x, 'y': y, 'yaw': float(euler_zyx(observer.rotation)[0])})
+            self._kept.save({"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])})
         self._complaints = {about: (at, what) for about, (at, what) in self._complaints.items() if now - at < KEPT}
         offsets = observer.joint_filter.offsets
         worst = int(np.argmax(np.abs(offsets)))
         values = {
-            'morphology': observer.morphology.describe(),
-            'mean time of a prediction [ms]': 1e3 * self._cost, 'worst [ms]': 1e3 * self._worst_cost,
-            'late predictions': self._late, 'time left out [s]': observer.skipped,
-            'largest set-point offset [rad]': float(offsets[worst]), 'of': self.robot.joint_names[worst],
-            'attitude, IMU less model [rad]': float(np.linalg.norm(observer.attitude_filter.innovation)),
-            'yaw alignments': observer.attitude_filter.alignments,
-            'period of the commands [s]': observer.history.lag or 0.0,
+            "morphology": observer.morphology.describe(),
+            "mean time of a prediction [ms]": 1e3 * self._cost,
+            "worst [ms]": 1e3 * self._worst_cost,
+            "predictions left out": self._lateness.missed,
+            "skipped time [s]": observer.skipped,
+            "largest set-point offset [rad]": float(offsets[worst]),
+            "of": self.robot.joint_names[worst],
+            "attitude, IMU less model [rad]": float(np.linalg.norm(observer.attitude_filter.innovation)),
+            "slope learnt [deg]": float(np.degrees(np.arctan(np.hypot(*observer.model.slope)))),
+            "standard deviation of x, y [m]": float(np.sqrt(np.trace(observer.covariance[:2, :2]))),
+            "standard deviation of yaw [deg]": float(np.degrees(np.sqrt(observer.covariance[5, 5]))),
+            "in doubt": " ".join(observer.doubts.doubted),
+            "yaw alignments": observer.attitude_filter.alignments,
+            "period of the commands [s]": observer.history.lag or 0.0,
         }
         self._worst_cost = 0.0
         silent = [topic for topic, at in self._heard.items() if at is None or now - at > SILENT]
         wrong = [what for _, what in self._complaints.values()]
-        if 'joint_states' in silent:
-            return 'error', '; '.join(['no joint_states: the prediction stands still', *wrong]), values
+        if "joint_states" in silent:
+            return "error", "; ".join(["no joint_states: the prediction stands still", *wrong]), values
         if not observer.started:
             missing = observer.morphology.existing_mask & ~np.isfinite(observer.joint_filter.latest)
-            names = ', '.join(np.array(self.robot.joint_names)[missing]) or 'the attitude'
-            return 'error', f'waiting for the first measurement of {names}', values
-        if 'imu/data' in silent:
-            wrong.insert(0, 'no imu/data: the attitude is the model\'s alone')
+            names = ", ".join(np.array(self.robot.joint_names)[missing]) or "the attitude"
+            return "error", f"waiting for the first measurement of {names}", values
+        late = self._lateness.judge("predictions")
+        if late:
+            wrong.insert(0, late)
+        if "imu/data" in silent:
+            wrong.insert(0, "no imu/data: the attitude is the model's alone")
+        level, doubt = observer.confidence
+        if level != "ok":
+            return level, "; ".join([doubt, *wrong]), values
         if wrong:
-            return 'warn', '; '.join(wrong), values
-        return 'ok', 'predicting' if 'joint_commands' not in silent else 'predicting, no commands', values
+            return "warn", "; ".join(wrong), values
+        return "ok", "predicting" if "joint_commands" not in silent else "predicting, no commands", values
 
 
 def main(args=None):
@@ -240,5 +325,5 @@ def main(args=None):
     run(DynamicsNode, args)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,79 +1,196 @@
-"""Turns cmd_vel into joint commands, 50 times a second; walks with the legs that are there."""
+"""Turns cmd_vel into joint commands, 50 times a second; walks with the existing legs.
+
+The robot walks with the parameter `velocity` only until the first `cmd_vel`. Then, and after a crash and respawn
+of this node, it walks only as `cmd_vel` commands. After a fall no joint is commanded until the IMU measures an upright
+robot and a new `cmd_vel` commands it to walk (control.walk_permit).
+"""
 
 import math
 import time
 
-from geometry_msgs.msg import Twist
+import numpy as np
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from geometry_msgs.msg import Pose, Twist
+from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
+from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
+from hexapod_dynamics.estimation.fall_detector import FallDetector
+from hexapod_dynamics.nodes import gait_choice as gaits
+from hexapod_dynamics.nodes.command_watch import source_name
+from hexapod_dynamics.nodes.common import (
+    LATCHED,
+    LEVELS,
+    Diagnostics,
+    declare,
+    load_robot,
+    run,
+    steady_timer,
+    text_of,
+)
+from hexapod_dynamics.nodes.crash_recovery import Kept
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.robot import Morphology
-from rcl_interfaces.msg import ParameterEvent
+from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import Imu, JointState
+from std_srvs.srv import Trigger
+
+# Without imu/data for longer than this [s] a fall would not be noticed.
+BLIND = 0.5
+FALLEN = "the robot has fallen: legs stopped; put it upright, then command it again (cmd_vel zero, then a speed)"
 
 
 class GaitNode(Node):
-    """Publishes `joint_commands` for the joints that exist and move; hears `cmd_vel` and `morphology`."""
+    """Publishes `joint_commands` for joints that exist and move; subscribes to `cmd_vel`, `morphology`, `imu/data`."""
 
     def __init__(self):
-        super().__init__('gait')
+        super().__init__("gait")
         self.robot = load_robot(self)
-        kind = declare(self, 'gait', 'tripod', 'how legs walk: tripod, or optimal (tripod with swings of least effort)',
-                       read_only=True)
-        if kind not in ('tripod', 'optimal'):
-            raise HexapodError(f"parameter gait is {kind!r}: allowed is 'tripod' or 'optimal'")
-        settings = {
-            'step_length': (0.05, 'stroke of a foot at the nominal speed [m]', 0.0, 0.2),
-            'step_height': (0.012, 'lift of the swinging foot [m]', 0.0, 0.1),
-            'step_depth': (0.0001, 'how far standing feet push into the ground [m]', 0.0, 0.02),
-            'period': (1.3, 'time of a whole cycle [s]', 0.2, 10.0),
-            'body_height': (0.12, 'height of the hips over the feet [m]', 0.02, 0.5),
-            'response_time': (0.2, 'how softly speed follows a command [s]', 0.01, 5.0),
-        }
-        values = {name: declare(self, name, default, text, low=low, high=high, read_only=True)
-                  for name, (default, text, low, high) in settings.items()}
-        self.period = 1.0 / declare(self, 'rate', 50.0, 'joint commands a second', low=10.0, high=100.0, read_only=True)
-        self.timeout = declare(self, 'cmd_vel_timeout', 1.0, 'a cmd_vel older than this stops the walk [s]', low=0.1,
-                               high=60.0, read_only=True)
-        velocity = declare(self, 'velocity', 0.0, 'forward speed [m/s] until the first cmd_vel is heard', low=-1.0,
-                           high=1.0, read_only=True)
-        self._waits_for = declare(self, 'wait_for', [''], 'topics that somebody must publish before the first step by '
-                                  'itself, so that the prediction starts with the robot at rest', read_only=True)
-        if kind == 'optimal':
-            from hexapod_dynamics.gait.optimal import Background, OptimalGait
-            self.gait = OptimalGait(planner=Background(), **values)
-        else:
-            self.gait = TripodGait(**values)
-        self.gait.bind(self.robot)
+        kind = declare(self, "gait", "auto", f"gait: {', '.join(gaits.KINDS)}", choices=gaits.KINDS)
+        values = {name: declare(self, name, *row[:2], low=row[2], high=row[3]) for name, row in gaits.SETTINGS.items()}
+        values["yaw_hold"] = declare(self, "yaw_hold", True, "gait auto: keeps the heading by the IMU's yaw")
+        values["plans"] = declare(
+            self, "plans", "", "gait auto: library of plans; empty: that of the package", read_only=True
+        )
+        self.period = 1.0 / declare(self, "rate", 50.0, "joint commands a second", low=10.0, high=100.0, read_only=True)
+        self.timeout = declare(
+            self,
+            "cmd_vel_timeout",
+            1.0,
+            "a cmd_vel older than this stops the walk [s]",
+            low=0.1,
+            high=60.0,
+            read_only=True,
+        )
+        velocity = declare(
+            self,
+            "velocity",
+            0.0,
+            "forward speed [m/s] until the first cmd_vel",
+            low=-1.0,
+            high=1.0,
+            read_only=True,
+        )
+        self._waits_for = declare(
+            self,
+            "wait_for",
+            [""],
+            "topics that must have a publisher before the walk with `velocity` starts, "
+            "so that the prediction starts with the robot at rest",
+            read_only=True,
+        )
+        self._kind, self._values = kind, values
+        self.gait = gaits.make(kind, values).bind(self.robot)
         self._default = self.gait.scaled(velocity, 0.0, 0.0)
-        self._heard = None                          # time of the last cmd_vel, once there was one
+        self._kept = Kept(self)
+        state = self._kept.load()
+        if self._kept.unreadable:  # whether the robot was stopped is unknown: assume that it was
+            state = {"by_itself": False}
+        self.permit, self.falls = WalkPermit(state, pause=self.timeout), FallDetector()
+        self._saved = None
+        self._keep()
+        self._chip = np.asarray(self.robot.imu.rotation)
+        self._attitude_time = None  # of the last imu/data
+        self._heard = None  # time of the last cmd_vel, once there was one
         self._started = time.monotonic()
-        self._released = None                       # time at which everything waited for was there
+        self._released = None  # time at which all topics of `wait_for` had a publisher
         self._ticks = 0
         self._refusals = 0
-        self._last_refusal = ''
+        self._last_refusal = ""
         self._message = JointState(name=list(self.robot.joint_names))
+        self._message.header.frame_id = source_name(self)  # `servos` follows one source at a time
         self._moving = list(range(self.robot.joint_count))
-        self._publisher = self.create_publisher(JointState, 'joint_commands', 10)
-        self.create_subscription(Twist, 'cmd_vel', self._on_cmd_vel, 10)
-        self.create_subscription(ParameterEvent, 'morphology', self._on_morphology, LATCHED)
+        self._publisher = self.create_publisher(JointState, "joint_commands", 10)
+        self.create_subscription(Twist, "cmd_vel", self._on_cmd_vel, 10)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
+        self.create_subscription(Pose, "body_pose", self._on_body_pose, 10)
+        self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
+        self._told = None
+        self.create_service(Trigger, "stand", lambda _, answer: self._on_trigger(self.gait.stand, answer))
+        self.create_service(Trigger, "sit", lambda _, answer: self._on_trigger(self.gait.sit, answer))
+        self.add_on_set_parameters_callback(self._on_parameters)
         self._diagnostics = Diagnostics(self, self.robot.name, self._look)
-        self.create_timer(self.period, self._tick)
+        steady_timer(self, self.period, self._tick)
 
     def _on_cmd_vel(self, message):
+        twist = message.linear.x, message.linear.y, message.angular.z
         try:
-            self.gait.command(message.linear.x, message.linear.y, message.angular.z)
+            self.gait.command(*twist)
         except HexapodError as error:
             self._refuse(error)
             return
         self._heard = time.monotonic()
+        self.permit.command(self._heard, twist)
+        self._keep()
+
+    def _on_imu(self, message):
+        o, a = message.orientation, message.linear_acceleration
+        rotation = None
+        if message.orientation_covariance[0] != -1.0:  # REP-145: else there is no orientation
+            try:
+                rotation = rotation_from_quaternion((o.x, o.y, o.z, o.w)) @ self._chip.T
+            except HexapodError as error:
+                self._refuse(error)
+                return
+            yaw, pitch, roll = euler_zyx(rotation)
+            self.gait.sense(float(roll), float(pitch), float(yaw))
+        now = self._attitude_time = time.monotonic()
+        before = self.permit.fallen
+        self.permit.see(self.falls.update(now, rotation, self._chip @ (a.x, a.y, a.z)), self.falls.upright)
+        if self.permit.fallen != before:
+            if self.permit.fallen:
+                self.gait.command(0.0, 0.0, 0.0)
+                self.get_logger().error(FALLEN)
+            self._keep()
+            self._diagnostics.publish()
+
+    def _on_body_pose(self, message):
+        o, p = message.orientation, message.position
+        try:
+            yaw, pitch, roll = euler_zyx(rotation_from_quaternion((o.x, o.y, o.z, o.w)))
+            self.gait.lean((p.x, p.y, p.z, roll, pitch, yaw))
+        except HexapodError as error:
+            self._refuse(error)
+
+    def _on_trigger(self, action, answer):
+        answer.success, answer.message = True, "ok"
+        try:
+            action()
+        except HexapodError as error:
+            answer.success, answer.message = False, str(error)
+        return answer
+
+    def _on_parameters(self, parameters):
+        given = {parameter.name: parameter.value for parameter in parameters}
+        try:
+            self._change_gait(given)
+        except HexapodError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _change_gait(self, given):
+        """Change the kind of gait or its settings while it walks; HexapodError leaves everything as it is."""
+        values = {**self._values, **{name: value for name, value in given.items() if name in self._values}}
+        kind = given.get("gait", self._kind)
+        if kind == self._kind and values == self._values:
+            return
+        self.gait = gaits.change(self.gait, self._kind, kind, self._values, values)
+        self._kind, self._values = kind, values
+
+    def _keep(self):
+        """Store the permit for a respawn; without a stored permit the robot does not walk with `velocity`."""
+        if self._saved != self.permit.state:
+            self._saved = self.permit.state
+            if not self._kept.save(self._saved) and self.permit.by_itself:
+                self.permit.by_itself = False
+                self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
 
     def _on_morphology(self, message):
-        angles = dict(zip(self.robot.joint_names, self.gait.position.tolist(), strict=True))
         try:
-            morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters), angles)
+            morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
         except HexapodError as error:
             self._refuse(error)
             return
@@ -89,21 +206,25 @@ class GaitNode(Node):
     def _tick(self):
         now = time.monotonic()
         due = round((now - self._started) / self.period) - self._ticks
-        if due <= 0:                                # called early: the grid of command times stays even
+        if due <= 0:  # called early: the command times stay on their grid
             return
         self._ticks += due
         self._choose_speed(now)
-        # A stall is not caught up: legs would leap.
+        if not self.permit.may_walk or not self._moving:
+            return  # the servos hold the pose
+        # After a stall the gait does not catch up: the legs would jump.
         position, velocity = self.gait.step(min(due * self.period, 0.25 * self.gait.period))
         message = self._message
         message.header.stamp = self.get_clock().now().to_msg()
         message.position = position[self._moving].tolist()
         message.velocity = velocity[self._moving].tolist()
         self._publisher.publish(message)
+        if self._told != self.gait.doing:
+            self._diagnostics.publish()
 
     def _choose_speed(self, now):
-        if self._heard is not None:
-            if now - self._heard > self.timeout:
+        if not self.permit.by_itself:
+            if self._heard is None or now - self._heard > self.timeout:
                 self.gait.command(0.0, 0.0, 0.0)
         elif self._released is None:
             if all(self.count_publishers(topic) for topic in self._waits_for if topic):
@@ -112,20 +233,49 @@ class GaitNode(Node):
             self.gait.command(*self._default)
 
     def _look(self):
+        level, message, values = self._judge()
+        self._told = self.gait.doing
+        status = DiagnosticStatus(name="gait", hardware_id=self.robot.name, level=LEVELS[level], message=message)
+        status.values = [KeyValue(key=key, value=text_of(value)) for key, value in values.items()]
+        self._state_publisher.publish(status)
+        return level, message, values
+
+    def _judge(self):
         vx, vy, wz = self.gait.twist
-        values = {'walking': self.gait.walking, 'forward [m/s]': vx, 'left [m/s]': vy, 'turn [deg/s]': math.degrees(wz),
-                  'refused messages': self._refusals, 'last refusal': self._last_refusal}
-        unplanned = getattr(self.gait, 'refused', ())
-        if unplanned:
-            values['swings without a plan'] = '; '.join(unplanned)
+        values = {
+            "walking": self.gait.walking and self.permit.may_walk and bool(self._moving),
+            "forward [m/s]": vx,
+            "left [m/s]": vy,
+            "turn [deg/s]": math.degrees(wz),
+            "refused messages": self._refusals,
+            "last refusal": self._last_refusal,
+        }
+        values.update(self.gait.report())
+        if self.permit.waiting or self._attitude_time is not None:
+            values["tilt [deg]"] = math.degrees(self.falls.tilt)
+        if not self._moving:
+            return "error", "no leg is left to walk with: no joint is commanded", values
+        if self.permit.fallen:
+            return "error", FALLEN, values
+        if self.permit.waiting:
+            return "warn", "upright after a fall, standing still until a new cmd_vel: send zero, then a speed", values
         if self._refusals:
-            return 'warn', f'refused {self._refusals} messages, the last: {self._last_refusal}', values
-        return 'ok', 'walking' if self.gait.walking else 'standing', values
+            return "warn", f"refused {self._refusals} messages, the last: {self._last_refusal}", values
+        doing = self.gait.doing
+        if "why" in values:
+            return "warn", f"{doing}: {values['why']}", values
+        blind = self._attitude_time is None or time.monotonic() - self._attitude_time > BLIND
+        if blind and self.gait.walking:
+            return "warn", f"{doing}; no imu/data: a fall would not be noticed", values
+        return "ok", doing, values
+
+    def close(self):
+        """Delete the stored permit: it is for a respawn after a crash only."""
+        self._kept.forget()
 
     def destroy_node(self):
-        """End what plans swings in the background."""
-        if hasattr(self.gait, 'planner'):
-            self.gait.planner.cancel()
+        """End the background work of the gait, then the node."""
+        self.gait.close()
         super().destroy_node()
 
 
@@ -134,5 +284,5 @@ def main(args=None):
     run(GaitNode, args)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,90 +1,125 @@
-"""Reads the MPU6050: imu/data_raw and imu/data (REP-145) in the chip's axes, which way they point stands in tf.
+"""Publishes the MPU6050: imu/data_raw and imu/data (REP-145) in the axes of the chip, whose frame is on /tf_static.
 
-imu/data_raw is what the device reports; imu/data has the calibrated offsets subtracted and the attitude. Yaw starts at
-zero for base_link and drifts: there is no magnetometer.
+imu/data_raw has the values of the device; imu/data has the offsets subtracted, and the attitude. Yaw starts at zero for
+base_link and drifts: there is no magnetometer.
 """
 
 import numpy as np
 
 from geometry_msgs.msg import TransformStamped
-from hexapod_dynamics.devices.paths import IMU_BUS, device_directory
-from hexapod_dynamics.drivers.calibrated_imu import CalibratedImu
-from hexapod_dynamics.drivers.imu_reader import ImuReader
-from hexapod_dynamics.drivers.mpu6050 import Mpu6050Settings
+from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, device_directory
+from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
+from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
+from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
-from hexapod_dynamics.nodes.common import Diagnostics, declare, load_robot, run
-from hexapod_dynamics.nodes.stamps import Stamps
+from hexapod_dynamics.nodes.clock_offset import Stamps
+from hexapod_dynamics.nodes.common import Diagnostics, declare, frame, load_robot, run, steady_timer
 from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
 
 
 class ImuNode(Node):
-    """Publishes the IMU; see the module. All publishing is done in the reader's thread."""
+    """Publishes the IMU; see the module. The thread of the reader publishes."""
 
     def __init__(self):
-        super().__init__('imu')
+        super().__init__("imu")
         robot = load_robot(self)
         settings = self._declare_parameters()
         self.imu = CalibratedImu(
-            self.rate, robot.imu.rotation, self._time_constant, self._calibrate_level,
-            device_directory(self.get_namespace()) / 'imu_offsets.json', self.get_logger().warning)
+            self.rate,
+            robot.imu.rotation,
+            self._time_constant,
+            self._calibrate_level,
+            calibration_file(self.bus, settings.address),
+            self.get_logger().warning,
+        )
         self._stamps = Stamps(self)
         self._sample_delay = settings.delay
         self._raw, self._data = self._message(settings), self._message(settings)
         self._raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
-        level = self._orientation_variance = self._orientation_stddev ** 2
+        level = self._orientation_variance = self._orientation_stddev**2
         self._data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
         self._temperature = Temperature(variance=0.0)
         self._temperature.header.frame_id = self.frame
         self._next_temperature = 0.0
-        self._raw_publisher = self.create_publisher(Imu, 'imu/data_raw', 10)
-        self._data_publisher = self.create_publisher(Imu, 'imu/data', 10) if self._publish_data else None
-        self._temperature_publisher = self.create_publisher(Temperature, 'imu/temperature', 10)
-        self.create_service(Trigger, '~/calibrate', self._on_calibrate)
+        self._raw_publisher = self.create_publisher(Imu, "imu/data_raw", 10)
+        self._data_publisher = None
+        if self._publish_data:
+            self._data_publisher = self.create_publisher(Imu, "imu/data", qos_profile_sensor_data)
+        self._temperature_publisher = self.create_publisher(Temperature, "imu/temperature", 10)
+        self.create_service(Trigger, "~/calibrate", self._on_calibrate)
         if self._publish_tf:
             self._broadcast(robot.imu)
         self.reader = ImuReader(self.bus, settings, self._on_sample)
-        self.diagnostics = Diagnostics(self, f'MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}', self._look)
+        self.diagnostics = Diagnostics(self, f"MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}", self._look)
         self._level = None
-        self.create_timer(0.1, self._tell_changes)
+        steady_timer(self, 0.1, self._tell_changes)
         self.reader.start()
 
     def _declare_parameters(self):
         def number(name, default, text, low, high):
             return declare(self, name, default, text, low=low, high=high, read_only=True)
 
-        self.bus = declare(self, 'bus', '', "I2C bus number, as '1', or a socket's path; empty: the simulator's",
-                           read_only=True)
+        self.bus = declare(
+            self, "bus", "", "I2C bus number, as '1', or the path of a socket; empty: the simulated bus", read_only=True
+        )
         if not self.bus:
             self.bus = str(device_directory(self.get_namespace()) / IMU_BUS)
-        self.frame = declare(self, 'frame_id', 'imu_link', "frame of the chip's axes", read_only=True)
-        self._parent = declare(self, 'parent_frame_id', 'base_link', 'frame the chip is mounted on', read_only=True)
-        self._publish_tf = declare(self, 'publish_tf', True, 'publish where and how the chip is mounted on /tf_static',
-                                   read_only=True)
-        self._publish_data = declare(self, 'publish_data', True, 'publish imu/data; false where another node makes it '
-                                     'from imu/data_raw', read_only=True)
-        self.rate = number('rate', 100.0, 'samples a second', 10.0, 250.0)
+        self.frame = frame(
+            self, declare(self, "frame_id", "imu_link", "frame of the chip's axes, below the namespace", read_only=True)
+        )
+        self._parent = frame(
+            self, declare(self, "parent_frame_id", "base_link", "frame the chip is mounted on", read_only=True)
+        )
+        self._publish_tf = declare(
+            self, "publish_tf", True, "publish the mounting of the chip on /tf_static", read_only=True
+        )
+        self._publish_data = declare(
+            self,
+            "publish_data",
+            True,
+            "publish imu/data; false if another node computes it from imu/data_raw",
+            read_only=True,
+        )
+        self.rate = number("rate", 100.0, "samples a second", 10.0, 250.0)
         settings = Mpu6050Settings(
-            address=number('address', 0x68, 'I2C address: 104 (0x68) or 105 (0x69)', 0x68, 0x69),
-            accel_range=number('accel_range', 4, 'full scale [g]: 2, 4, 8 or 16', 2, 16),
-            gyro_range=number('gyro_range', 500, 'full scale [deg/s]: 250, 500, 1000 or 2000', 250, 2000),
-            dlpf=number('dlpf', 3, 'low-pass filter 0..6; 3: 44 Hz', 0, 6), rate=self.rate)
-        self._accel_stddev = number('linear_acceleration_stddev', 0.0, "noise [m/s^2]; 0: the datasheet's", 0.0, 50.0)
-        self._gyro_stddev = number('angular_velocity_stddev', 0.0, "noise [rad/s]; 0: the datasheet's", 0.0, 10.0)
-        self._orientation_stddev = number('orientation_stddev', 0.01, 'of roll and pitch [rad]', 0.0001, 3.0)
-        self._time_constant = number('accel_time_constant', 3.0, 'how slowly inclination follows the accelerometer [s]',
-                                     0.1, 60.0)
-        self._calibrate_level = declare(self, 'calibrate_level', True, 'at calibration the body is level: find the '
-                                        "accelerometer's offset too", read_only=True)
+            address=number("address", 0x68, "I2C address: 104 (0x68) or 105 (0x69)", 0x68, 0x69),
+            accel_range=number("accel_range", 4, "full scale [g]: 2, 4, 8 or 16", 2, 16),
+            gyro_range=number("gyro_range", 500, "full scale [deg/s]: 250, 500, 1000 or 2000", 250, 2000),
+            dlpf=number("dlpf", 3, "low-pass filter 0..6; 3: 44 Hz", 0, 6),
+            rate=self.rate,
+        )
+        self._accel_stddev = number(
+            "linear_acceleration_stddev", 0.0, "noise [m/s^2]; 0: value of the datasheet", 0.0, 50.0
+        )
+        self._gyro_stddev = number(
+            "angular_velocity_stddev", 0.0, "noise [rad/s]; 0: value of the datasheet", 0.0, 10.0
+        )
+        self._orientation_stddev = number("orientation_stddev", 0.01, "of roll and pitch [rad]", 0.0001, 3.0)
+        self._time_constant = number(
+            "accel_time_constant",
+            3.0,
+            "time constant of the correction of the inclination by the accelerometer [s]",
+            0.1,
+            60.0,
+        )
+        self._calibrate_level = declare(
+            self,
+            "calibrate_level",
+            True,
+            "the body is level at calibration: compute the offset of the accelerometer too",
+            read_only=True,
+        )
         return settings
 
     def _message(self, settings):
         message = Imu()
         message.header.frame_id = self.frame
-        gyro = self._gyro_stddev ** 2 or settings.gyro_variance
-        accel = self._accel_stddev ** 2 or settings.accel_variance
+        gyro = self._gyro_stddev**2 or settings.gyro_variance
+        accel = self._accel_stddev**2 or settings.accel_variance
         message.angular_velocity_covariance = [gyro, 0.0, 0.0, 0.0, gyro, 0.0, 0.0, 0.0, gyro]
         message.linear_acceleration_covariance = [accel, 0.0, 0.0, 0.0, accel, 0.0, 0.0, 0.0, accel]
         return message
@@ -105,7 +140,7 @@ class ImuNode(Node):
         try:
             self._take(sample, now)
         except Exception:
-            if self.context.ok():       # else the node is ending, and its publishers with it
+            if self.context.ok():  # else the node is ending, and its publishers are gone
                 raise
 
     def _take(self, sample, now):
@@ -113,7 +148,7 @@ class ImuNode(Node):
         self._fill(self._raw, stamp, sample.acceleration, sample.angular_velocity)
         self._raw_publisher.publish(self._raw)
         accel, gyro, (x, y, z, w) = self.imu.take(sample.acceleration, sample.angular_velocity, now)
-        # REP-145: -1 tells that there is no orientation; without the gyro's offsets there is none worth the name.
+        # REP-145: -1 means no orientation; without the gyro offsets the orientation is not usable.
         self._data.orientation_covariance[0] = self._orientation_variance if self.imu.calibrated else -1.0
         turn = self._data.orientation
         turn.x, turn.y, turn.z, turn.w = x, y, z, w
@@ -136,23 +171,25 @@ class ImuNode(Node):
 
     def _on_calibrate(self, _request, response):
         if not self.reader.health.connected:
-            response.success, response.message = False, f'no IMU: {self.reader.health.last_error}'
+            response.success, response.message = False, f"no IMU: {self.reader.health.last_error}"
             return response
         refusal, offsets = self.imu.calibrate(), self.imu.offsets
         response.success = not refusal
-        response.message = refusal or (f'gyro offset {np.round(offsets.gyro, 5).tolist()} rad/s, '
-                                       f'accelerometer offset {np.round(offsets.accel, 4).tolist()} m/s^2')
+        response.message = refusal or (
+            f"gyro offset {np.round(offsets.gyro, 5).tolist()} rad/s, "
+            f"accelerometer offset {np.round(offsets.accel, 4).tolist()} m/s^2"
+        )
         return response
 
     def _judge(self):
         health = self.reader.health
         if not health.connected:
-            return ('error', health.last_error) if health.last_error else ('warn', 'opening the I2C bus')
+            return ("error", health.last_error) if health.last_error else ("warn", "opening the I2C bus")
         if health.warning:
-            return 'warn', health.warning
+            return "warn", health.warning
         if not self.imu.calibrated:
-            return 'warn', f'gyro not calibrated: {self.imu.refusal or "waiting for samples"}'
-        return 'ok', 'measuring'
+            return "warn", f"gyro not calibrated: {self.imu.refusal or 'waiting for samples'}"
+        return "ok", "measuring"
 
     def _tell_changes(self):
         if self._judge()[0] != self._level:
@@ -161,10 +198,19 @@ class ImuNode(Node):
     def _look(self):
         health = self.reader.health
         self._level, message = self._judge()
-        values = {
-            'samples': health.samples, 'starts': health.starts, 'frozen': health.frozen, 'saturated': health.saturated,
-            'late periods': health.late, 'longest gap [s]': health.longest_gap, 'last error': health.last_error,
-        } | self.imu.figures() | {f'errors {kind}': count for kind, count in list(health.errors.items())}
+        values = (
+            {
+                "samples": health.samples,
+                "starts": health.starts,
+                "frozen": health.frozen,
+                "saturated": health.saturated,
+                "late periods": health.late,
+                "longest gap [s]": health.longest_gap,
+                "last error": health.last_error,
+            }
+            | self.imu.figures()
+            | {f"errors {kind}": count for kind, count in list(health.errors.items())}
+        )
         return self._level, message, values
 
     def close(self):
@@ -177,5 +223,5 @@ def main(args=None):
     run(ImuNode, args)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

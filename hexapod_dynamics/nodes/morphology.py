@@ -1,4 +1,4 @@
-"""Morphologies as ROS carries them: parameters in a request, the whole set of named values in a ParameterEvent."""
+"""Morphologies as ROS messages: parameters in a request, the whole set of named values in a ParameterEvent."""
 
 from hexapod_dynamics.errors import MorphologyError
 from rcl_interfaces.msg import ParameterEvent, ParameterType
@@ -10,34 +10,37 @@ TYPES = {ParameterType.PARAMETER_BOOL: bool, ParameterType.PARAMETER_DOUBLE: flo
 def values_of(parameters):
     """Return {name: value} of rcl_interfaces/Parameter messages.
 
-    A MorphologyError names the one that is neither bool nor double, has no value, or is named twice.
+    Raises MorphologyError for a parameter that is neither bool nor double, has no value, or is named twice.
     """
     values = {}
     for parameter in parameters:
         if parameter.value.type not in TYPES:
             given = parameter_value_to_python(parameter.value)
-            raise MorphologyError(f'{parameter.name}: {given!r} given, a bool is needed (legs., links., locked.) '
-                                  'or a double 0..1 (remaining.)')
+            raise MorphologyError(
+                f"{parameter.name}: {given!r} given, a bool is needed (legs., links., locked., limp.) "
+                "or a double (remaining.: 0..1, locked_at.: rad)"
+            )
         if parameter.name in values:
-            raise MorphologyError(f'{parameter.name}: named twice in one request; name it once')
+            raise MorphologyError(f"{parameter.name}: named twice in one request; name it once")
         values[parameter.name] = parameter_value_to_python(parameter.value)
     return values
 
 
 def changed(morphology, values, locked_angles):
-    """Return the morphology after a request, all of it or a MorphologyError.
+    """Return the morphology after a request; raise MorphologyError if the request is impossible.
 
-    What the request names must then be so: {legs.LF: true, links.LF.coxa: false} contradicts itself and is refused.
-    locked_angles: where newly locked joints stand [rad], by joint name.
+    Each value must hold in the result: {legs.LF: true, links.LF.coxa: false} contradicts itself and is rejected.
+    locked_angles: positions [rad] of newly locked joints without a locked_at in `values`, by joint name.
     """
     if not values:
-        raise MorphologyError('nothing was named; give for example legs.RM = false')
+        raise MorphologyError("the request is empty; give for example legs.RM = false")
     new = morphology.updated(values, locked_angles)
     after = new.parameters()
     for name, value in values.items():
         if after[name] != value:
-            raise MorphologyError(f'{name}: {value!r} contradicts the rest of the request, '
-                                  f'which makes it {after[name]!r}')
+            raise MorphologyError(
+                f"{name}: {value!r} contradicts the rest of the request, which makes it {after[name]!r}"
+            )
     return new
 
 
@@ -45,6 +48,7 @@ def whole_set(node, morphology):
     """Return the ParameterEvent for `morphology`: stamp, node, and the whole set of named values."""
     event = ParameterEvent(node=node.get_fully_qualified_name())
     event.stamp = node.get_clock().now().to_msg()
-    event.new_parameters = [Parameter(name, value=value).to_parameter_msg()
-                            for name, value in morphology.parameters().items()]
+    event.new_parameters = [
+        Parameter(name, value=value).to_parameter_msg() for name, value in morphology.parameters().items()
+    ]
     return event

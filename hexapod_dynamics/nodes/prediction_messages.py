@@ -4,10 +4,15 @@ import numpy as np
 
 from geometry_msgs.msg import PoseStamped, TransformStamped
 from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
+from hexapod_dynamics.nodes.clock_offset import Stamps
+from hexapod_dynamics.nodes.common import frame
 from nav_msgs.msg import Odometry, Path
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from tf2_ros import TransformBroadcaster
+
+# Variances of the body's twist [m^2/s^2, rad^2/s^2], row by row: steps of feet that slip, joints that play.
+TWIST_COVARIANCE = np.diag([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2]).ravel().tolist()
 
 
 class PredictionMessages:
@@ -15,18 +20,21 @@ class PredictionMessages:
 
     def __init__(self, node, observer, publish_tf):
         self._node, self._observer = node, observer
-        self._odometry, self._path = Odometry(child_frame_id='base_link'), Path()
-        self._transform = TransformStamped(child_frame_id='base_link')
+        base, odom = frame(node, "base_link"), frame(node, "odom")
+        self._odometry, self._path = Odometry(child_frame_id=base), Path()
+        self._odometry.twist.covariance = TWIST_COVARIANCE
+        self._transform = TransformStamped(child_frame_id=base)
+        self._stamps = Stamps(node)
         self._joints, self._torques = JointState(), JointState()
         self._path.poses = [PoseStamped() for _ in range(1 + observer.steps_ahead // 2)]
         for message in (self._odometry, self._transform, self._path, *self._path.poses):
-            message.header.frame_id = 'odom'
+            message.header.frame_id = odom
         self._existing = self._moving = None
         self.name_joints()
-        self._state_publisher = None                # made with the first prediction: who waits for it sees it then
-        self._joints_publisher = node.create_publisher(JointState, 'predicted_joint_states', 10)
-        self._torques_publisher = node.create_publisher(JointState, 'feedforward_torques', 10)
-        self._path_publisher = node.create_publisher(Path, 'predicted_path', 10)
+        self._state_publisher = None  # made with the first prediction: who waits for it sees it then
+        self._joints_publisher = node.create_publisher(JointState, "predicted_joint_states", 10)
+        self._torques_publisher = node.create_publisher(JointState, "feedforward_torques", 10)
+        self._path_publisher = node.create_publisher(Path, "predicted_path", 10)
         self._broadcaster = TransformBroadcaster(node) if publish_tf else None
 
     def name_joints(self):
@@ -38,15 +46,18 @@ class PredictionMessages:
         self._torques.name = names[self._moving].tolist()
 
     def publish(self, torques, ahead):
-        """Publish state and joints now, torques (n,) [N m] where there are some, the path where `ahead` is one."""
-        now = self._node.get_clock().now().nanoseconds
-        self._publish_state(Time(nanoseconds=now).to_msg())
+        """Publish state and joints, torques (n,) [N m] where there are some, the path where `ahead` is one.
+
+        All carry the time of the state.
+        """
+        stamp = self._stamps.of(self._observer.time)
+        self._publish_state(stamp)
         if torques is not None:
             self._torques.header.stamp = self._odometry.header.stamp
             self._torques.effort = torques[self._moving].tolist()
             self._torques_publisher.publish(self._torques)
         if ahead is not None:
-            self._publish_path(now, *ahead)
+            self._publish_path(Time.from_msg(stamp).nanoseconds, *ahead)
 
     def _publish_state(self, stamp):
         observer, odometry = self._observer, self._odometry
@@ -57,8 +68,9 @@ class PredictionMessages:
         turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(observer.rotation)
         twist.linear.x, twist.linear.y, twist.linear.z = observer.nu[:3].tolist()
         twist.angular.x, twist.angular.y, twist.angular.z = observer.nu[3:6].tolist()
+        odometry.pose.covariance = observer.covariance.ravel()
         if self._state_publisher is None:
-            self._state_publisher = self._node.create_publisher(Odometry, 'predicted_state', 10)
+            self._state_publisher = self._node.create_publisher(Odometry, "predicted_state", 10)
         self._state_publisher.publish(odometry)
         joints = self._joints
         joints.position = observer.q[self._existing].tolist()

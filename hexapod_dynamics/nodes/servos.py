@@ -1,69 +1,115 @@
 """Moves and reads the bus servos: joint_commands in, measured joint_states out; holds the pose when commands stop.
 
+`emergency_stop` freezes the pose; torque off, sitting down and the emergency stop last until a person ends them, over
+crashes and respawns of this node too (docs/safety.md). Commands are refused as a whole where they are far beyond the
+limits, old, or come from a second source.
+
 `joint_states` has all joints that answer, stamped with the newest measurement; because the bus reads them one after
-another, `~/measurements` has in each message only the joints read since the one before, stamped with their own time:
-what a filter should use. How old the oldest one is stands in /diagnostics.
+another, `~/measurements` has a message for each reading of a joint, stamped with the time at which it was read: what a
+filter should use. How old the oldest one is stands in /diagnostics.
 """
 
 import time
 
 import numpy as np
 
-from hexapod_dynamics.drivers.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.servo_chain import ServoChain
-from hexapod_dynamics.drivers.servo_control import ServoControl
-from hexapod_dynamics.drivers.servo_health import SEVERITY, ServoHealth, figures
-from hexapod_dynamics.drivers.servo_map import ServoMap
+from hexapod_dynamics.control.command_check import CommandCheck, OneSource, stamp_refusal
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.servo_health import SEVERITY, ServoHealth, figures
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.servo_supervisor import ServoControl
+from hexapod_dynamics.drivers.servos.stop_state import StopState
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, load_robot, run
+from hexapod_dynamics.nodes import start
+from hexapod_dynamics.nodes.clock_offset import Stamps
+from hexapod_dynamics.nodes.command_watch import CommandWatch
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, load_robot, run, stamp_seconds, steady_timer
+from hexapod_dynamics.nodes.crash_recovery import Kept
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
-from hexapod_dynamics.nodes.stamps import Stamps
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
 from std_srvs.srv import SetBool, Trigger
 
+# A port that is not open so long [s] after the start is said in the log, once; in a launch the simulator takes longer.
+PORT_PATIENCE = {"alone": 2.0, "launched": 60.0}
+
 
 class ServosNode(Node):
     """Owns the servo bus; see the module."""
 
     def __init__(self):
-        super().__init__('servos')
+        super().__init__("servos")
         self.robot = load_robot(self)
+        self._kept = Kept(self)
+        self._servo_map = ServoMap.from_robot(self.robot)
         self.parameters = parameters = declare_parameters(self, self.robot)
         self._names = list(self.robot.joint_names)
         self._index = {name: i for i, name in enumerate(self._names)}
         joints = [joint for leg in self.robot.legs for joint in leg.joints]
-        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], self.robot.servo.stiffness,
-                               parameters.guard)
-        self.chain = ServoChain(parameters.bus, ServoMap.from_robot(self.robot), parameters.chain)
-        self.control = ServoControl(self.chain, self.guard, parameters.control, self.get_logger().warning)
-        self._command_joints = self._torque_joints = None, None         # names of the last message, their indices
-        self._unknown_names = 0
+        self.guard = PoseGuard(
+            [j.lower for j in joints], [j.upper for j in joints], self.robot.servo.stiffness, parameters.guard
+        )
+        self.chain = ServoChain(parameters.bus, self._servo_map, parameters.chain)
+        self.control = ServoControl(
+            self.chain, self.guard, parameters.control, self.get_logger().warning, self._restored(), self._keep
+        )
+        self.check = CommandCheck.of_robot(self.robot)
+        self.watch = CommandWatch(self, "joint_commands", OneSource(parameters.control.command_timeout))
+        self._begun, self._port_told = time.monotonic(), False
+        self._command_joints = self._torque_joints = None, None  # names of the last message, their indices
         self._health, self._level, self._next_news = ServoHealth(self._names), None, 0.0
         self._stamps, self._last_known = Stamps(self), None
         self._published = np.full(len(self._names), -np.inf)
         self._states, self._fresh = JointState(), JointState()
-        self._battery = BatteryState(power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True,
-                                     location='servo bus')
-        for field in ('current', 'charge', 'capacity', 'design_capacity', 'percentage', 'temperature'):
-            setattr(self._battery, field, float('nan'))     # not measured
+        self._battery = BatteryState(
+            power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True, location="servo bus"
+        )
+        for field in ("current", "charge", "capacity", "design_capacity", "percentage", "temperature"):
+            setattr(self._battery, field, float("nan"))  # not measured
 
-        self._state_publisher = self.create_publisher(JointState, 'joint_states', 10)
-        self._fresh_publisher = self.create_publisher(JointState, '~/measurements', 10)
-        self._battery_publisher = self.create_publisher(BatteryState, 'battery_state', 10)
-        self.create_subscription(JointState, 'joint_commands', self._on_command, 1)
-        self.create_subscription(JointState, 'feedforward_torques', self._on_torques, 1)
-        self.create_subscription(ParameterEvent, 'morphology', self._on_morphology, LATCHED)
-        self.create_service(SetBool, '~/torque', self._on_torque)
-        self.create_service(Trigger, '~/release', self._on_release)
-        self.diagnostics = Diagnostics(self, f'{self.robot.name} servo bus {parameters.bus.port}', self._look)
-        self.create_timer(1.0 / parameters.rate, self._publish)
-        self.create_timer(parameters.control.period, lambda: self.control.step(time.monotonic()))
-        self.create_timer(1.0, self._publish_battery)
-        self.chain.start()
+        self._state_publisher = self.create_publisher(JointState, "joint_states", 10)
+        self._fresh_publisher = self.create_publisher(JointState, "~/measurements", 10)
+        self._battery_publisher = self.create_publisher(BatteryState, "battery_state", 10)
+        self.create_subscription(JointState, "joint_commands", self._on_command, 1)
+        self.create_subscription(JointState, "feedforward_torques", self._on_torques, 1)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_service(SetBool, "emergency_stop", self._on_emergency_stop)
+        self.create_service(SetBool, "~/torque", self._on_torque)
+        self.create_service(Trigger, "~/release", self._on_release)
+        self.create_service(Trigger, "~/follow", self._on_follow)
+        self.diagnostics = Diagnostics(self, f"{self.robot.name} servo bus {parameters.bus.port}", self._look)
+        for period, callback in (
+            (1.0 / parameters.rate, self._publish),
+            (parameters.control.period, lambda: self.control.step(time.monotonic())),
+            (1.0, self._publish_battery),
+            (0.2, self._watch_sources),
+        ):
+            steady_timer(self, period, callback)
+        self.chain.start()  # the hardware comes last: everything that can be refused has been accepted
+
+    # What outlives a crash -------------------------------------------------------------------------------------------
+
+    def _restored(self):
+        """What a person had asked for before a crash; where it cannot be read, the robot does not move."""
+        try:
+            stop = StopState.from_values(self._kept.load())
+        except HexapodError as error:
+            stop = StopState.unreadable(error)
+        if self._kept.unreadable:
+            stop = StopState.unreadable("see the log")
+        if stop != StopState():
+            frozen = "emergency stop, " if stop.frozen else ""
+            self.get_logger().warning(
+                f"started again; what was asked before goes on: {frozen}{stop.mode} ({stop.reason})"
+            )
+        return stop
+
+    def _keep(self, stop):
+        return "" if self._kept.save(stop.to_values()) else "it cannot be written, see the log"
 
     # In --------------------------------------------------------------------------------------------------------------
 
@@ -73,9 +119,10 @@ class ServosNode(Node):
             return last
         unknown = [name for name in names if name not in self._index]
         if unknown:
-            self._unknown_names += 1
-            self.get_logger().warning(f'joint {unknown[0]!r} is not one of this robot; its joints are '
-                                      f'{", ".join(self._names)}', throttle_duration_sec=5.0)
+            self.watch.refuse(
+                "unknown joints",
+                f"joint {unknown[0]!r} is not one of this robot; its joints are {', '.join(self._names)}",
+            )
             return None
         return names, np.array([self._index[name] for name in names], np.intp)
 
@@ -84,15 +131,29 @@ class ServosNode(Node):
         if joints is None:
             return
         self._command_joints = joints
-        if len(message.position) != len(joints[1]):
-            self.get_logger().warning(f'joint_commands has {len(joints[1])} names and {len(message.position)} '
-                                      'positions; as many are needed', throttle_duration_sec=5.0)
+        now = time.monotonic()
+        refusal = self.check.refusal(joints[1], message.position, message.velocity)
+        if refusal:
+            self.watch.refuse("beyond what joints can do", refusal)
             return
-        bad = np.flatnonzero(~np.isfinite(message.position))
+        stamp = stamp_seconds(message.header.stamp)
+        if stamp:  # zero: not stamped, taken as now
+            age = 1e-9 * self.get_clock().now().nanoseconds - stamp
+            refusal = stamp_refusal(age, self.parameters.control.command_timeout)
+            if refusal:
+                self.watch.refuse("old", refusal)
+                return
+        if not self.watch.accepts(message.header.frame_id, now):
+            self.control.hold_when_commands_stop(now)
+            return
+        bad = np.flatnonzero(np.isnan(message.position))
         if bad.size:
-            self.get_logger().warning(f'joint_commands asks {message.position[bad[0]]} of {message.name[bad[0]]}: the '
-                                      'joint holds; leave it out of the message instead', throttle_duration_sec=5.0)
-        self.control.follow(joints[1], message.position, time.monotonic())
+            self.get_logger().warning(
+                f"joint_commands asks {message.position[bad[0]]} of {message.name[bad[0]]}: the "
+                "joint holds; leave it out of the message instead",
+                throttle_duration_sec=5.0,
+            )
+        self.control.follow(joints[1], message.position, now)
 
     def _on_torques(self, message):
         joints = self._joints(message.name, self._torque_joints) if self.parameters.use_feedforward else None
@@ -104,29 +165,46 @@ class ServosNode(Node):
 
     def _on_morphology(self, message):
         try:
-            # Where a locked joint stands does not matter here.
-            morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters),
-                                                    dict.fromkeys(self.robot.joint_names, 0.0))
+            morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
         except HexapodError as error:
             self.get_logger().warning(str(error), throttle_duration_sec=5.0)
             return
         self.chain.set_gone(~morphology.existing_mask)
 
+    def _on_emergency_stop(self, request, response):
+        response.success, response.message = self.control.emergency_stop(request.data)
+        self._next_news = 0.0
+        return response
+
     def _on_torque(self, request, response):
+        control = self.control
         if request.data:
-            refusal, done = self.control.stand(), 'holding where it stands'
+            refusal = control.stand()
+            done = "torque is on, following joint_commands"
+            if not control.follows:
+                done = "holding where it stands; ~/follow lets joint_commands move the robot"
         else:
-            refusal, done = self.control.sit_down('asked to let go', time.monotonic()), 'let go'
-            if self.control.sitting is not None:
-                done = (f'sitting down first, letting go in {self.control.sitting.duration + 0.5:.1f} s; '
-                        '~/release lets go at once')
+            refusal, done = control.sit_down("asked to let go", time.monotonic()), "letting go"
+            if control.sitting is not None:
+                done = (
+                    f"sitting down first, letting go in {control.sitting.until_done:.1f} s; ~/release lets go at once"
+                )
         response.success, response.message = not refusal, refusal or done
         return response
 
     def _on_release(self, _request, response):
         refusal = self.control.let_go()
-        response.success, response.message = not refusal, refusal or 'let go at once'
+        done = "letting go at once; /diagnostics names each servo that has not confirmed it"
+        response.success, response.message = not refusal, refusal or done
         return response
+
+    def _on_follow(self, _request, response):
+        response.success, response.message = self.control.resume()
+        return response
+
+    def _watch_sources(self):
+        if self.watch.look(time.monotonic()):
+            self.control.hold(self.watch.conflict)
 
     # Out -------------------------------------------------------------------------------------------------------------
 
@@ -142,14 +220,24 @@ class ServosNode(Node):
             self._fill(self._states, state, known)
             self._state_publisher.publish(self._states)
             fresh = known & (state.stamp > self._published)
-            if fresh.any():
-                self._fresh.name = [self._names[i] for i in np.flatnonzero(fresh)]
-                self._fill(self._fresh, state, fresh)
+            for stamp in np.unique(state.stamp[fresh]):
+                mask = fresh & (state.stamp == stamp)
+                self._fresh.name = [self._names[i] for i in np.flatnonzero(mask)]
+                self._fill(self._fresh, state, mask)
                 self._fresh_publisher.publish(self._fresh)
-                self._published[fresh] = state.stamp[fresh]
-        if now > self._next_news and self._judge(now) != self._level:       # a change is told soon
-            self._next_news = now + 0.3
+            self._published[fresh] = state.stamp[fresh]
+        if now > self._next_news and self._judge(now) != self._level:  # a change is told soon
+            self._next_news = now + 0.1
             self.diagnostics.publish()
+        self._say_port_trouble(now, state)
+
+    def _say_port_trouble(self, now, state):
+        """Say in the log, once, that the port does not open: a node started by hand is seen nowhere else."""
+        if state.connected:
+            self._port_told = True
+        elif not self._port_told and now - self._begun > PORT_PATIENCE["launched" if start.launched() else "alone"]:
+            self._port_told = True
+            self.get_logger().error(f"{state.last_port_error or 'the servo port is not open'}; it is tried again")
 
     def _fill(self, message, state, mask):
         message.header.stamp = self._stamps.of(float(state.stamp[mask].max()))
@@ -164,22 +252,27 @@ class ServosNode(Node):
             self._battery_publisher.publish(self._battery)
 
     def _judge(self, now):
-        """Level and message: the bus first, then the supply, then what the robot is doing."""
-        level, wrong = self._health.judge(self.control.state, now)
-        doing_level, doing = self.control.doing()
-        return max(level, doing_level, key=SEVERITY.index), '; '.join([*wrong, *doing])
+        """Level and message: the bus first, then commands, then the supply, then what the robot is doing."""
+        parts = (
+            self._health.judge(self.control.state, now),
+            self.watch.judge(self.guard.clamped, now),
+            self.control.doing(),
+        )
+        return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(w for _, words in parts for w in words)
 
     def _look(self):
         now, state = time.monotonic(), self.chain.snapshot(self.control.state)
         self._level = self._judge(now)
         values = figures(state, self._names, now)
-        values |= {f'clamped {kind}': count for kind, count in self.guard.clamped.items()}
-        return *self._level, values | {'commands with unknown joints': self._unknown_names}
+        values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
+        values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
+        return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}
 
     def close(self):
-        """Leave the pose held, or let go where so configured, and give the port back."""
+        """Hold the pose, or switch torque off if configured so, and close the port."""
         if self.parameters.release_on_shutdown:
             self.chain.set_torque(False)
+            self.chain.wait_confirmed(1.0)
         self.chain.stop()
 
 
@@ -188,5 +281,5 @@ def main(args=None):
     run(ServosNode, args)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

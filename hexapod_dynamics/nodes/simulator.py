@@ -1,74 +1,122 @@
-"""The simulated robot as a node: ground truth out, damage in; its devices are for `servos` and `imu` to open."""
+"""The simulated robot as a node: publishes ground truth, takes damage; `servos` and `imu` open its devices."""
 
 import time
 
-from geometry_msgs.msg import Quaternion
-from hexapod_dynamics.devices.faults import FAULTS, FaultInjector
-from hexapod_dynamics.devices.paths import device_directory
-from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
+from geometry_msgs.msg import Quaternion, Wrench
+from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError
-from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
-from hexapod_dynamics.nodes.common import Diagnostics, declare, load_robot, run
-from hexapod_dynamics.nodes.morphology import changed, values_of
+from hexapod_dynamics.estimation.attitude import quaternion_from_rotation, rotation_from_quaternion
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, frame, load_robot, run, steady_timer
+from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.simulated_devices.faults import FAULTS, FaultInjector
+from hexapod_dynamics.simulated_devices.simulated_robot import PHYSICS, SimulatedRobot
+from hexapod_dynamics.simulation import Truth
 from nav_msgs.msg import Odometry
-from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+PUSH_DURATION = 0.2  # [s]
 
 
 class SimulatorNode(Node):
-    """Publishes `~/odom` and `~/joint_states`; service `~/set_damage` breaks and mends the robot.
+    """Publishes `~/odom`, `~/joint_states`, and at each change `~/damage` and `~/robot_description` (latched).
 
-    The parameters `faults.*` make its devices misbehave, at the start or at any time (devices.faults).
+    The service `~/set_damage` breaks and repairs the robot; a geometry_msgs/Wrench on `~/push` (base_link
+    axes) pushes its body for 0.2 s. The parameters `faults.*` set faults of its devices, at the
+    start or at any time (`simulated_devices.faults`).
     """
 
     def __init__(self):
-        super().__init__('simulator')
+        super().__init__("simulator")
         robot = load_robot(self)
-        directory = declare(self, 'device_directory', '', 'where the simulated serial port and I2C bus appear; empty: '
-                            'the place where servos and imu look by themselves', read_only=True)
-        lost = declare(self, 'damage', [''], 'legs and links missing from the start, as RM or LM.femur', read_only=True)
-        rate = declare(self, 'rate', 50.0, 'ground truth messages a second', low=1.0, high=200.0, read_only=True)
-        timestep = declare(self, 'timestep', 0.001, 'step of the physics [s]', low=0.0001, high=0.004, read_only=True)
+        directory = declare(
+            self,
+            "device_directory",
+            "",
+            "folder of the simulated serial port and I2C bus; empty: the default folder of servos and imu",
+            read_only=True,
+        )
+        session = declare(
+            self,
+            "session",
+            "",
+            "name of the launch: only its own node servos opens the port",
+            read_only=True,
+        )
+        lost = declare(self, "damage", [""], "legs and links missing from the start, as RM or LM.femur", read_only=True)
+        rate = declare(self, "rate", 50.0, "ground truth messages a second", low=1.0, high=200.0, read_only=True)
+        physics = declare(
+            self, "physics", "built_in", f"who simulates the robot: {' or '.join(PHYSICS)}", read_only=True
+        )
+        truth = declare(
+            self,
+            "truth",
+            "",
+            "how the simulated robot differs from the model of the nodes, as mass=1.1,payload=0.2,friction=0.5",
+            read_only=True,
+        )
+        timestep = declare(self, "timestep", 0.001, "step of the physics [s]", low=0.0001, high=0.004, read_only=True)
         morphology = Morphology.whole(robot).without(*(name for name in lost if name))
-        self.simulated = SimulatedRobot(robot, morphology, directory or device_directory(self.get_namespace()),
-                                        timestep=timestep)
+        self.simulated = SimulatedRobot(
+            robot,
+            morphology,
+            directory or device_directory(self.get_namespace()),
+            timestep=timestep,
+            session=session,
+            physics=physics,
+            truth=Truth.parse(truth),
+        )
+        self._simulates = f"{physics}, truth: {truth or 'as the model'}"
         self._faults = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.imu_bus)
-        self._faults.set({name: declare(self, f'faults.{name}', fault.healthy, fault.description, low=fault.low,
-                                        high=fault.high) for name, fault in FAULTS.items()})
+        self._faults.set(
+            {
+                name: declare(self, f"faults.{name}", fault.healthy, fault.description, low=fault.low, high=fault.high)
+                for name, fault in FAULTS.items()
+            }
+        )
         self.add_on_set_parameters_callback(self._on_parameters)
-        self._odometry = Odometry(child_frame_id='base_link')
-        self._odometry.header.frame_id = 'odom'
+        self._odometry = Odometry(child_frame_id=frame(self, "base_link"))
+        self._odometry.header.frame_id = "world"
         self._joints = JointState()
         self._existing = None
-        self._odometry_publisher = self.create_publisher(Odometry, '~/odom', 10)
-        self._joints_publisher = self.create_publisher(JointState, '~/joint_states', 10)
-        self.create_service(SetParametersAtomically, '~/set_damage', self._on_damage)
+        self._shown = None  # the morphology that was published last
+        self._damage_publisher = self.create_publisher(ParameterEvent, "~/damage", LATCHED)
+        self._description_publisher = self.create_publisher(String, "~/robot_description", LATCHED)
+        self._odometry_publisher = self.create_publisher(Odometry, "~/odom", 10)
+        self._joints_publisher = self.create_publisher(JointState, "~/joint_states", 10)
+        self.create_service(SetParametersAtomically, "~/set_damage", self._on_damage)
+        self.create_subscription(Quaternion, "~/set_attitude", self._on_attitude, 1)
+        self.create_subscription(Wrench, "~/push", self._on_push, 1)
         self.simulated.start()
-        self.create_timer(1.0 / rate, self._publish)
-        self._diagnostics = Diagnostics(self, f'simulated {robot.name}', self._look)
+        steady_timer(self, 1.0 / rate, self._publish)
+        self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._look)
 
     def close(self):
-        """Take the devices away."""
+        """Remove the devices."""
         self.simulated.stop()
 
     def _on_parameters(self, parameters):
-        """Take faults of the devices over, all of a request or none."""
-        faults = {parameter.name.removeprefix('faults.'): parameter.value for parameter in parameters
-                  if parameter.name.startswith('faults.')}
+        """Set faults of the devices, all of a request or none."""
+        faults = {
+            parameter.name.removeprefix("faults."): parameter.value
+            for parameter in parameters
+            if parameter.name.startswith("faults.")
+        }
         try:
             self._faults.set(faults)
         except DeviceError as error:
-            return SetParametersResult(successful=False, reason=f'faults.{error}')
+            return SetParametersResult(successful=False, reason=f"faults.{error}")
         return SetParametersResult(successful=True)
 
     def _on_damage(self, request, response):
         try:
             values = values_of(request.parameters)
-            here = dict.fromkeys(self.simulated.robot.joint_names, 0.0)     # where it locks is found between two steps
+            here = dict.fromkeys(self.simulated.robot.joint_names, 0.0)  # `update` finds the angle at which it locks
             changed(self.simulated.physics.morphology, values, here)
             self.simulated.update(values)
             response.result.successful = True
@@ -76,6 +124,21 @@ class SimulatorNode(Node):
         except MorphologyError as error:
             response.result.successful, response.result.reason = False, str(error)
         return response
+
+    def _on_push(self, message):
+        """Push the body for a fifth of a second with a wrench in base_link axes [N, N m]."""
+        force, torque = message.force, message.torque
+        try:
+            self.simulated.push([force.x, force.y, force.z, torque.x, torque.y, torque.z], PUSH_DURATION)
+        except HexapodError as error:
+            self.get_logger().error(f"~/push is ignored: {error}")
+
+    def _on_attitude(self, message):
+        """Put the robot at rest with this attitude, world <- base_link, for example upside down."""
+        try:
+            self.simulated.put(rotation_from_quaternion((message.x, message.y, message.z, message.w)))
+        except HexapodError as error:
+            self.get_logger().warning(f"set_attitude: {error}", throttle_duration_sec=5.0)
 
     def _publish(self):
         truth = self.simulated.truth()
@@ -90,7 +153,12 @@ class SimulatorNode(Node):
         twist.linear.x, twist.linear.y, twist.linear.z = truth.nu[:3].tolist()
         twist.angular.x, twist.angular.y, twist.angular.z = truth.nu[3:6].tolist()
         self._odometry_publisher.publish(odometry)
-        existing = self.simulated.physics.morphology.existing_mask
+        morphology = self.simulated.physics.morphology
+        if morphology is not self._shown:
+            self._shown = morphology
+            self._damage_publisher.publish(whole_set(self, morphology))
+            self._description_publisher.publish(String(data=self.simulated.robot.to_urdf(morphology)))
+        existing = morphology.existing_mask
         if existing is not self._existing:
             self._existing = existing
             names = self.simulated.robot.joint_names
@@ -105,14 +173,19 @@ class SimulatorNode(Node):
         try:
             late = simulated.lateness()
         except HexapodError as error:
-            return 'error', f'the physics has stopped: {error}', {}
+            return "error", f"the physics has stopped: {error}", {}
         damage = simulated.physics.morphology.describe()
-        values = {'damage': damage, 'faults': ' '.join(self._faults.active), 'worst lateness [s]': late,
-                  'time left out [s]': simulated.skipped,
-                  'frames heard on the servo bus': simulated.servo_bus.counters.frames}
+        values = {
+            "damage": damage,
+            "physics": self._simulates,
+            "faults": " ".join(self._faults.active),
+            "worst lateness [s]": late,
+            "skipped time [s]": simulated.skipped,
+            "frames received on the servo bus": simulated.servo_bus.counters.frames,
+        }
         if late > 0.1:
-            return 'warn', f'{damage}; this machine is too busy: physics was {late:.2f} s late', values
-        return 'ok', damage, values
+            return "warn", f"{damage}; the computer is overloaded: the physics was {late:.2f} s late", values
+        return "ok", damage, values
 
 
 def main(args=None):
@@ -120,5 +193,5 @@ def main(args=None):
     run(SimulatorNode, args)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,8 +1,8 @@
-"""Entry points of the nodes: hear SIGINT and SIGTERM from the first moment, then import and run the node.
+"""Entry points of the nodes: handle SIGINT and SIGTERM from the first moment, then import and run the node.
 
-A signal during the start (importing, compiling) ends the process at once and quietly; a signal while the node runs lets
-it take its leave, and a second one does not disturb that. A launched node also ends when its launch process is gone:
-`ros2 launch` leaves its nodes behind on SIGTERM, and a robot would walk on that nobody's Ctrl-C reaches.
+A signal during the start (importing, compiling) ends the process at once and quietly; a signal while the node runs
+shuts it down cleanly, and a second signal does not interrupt that. A launched node also ends when its launch process
+has ended: `ros2 launch` does not end its nodes on SIGTERM, and the robot would walk on out of reach of any Ctrl-C.
 """
 
 import importlib
@@ -10,9 +10,11 @@ import os
 import signal
 import sys
 import threading
+import time
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-LAUNCH = 'HEXAPOD_LAUNCH'       # the launch file sets it to its process number
+LAUNCH = "HEXAPOD_LAUNCH"  # the launch file sets it to its process id
+_launch = int(os.environ.get(LAUNCH, "0"))
 _running = False
 _stopping = False
 
@@ -21,47 +23,69 @@ def _on_signal(_number, _frame):
     global _stopping
     _stopping = True
     if not _running:
-        shut_down = getattr(sys.modules.get('rclpy'), 'try_shutdown', None)     # None while rclpy is being imported
+        shut_down = getattr(sys.modules.get("rclpy"), "try_shutdown", None)  # None while rclpy is being imported
         if shut_down is not None:
-            # In a thread: what this handler has interrupted may hold a lock that the farewell needs.
-            farewell = threading.Thread(target=shut_down, daemon=True)
-            farewell.start()
-            farewell.join(0.5)
+            # In a thread: the code that this handler interrupts may hold a lock that the shutdown needs.
+            ending = threading.Thread(target=shut_down, daemon=True)
+            ending.start()
+            ending.join(0.5)
         os._exit(0)
 
 
 def hear_signals():
-    """Let SIGINT and SIGTERM end this process as the module says."""
+    """Install the handlers of SIGINT and SIGTERM; see the module."""
     for number in SIGNALS:
         signal.signal(number, _on_signal)
 
 
 def running():
-    """From now on a signal is only noted: whoever called this looks at `stopping`."""
+    """From now on a signal only sets `stopping`, which the caller polls."""
     global _running
     _running = True
 
 
+def launched():
+    """Whether a launch process started this process."""
+    return _launch != 0
+
+
 def left_behind():
-    """Whether the launch process that started this one is gone."""
-    launch = os.environ.get(LAUNCH)
-    return launch is not None and str(os.getppid()) != launch
+    """Whether the launch process that started this process has ended."""
+    return _launch != 0 and os.getppid() != _launch
 
 
 def stopping():
-    """Whether a signal has come, or the launch process has gone."""
+    """Whether a signal was received or the launch process has ended."""
     return _stopping or left_behind()
+
+
+def wait_where_respawned():
+    """Below a launch file, which starts nodes again and again: wait until it ends. Elsewhere: return at once."""
+    while _launch and not stopping():
+        time.sleep(0.2)
 
 
 def _entry(module):
     def main(args=None):
         hear_signals()
-        importlib.import_module(f'hexapod_dynamics.{module}').main(args)
+        importlib.import_module(f"hexapod_dynamics.{module}").main(args)
 
-    main.__doc__ = f'Run {module}.'
+    main.__doc__ = f"Run {module}."
     return main
 
 
-imu, servos, gait, dynamics, damage_manager, simulator = (
-    _entry(f'nodes.{name}') for name in ('imu', 'servos', 'gait', 'dynamics', 'damage_manager', 'simulator'))
-walk_status = _entry('tools.walk_status')
+imu, servos, gait, dynamics, damage_manager, damage_detector, simulator, robot_description, view = (
+    _entry(f"nodes.{name}")
+    for name in (
+        "imu",
+        "servos",
+        "gait",
+        "dynamics",
+        "damage_manager",
+        "damage_detector",
+        "simulator",
+        "robot_description",
+        "view",
+    )
+)
+walk_status = _entry("nodes.walk_status")

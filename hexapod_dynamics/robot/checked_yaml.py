@@ -28,12 +28,13 @@ UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, 
 
 
 class Section:
-    """A YAML mapping that is read key by key; `done` refuses what nobody has asked for."""
+    """A YAML mapping that is read key by key; `done` rejects unknown keys."""
 
     def __init__(self, value, where: str):
         if not isinstance(value, dict):
             raise RobotError(f"{where or 'file'}: {value!r} given, a mapping of keys to values needed")
-        self.values, self.where, self.asked = value, where, []
+        self.values, self.where = value, where
+        self.asked: list[str] = []
 
     def key(self, name: str) -> str:
         """Full name of a key, as refusals give it."""
@@ -48,7 +49,7 @@ class Section:
         return value
 
     def done(self):
-        """Refuse the keys that nobody has asked for."""
+        """Raise RobotError for keys that were not read."""
         for name in self.values:
             if name not in self.asked:
                 raise RobotError(f"{self.key(name)}: unknown key; the known ones are {', '.join(self.asked)}")

@@ -1,4 +1,4 @@
-"""Legs and the robot they make: immutable, checked where they are made; what they are made of is in parts.py.
+"""Legs and robots: immutable, checked at their creation; their components are in parts.py.
 
 Frames: `base_link` at the main body's centre of mass (x forward, y left, z up); a leg's mount frame at its first
 joint (x outward, z up).
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo, constant
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo, check_rotation, constant
 from hexapod_dynamics.robot.rotations import rotation_rpy
 
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """A leg: where it is mounted (base_link <- mount frame), its joints and links, and its tripod group."""
+    """A leg: its mount (base_link <- mount frame), its joints and links, and its tripod group."""
 
     name: str
     mount_rotation: np.ndarray
@@ -34,9 +34,7 @@ class Leg:
         where = f"leg {self.name}"
         object.__setattr__(self, "mount_rotation", constant(self.mount_rotation, (3, 3), f"{where}.mount_rotation"))
         object.__setattr__(self, "mount_position", constant(self.mount_position, (3,), f"{where}.mount_position"))
-        rotation = self.mount_rotation
-        if not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9) or np.linalg.det(rotation) < 0:
-            raise RobotError(f"{where}.mount_rotation: {rotation.tolist()} is not a rotation")
+        check_rotation(self.mount_rotation, f"{where}.mount_rotation")
         if not self.joints or len(self.joints) != len(self.links):
             raise RobotError(f"{where}: {len(self.joints)} joints and {len(self.links)} links, as many of each needed")
         names = [link.name for link in self.links]
@@ -88,8 +86,8 @@ class Robot:
             raise RobotError("legs: none given, at least one needed")
         for what, names in (("leg", self.leg_names), ("joint", self.joint_names)):
             if len(set(names)) != len(names):
-                twice = sorted({name for name in names if names.count(name) > 1})
-                raise RobotError(f"legs: {what} names {', '.join(twice)} are used more than once")
+                repeated = sorted({name for name in names if names.count(name) > 1})
+                raise RobotError(f"legs: {what} names {', '.join(repeated)} are used more than once")
         servo_ids = [joint.servo_id for leg in self.legs for joint in leg.joints if joint.servo_id is not None]
         if len(set(servo_ids)) != len(servo_ids):
             twice = sorted({i for i in servo_ids if servo_ids.count(i) > 1})
@@ -100,7 +98,11 @@ class Robot:
 
     @classmethod
     def load(cls, path) -> Robot:
-        """Read and check a robot's YAML file; RobotError names the key and the value that cannot be."""
+        """Read and check a robot's YAML file; RobotError names the key and the value that cannot be.
+
+        A path that ends in .py is a program, not data: it is EXECUTED with all rights of this process, and its function
+        robot() returns the Robot (robot/geometry.py). Load programs only from people whose code you would run.
+        """
         from hexapod_dynamics.robot.loading import load_robot
 
         return load_robot(path)
@@ -111,6 +113,39 @@ class Robot:
         from hexapod_dynamics.robot.loading import jethexa_path
 
         return cls.load(jethexa_path())
+
+    @classmethod
+    def from_urdf(
+        cls,
+        text_or_path,
+        legs=None,
+        *,
+        servo: Servo | None = None,
+        contact: Contact | None = None,
+        imu: Imu | None = None,
+        gravity: float = 9.81,
+    ) -> Robot:
+        """Read a legged robot from a URDF's text or file: a body with any number of serial legs.
+
+        legs: {name: name of its first joint}, {"LF": "coxa_joint_LF", ...}; by default each chain on the body.
+        Fixed joints are merged, base_link moves to the body's centre of mass (robot/urdf_reading.py). RobotError names
+        what makes no such robot: a branching leg, a moving link without mass, an unknown joint.
+        """
+        from hexapod_dynamics.robot.urdf_reading import robot_arguments
+
+        return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity, Leg))
+
+    def to_urdf(self, morphology=None) -> str:
+        """URDF text of this robot as a Morphology leaves it (None: whole); see robot/urdf.py."""
+        from hexapod_dynamics.robot.urdf import to_urdf
+
+        return to_urdf(self, morphology)
+
+    def to_mjcf(self, morphology=None, **options) -> str:
+        """MJCF text (MuJoCo) of this robot as a Morphology leaves it (None: whole); options: see robot/mjcf.py."""
+        from hexapod_dynamics.robot.mjcf import to_mjcf
+
+        return to_mjcf(self, morphology, **options)
 
     @property
     def leg_names(self) -> tuple[str, ...]:
@@ -163,6 +198,12 @@ class Robot:
             tripod_group=model.tripod_group if tripod_group is None else tripod_group,
         )
         return dataclasses.replace(self, legs=(*self.legs, leg))
+
+    def __copy__(self):
+        return self  # immutable
+
+    def __deepcopy__(self, memo):
+        return self
 
     def __eq__(self, other):
         return isinstance(other, Robot) and self._fingerprint == other._fingerprint

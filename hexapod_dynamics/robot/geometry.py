@@ -26,7 +26,7 @@ from hexapod_dynamics.robot.description import Leg
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.se3 import exp
 
-TOLERANCE = 1e-9        # of positions [m] and axes: double precision leaves 1e-15
+TOLERANCE = 1e-9  # of positions [m] and axes: double precision leaves 1e-15
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class LinkGeometry:
     servo_direction: int | None = None
 
 
-def leg_from_geometry(name, links, *, mount_rotation, mount_position, tripod_group=1, module='geometry') -> Leg:
+def leg_from_geometry(name, links, *, mount_rotation, mount_position, tripod_group=1, module="geometry") -> Leg:
     """Leg of `LinkGeometry`s, from the body outward; RobotError names the link whose positions are no such chain."""
     links = tuple(links)
     if not links:
-        raise RobotError(f'leg {name}: no links given, at least one needed')
+        raise RobotError(f"leg {name}: no links given, at least one needed")
     poses = _pose_functions(name, links)
     n = len(links)
     zero = np.zeros(n)
@@ -63,7 +63,7 @@ def leg_from_geometry(name, links, *, mount_rotation, mount_position, tripod_gro
         pose, by_q = (_exact(np.asarray(value)) for value in poses[j](zero))
         rotation = pose[:3, :3]
         _check_axes(name, link.name, rotation)
-        screws.append(_screw(by_q[:, 4 * j:4 * j + 4], pose))
+        screws.append(_screw(by_q[:, 4 * j : 4 * j + 4], pose))
         joints.append(_joint(name, link, screws[-1], pose[:3, 3]))
         com = np.array([link.length / 2, 0, 0]) if link.com is None else link.com
         bodies.append(Link(link.name, link.mass, link.length, com, link.inertia, rotation))
@@ -73,30 +73,34 @@ def leg_from_geometry(name, links, *, mount_rotation, mount_position, tripod_gro
 
 def _pose_functions(leg, links):
     """For each link a function of q: its pose (4,4) and d pose / dq_k side by side (4, 4n)."""
-    q = ca.SX.sym('q', len(links))
+    q = ca.SX.sym("q", len(links))
     variables = ca.vertsplit(q)
     functions = []
     for link in links:
         try:
-            corners = [ca.vertcat(*link.place(variables, point))
-                       for point in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))]
-        except Exception as error:      # whatever the user's function raises, it is named with its link
-            raise RobotError(f'leg {leg}, link {link.name}: place(q, point) fails: {error!r}') from error
+            corners = [
+                ca.vertcat(*link.place(variables, point)) for point in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
+            ]
+        except Exception as error:  # whatever the user's function raises, it is named with its link
+            raise RobotError(f"leg {leg}, link {link.name}: place(q, point) fails: {error!r}") from error
         if any(corner.shape != (3, 1) for corner in corners):
-            raise RobotError(f'leg {leg}, link {link.name}: place(q, point) gives {corners[0].shape[0]} coordinates, '
-                             '3 needed')
+            raise RobotError(
+                f"leg {leg}, link {link.name}: place(q, point) gives {corners[0].shape[0]} coordinates, 3 needed"
+            )
         start = ca.SX(corners[0])
         columns = [ca.SX(corner) - start for corner in corners[1:]] + [start]
         pose = ca.vertcat(ca.horzcat(*columns), ca.SX(ca.DM([[0, 0, 0, 1]])))
         by_q = ca.horzcat(*(ca.reshape(ca.jacobian(ca.vec(pose), variable), 4, 4) for variable in variables))
-        functions.append(ca.Function('pose', [q], [ca.densify(pose), ca.densify(by_q)]))
+        functions.append(ca.Function("pose", [q], [ca.densify(pose), ca.densify(by_q)]))
     return functions
 
 
 def _check_axes(leg, link, rotation):
     if not (np.allclose(rotation.T @ rotation, np.eye(3), atol=TOLERANCE) and np.linalg.det(rotation) > 0):
-        raise RobotError(f'leg {leg}, link {link}: its points do not move as a rigid body, the unit axes become '
-                         f'{rotation.T.tolist()}')
+        raise RobotError(
+            f"leg {leg}, link {link}: its points do not move as a rigid body, the unit axes become "
+            f"{rotation.T.tolist()}"
+        )
 
 
 def _screw(by_q, pose):
@@ -114,24 +118,33 @@ def _exact(values):
 def _joint(leg, link, screw, start):
     linear, angular = screw[:3], screw[3:]
     turns, slides = np.linalg.norm(angular), np.linalg.norm(linear)
-    where = f'leg {leg}, link {link.name}'
-    limits = {'name': f'{link.name}_joint_{leg}', 'lower': link.lower, 'upper': link.upper,
-              'servo_id': link.servo_id, 'servo_direction': link.servo_direction}
+    where = f"leg {leg}, link {link.name}"
+    limits = {
+        "name": f"{link.name}_joint_{leg}",
+        "lower": link.lower,
+        "upper": link.upper,
+        "servo_id": link.servo_id,
+        "servo_direction": link.servo_direction,
+    }
     if turns < TOLERANCE:
         if abs(slides - 1) > TOLERANCE:
-            raise RobotError(f'{where}: a unit of its joint variable moves it by {slides:.6g} m and does not turn it; '
-                             'needed: 1 m or 1 rad')
-        return Joint(kind='prismatic', axis=linear, origin=start, **limits)
+            raise RobotError(
+                f"{where}: a unit of its joint variable moves it by {slides:.6g} m and does not turn it; "
+                "needed: 1 m or 1 rad"
+            )
+        return Joint(kind="prismatic", axis=linear, origin=start, **limits)
     if abs(turns - 1) > TOLERANCE:
-        raise RobotError(f'{where}: a unit of its joint variable turns it by {turns:.6g} rad; needed: 1')
+        raise RobotError(f"{where}: a unit of its joint variable turns it by {turns:.6g} rad; needed: 1")
     pitch = float(linear @ angular)
     off_axis = linear - pitch * angular - np.cross(start, angular)
     if np.linalg.norm(off_axis) > TOLERANCE:
-        raise RobotError(f'{where}: its start {start.tolist()} is {np.linalg.norm(off_axis):.6g} m off its joint\'s '
-                         'axis; choose the point (0, 0, 0) of its axes on it')
+        raise RobotError(
+            f"{where}: its start {start.tolist()} is {np.linalg.norm(off_axis):.6g} m off its joint's "
+            "axis; choose the point (0, 0, 0) of its axes on it"
+        )
     if abs(pitch) < TOLERANCE:
-        return Joint(kind='revolute', axis=angular, origin=start, **limits)
-    return Joint(kind='helical', axis=angular, origin=start, pitch=pitch, **limits)
+        return Joint(kind="revolute", axis=angular, origin=start, **limits)
+    return Joint(kind="helical", axis=angular, origin=start, pitch=pitch, **limits)
 
 
 def _check_chain(leg, links, poses, screws):
@@ -146,5 +159,6 @@ def _check_chain(leg, links, poses, screws):
             off = np.abs(np.asarray(poses[j](q)[0]) - motion @ at_zero[j]).max()
             if off > TOLERANCE:
                 raise RobotError(
-                    f'leg {leg}, link {link.name}: at q = {np.round(q, 3).tolist()} its positions are {off:.3g} off '
-                    'those of a chain in which each joint moves its link and all beyond it in one fixed screw motion')
+                    f"leg {leg}, link {link.name}: at q = {np.round(q, 3).tolist()} its positions are {off:.3g} off "
+                    "those of a chain in which each joint moves its link and all beyond it in one fixed screw motion"
+                )

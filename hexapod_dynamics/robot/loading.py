@@ -42,7 +42,10 @@ def jethexa_path() -> Path:
 
 
 def load_robot(path) -> Robot:
-    """Read and check a robot's YAML file, or take robot() of a Python file (robot/geometry.py). Raises RobotError."""
+    """Read and check a robot's YAML file, or execute a Python file and take its robot(). Raises RobotError.
+
+    A Python file is trusted code: see `Robot.load`.
+    """
     if str(path).endswith(".py"):
         return _robot_of_program(path)
     try:

@@ -1,7 +1,8 @@
-"""Which legs and links exist, which joints are locked, how much of a link is left: immutable, hashable.
+"""Which legs and links exist, which joints are locked or limp, how much of a link is left: immutable, hashable.
 
-The existence numbers lam_i, lam_ij are those of Farghdani & Chhabra 2025, definition 1; locked joints and shortened
-links are the two further kinds of damage of equations.md, section 1. What hangs on a lost or broken-off part is lost.
+The existence numbers lam_i, lam_ij are those of Farghdani & Chhabra 2025, definition 1; locked joints, limp joints and
+shortened links are the further kinds of damage of equations.md, section 1. What hangs on a lost or broken-off part is
+lost.
 """
 
 from __future__ import annotations
@@ -16,24 +17,39 @@ from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.parts import Link
 
+# First words of the named values, in the order in which `parameters` gives them.
+KINDS = ("legs", "links", "locked", "locked_at", "limp", "remaining")
+# A joint does not lock further from its zero than this [rad or m]: a turn, more than any servo reports.
+FARTHEST_LOCK = 2.0 * math.pi
+# The smallest fraction of a link that is not 0: less has no mass that numbers can divide by.
+SMALLEST_STUMP = 1e-6
+
 
 class Morphology:
     """What is left of a robot. Every change returns a new Morphology; a refused one raises MorphologyError."""
 
-    __slots__ = ("_robot", "_remaining", "_locked", "_hash", "_table", "__weakref__")
+    __slots__ = ("_robot", "_remaining", "_locked", "_limp", "_hash", "_table", "__weakref__")
 
-    def __init__(self, robot: Robot, remaining: tuple[tuple[float, ...], ...], locked: tuple[tuple, ...]):
-        """Use Morphology.whole(robot) and go on from there.
+    def __init__(
+        self,
+        robot: Robot,
+        remaining: tuple[tuple[float, ...], ...],
+        locked: tuple[tuple[float | None, ...], ...],
+        limp: tuple[tuple[bool, ...], ...] | None = None,
+    ):
+        """Create a Morphology by `Morphology.whole(robot)` and its methods instead.
 
         remaining: of each leg, each link's remaining fraction, 0 where it is gone; locked: of each leg, each joint's
-        locked position [rad or m], None where it moves.
+        locked position [rad or m], None where it moves; limp: of each leg, which joints have no torque (default: none).
         """
         self._robot, self._remaining, self._locked = robot, remaining, locked
-        self._hash = self._table = None
+        self._limp = tuple((False,) * len(locks) for locks in locked) if limp is None else limp
+        self._hash: int | None = None
+        self._table: np.ndarray | None = None
 
     @classmethod
     def whole(cls, robot: Robot) -> Morphology:
-        """The robot with nothing missing, locked or broken."""
+        """The robot with nothing missing, locked, limp or broken."""
         return cls(
             robot,
             tuple((1.0,) * len(leg.links) for leg in robot.legs),
@@ -55,7 +71,20 @@ class Morphology:
         leg, link = self._link_place(name)
         if self._remaining[leg][link] == 0:
             raise MorphologyError(f"locked.{name}: the link is missing and its joint with it; restore {name} first")
+        if self._limp[leg][link]:
+            raise MorphologyError(f"locked.{name}: the joint is limp, so it moves; set limp.{name} to false first")
         return self._with_lock(leg, link, _finite(angle, f"locked.{name} angle"))
+
+    def limp(self, name: str) -> Morphology:
+        """With the joint that moves link `name` ("LR.femur") limp: it moves freely, its servo gives no torque."""
+        leg, link = self._link_place(name)
+        if self._remaining[leg][link] == 0:
+            raise MorphologyError(f"limp.{name}: the link is missing and its joint with it; restore {name} first")
+        if self._locked[leg][link] is not None:
+            raise MorphologyError(
+                f"limp.{name}: the joint is locked, so it does not move; set locked.{name} to false first"
+            )
+        return self._with_limp(leg, link, True)
 
     def broken(self, name: str, remaining: float) -> Morphology:
         """With link `name` cut off at the fraction `remaining` (0..1) of its length; what hung on it is lost.
@@ -69,25 +98,28 @@ class Morphology:
         return self._with_link(leg, link, remaining)
 
     def restored(self, name: str) -> Morphology:
-        """With the leg ("LF", all of it) or the one link ("LF.tibia") back, whole and unlocked."""
+        """With the leg ("LF", all of it) or the one link ("LF.tibia") back: whole, neither locked nor limp."""
         leg, link = self._place(name)
         if link is None:
             new = self
             for index in range(len(self._remaining[leg])):
-                new = new._with_lock(leg, index, None)._with_link(leg, index, 1.0)
+                new = new._with_lock(leg, index, None)._with_limp(leg, index, False)._with_link(leg, index, 1.0)
             return new
         if link and self._remaining[leg][link - 1] < 1:
             inner = f"{self._robot.legs[leg].name}.{self._robot.legs[leg].links[link - 1].name}"
             state = "missing" if self._remaining[leg][link - 1] == 0 else "broken off"
             raise MorphologyError(f"links.{name}: cannot come back while {inner} is {state}; restore {inner} first")
-        return self._with_lock(leg, link, None)._with_link(leg, link, 1.0)
+        return self._with_lock(leg, link, None)._with_limp(leg, link, False)._with_link(leg, link, 1.0)
 
     def updated(self, values: Mapping[str, object], locked_angles: Mapping[str, float] | None = None) -> Morphology:
-        """With named values changed, all of them or none: "legs.RM", "links.LM.femur", "locked.RF.tibia" (bool),
-        "remaining.LF.tibia" (float 0..1).
+        """With named values changed, all of them or none.
 
-        locked_angles: position [rad or m] at which newly locked joints stand, by "RF.tibia" or joint name. Changes
-        are made from the body outward, what comes back before what goes, so that their order does not matter.
+        The names are "legs.RM", "links.LM.femur", "locked.RF.tibia", "limp.LR.femur" (bool), "locked_at.RF.tibia"
+        (float, rad or m: where the locked joint stands) and "remaining.LF.tibia" (float 0..1).
+
+        locked_angles: position [rad or m] at which newly locked joints stand that `values` gives no locked_at, by
+        "RF.tibia" or joint name. Changes are made from the body outward, what comes back before what goes, so that
+        their order does not matter. locked_at 0.0 of a joint that is not locked means nothing.
         """
         angles = dict(locked_angles or {})
         changes = self._checked(values)
@@ -96,10 +128,12 @@ class Morphology:
             present = changes.get(("legs", index, None))
             if present is False:
                 for (kind, where, link), value in changes.items():
-                    if where == index and value and kind in ("links", "locked", "remaining"):
+                    if where == index and value and kind != "legs":
                         name = f"{leg.name}.{leg.links[link].name}"
-                        raise MorphologyError(f"{kind}.{name}: {value!r} asks for a part of leg {leg.name}, "
-                                              f"which legs.{leg.name}: False takes away")
+                        raise MorphologyError(
+                            f"{kind}.{name}: {value!r} asks for a part of leg {leg.name}, "
+                            f"which legs.{leg.name}: False takes away"
+                        )
                 new = new.without(leg.name)
                 continue
             if present is True and new._remaining[index][0] == 0:
@@ -113,7 +147,10 @@ class Morphology:
         name = f"{robot_leg.name}.{robot_leg.links[link].name}"
         exists = changes.get(("links", leg, link))
         fraction = changes.get(("remaining", leg, link))
-        lock = changes.get(("locked", leg, link))
+        lock, angle = changes.get(("locked", leg, link)), changes.get(("locked_at", leg, link))
+        limp = changes.get(("limp", leg, link))
+        if lock and limp:
+            raise MorphologyError(f"limp.{name}: true together with locked.{name}: true; a joint is one or the other")
         new = self
         if exists is True and fraction == 0:
             raise MorphologyError(f"remaining.{name}: 0 is a missing link, but links.{name}: True asks for it")
@@ -121,33 +158,51 @@ class Morphology:
             new = new.restored(name)
         elif exists is False:
             if fraction:
-                raise MorphologyError(f"remaining.{name}: {fraction!r} of a link that links.{name}: False takes away")
+                raise MorphologyError(
+                    f"remaining.{name}: {fraction!r} given, but links.{name} is false: the link is missing"
+                )
             new = new.without(name)
         if fraction is not None:
             new = new.broken(name, fraction)
-        if lock is False:
-            new = new._with_lock(leg, link, None)
-        elif lock is True and new._locked[leg][link] is None:
+        if limp is False:
+            new = new._with_limp(leg, link, False)
+        was = new._locked[leg][link]
+        if lock is False or (lock is None and was is None):
+            if angle:
+                raise MorphologyError(
+                    f"locked_at.{name}: {angle!r} given, but the joint is not locked; give locked.{name}: true with it"
+                )
+            new = new if was is None else new._with_lock(leg, link, None)
+            return new.limp(name) if limp else new
+        if angle is None and was is None:
             joint = robot_leg.joints[link].name
             angle = angles.get(name, angles.get(joint))
-            if angle is None:
-                raise MorphologyError(f"locked.{name}: the angle at which {joint} locked is not known")
-            new = new.locked(name, angle)
-        return new
+            if angle is not None:
+                angle = _position(angle, f"locked_at.{name}")
+            elif new._remaining[leg][link] > 0:
+                raise MorphologyError(
+                    f"locked.{name}: the angle at which {joint} locked is not known; give locked_at.{name} [rad]"
+                )
+            else:
+                angle = 0.0  # of a missing link: refused below
+        new = new if angle is None else new.locked(name, angle)
+        return new.limp(name) if limp else new
 
     def _checked(self, values: Mapping[str, object]) -> dict:
         """Named values by (kind, leg, link), each of a known name and the right type."""
         changes = {}
         for key, value in values.items():
             kind, _, name = key.partition(".")
-            if kind not in ("legs", "links", "locked", "remaining"):
-                raise MorphologyError(f"{key}: unknown; names begin with legs., links., locked. or remaining.")
+            if kind not in KINDS:
+                raise MorphologyError(f"{key}: unknown; names begin with {'., '.join(KINDS[:-1])}. or {KINDS[-1]}.")
             leg, link = self._place(name)
             if (link is None) != (kind == "legs"):
                 example = f"legs.{self._robot.legs[0].name}" if kind == "legs" else f"{kind}.{self._link_names()[0]}"
                 raise MorphologyError(f"{key}: unknown; such a name looks like {example}")
             if kind == "remaining":
                 value = _fraction(value, key)
+            elif kind == "locked_at":
+                value = _position(value, key)
             elif not isinstance(value, (bool, np.bool_)):
                 raise MorphologyError(f"{key}: {value!r} given, true or false needed")
             changes[kind, leg, link] = value
@@ -157,14 +212,17 @@ class Morphology:
 
     def parameters(self) -> dict[str, bool | float]:
         """The whole set of named values, as the `morphology` topic and damage_manager's parameters carry it."""
-        legs, links, locked, remaining = {}, {}, {}, {}
-        for leg, fractions, locks in zip(self._robot.legs, self._remaining, self._locked, strict=True):
+        legs, links, locked, locked_at, limp, remaining = {}, {}, {}, {}, {}, {}
+        for leg, fractions, locks, limps in self._by_leg():
             legs[f"legs.{leg.name}"] = fractions[0] > 0
-            for link, fraction, lock in zip(leg.links, fractions, locks, strict=True):
-                links[f"links.{leg.name}.{link.name}"] = fraction > 0
-                locked[f"locked.{leg.name}.{link.name}"] = lock is not None
-                remaining[f"remaining.{leg.name}.{link.name}"] = fraction
-        return legs | links | locked | remaining
+            for link, fraction, lock, is_limp in zip(leg.links, fractions, locks, limps, strict=True):
+                name = f"{leg.name}.{link.name}"
+                links[f"links.{name}"] = fraction > 0
+                locked[f"locked.{name}"] = lock is not None
+                locked_at[f"locked_at.{name}"] = 0.0 if lock is None else lock
+                limp[f"limp.{name}"] = is_limp
+                remaining[f"remaining.{name}"] = fraction
+        return legs | links | locked | locked_at | limp | remaining
 
     @classmethod
     def from_parameters(
@@ -198,6 +256,11 @@ class Morphology:
         index, place = self._link_place(f"{leg}.{link}")
         return self._locked[index][place]
 
+    def is_limp(self, leg: str, link: str) -> bool:
+        """Whether the joint that moves the link is limp: it moves, and its servo gives no torque."""
+        index, place = self._link_place(f"{leg}.{link}")
+        return self._limp[index][place]
+
     def links(self, leg: str) -> tuple[Link, ...]:
         """The leg's existing links, from the body outward, as long and as heavy as they are now."""
         index = self._leg_index(leg)
@@ -206,13 +269,16 @@ class Morphology:
 
     @property
     def table(self) -> np.ndarray:
-        """Of all joints in order, read-only array (3, joint_count): the fraction of the link's length that is left (0
-        where gone), 1 where the joint moves, and the locked position [rad or m] (0 where not locked).
+        """Of all joints in order, read-only array (4, joint_count).
+
+        Rows: the fraction of the link's length that is left (0 where gone); 1 where the joint moves; the locked
+        position [rad or m] (0 where not locked); 1 where the joint moves and its servo gives torque.
         """
         if self._table is None:
-            pairs = zip(self._remaining, self._locked, strict=True)
-            self._table = np.concatenate([_columns(*pair) for pair in pairs], axis=1)
-            self._table.flags.writeable = False
+            parts = zip(self._remaining, self._locked, self._limp, strict=True)
+            table = np.concatenate([_columns(*part) for part in parts], axis=1)
+            table.flags.writeable = False
+            self._table = table
         return self._table
 
     @property
@@ -226,32 +292,43 @@ class Morphology:
         return self.table[1] > 0
 
     @property
+    def driven_mask(self) -> np.ndarray:
+        """Of all joints, those that move and whose servo gives torque (not limp): bool array (joint_count,)."""
+        return self.table[3] > 0
+
+    @property
     def locked_positions(self) -> np.ndarray:
         """Of all joints, the locked position [rad or m], 0 where not locked: read-only array (joint_count,)."""
         return self.table[2]
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is missing, locked or broken."""
+        """Whether no part is missing, locked, limp or broken."""
         return self == Morphology.whole(self._robot)
 
     def describe(self) -> str:
         """What is wrong, for people: "RM missing, LM.femur missing, RF.tibia locked at 0.400"."""
         parts = []
-        for leg, fractions, locks in zip(self._robot.legs, self._remaining, self._locked, strict=True):
+        for leg, fractions, locks, limps in self._by_leg():
             if fractions[0] == 0:
                 parts.append(f"{leg.name} missing")
                 continue
-            for link, fraction, lock in zip(leg.links, fractions, locks, strict=True):
+            for link, fraction, lock, limp in zip(leg.links, fractions, locks, limps, strict=True):
                 name = f"{leg.name}.{link.name}"
                 if lock is not None:
                     parts.append(f"{name} locked at {lock:.3f}")
+                if limp:
+                    parts.append(f"{name} limp")
                 if fraction < 1:
                     parts.append(f"{name} broken, {fraction:.0%} left" if fraction else f"{name} missing")
                     break  # what hangs on it is missing too
         return ", ".join(parts) or "whole"
 
     # ---- inside --------------------------------------------------------------------------------------------------
+
+    def _by_leg(self):
+        """Each leg with its links' remaining fractions, its joints' locked positions, and which of them are limp."""
+        return zip(self._robot.legs, self._remaining, self._locked, self._limp, strict=True)
 
     def _leg_index(self, name: str) -> int:
         for index, leg in enumerate(self._robot.legs):
@@ -283,53 +360,70 @@ class Morphology:
         return leg, link
 
     def _with_link(self, leg: int, link: int, fraction: float) -> Morphology:
-        old, locks = self._remaining[leg], self._locked[leg]
+        old, locks, limp = self._remaining[leg], self._locked[leg], self._limp[leg]
         if fraction < 1:  # what hangs on it goes with it
             fractions = old[:link] + (fraction,) + (0.0,) * (len(old) - link - 1)
         else:
             fractions = _replaced(old, link, fraction)
         if locks.count(None) < len(locks):
             locks = tuple(lock if left else None for lock, left in zip(locks, fractions, strict=True))
-        return self._with_leg(leg, fractions, locks)
+        if True in limp:
+            limp = tuple(is_limp and left > 0 for is_limp, left in zip(limp, fractions, strict=True))
+        return self._with_leg(leg, fractions, locks, limp)
 
     def _with_lock(self, leg: int, joint: int, angle: float | None) -> Morphology:
-        return self._with_leg(leg, self._remaining[leg], _replaced(self._locked[leg], joint, angle))
+        return self._with_leg(leg, self._remaining[leg], _replaced(self._locked[leg], joint, angle), self._limp[leg])
 
-    def _with_leg(self, leg: int, fractions: tuple, locks: tuple) -> Morphology:
-        remaining, locked = _replaced(self._remaining, leg, fractions), _replaced(self._locked, leg, locks)
-        new = Morphology(self._robot, remaining, locked)
+    def _with_limp(self, leg: int, joint: int, limp: bool) -> Morphology:
+        return self._with_leg(leg, self._remaining[leg], self._locked[leg], _replaced(self._limp[leg], joint, limp))
+
+    def _with_leg(self, leg: int, fractions: tuple, locks: tuple, limp: tuple) -> Morphology:
+        new = Morphology(
+            self._robot,
+            _replaced(self._remaining, leg, fractions),
+            _replaced(self._locked, leg, locks),
+            _replaced(self._limp, leg, limp),
+        )
         if self._table is not None:  # a few numbers changed: quicker than making the table anew
             first = self._robot.joint_starts[leg]
             table = new._table = self._table.copy()
-            table[:, first : first + len(fractions)] = _columns(fractions, locks)
+            table[:, first : first + len(fractions)] = _columns(fractions, locks, limp)
             table.flags.writeable = False
         return new
+
+    def __copy__(self):
+        return self  # immutable
+
+    def __deepcopy__(self, memo):
+        return self
 
     def __eq__(self, other):
         return self is other or (
             isinstance(other, Morphology)
             and self._remaining == other._remaining
             and self._locked == other._locked
+            and self._limp == other._limp
             and self._robot == other._robot
         )
 
     def __hash__(self):
         if self._hash is None:
-            self._hash = hash((self._robot, self._remaining, self._locked))
+            self._hash = hash((self._robot, self._remaining, self._locked, self._limp))
         return self._hash
 
     def __reduce__(self):
-        return Morphology, (self._robot, self._remaining, self._locked)
+        return Morphology, (self._robot, self._remaining, self._locked, self._limp)
 
     def __repr__(self):
         return f"Morphology({self._robot.name}: {self.describe()})"
 
 
 @lru_cache(maxsize=256)
-def _columns(fractions: tuple, locks: tuple) -> np.ndarray:
-    """A leg's columns of `table`: what is left, whether the joint moves, where it is locked."""
+def _columns(fractions: tuple, locks: tuple, limp: tuple) -> np.ndarray:
+    """A leg's columns of `table`: what is left, whether the joint moves, where it is locked, whether it has torque."""
     moving = [1.0 if lock is None and left else 0.0 for left, lock in zip(fractions, locks, strict=True)]
-    return np.array([fractions, moving, [lock or 0.0 for lock in locks]])
+    driven = [0.0 if is_limp else moves for moves, is_limp in zip(moving, limp, strict=True)]
+    return np.array([fractions, moving, [lock or 0.0 for lock in locks], driven])
 
 
 def _replaced(values: tuple, index: int, value) -> tuple:
@@ -344,8 +438,17 @@ def _finite(value, name: str) -> float:
     return float(value)
 
 
+def _position(value, what: str) -> float:
+    value = _finite(value, what)
+    if abs(value) > FARTHEST_LOCK:
+        raise MorphologyError(f"{what}: {value!r} given, at most {FARTHEST_LOCK:.3f} rad from zero are allowed")
+    return value
+
+
 def _fraction(value, what: str) -> float:
     value = _finite(value, what)
-    if not 0.0 <= value <= 1.0:
-        raise MorphologyError(f"{what}: {value!r} given, a fraction 0..1 of the link's length needed")
+    if not (value == 0.0 or SMALLEST_STUMP <= value <= 1.0):
+        raise MorphologyError(
+            f"{what}: {value!r} given, a fraction 0..1 of the link's length needed (0, or at least {SMALLEST_STUMP})"
+        )
     return value

@@ -1,4 +1,4 @@
-"""What legs and robots are made of: immutable records in SI units, checked where they are made.
+"""Components of legs and robots: immutable records in SI units, checked at their creation.
 
 A leg's mount frame is at its first joint (x outward, z up); a link's axes have x along the link. "At zero" means all
 joint parameters are zero.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +21,12 @@ JOINT_KINDS = ("revolute", "prismatic", "helical")
 def constant(array_like, shape: tuple[int, ...], name: str) -> np.ndarray:
     """Read-only float array of the given shape, or a RobotError that names the quantity."""
     try:
-        array = np.array(array_like, dtype=float)
+        given = np.asarray(array_like)
+        array = np.array(given, dtype=float)
     except (TypeError, ValueError):
         raise RobotError(f"{name}: {array_like!r} is not made of numbers") from None
+    if np.iscomplexobj(given):
+        raise RobotError(f"{name}: {array_like!r} is complex, real numbers needed")
     if array.shape != shape:
         raise RobotError(f"{name}: shape {array.shape} given, {shape} needed")
     if not np.all(np.isfinite(array)):
@@ -31,10 +35,17 @@ def constant(array_like, shape: tuple[int, ...], name: str) -> np.ndarray:
     return array
 
 
-def check_mass(mass: float, name: str) -> None:
-    """Refuse a mass that is not a positive finite number."""
-    if not (math.isfinite(mass) and mass > 0):
-        raise RobotError(f"{name}.mass: {mass!r} given, a positive finite number (kg) needed")
+def check_number(value: float, name: str, unit: str, *, zero: bool = True) -> None:
+    """Refuse what is not a finite number from 0 on (zero=False: above 0)."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not (number and math.isfinite(value) and (value >= 0 if zero else value > 0)):
+        raise RobotError(f"{name}: {value!r} given, a finite number {'>=' if zero else '>'} 0 [{unit}] needed")
+
+
+def check_rotation(matrix: np.ndarray, name: str) -> None:
+    """Refuse a matrix (3, 3) that is no rotation."""
+    if not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9) or np.linalg.det(matrix) < 0:
+        raise RobotError(f"{name}: {matrix.tolist()} is not a rotation")
 
 
 def check_inertia(inertia: np.ndarray, name: str) -> None:
@@ -61,10 +72,12 @@ class Body:
     box: np.ndarray
 
     def __post_init__(self):
-        check_mass(self.mass, "body")
+        check_number(self.mass, "body.mass", "kg", zero=False)
         object.__setattr__(self, "inertia", constant(self.inertia, (3, 3), "body.inertia"))
         check_inertia(self.inertia, "body")
         object.__setattr__(self, "box", constant(self.box, (3,), "body.box"))
+        if np.any(self.box < 0):
+            raise RobotError(f"body.box: {self.box.tolist()} given, lengths >= 0 (m) needed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +97,11 @@ class Link:
 
     def __post_init__(self):
         where = f"link {self.name}"
-        check_mass(self.mass, where)
-        if not (math.isfinite(self.length) and self.length >= 0):
-            raise RobotError(f"{where}.length: {self.length!r} given, a finite number >= 0 (m) needed")
+        check_number(self.mass, f"{where}.mass", "kg", zero=False)
+        check_number(self.length, f"{where}.length", "m")
         for field, shape in (("com", (3,)), ("inertia", (3, 3)), ("rotation", (3, 3))):
             object.__setattr__(self, field, constant(getattr(self, field), shape, f"{where}.{field}"))
+        check_rotation(self.rotation, f"{where}.rotation")
         check_inertia(self.inertia, where)
 
     @property
@@ -107,22 +120,23 @@ class Link:
         return self.rotation @ self.inertia @ self.rotation.T
 
     def cut(self, remaining: float) -> Link:
-        """The link cut off at a fraction of its length, as a uniform rod would be (equations.md, section 1).
+        """The link cut off at a fraction r of its length, as a rod with thickness (equations.md, section 1).
 
-        Mass, length and centre of mass scale with r, the inertia about the link's axis with r, the other two with
-        r^3; products of inertia follow by congruence, so that the inertia stays positive definite.
+        Mass, length and centre of mass scale with r, the inertia about the link's axis as Ia' = r Ia, the other two as
+        It' = r^3 (It - Ia/2) + r Ia/2, products of inertia with r^3. In second moments this is r^3 of the whole link's
+        plus (r - r^3) of a thin-walled tube's: a possible body for every r.
         """
         if remaining == 1.0:
             return self
-        scale = np.array([remaining**0.5, remaining**1.5, remaining**1.5])
-        cut = object.__new__(Link)  # a thin stump obeys the rod law, not the triangle inequality: not checked again
-        for field in dataclasses.fields(Link):
-            object.__setattr__(cut, field.name, getattr(self, field.name))
-        object.__setattr__(cut, "mass", self.mass * remaining)
-        object.__setattr__(cut, "length", self.length * remaining)
-        object.__setattr__(cut, "com", constant(self.com * remaining, (3,), "com"))
-        object.__setattr__(cut, "inertia", constant(self.inertia * np.outer(scale, scale), (3, 3), "inertia"))
-        return cut
+        cubed = remaining**3
+        tube = self.inertia[0, 0] * np.diag([1.0, 0.5, 0.5])
+        return dataclasses.replace(
+            self,
+            mass=self.mass * remaining,
+            length=self.length * remaining,
+            com=self.com * remaining,
+            inertia=cubed * self.inertia + (remaining - cubed) * tube,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +194,12 @@ class Servo:
     speed_limit: float
     resolution: float
 
+    def __post_init__(self):
+        for name, unit in (("stiffness", "N m/rad"), ("damping", "N m s/rad"), ("resolution", "rad")):
+            check_number(getattr(self, name), f"servo.{name}", unit)
+        for name, unit in (("torque_limit", "N m"), ("speed_limit", "rad/s")):
+            check_number(getattr(self, name), f"servo.{name}", unit, zero=False)
+
 
 @dataclass(frozen=True)
 class Contact:
@@ -189,6 +209,10 @@ class Contact:
     damping: float
     friction: float
 
+    def __post_init__(self):
+        for name, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("friction", "N s/m")):
+            check_number(getattr(self, name), f"contact.{name}", unit)
+
 
 @dataclass(frozen=True, eq=False)
 class Imu:
@@ -196,3 +220,8 @@ class Imu:
 
     position: np.ndarray
     rotation: np.ndarray
+
+    def __post_init__(self):
+        object.__setattr__(self, "position", constant(self.position, (3,), "imu.position"))
+        object.__setattr__(self, "rotation", constant(self.rotation, (3, 3), "imu.rotation"))
+        check_rotation(self.rotation, "imu.rotation")

@@ -1,4 +1,4 @@
-"""Rotations from what a robot file says: roll, pitch and yaw, or a direction."""
+"""Rotations from the entries of a robot file: roll, pitch and yaw, or a direction."""
 
 import math
 
@@ -26,3 +26,12 @@ def rotation_x_to(direction) -> np.ndarray:
         return np.diag([-1.0, -1.0, 1.0])
     k = 1.0 / (1.0 + x)
     return np.array([[x, -y, -z], [y, 1.0 - k * y * y, -k * y * z], [z, -k * y * z, 1.0 - k * z * z]])
+
+
+def roll_pitch_yaw(rotation: np.ndarray) -> tuple[float, float, float]:
+    """Roll, pitch and yaw [rad] of a rotation (3, 3), the inverse of `rotation_rpy`."""
+    return (
+        math.atan2(rotation[2, 1], rotation[2, 2]),
+        -math.asin(min(1.0, max(-1.0, rotation[2, 0]))),
+        math.atan2(rotation[1, 0], rotation[0, 0]),
+    )

@@ -1,10 +1,23 @@
 """The simulated robot, the predictor made of it, and many simulations at once."""
 
 from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.simulation.batch import simulate_many
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.simulation.log import Log
-from hexapod_dynamics.simulation.many import simulate_many
+from hexapod_dynamics.simulation.mujoco_simulator import MujocoSimulator
 from hexapod_dynamics.simulation.predictor import Predictor
+from hexapod_dynamics.simulation.readings import Readings
 from hexapod_dynamics.simulation.simulator import Simulator
+from hexapod_dynamics.simulation.trajectory import Log
+from hexapod_dynamics.simulation.truth import Truth
 
-__all__ = ["Ground", "Log", "Predictor", "Simulator", "TripodGait", "simulate_many"]
+__all__ = [
+    "Ground",
+    "Log",
+    "MujocoSimulator",
+    "Predictor",
+    "Readings",
+    "Simulator",
+    "TripodGait",
+    "Truth",
+    "simulate_many",
+]

@@ -1,28 +1,41 @@
 """Ground contact of link ends and body corners, treated implicitly: its forces are those at the end of the step.
 
-At a point that is deeper than the ground's surface by -d (d < 0), with n the ground's normal and v the point's
-velocity:
+At a point that is deeper than the ground's surface by -d (d < 0), with n the ground's normal, v the point's velocity
+and v_t its tangential part:
 
-    f_n = max(0, -K d - B v_n),    f_t = -mu v_t
+    f_n = max(0, -K d - B v_n)
+    f_t = -v_t min(b, mu f_n / |v_t|)     Coulomb's cone, regularised: a contact at rest creeps at |f_t| / b
+    f_t = -b_viscous v_t                  the paper's viscous law, at every point that is in the ground
 
-Over a step of length h the force is taken at v' and d' = d + h v_n', which is linear in the new velocity, so it adds
-h J^T (mu (1 - n n^T) + (B + h K) n n^T) J to the mass matrix: symmetric, on the arrow's head and one leg's arm and
-block only. Whether a spring pushes (f_n > 0) is guessed from the old velocity and checked against the new one.
+Over a step of length h the forces are taken at v' and d' = d + h v_n'. Where the contact sticks (or is viscous) they
+are linear in v' and add h J^T (c (1 - n n^T) + (B + h K) n n^T) J to the mass matrix. Where it slides along s the
+force is linearised about the last iterate: -mu f_n (s + (1 - n n^T - s s^T) v' / |v_t|), a Newton step, symmetric too.
+All terms lie on the arrow's head and one leg's arm and block only. Which springs push, and which contacts slide, is
+guessed from the step before and checked against the new velocity; the last of the corrections takes the secant
+-mu f_n v' / |v_t|, which dissipates whatever v' is.
 """
 
 from math import sqrt
 
-from hexapod_dynamics.dynamics.kernel_cache import kernel
+from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.dynamics.kernels import HEAD, HEAD_FORCE
-from hexapod_dynamics.simulation.ground import is_level, surface
+from hexapod_dynamics.simulation.ground import highest, is_level, surface
 
 # Columns of a row of `contacts`: leg (-1: body corner), link, the leg's block and lane, its first joint, joints up to
 # the link; in the body frame the point, the ground's normal and the point's velocity; distance d (negative), whether
-# the spring pushes, normal force at the end of the step; then the point's Jacobian by the leg's joints, 3 numbers a
-# joint.
+# the spring pushes, normal force at the end of the step; friction: its coefficient c by the velocity [N s/m], the
+# force it has besides [N], the direction s in which the contact slides (zero where it sticks); its row of the memory;
+# then the point's Jacobian by the leg's joints, 3 numbers a joint.
 LEG, LINK, BLOCK, LANE, FIRST, JOINTS = range(6)
-POINT, NORMAL, VELOCITY, DISTANCE, PUSHES, FORCE, JACOBIAN = 6, 9, 12, 15, 16, 17, 18
+POINT, NORMAL, VELOCITY, DISTANCE, PUSHES, FORCE = 6, 9, 12, 15, 16, 17
+GRIP, GLIDE, SLIDING, PLACE, JACOBIAN = 18, 19, 20, 23, 24
 CORNERS = 8
+# Numbers of a contact law: K, B, viscous b, mu (negative: the viscous law), b of a contact that sticks.
+CONTACT_STIFFNESS, CONTACT_DAMPING, VISCOUS, COULOMB, STICTION, LAW = range(6)
+# A contact at rest under 1 N creeps 0.3 mm in a minute.
+STICTION_VISCOSITY = 2e5
+# Friction is right when it is off the cone by no more than this share, and this force [N].
+CONE_SHARE, CONE_FORCE = 0.05, 0.02
 
 # The functions below take the few arrays they need one by one: compiled calls pay for every array that they are given.
 
@@ -43,6 +56,8 @@ def _touch(ground, rotation, position, contacts, c, px, py, pz):
     x = position[0] + rotation[0, 0] * px + rotation[0, 1] * py + rotation[0, 2] * pz
     y = position[1] + rotation[1, 0] * px + rotation[1, 1] * py + rotation[1, 2] * pz
     z = position[2] + rotation[2, 0] * px + rotation[2, 1] * py + rotation[2, 2] * pz
+    if z > highest(ground, x, y):
+        return False
     height, nx, ny, nz = surface(ground, x, y)
     contacts[c, POINT], contacts[c, POINT + 1], contacts[c, POINT + 2] = px, py, pz
     for k in range(3):
@@ -87,6 +102,7 @@ def find_contacts(lanes, legs, moving, rows_point, rows_screw, rotation, positio
         contacts[count, LEG], contacts[count, LINK] = i, j
         contacts[count, BLOCK], contacts[count, LANE] = block, lane
         contacts[count, FIRST], contacts[count, JOINTS] = first, j + 1
+        contacts[count, PLACE] = first + j
         for k in range(j + 1):
             s = rows_screw + 6 * k
             wx, wy, wz = lanes[block, s + 3, lane], lanes[block, s + 4, lane], lanes[block, s + 5, lane]
@@ -102,6 +118,7 @@ def find_contacts(lanes, legs, moving, rows_point, rows_screw, rotation, positio
         px, py, pz = corner_point(box, corner)
         if _touch(ground, rotation, position, contacts, count, px, py, pz):
             contacts[count, LEG], contacts[count, LINK], contacts[count, JOINTS] = -1.0, -1.0, 0.0
+            contacts[count, PLACE] = moving.size + corner
             count += 1
     return count
 
@@ -121,6 +138,103 @@ def move_contacts(contacts, count, nu):
             y += contacts[c, at + 1] * rate
             z += contacts[c, at + 2] * rate
         contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2] = x, y, z
+
+
+@kernel
+def _slip(contacts, c):
+    """Return the tangential velocity (three numbers, body frame) of a contact point and its size [m/s]."""
+    nx, ny, nz = contacts[c, NORMAL], contacts[c, NORMAL + 1], contacts[c, NORMAL + 2]
+    x, y, z = contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2]
+    vn = nx * x + ny * y + nz * z
+    x, y, z = x - vn * nx, y - vn * ny, z - vn * nz
+    return x, y, z, sqrt(x * x + y * y + z * z)
+
+
+@kernel
+def _linearise(contacts, c, law, secant):
+    """Linearise a contact's friction about its velocity and normal force; secant: by a force that only resists."""
+    contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2] = 0.0, 0.0, 0.0
+    contacts[c, GLIDE] = 0.0
+    if law[COULOMB] < 0.0:
+        contacts[c, GRIP] = law[VISCOUS]
+        return
+    if contacts[c, PUSHES] == 0.0:
+        contacts[c, GRIP] = 0.0
+        return
+    x, y, z, speed = _slip(contacts, c)
+    limit = law[COULOMB] * contacts[c, FORCE]
+    if law[STICTION] * speed <= limit:
+        contacts[c, GRIP] = law[STICTION]
+        return
+    contacts[c, GRIP] = limit / speed
+    if not secant:
+        contacts[c, GLIDE] = limit
+        contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2] = x / speed, y / speed, z / speed
+
+
+@kernel
+def begin_friction(contacts, count, law, memory):
+    """Guess each contact's friction: it slides if it slid in the step before, else it sticks."""
+    for c in range(count):
+        place = int(contacts[c, PLACE])
+        if memory[place, 0] != 0.0:
+            contacts[c, FORCE] = memory[place, 1]
+            _linearise(contacts, c, law, False)
+        elif law[COULOMB] < 0.0:
+            _linearise(contacts, c, law, False)
+        else:
+            contacts[c, GLIDE] = 0.0
+            contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2] = 0.0, 0.0, 0.0
+            contacts[c, GRIP] = law[STICTION] if contacts[c, PUSHES] != 0.0 else 0.0
+
+
+@kernel
+def settle_friction(contacts, count, law, again, last):
+    """Check each contact's friction at the new velocity and normal force; tell whether one was wrong, correct it.
+
+    again: linearise all of them, because the step is computed again anyway; last: by their secants.
+    """
+    if law[COULOMB] < 0.0:
+        return False
+    wrong = False
+    for c in range(count):
+        if contacts[c, PUSHES] == 0.0:
+            if contacts[c, GRIP] != 0.0:
+                wrong = True
+            continue
+        x, y, z, speed = _slip(contacts, c)
+        limit = law[COULOMB] * contacts[c, FORCE]
+        slack = CONE_SHARE * limit + CONE_FORCE
+        if contacts[c, GLIDE] > 0.0:
+            along = x * contacts[c, SLIDING] + y * contacts[c, SLIDING + 1] + z * contacts[c, SLIDING + 2]
+            if along <= 0.0 or abs(limit - contacts[c, GLIDE]) > slack or along < 0.9 * speed:
+                wrong = True
+        elif contacts[c, GRIP] * speed > limit + slack or contacts[c, GRIP] == 0.0:
+            wrong = True
+    if not wrong and not again:
+        return False
+    for c in range(count):
+        turned = False
+        if contacts[c, GLIDE] > 0.0 and not last:
+            x, y, z, speed = _slip(contacts, c)
+            turned = x * contacts[c, SLIDING] + y * contacts[c, SLIDING + 1] + z * contacts[c, SLIDING + 2] <= 0.0
+        _linearise(contacts, c, law, last)
+        if turned and contacts[c, PUSHES] != 0.0:
+            # It came to rest within the step.
+            contacts[c, GRIP], contacts[c, GLIDE] = law[STICTION], 0.0
+            contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2] = 0.0, 0.0, 0.0
+    return wrong
+
+
+@kernel
+def remember_friction(contacts, count, law, memory):
+    """Keep which contacts slide, and their normal forces, for the guess at the next step."""
+    memory[:] = 0.0
+    for c in range(count):
+        place = int(contacts[c, PLACE])
+        if 0.0 < contacts[c, GRIP] < law[STICTION]:
+            memory[place, 0] = 1.0
+            memory[place, 1] = contacts[c, FORCE]
 
 
 @kernel
@@ -145,27 +259,31 @@ def settle_contacts(contacts, count, stiffness, damping, h):
 
 
 @kernel
-def _add_contact(lanes, shared, contacts, c, rows_arm, rows_block, rows_force, stiffness, damping, friction, h):
+def _add_contact(lanes, shared, contacts, c, rows_arm, rows_block, rows_force, stiffness, damping, h):
     px, py, pz = contacts[c, POINT], contacts[c, POINT + 1], contacts[c, POINT + 2]
     nx, ny, nz = contacts[c, NORMAL], contacts[c, NORMAL + 1], contacts[c, NORMAL + 2]
     vx, vy, vz = contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2]
-    vn = nx * vx + ny * vy + nz * vz
+    sx, sy, sz = contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2]
+    vn, vs = nx * vx + ny * vy + nz * vz, sx * vx + sy * vy + sz * vz
+    friction, glide = contacts[c, GRIP], contacts[c, GLIDE] - contacts[c, GRIP] * vs
     along, push = -friction, 0.0
     if contacts[c, PUSHES] != 0.0:
         along += damping + h * stiffness
         push = -stiffness * contacts[c, DISTANCE]
     push -= along * vn
-    fx, fy, fz = push * nx - friction * vx, push * ny - friction * vy, push * nz - friction * vz
+    fx = push * nx - friction * vx - glide * sx
+    fy = push * ny - friction * vy - glide * sy
+    fz = push * nz - friction * vz - glide * sz
     shared[HEAD_FORCE] += fx
     shared[HEAD_FORCE + 1] += fy
     shared[HEAD_FORCE + 2] += fz
     shared[HEAD_FORCE + 3] += py * fz - pz * fy
     shared[HEAD_FORCE + 4] += pz * fx - px * fz
     shared[HEAD_FORCE + 5] += px * fy - py * fx
-    # The head: h [1, [p]]^T D [1, [p]]-like terms of the symmetric 3x3 D = friction 1 + along n n^T.
+    # The head: h [1, [p]]^T D [1, [p]]-like terms of the symmetric 3x3 D = friction (1 - s s^T) + along n n^T.
     f, a = h * friction, h * along
-    dxx, dyy, dzz = f + a * nx * nx, f + a * ny * ny, f + a * nz * nz
-    dxy, dxz, dyz = a * nx * ny, a * nx * nz, a * ny * nz
+    dxx, dyy, dzz = f + a * nx * nx - f * sx * sx, f + a * ny * ny - f * sy * sy, f + a * nz * nz - f * sz * sz
+    dxy, dxz, dyz = a * nx * ny - f * sx * sy, a * nx * nz - f * sx * sz, a * ny * nz - f * sy * sz
     # X = [p] D, its rows.
     xxx, xxy, xxz = py * dxz - pz * dxy, py * dyz - pz * dyy, py * dzz - pz * dyz
     xyx, xyy, xyz = pz * dxx - px * dxz, pz * dxy - px * dyz, pz * dxz - px * dzz
@@ -213,24 +331,27 @@ def _add_contact(lanes, shared, contacts, c, rows_arm, rows_block, rows_force, s
 
 
 @kernel
-def add_contacts(lanes, shared, contacts, count, rows_arm, rows_block, rows_force, stiffness, damping, friction, h):
+def add_contacts(lanes, shared, contacts, count, rows_arm, rows_block, rows_force, stiffness, damping, h):
     """Add the contacts' forces to the right-hand side and their implicit parts to the arrow; see above."""
     for c in range(count):
-        _add_contact(
-            lanes, shared, contacts, c, rows_arm, rows_block, rows_force, stiffness, damping, friction, h
-        )
+        _add_contact(lanes, shared, contacts, c, rows_arm, rows_block, rows_force, stiffness, damping, h)
 
 
 @kernel
-def record_forces(contacts, count, rotation, legs, friction, forces, total):
+def record_forces(contacts, count, rotation, legs, forces, total):
     """Write the contact force [N, world axes] at the end of each leg's last link (legs, 3), and that of all (3,)."""
     forces[:] = 0.0
     total[:] = 0.0
     for c in range(count):
         vx, vy, vz = contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2]
         nx, ny, nz = contacts[c, NORMAL], contacts[c, NORMAL + 1], contacts[c, NORMAL + 2]
+        sx, sy, sz = contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2]
+        friction = contacts[c, GRIP]
+        glide = contacts[c, GLIDE] - friction * (sx * vx + sy * vy + sz * vz)
         push = contacts[c, FORCE] + friction * (nx * vx + ny * vy + nz * vz)
-        fx, fy, fz = push * nx - friction * vx, push * ny - friction * vy, push * nz - friction * vz
+        fx = push * nx - friction * vx - glide * sx
+        fy = push * ny - friction * vy - glide * sy
+        fz = push * nz - friction * vz - glide * sz
         leg = int(contacts[c, LEG])
         at_the_end = leg >= 0 and contacts[c, LINK] == legs[leg, 4]
         for r in range(3):

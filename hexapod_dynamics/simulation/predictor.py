@@ -1,12 +1,21 @@
 """The simulation as a predictor: state in, steps under commanded servos, a horizon ahead; nothing is allocated."""
 
+import copy
+
 import numpy as np
 
+from hexapod_dynamics.dynamics.kernels import EXTERNAL
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.simulation import loops, servo
-from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation import actuator, loops
+from hexapod_dynamics.simulation.damage import change_morphology, settle
+from hexapod_dynamics.simulation.ground import SLOPE_X, Ground
 from hexapod_dynamics.simulation.step import kernels_of, make_state, make_world
+
+VIEWS = ("position", "rotation", "q", "nu", "setpoints", "joint_torques", "foot_forces", "acceleration")
+
+
+STEEPEST = 0.4  # of the model's ground
 
 
 class Predictor:
@@ -39,7 +48,7 @@ class Predictor:
                 raise HexapodError(f"{name}: given {value!r}, allowed are finite numbers > 0 [s]")
         joints = robot.joint_count
         ground = Ground() if ground is None else ground
-        self.robot = robot
+        self.robot, self.ground = robot, ground
         self.morphology = Morphology.whole(robot) if morphology is None else morphology
         self.timestep = float(timestep)
         self.horizon_period = float(horizon_period)
@@ -51,19 +60,59 @@ class Predictor:
         self.path_positions = np.zeros((horizon_steps, 3))
         self.path_rotations = np.zeros((horizon_steps, 3, 3))
         self.path_joints = np.zeros((horizon_steps, joints))
+        self._name_views()
+
+    def _name_views(self):
         self.position, self.rotation, self.q, self.nu = self._state
-        self.setpoints = self._world.servos[:, servo.SETPOINT]
-        self.joint_torques = self._world.servos[:, servo.TORQUE]
+        self.setpoints = self._world.servos[:, actuator.SETPOINT]
+        self.joint_torques = self._world.servos[:, actuator.TORQUE]
         self.foot_forces = self._world.foot_forces
         self.acceleration = self._world.acceleration
+
+    def __getstate__(self):
+        """What copies and pickles carry: all but compiled code, the memory that it works on, and views."""
+        state = self.__dict__.copy()
+        for name in ("_kernels", "_workspace", *VIEWS):
+            del state[name]
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._kernels = kernels_of(self.robot)
+        self._workspace = self._kernels.workspace(self.morphology)
+        self._name_views()
+
+    def __copy__(self):
+        return copy.deepcopy(self)  # a copy that shared the state would not be one
+
+    @property
+    def workspace(self):
+        """The model's Workspace, for others who compute with the same morphology between two calls; scratch memory."""
+        return self._workspace
 
     def set_state(self, position, rotation, q, nu, setpoints=None):
         """Set position (3,) [m], rotation (3, 3), q (n,) [rad], nu (6 + n,); servos at setpoints (n,), by default at
         q.
         """
         self.position[:], self.rotation[:], self.q[:], self.nu[:] = position, rotation, q, nu
-        self._settle_damage()
+        settle(self._workspace, self.morphology, self.q, self.nu)
+        actuator.set_driven(self._world.servos, self.morphology, self.q)
         loops.settle_setpoints(self._world, self.q if setpoints is None else np.asarray(setpoints, float))
+
+    def snapshot(self):
+        """Copy the state and the servos: (position, rotation, q, nu, servos), for `restore` of any Predictor."""
+        return tuple(array.copy() for array in (*self._state, self._world.servos))
+
+    def restore(self, snapshot):
+        """Take the state and the servos of a `snapshot` over; what is locked here stays where it is locked."""
+        for own, array in zip((*self._state, self._world.servos), snapshot, strict=True):
+            own[:] = array
+        settle(self._workspace, self.morphology, self.q, self.nu)
+        actuator.set_driven(self._world.servos, self.morphology, self.q)
+
+    def push(self, wrench):
+        """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
+        self._workspace.shared[EXTERNAL : EXTERNAL + 6] = wrench
 
     def resting_height(self):
         """Return the height [m] of the body at which its lowest point, as it stands over the origin, touches the
@@ -71,17 +120,34 @@ class Predictor:
         """
         return loops.resting_height(self._workspace, self._world, self._state)
 
+    @property
+    def slope(self):
+        """Slope of the model's ground along x and y (2,), rise over run."""
+        return self._world.ground[SLOPE_X : SLOPE_X + 2]
+
+    @property
+    def height(self):
+        """Height [m] of base_link's origin over the ground below it."""
+        return float(self.position[2] - self.slope @ self.position[:2])
+
+    def tilt_ground(self, turn):
+        """Turn the ground below the robot by a small rotation vector (3,) in world axes [rad]; its yaw is ignored."""
+        before = self.slope.copy()
+        after = np.clip(before + np.array([-turn[1], turn[0]]), -STEEPEST, STEEPEST)
+        self._world.ground[SLOPE_X : SLOPE_X + 2] = self._ahead_world.ground[SLOPE_X : SLOPE_X + 2] = after
+        self.position[2] += float((after - before) @ self.position[:2])
+
     def set_morphology(self, morphology):
-        """Change what is left of the robot; in effect with the next step."""
-        self._kernels.set_morphology(self._workspace, morphology)
+        """Change the morphology before the next step. Momentum is conserved, see damage.py."""
+        change_morphology(self._kernels, self._workspace, self.morphology, morphology, self.q, self.nu)
         self.morphology = morphology
-        self._settle_damage()
+        actuator.set_driven(self._world.servos, morphology, self.q)
 
     def advance(self, duration, targets=None, command_duration=None):
         """Step on by the duration [s], in equal steps no longer than `timestep`.
 
         targets (n,) [rad]: commanded now, to be reached after command_duration [s] (by default, `duration`); without
-        them the servos go on as they were told.
+        them the servos continue with their last commands.
         """
         steps = max(1, int(np.ceil(duration / self.timestep - 1e-6)))
         if targets is not None:
@@ -112,9 +178,3 @@ class Predictor:
             joints,
         )
         return positions, rotations, joints
-
-    def _settle_damage(self):
-        stuck = self._workspace.moving == 0.0
-        locked = self.morphology.existing_mask & stuck
-        self.q[locked] = self._workspace.locked[locked]
-        self.nu[6:][stuck] = 0.0

@@ -1,15 +1,19 @@
 """The simulated robot: whole-body model, contacts and servos, driven by a gait or by outside commands."""
 
+import copy
+import numbers
+
 import numpy as np
 
-from hexapod_dynamics.dynamics.kernels import EXTERNAL
+from hexapod_dynamics.dynamics.kernels import BODY, EXTERNAL
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.simulation import loops, servo
-from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.simulation.log import row_width, split
+from hexapod_dynamics.robot.rotations import roll_pitch_yaw
+from hexapod_dynamics.simulation import actuator, loops
+from hexapod_dynamics.simulation.damage import change_morphology, settle
 from hexapod_dynamics.simulation.step import kernels_of, make_state, make_world
+from hexapod_dynamics.simulation.trajectory import row_width, split
+from hexapod_dynamics.simulation.truth import Truth
 
 # Steps longer than this [s] are stable but no picture of a walk.
 LONGEST_STEP = 0.02
@@ -18,51 +22,74 @@ LONGEST_STEP = 0.02
 class Simulator:
     """A Robot on the ground, in time steps of `timestep` [s].
 
-    morphology: what is left of the robot, the whole of it by default. gait: a TripodGait, of which a copy, `gait`,
-    walks the robot: from the steady nominal walk, or from where it is if it has been commanded before. Steer it with
-    `simulator.gait.command`. Without a gait, the servos follow `command`. Another object with robot, bind(robot),
-    set_morphology(morphology), position and step(dt) -> (position, velocity) walks it too, from Python.
+    morphology: what is left of the robot, the whole of it by default. gait: a Gait, of which a copy, `gait`, walks the
+    robot: from the steady nominal walk, or from where it is if it has been commanded before. Steer it with
+    `simulator.gait.command`. Without a gait, the servos follow `command`.
     ground: a Ground, level by default. command_period [s]: how often the gait commands the servos, each step by
-    default. quantised: whether commands are rounded to the servos' resolution.
+    default. quantised: whether commands are rounded to the servos' resolution. truth: a Truth, how the simulated robot
+    differs from `robot`; without a ground, it is the Truth's. A Truth's delay is that of outside commands.
 
     The world frame starts under the robot, x forward and z up, its ground at z = 0 where it is level. All joints of the
     robot keep their places in every array, whatever is missing.
     """
 
     def __init__(
-        self, robot, morphology=None, gait=None, timestep=1e-3, *, ground=None, command_period=None, quantised=False
+        self,
+        robot,
+        morphology=None,
+        gait=None,
+        timestep=1e-3,
+        *,
+        ground=None,
+        command_period=None,
+        quantised=False,
+        truth=None,
     ):
-        if not (np.isfinite(timestep) and 0.0 < timestep <= LONGEST_STEP):
+        if not (0.0 < _number("timestep", timestep, "s") <= LONGEST_STEP):
             raise HexapodError(f"timestep: given {timestep!r} s, allowed are numbers above 0 to {LONGEST_STEP} s")
-        period = timestep if command_period is None else command_period
+        period = timestep if command_period is None else _number("command_period", command_period, "s")
+        if not period > 0.0:
+            raise HexapodError(f"command_period: given {command_period!r} s, allowed are numbers above 0")
         self._command_steps = max(1, round(period / timestep))
         if abs(self._command_steps * timestep - period) > 1e-9 * period:
             raise HexapodError(f"command_period: given {command_period} s, needed: a multiple of timestep {timestep}")
         self.robot = robot
         self.timestep = float(timestep)
-        self.ground = Ground() if ground is None else ground
+        self.truth = Truth() if truth is None else truth
+        self.ground = self.truth.ground() if ground is None else ground
         self.morphology = Morphology.whole(robot) if morphology is None else morphology
         self.gait = None if gait is None else self._started(gait)
         self._resolution = robot.servo.resolution if quantised else 0.0
-        self._kernels = kernels_of(robot)
-        self._workspace = self._kernels.workspace(self.morphology)
+        self._true_robot = self.truth.robot(robot)
+        self._true_morphology = self.truth.morphology(self.morphology, self._true_robot)
+        self._kernels = kernels_of(self._true_robot)
+        self._workspace = self._kernels.workspace(self._true_morphology)
+        add_payload(self._workspace.shared, self.truth.payload, self.truth.payload_position)
         self._state = make_state(robot.joint_count)
-        self._world = make_world(robot, self.ground)
+        self._world = make_world(self._true_robot, self.ground)
+        self._world.servo[actuator.DEAD_BAND] = self.truth.deadband * robot.servo.resolution
+        self._delayed = actuator.DelayLine(self.truth.delay)
         self._no_log = np.empty((0, row_width(robot.joint_count, len(robot.legs))))
         self.reset()
 
-    def _started(self, gait):
-        """Return a copy of the gait for this robot, in its nominal walk unless it is already under way.
+    def __getstate__(self):
+        """What copies and pickles carry: all but compiled code and the memory that it works on."""
+        state = self.__dict__.copy()
+        del state["_kernels"]
+        state["_workspace"] = self._workspace.shared[EXTERNAL : EXTERNAL + 6].copy()
+        return state
 
-        A gait of another kind is not copied.
-        """
-        if not isinstance(gait, TripodGait):
-            if gait.robot is None or gait.robot != self.robot:
-                gait.bind(self.robot)
-            gait.set_morphology(self.morphology)
-            if not getattr(gait, "commanded", True):
-                gait.reset(walking=True)
-            return gait
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._kernels = kernels_of(self.robot)
+        self._workspace = self._kernels.workspace(self.morphology)
+        self._workspace.shared[EXTERNAL : EXTERNAL + 6] = state["_workspace"]
+
+    def __copy__(self):
+        return copy.deepcopy(self)  # a copy that shared the state would not be one
+
+    def _started(self, gait):
+        """Return a copy of the gait for this robot, in its nominal walk unless it is already under way."""
         gait = gait.copy()
         if gait.robot is None or gait.robot != self.robot:
             gait.bind(self.robot)
@@ -81,18 +108,22 @@ class Simulator:
         state = self._state
         if joints is None:
             joints = np.zeros(self.robot.joint_count) if self.gait is None else self.gait.position
-        state.q[:] = _checked("joints", joints, state.q.shape)
-        state.rotation[:] = np.eye(3) if rotation is None else _checked("rotation", rotation, (3, 3))
-        if not np.allclose(state.rotation @ state.rotation.T, np.eye(3), atol=1e-9):
-            raise HexapodError(f"rotation: {state.rotation.tolist()} is no rotation matrix")
+        joints = _checked("joints", joints, state.q.shape)
+        rotation = np.eye(3) if rotation is None else _checked("rotation", rotation, (3, 3))
+        if not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9) or np.linalg.det(rotation) < 0:
+            raise HexapodError(f"rotation: {rotation.tolist()} is no rotation matrix")
+        position = None if position is None else _checked("position", position, (3,))
+        state.q[:], state.rotation[:] = joints, rotation
         state.nu[:] = 0.0
-        self._settle_damage()
+        settle(self._workspace, self._true_morphology, state.q, state.nu)
+        actuator.set_driven(self._world.servos, self.morphology, state.q)
         loops.settle_setpoints(self._world, state.q)
         if position is not None:
-            state.position[:] = _checked("position", position, (3,))
+            state.position[:] = position
         else:
             state.position[:] = 0.0
             state.position[2] = loops.resting_height(self._workspace, self._world, state)
+        self._delayed.clear()
         self._steps = 0
         self._since_command = 0
         self._world.acceleration[:] = 0.0
@@ -101,22 +132,23 @@ class Simulator:
         self._world.ground_force[:] = 0.0
 
     def set_morphology(self, morphology):
-        """Change what is left of the robot, at once and between steps: parts go as they are, parts come back at rest.
+        """Change the morphology at once, between two steps.
 
-        A gait that drives the robot learns of it.
+        Parts go with the momentum that they have, parts come back at rest, and a joint that locks while it moves keeps
+        the robot's momentum (damage.py). A gait that drives the robot learns of it.
         """
-        self._kernels.set_morphology(self._workspace, morphology)
-        self.morphology = morphology
-        self._settle_damage()
+        old, new = self._true_morphology, self.truth.morphology(morphology, self._true_robot)
+        change_morphology(self._kernels, self._workspace, old, new, self._state.q, self._state.nu)
+        self.morphology, self._true_morphology = morphology, new
+        actuator.set_driven(self._world.servos, morphology, self._state.q)
         if self.gait is not None:
             self.gait.set_morphology(morphology)
 
     def run(self, seconds, *, log_every=1):
         """Simulate for so many seconds and return the Log, a row every `log_every` steps."""
-        if not (np.isfinite(seconds) and seconds >= 0.0):
+        if not _number("seconds", seconds, "s") >= 0.0:
             raise HexapodError(f"seconds: given {seconds!r}, allowed are finite numbers from 0")
-        if log_every < 1:
-            raise HexapodError(f"log_every: given {log_every!r}, allowed are whole numbers from 1")
+        log_every = _count("log_every", log_every, 1)
         steps = round(seconds / self.timestep)
         rows = steps // log_every
         joints, legs = self.robot.joint_count, len(self.robot.legs)
@@ -128,6 +160,7 @@ class Simulator:
 
     def step(self, steps=1):
         """Take so many steps without a log; afterwards the readings below are up to date."""
+        steps = _count("steps", steps, 0)
         self._advance(steps, self._no_log, steps + 1)
 
     def command(self, targets, duration):
@@ -148,25 +181,30 @@ class Simulator:
             raise HexapodError(f"command_joint: target {target} rad in {duration} s: finite numbers needed")
         if self._resolution:
             target = round(target / self._resolution) * self._resolution
-        servo.command(self._world.servos, self._world.servo, joint, float(target), float(duration))
+        self._carry_out(actuator.command, joint, float(target), float(duration))
 
     def load_joint(self, joint, loaded):
         """Give the servo of one joint torque, from where the joint is, or make it limp."""
         row = self._world.servos[joint]
-        if loaded and row[servo.LOADED] == 0.0:
-            row[[servo.SETPOINT, servo.TARGET]] = self._state.q[joint]
-            row[servo.SPEED] = 0.0
-        row[servo.LOADED] = 1.0 if loaded else 0.0
+        if loaded and row[actuator.LOADED] == 0.0:
+            row[[actuator.SETPOINT, actuator.TARGET]] = self._state.q[joint]
+            row[actuator.SPEED] = 0.0
+        row[actuator.LOADED] = 1.0 if loaded else 0.0
 
     def drive(self, setpoints, targets, left, loaded):
-        """Take over where servos that somebody else keeps stand: set-points, targets (n,) [rad], time left (n,) [s].
+        """Set the servos to the state of external servos: set-points, targets (n,) [rad], remaining time (n,) [s].
 
         loaded (n,) bool: which exert torque.
         """
-        servos = self._world.servos
-        servos[:, servo.SETPOINT], servos[:, servo.TARGET], servos[:, servo.LOADED] = setpoints, targets, loaded
         # What is left takes at least one step.
-        servos[:, servo.SPEED] = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
+        speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
+        self._carry_out(actuator.take_over, setpoints, targets, speeds, loaded)
+
+    def _carry_out(self, function, *arguments):
+        if self.truth.delay:
+            self._delayed.put(self.time, function, *arguments)
+        else:
+            function(self._world.servos, self._world.servo, *arguments)
 
     def push(self, wrench):
         """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
@@ -200,12 +238,12 @@ class Simulator:
     @property
     def setpoints(self):
         """Where the servos' set-points are now (n,) [rad]."""
-        return self._world.servos[:, servo.SETPOINT]
+        return self._world.servos[:, actuator.SETPOINT]
 
     @property
     def joint_torques(self):
         """Torques of the servos in the last step (n,) [N m]."""
-        return self._world.servos[:, servo.TORQUE]
+        return self._world.servos[:, actuator.TORQUE]
 
     @property
     def foot_forces(self):
@@ -236,13 +274,13 @@ class Simulator:
     def _advance(self, steps, log, log_every):
         before = self._state.nu.copy()
         if self.gait is None:
-            loops.follow(self._workspace, self._world, self._state, self.timestep, steps, log, log_every)
-        elif isinstance(self.gait, TripodGait):
+            self._follow(steps, log, log_every)
+        elif self.gait.compiled is not None:
             self._since_command = loops.walk(
                 self._workspace,
                 self._world,
                 self._state,
-                self.gait.data,
+                self.gait.compiled,
                 self.timestep,
                 steps,
                 self._since_command,
@@ -262,12 +300,25 @@ class Simulator:
                 f"simulation diverged at {self.time:.3f} s with timestep {self.timestep} s; take a shorter one"
             )
 
+    def _follow(self, steps, log, log_every):
+        """Step while delayed commands are carried out as they fall due."""
+        parts = self._workspace, self._world, self._state, self.timestep
+        if not self.truth.delay:
+            loops.follow(*parts, steps, log, log_every)
+            return
+        for k in range(steps):
+            self._delayed.execute(self.time + k * self.timestep, self._world.servos, self._world.servo)
+            row = (k + 1) // log_every - 1
+            logged = (k + 1) % log_every == 0 and len(log) > 0
+            loops.follow(*parts, 1, log[row : row + 1] if logged else self._no_log, 1 if logged else 2)
+
     def _walk_from_python(self, steps, log, log_every):
         """Do what `loops.walk` does, with a gait that is not compiled."""
         parts = self._workspace, self._world, self._state, self.timestep
         done = 0
         while done < steps:
             if self._since_command == 0:
+                self.gait.sense(*roll_pitch_yaw(self._state.rotation))
                 duration = self._command_steps * self.timestep
                 loops.command_all(self._world, self.gait.step(duration)[0], duration, self._resolution)
             count = min(steps - done, self._command_steps - self._since_command)
@@ -282,16 +333,39 @@ class Simulator:
             done += count
             self._since_command = (self._since_command + count) % self._command_steps
 
-    def _settle_damage(self):
-        """Put locked joints where they are locked; nothing that is stuck or missing moves."""
-        stuck = self._workspace.moving == 0.0
-        locked = self.morphology.existing_mask & stuck
-        self._state.q[locked] = self._workspace.locked[locked]
-        self._state.nu[6:][stuck] = 0.0
+
+def add_payload(shared, mass, position):
+    """Add a point mass [kg] at position (3,) in base_link [m] to the main body of a workspace's shared memory."""
+    x, y, z = position
+    shared[BODY] += mass
+    shared[BODY + 1 : BODY + 4] += mass * np.asarray(position)
+    inertia = mass * np.array([y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z])
+    shared[BODY + 4 : BODY + 10] += inertia
+
+
+def _number(name, value, unit):
+    """Return a finite number, or refuse it by its name."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not number or not np.isfinite(value):
+        raise HexapodError(f"{name}: given {value!r}, a finite number [{unit}] is needed")
+    return float(value)
+
+
+def _count(name, value, least):
+    """Return a whole number from `least` on, or refuse it by its name."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < least:
+        raise HexapodError(f"{name}: given {value!r}, allowed are whole numbers from {least}")
+    return int(value)
 
 
 def _checked(name, value, shape):
-    value = np.asarray(value, float)
+    try:
+        given = np.asarray(value)
+        value = given.astype(float)
+    except (TypeError, ValueError):
+        raise HexapodError(f"{name}: finite numbers of shape {shape} are needed, given {value!r}") from None
+    if np.iscomplexobj(given):
+        raise HexapodError(f"{name}: real numbers are needed, given {given.tolist()}")
     if value.shape != shape or not np.isfinite(value).all():
         raise HexapodError(f"{name}: finite numbers of shape {shape} are needed, given {value.tolist()}")
     return value

@@ -13,31 +13,40 @@ from math import cos, sin, sqrt
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.kernel_cache import kernel
+from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.dynamics.kernels import RobotKernels, get_acceleration, leg_terms, set_state, solve_arrow
-from hexapod_dynamics.simulation.contact import (
-    CORNERS,
-    JACOBIAN,
-    add_contacts,
-    find_contacts,
-    move_contacts,
-    record_forces,
-    settle_contacts,
-)
-from hexapod_dynamics.simulation.servo import (
+from hexapod_dynamics.simulation.actuator import (
     DAMPING,
+    DRIVEN,
     LOADED,
+    LOWER,
     NUMBERS,
     SERVO,
     SPEED_LIMIT,
     STIFFNESS,
     TORQUE_LIMIT,
+    UPPER,
     add_servos,
     move_setpoints,
     settle_servos,
 )
+from hexapod_dynamics.simulation.contact import (
+    CONTACT_DAMPING,
+    CONTACT_STIFFNESS,
+    CORNERS,
+    JACOBIAN,
+    STICTION_VISCOSITY,
+    add_contacts,
+    begin_friction,
+    find_contacts,
+    move_contacts,
+    record_forces,
+    remember_friction,
+    settle_contacts,
+    settle_friction,
+)
 
-# Guesses about which springs push and which servos saturate are corrected at most so often in a step.
+# Guesses about which springs push, which feet slide and which servos saturate are corrected at most so often a step.
 CORRECTIONS = 4
 
 # State: position (3,) [m], rotation (3, 3) world <- base_link, q (n,), nu (6 + n,): body twist, linear first, and
@@ -46,13 +55,14 @@ CORRECTIONS = 4
 State = namedtuple("State", "position rotation q nu")
 World = namedtuple(
     "World",
-    "box ground contact servo servos acceleration foot_forces ground_force contacts contact_count no_torque",
+    "box ground contact servo servos acceleration foot_forces ground_force contacts contact_count friction_memory "
+    "no_torque",
 )
 
 
 @lru_cache(maxsize=8)
 def kernels_of(robot):
-    """Return the RobotKernels of a Robot, the same for all who ask."""
+    """Return the RobotKernels of a Robot; there is one for each robot, cached."""
     return RobotKernels(robot)
 
 
@@ -61,19 +71,36 @@ def make_state(joints):
     return State(np.zeros(3), np.eye(3), np.zeros(joints), np.zeros(6 + joints))
 
 
-def make_world(robot, ground):
-    """Return the World of a Robot on a Ground, its servos at zero."""
+def make_servos(robot):
+    """Return the numbers of a Robot's servos and their rows (n, SERVO), loaded, at zero."""
     joints = robot.joint_count
-    deepest = max(len(leg.joints) for leg in robot.legs)
     servo = np.zeros(NUMBERS)
     servo[STIFFNESS], servo[DAMPING] = robot.servo.stiffness, robot.servo.damping
     servo[TORQUE_LIMIT], servo[SPEED_LIMIT] = robot.servo.torque_limit, robot.servo.speed_limit
     servos = np.zeros((joints, SERVO))
-    servos[:, LOADED] = 1.0
+    servos[:, LOADED] = servos[:, DRIVEN] = 1.0
+    limits = [(joint.lower, joint.upper) for leg in robot.legs for joint in leg.joints]
+    servos[:, LOWER], servos[:, UPPER] = np.array(limits).reshape(joints, 2).T
+    return servo, servos
+
+
+def make_world(robot, ground):
+    """Return the World of a Robot on a Ground, its servos at zero."""
+    joints = robot.joint_count
+    deepest = max(len(leg.joints) for leg in robot.legs)
+    servo, servos = make_servos(robot)
     return World(
         box=np.array(robot.body.box, float),
         ground=ground.numbers(),
-        contact=np.array([robot.contact.stiffness, robot.contact.damping, robot.contact.friction]),
+        contact=np.array(
+            [
+                robot.contact.stiffness,
+                robot.contact.damping,
+                robot.contact.friction,
+                -1.0 if ground.is_viscous else ground.friction,
+                STICTION_VISCOSITY,
+            ]
+        ),
         servo=servo,
         servos=servos,
         acceleration=np.zeros(6 + joints),
@@ -81,6 +108,7 @@ def make_world(robot, ground):
         ground_force=np.zeros(3),
         contacts=np.zeros((joints + CORNERS, JACOBIAN + 3 * deepest)),
         contact_count=np.zeros(1, np.int64),
+        friction_memory=np.zeros((joints + CORNERS, 2)),
         no_torque=np.zeros(joints),
     )
 
@@ -125,7 +153,8 @@ def step(ws, world, state, h):
     contacts, servos, servo = world.contacts, world.servos, world.servo
     lanes, shared, joints, moving = ws.lanes, ws.shared, ws.joints, ws.moving
     arm, block, force = ws.rows.arm, ws.rows.block, ws.rows.force
-    stiffness, damping, friction = world.contact[0], world.contact[1], world.contact[2]
+    law, memory = world.contact, world.friction_memory
+    stiffness, damping = law[CONTACT_STIFFNESS], law[CONTACT_DAMPING]
     move_setpoints(servos, h)
     set_state(ws, rotation, q, nu, world.no_torque)
     leg_terms(ws)
@@ -133,6 +162,7 @@ def step(ws, world, state, h):
     count = find_contacts(lanes, ws.legs, moving, point, screw, rotation, position, box, ground, contacts)
     move_contacts(contacts, count, nu)
     settle_contacts(contacts, count, stiffness, damping, 0.0)
+    begin_friction(contacts, count, law, memory)
     for correction in range(CORRECTIONS + 1):
         if correction > 0:
             # The solver used the arrow up; nu has advanced and goes back.
@@ -141,7 +171,7 @@ def step(ws, world, state, h):
             set_state(ws, rotation, q, nu, world.no_torque)
             leg_terms(ws)
             move_contacts(contacts, count, nu)
-        add_contacts(lanes, shared, contacts, count, arm, block, force, stiffness, damping, friction, h)
+        add_contacts(lanes, shared, contacts, count, arm, block, force, stiffness, damping, h)
         add_servos(lanes, joints, moving, block, force, servos, servo, q, nu, h)
         solve_arrow(ws)
         get_acceleration(ws, acceleration)
@@ -151,10 +181,15 @@ def step(ws, world, state, h):
         wrong = settle_servos(moving, servos, servo, q, nu, h)
         if settle_contacts(contacts, count, stiffness, damping, h):
             wrong = True
+        if correction == CORRECTIONS:
+            break
+        if settle_friction(contacts, count, law, wrong, correction == CORRECTIONS - 1):
+            wrong = True
         if not wrong:
             break
     world.contact_count[0] = count
-    record_forces(contacts, count, rotation, ws.legs, friction, world.foot_forces, world.ground_force)
+    remember_friction(contacts, count, law, memory)
+    record_forces(contacts, count, rotation, ws.legs, world.foot_forces, world.ground_force)
     for joint in range(q.size):
         q[joint] += h * nu[6 + joint]
     move_body(position, rotation, nu, h)

@@ -9,31 +9,31 @@ import math
 import sys
 import time
 
-from hexapod_dynamics.devices.paths import SERVO_BUS, device_directory
-from hexapod_dynamics.drivers import lx_frames
-from hexapod_dynamics.drivers import lx_protocol as lx
-from hexapod_dynamics.drivers.line_direction import AdapterDirection, GpioDirection
-from hexapod_dynamics.drivers.lx_frames import Command
-from hexapod_dynamics.drivers.servo_bus import Fault, NoReply, ServoBus
+from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
+from hexapod_dynamics.drivers.servos import lx_frames
+from hexapod_dynamics.drivers.servos import lx_protocol as lx
+from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection, GpioDirection
+from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.drivers.servos.servo_bus import Fault, NoReply, ServoBus
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
 
 REGISTERS = (
-    ('position [deg]', Command.POS_READ, lambda v: f'{math.degrees(v):.1f}'),
-    ('holds', Command.LOAD_OR_UNLOAD_READ, lambda v: 'yes' if v else 'no'),
-    ('supply [V]', Command.VIN_READ, lambda v: f'{v:.2f}'),
-    ('supply limits [V]', Command.VIN_LIMIT_READ, lambda v: f'{v[0]:.1f} .. {v[1]:.1f}'),
-    ('temperature [deg C]', Command.TEMP_READ, str),
-    ('temperature limit [deg C]', Command.TEMP_MAX_LIMIT_READ, str),
-    ('angle limits [deg]', Command.ANGLE_LIMIT_READ, lambda v: f'{math.degrees(v[0]):.0f} .. {math.degrees(v[1]):.0f}'),
-    ('deviation [deg]', Command.ANGLE_OFFSET_READ, lambda v: f'{math.degrees(v):.2f}'),
-    ('last move [deg, s]', Command.MOVE_TIME_READ, lambda v: f'{math.degrees(v.angle):.1f} in {v.duration:.2f}'),
-    ('mode', Command.OR_MOTOR_MODE_READ, lambda v: f'motor at {v.speed:.0%}' if v.motor else 'servo'),
-    ('LED', Command.LED_CTRL_READ, lambda v: 'on' if v else 'off'),
-    ('LED shows', Command.LED_ERROR_READ, lambda v: v.name or 'nothing'),
+    ("position [deg]", Command.POS_READ, lambda v: f"{math.degrees(v):.1f}"),
+    ("holds", Command.LOAD_OR_UNLOAD_READ, lambda v: "yes" if v else "no"),
+    ("supply [V]", Command.VIN_READ, lambda v: f"{v:.2f}"),
+    ("supply limits [V]", Command.VIN_LIMIT_READ, lambda v: f"{v[0]:.1f} .. {v[1]:.1f}"),
+    ("temperature [deg C]", Command.TEMP_READ, str),
+    ("temperature limit [deg C]", Command.TEMP_MAX_LIMIT_READ, str),
+    ("angle limits [deg]", Command.ANGLE_LIMIT_READ, lambda v: f"{math.degrees(v[0]):.0f} .. {math.degrees(v[1]):.0f}"),
+    ("deviation [deg]", Command.ANGLE_OFFSET_READ, lambda v: f"{math.degrees(v):.2f}"),
+    ("last move [deg, s]", Command.MOVE_TIME_READ, lambda v: f"{math.degrees(v.angle):.1f} in {v.duration:.2f}"),
+    ("mode", Command.OR_MOTOR_MODE_READ, lambda v: f"motor at {v.speed:.0%}" if v.motor else "servo"),
+    ("LED", Command.LED_CTRL_READ, lambda v: "on" if v else "off"),
+    ("LED shows", Command.LED_ERROR_READ, lambda v: v.name or "nothing"),
 )
-FULL_PACK = 12.6            # [V] three lithium cells, charged
-SLOW = math.radians(30.0)   # [rad/s]
+FULL_PACK = 12.6  # [V] three lithium cells, charged
+SLOW = math.radians(30.0)  # [rad/s]
 
 
 class Progress:
@@ -43,15 +43,15 @@ class Progress:
         self._total, self._what, self._stream = total, what, stream or sys.stderr
         self._shown = self._stream.isatty()
 
-    def show(self, done, note=''):
+    def show(self, done, note=""):
         """Draw the bar after `done` of the total."""
         if self._shown:
             width = 30
             filled = width * done // max(1, self._total)
-            bar = '#' * filled + '.' * (width - filled)
-            self._stream.write(f'\r{self._what} [{bar}] {done}/{self._total} {note}\033[K')
+            bar = "#" * filled + "." * (width - filled)
+            self._stream.write(f"\r{self._what} [{bar}] {done}/{self._total} {note}\033[K")
             if done >= self._total:
-                self._stream.write('\n')
+                self._stream.write("\n")
             self._stream.flush()
 
 
@@ -65,7 +65,7 @@ class ServoTool:
         self._names = {joint.servo_id: joint.name for joint in joints}
 
     def _named(self, servo_id):
-        return self._names.get(servo_id, 'not one of this robot')
+        return self._names.get(servo_id, "not one of this robot")
 
     def _id(self, text):
         """Servo id of a joint's name or a number."""
@@ -73,12 +73,12 @@ class ServoTool:
             return self._joints[text].servo_id
         if text.isdigit() and int(text) < lx_frames.BROADCAST_ID:
             return int(text)
-        raise DeviceError(f'{text!r} is neither a servo id 0..253 nor a joint; joints are {", ".join(self._joints)}')
+        raise DeviceError(f"{text!r} is neither a servo id 0..253 nor a joint; joints are {', '.join(self._joints)}")
 
     def find(self):
         """Ids that answer, and ids where something answers damaged (several servos with one id)."""
         ids = self._ids
-        found, damaged, progress = [], [], Progress(len(ids), 'asking')
+        found, damaged, progress = [], [], Progress(len(ids), "asking")
         for done, servo_id in enumerate(ids, 1):
             for _ in range(2):
                 if self._bus.exchange(servo_id, Command.POS_READ) is not None:
@@ -89,7 +89,7 @@ class ServoTool:
             else:
                 if self._bus.fault is not Fault.TIMEOUT:
                     damaged.append(servo_id)
-            progress.show(done, f'{len(found)} found')
+            progress.show(done, f"{len(found)} found")
         return found, damaged
 
     def scan(self):
@@ -97,70 +97,92 @@ class ServoTool:
         found, damaged = self.find()
         for servo_id in list(found):
             try:
-                self._say(f'{servo_id:3}  {self._named(servo_id):22} {self._summary(servo_id)}')
+                self._say(f"{servo_id:3}  {self._named(servo_id):22} {self._summary(servo_id)}")
             except NoReply:
                 found.remove(servo_id)
                 damaged.append(servo_id)
         for servo_id in damaged:
-            self._say(f'{servo_id:3}  {self._named(servo_id):22} damaged answers: two servos with this id, or noise')
-        missing = [f'{name} (id {joint.servo_id})' for name, joint in self._joints.items()
-                   if joint.servo_id not in found and joint.servo_id in self._ids]
+            self._say(f"{servo_id:3}  {self._named(servo_id):22} damaged answers: two servos with this id, or noise")
+        missing = [
+            f"{name} (id {joint.servo_id})"
+            for name, joint in self._joints.items()
+            if joint.servo_id not in found and joint.servo_id in self._ids
+        ]
         if missing:
-            self._say(f'no answer from {", ".join(missing)}')
+            self._say(f"no answer from {', '.join(missing)}")
         strangers = [servo_id for servo_id in found if servo_id not in self._names]
         return not (missing or damaged or strangers)
 
     def _summary(self, servo_id):
-        angle, volts, heat, limits = (self._bus.read(servo_id, command) for command in (
-            Command.POS_READ, Command.VIN_READ, Command.TEMP_READ, Command.VIN_LIMIT_READ))
-        warning = ''
+        angle, volts, heat, limits = (
+            self._bus.read(servo_id, command)
+            for command in (Command.POS_READ, Command.VIN_READ, Command.TEMP_READ, Command.VIN_LIMIT_READ)
+        )
+        warning = ""
         if limits[1] < FULL_PACK - 0.05:
-            warning = f'   lets go above {limits[1]:.1f} V: a full pack has {FULL_PACK} V'
-        return f'{math.degrees(angle):7.1f} deg  {volts:5.2f} V  {heat:3} deg C{warning}'
+            warning = f"   lets go above {limits[1]:.1f} V: a full pack has {FULL_PACK} V"
+        return f"{math.degrees(angle):7.1f} deg  {volts:5.2f} V  {heat:3} deg C{warning}"
 
     def read(self, which):
         """Print every register of one servo or joint."""
         servo_id = self._id(which)
-        self._say(f'servo {servo_id}: {self._named(servo_id)}')
+        self._say(f"servo {servo_id}: {self._named(servo_id)}")
         for title, command, text in REGISTERS:
-            self._say(f'  {title:26} {text(self._bus.read(servo_id, command))}')
+            self._say(f"  {title:26} {text(self._bus.read(servo_id, command))}")
         return True
 
     def center(self, which):
-        """Move joints slowly to zero, from where they are, one after the other; all at zero is the reference pose."""
+        """Move the joints slowly to zero, one after the other; all at zero is the reference pose."""
         ids = [self._id(text) for text in which] or sorted(self._names)
-        if not self._ask(f'Move {len(ids)} servo(s) to their centre (all joints at zero)? The robot must hang free.'):
+        if not self._ask(f"Move {len(ids)} servo(s) to their centre (all joints at zero)? The robot must hang free."):
             return False
-        progress = Progress(len(ids), 'centring')
+        progress = Progress(len(ids), "centring")
         for done, servo_id in enumerate(ids, 1):
-            angle = self._bus.read(servo_id, Command.POS_READ)
-            duration = min(max(abs(angle) / SLOW, 0.2), lx.MAX_MOVE_TIME)
-            self._bus.send(lx.move_time(servo_id, 0.0, duration))
-            self._bus.drain()
-            time.sleep(duration)
+            self._go(servo_id, 0.0)
             progress.show(done, self._named(servo_id))
         for servo_id in ids:
             angle = self._bus.read(servo_id, Command.POS_READ)
             if abs(angle) > math.radians(2.0):
-                self._say(f'{servo_id:3}  {self._named(servo_id):22} is {math.degrees(angle):.1f} deg off: blocked?')
+                self._say(f"{servo_id:3}  {self._named(servo_id):22} is {math.degrees(angle):.1f} deg off: blocked?")
         return True
+
+    def move(self, name, angle):
+        """Move one joint slowly to an angle [rad] in the robot's sense: to see which way it turns."""
+        joint = self._joints.get(name)
+        if joint is None:
+            raise DeviceError(f"{name!r} is no joint of the robot; joints are {', '.join(self._joints)}")
+        if not joint.lower <= angle <= joint.upper:
+            raise DeviceError(f"{name} to {angle} rad: allowed is {joint.lower} to {joint.upper} rad")
+        if not self._ask(f"Move {name} to {angle} rad? The robot must hang free."):
+            return False
+        self._go(joint.servo_id, joint.servo_direction * angle)
+        self._say(f"{name} is at {joint.servo_direction * self._bus.read(joint.servo_id, Command.POS_READ):.3f} rad")
+        return True
+
+    def _go(self, servo_id, angle):
+        """Turn a servo slowly to an angle [rad] from its centre, and wait until it should be there."""
+        before = self._bus.read(servo_id, Command.POS_READ)
+        duration = min(max(abs(angle - before) / SLOW, 0.2), lx.MAX_MOVE_TIME)
+        self._bus.send(lx.move_time(servo_id, angle, duration))
+        self._bus.drain()
+        time.sleep(duration)
 
     def calibrate(self, which, degrees):
         """Set a servo's deviation [deg]; it moves at once; saved only when the answer is yes."""
         servo_id = self._id(which)
         before = self._bus.read(servo_id, Command.ANGLE_OFFSET_READ)
-        self._say(f'servo {servo_id} ({self._named(servo_id)}): deviation is {math.degrees(before):.2f} deg')
+        self._say(f"servo {servo_id} ({self._named(servo_id)}): deviation is {math.degrees(before):.2f} deg")
         self._bus.send(lx.angle_offset_adjust(servo_id, math.radians(degrees)))
         now = self._bus.read(servo_id, Command.ANGLE_OFFSET_READ)
         if lx.offset_count(now) != lx.offset_count(math.radians(degrees)):
-            raise NoReply(f'servo {servo_id} reads back {math.degrees(now):.2f} deg instead of {degrees:.2f}')
-        self._say(f'now {math.degrees(now):.2f} deg, until the power goes off')
-        if self._ask(f'Save {math.degrees(now):.2f} deg to the flash of servo {servo_id}?'):
+            raise NoReply(f"servo {servo_id} reads back {math.degrees(now):.2f} deg instead of {degrees:.2f}")
+        self._say(f"now {math.degrees(now):.2f} deg, until the power goes off")
+        if self._ask(f"Save {math.degrees(now):.2f} deg to the flash of servo {servo_id}?"):
             self._bus.send(lx.angle_offset_write(servo_id))
             self._bus.drain()
-            self._say('saved')
+            self._say("saved")
             return True
-        if self._ask(f'Go back to {math.degrees(before):.2f} deg?'):
+        if self._ask(f"Go back to {math.degrees(before):.2f} deg?"):
             self._bus.send(lx.angle_offset_adjust(servo_id, before))
             self._bus.drain()
         return False
@@ -168,53 +190,65 @@ class ServoTool:
     def set_id(self, old, new):
         """Give the ONE servo on the bus another id (flash), after looking that it is alone and asking."""
         if not 0 <= new < lx_frames.BROADCAST_ID:
-            raise DeviceError(f'new id {new} is outside 0..253')
+            raise DeviceError(f"new id {new} is outside 0..253")
         found, damaged = self.find()
         if found != [old] or damaged:
-            others = ', '.join(str(i) for i in [*found, *damaged]) or 'none'
-            raise DeviceError(f'on the bus answer: {others}. To change an id connect ONE servo, number {old}, and '
-                              'nothing else')
-        if not self._ask(f'Write id {new} ({self._named(new)}) to the flash of servo {old}?'):
+            others = ", ".join(str(i) for i in [*found, *damaged]) or "none"
+            raise DeviceError(
+                f"on the bus answer: {others}. To change an id connect ONE servo, number {old}, and nothing else"
+            )
+        if not self._ask(f"Write id {new} ({self._named(new)}) to the flash of servo {old}?"):
             return False
         self._bus.send(lx.id_write(old, new))
         self._bus.drain()
         time.sleep(0.1)
         if self._bus.read(new, Command.ID_READ) != new:
-            raise NoReply(f'servo {new} does not confirm its new id')
-        self._say(f'servo {old} is now {new}')
+            raise NoReply(f"servo {new} does not confirm its new id")
+        self._say(f"servo {old} is now {new}")
         return True
 
 
 def yes_or_no(question):
     """Ask on the terminal; anything but yes is no, and so is no terminal."""
     if not sys.stdin.isatty():
-        print(f'{question} No terminal to answer on: no (give --yes).')
+        print(f"{question} No terminal to answer on: no (give --yes).")
         return False
-    return input(f'{question} [y/N] ').strip().lower() in ('y', 'yes')
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def parser():
     """Build the command line."""
-    top = argparse.ArgumentParser(prog='servo_tool', description=__doc__.splitlines()[0])
-    top.add_argument('--port', default=str(device_directory() / SERVO_BUS),
-                     help='serial port, on a JetHexa /dev/ttyTHS1; default: the simulator\'s (%(default)s)')
-    top.add_argument('--baudrate', type=int, default=lx_frames.DEFAULT_BAUDRATE)
-    top.add_argument('--direction', choices=['adapter', 'gpio'], default='adapter',
-                     help='who switches between sending and listening; on a JetHexa gpio')
-    top.add_argument('--reply-timeout', type=float, default=0.008, help='wait for an answer [s]')
-    top.add_argument('--robot', default='', help='robot file; default: the JetHexa')
-    top.add_argument('--yes', action='store_true', help='answer every question with yes')
-    verbs = top.add_subparsers(dest='verb', required=True)
-    scan = verbs.add_parser('scan', help='who is on the bus, what is missing')
-    scan.add_argument('--last', type=int, default=lx_frames.BROADCAST_ID - 1, help='ask ids 0 to this')
-    verbs.add_parser('read', help='all registers of a servo').add_argument('servo', help='id or joint name')
-    verbs.add_parser('center', help='move joints slowly to zero').add_argument('servo', nargs='*', help='ids or joints')
-    calibrate = verbs.add_parser('calibrate', help='set the deviation of a servo, then ask whether to save it')
-    calibrate.add_argument('servo', help='id or joint name')
-    calibrate.add_argument('degrees', type=float, help='deviation, -30..30')
-    set_id = verbs.add_parser('set-id', help='give the one servo on the bus another id')
-    set_id.add_argument('old', type=int)
-    set_id.add_argument('new', type=int)
+    top = argparse.ArgumentParser(prog="servo_tool", description=__doc__.splitlines()[0])
+    top.add_argument(
+        "--port",
+        help="serial port, on a JetHexa /dev/ttyTHS1; default: that of the simulator in this ROS_DOMAIN_ID",
+    )
+    top.add_argument("--baudrate", type=int, default=lx_frames.DEFAULT_BAUDRATE)
+    top.add_argument(
+        "--direction",
+        choices=["adapter", "gpio"],
+        default="adapter",
+        help="who switches between sending and listening; on a JetHexa gpio",
+    )
+    top.add_argument("--reply-timeout", type=float, default=0.008, help="wait for an answer [s]")
+    top.add_argument("--robot", default="", help="robot file; default: the JetHexa")
+    top.add_argument("--yes", action="store_true", help="answer every question with yes")
+    verbs = top.add_subparsers(dest="verb", required=True)
+    scan = verbs.add_parser("scan", help="who is on the bus, what is missing")
+    scan.add_argument("--last", type=int, default=lx_frames.BROADCAST_ID - 1, help="ask ids 0 to this")
+    verbs.add_parser("read", help="all registers of a servo").add_argument("servo", help="id or joint name")
+    verbs.add_parser("center", help="move joints slowly to zero").add_argument("servo", nargs="*", help="ids or joints")
+    move = verbs.add_parser("move", help="move one joint slowly to an angle, to see which way it turns")
+    move.add_argument("joint", help="joint name")
+    move.add_argument(
+        "angle", type=float, help="angle [rad] in the robot's sense: femur and tibia up, coxa to the left"
+    )
+    calibrate = verbs.add_parser("calibrate", help="set the deviation of a servo, then ask whether to save it")
+    calibrate.add_argument("servo", help="id or joint name")
+    calibrate.add_argument("degrees", type=float, help="deviation, -30..30")
+    set_id = verbs.add_parser("set-id", help="give the one servo on the bus another id")
+    set_id.add_argument("old", type=int)
+    set_id.add_argument("new", type=int)
     return top
 
 
@@ -224,20 +258,29 @@ def main(args=None):
     bus = None
     try:
         robot = Robot.load(given.robot) if given.robot else Robot.jethexa()
-        direction = GpioDirection() if given.direction == 'gpio' else AdapterDirection()
-        bus = ServoBus(given.port, given.baudrate, direction, given.reply_timeout)
+        direction = GpioDirection() if given.direction == "gpio" else AdapterDirection()
+        port = given.port or str(device_directory() / SERVO_BUS)
+        bus = ServoBus(port, given.baudrate, direction, given.reply_timeout)
         bus.open()
-        tool = ServoTool(bus, robot, (lambda question: print(f'{question} yes') or True) if given.yes else yes_or_no,
-                         ids=range(given.last + 1 if given.verb == 'scan' else lx_frames.BROADCAST_ID))
-        well = {'scan': tool.scan, 'read': lambda: tool.read(given.servo),
-                'center': lambda: tool.center(given.servo),
-                'calibrate': lambda: tool.calibrate(given.servo, given.degrees),
-                'set-id': lambda: tool.set_id(given.old, given.new)}[given.verb]()
+        tool = ServoTool(
+            bus,
+            robot,
+            (lambda question: print(f"{question} yes") or True) if given.yes else yes_or_no,
+            ids=range(given.last + 1 if given.verb == "scan" else lx_frames.BROADCAST_ID),
+        )
+        well = {
+            "scan": tool.scan,
+            "read": lambda: tool.read(given.servo),
+            "center": lambda: tool.center(given.servo),
+            "move": lambda: tool.move(given.joint, given.angle),
+            "calibrate": lambda: tool.calibrate(given.servo, given.degrees),
+            "set-id": lambda: tool.set_id(given.old, given.new),
+        }[given.verb]()
     except (HexapodError, OSError) as error:
         print(error, file=sys.stderr)
         well = False
     except KeyboardInterrupt:
-        print('broken off; servos hold what they were told', file=sys.stderr)
+        print("broken off; servos hold what they were told", file=sys.stderr)
         well = False
     finally:
         if bus is not None:
@@ -245,5 +288,5 @@ def main(args=None):
     sys.exit(0 if well else 1)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -13,69 +13,102 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.utilities import remove_ros_args
 
+# What each kind of named value is of a link that is whole.
+WHOLE = {"legs": True, "links": True, "locked": False, "locked_at": 0.0, "limp": False, "remaining": 1.0}
 
-def changes(*, missing=(), locked=(), remaining=(), restore=(), known=()):
+
+def _number(word, complaint):
+    try:
+        return float(word)
+    except ValueError:
+        raise MorphologyError(complaint) from None
+
+
+def changes(*, missing=(), locked=(), limp=(), remaining=(), restore=(), known=()):
     """Return {named value: bool or float} for names as people write them: RM, LM.femur, LF.tibia=0.5.
 
-    known: all names that can be set; a leg is restored link by link. A MorphologyError tells which word is wrong.
+    known: all names that can be set; a leg is restored link by link. MorphologyError names the wrong word.
     """
     values = {}
 
     def put(name, value):
         if values.setdefault(name, value) != value:
-            raise MorphologyError(f'{name}: asked to be {values[name]!r} and {value!r} at once')
+            raise MorphologyError(f"{name}: asked to be {values[name]!r} and {value!r} at once")
 
     for name in missing:
-        put(f'links.{name}' if '.' in name else f'legs.{name}', False)
-    for name in locked:
-        put(f'locked.{name}', True)
+        put(f"links.{name}" if "." in name else f"legs.{name}", False)
+    for word in locked:
+        name, given, angle = word.partition("=")
+        put(f"locked.{name}", True)
+        if given:
+            put(f"locked_at.{name}", _number(angle, f"--locked {word}: an angle [rad] is needed, as RF.tibia=0.4"))
+    for name in limp:
+        put(f"limp.{name}", True)
     for word in remaining:
-        name, _, fraction = word.partition('=')
-        try:
-            put(f'remaining.{name}', float(fraction))
-        except ValueError:
-            raise MorphologyError(f'--remaining {word}: a fraction 0..1 is needed, as LF.tibia=0.5') from None
+        name, _, fraction = word.partition("=")
+        put(
+            f"remaining.{name}",
+            _number(fraction, f"--remaining {word}: a fraction 0..1 is needed, as LF.tibia=0.5"),
+        )
     for name in restore:
-        if '.' not in name:
-            put(f'legs.{name}', True)
+        if "." not in name:
+            put(f"legs.{name}", True)
         for whole in known:
-            kind, _, part = whole.partition('.')
-            if part == name or part.startswith(f'{name}.'):
-                put(whole, {'legs': True, 'links': True, 'locked': False, 'remaining': 1.0}[kind])
-        if '.' in name and f'links.{name}' not in values:
-            put(f'links.{name}', True)                      # let the service refuse an unknown name with its reason
+            kind, _, part = whole.partition(".")
+            if part == name or part.startswith(f"{name}."):
+                put(whole, WHOLE[kind])
+        if "." in name and f"links.{name}" not in values:
+            put(f"links.{name}", True)  # let the service refuse an unknown name with its reason
     return values
 
 
 def _arguments(words):
     parser = argparse.ArgumentParser(
-        prog='set_morphology',
-        description='Tell the software what the robot has lost, or got back. All of it or nothing.',
-        epilog='A leg is named as LF, a link or its joint as LF.femur.')
-    parser.add_argument('--missing', nargs='+', default=[], metavar='NAME', help='legs or links that are gone')
-    parser.add_argument('--locked', nargs='+', default=[], metavar='LEG.LINK', help='joints that do not turn any more')
-    parser.add_argument('--remaining', nargs='+', default=[], metavar='LEG.LINK=FRACTION',
-                        help='links of which only a fraction 0..1 of the length is left')
-    parser.add_argument('--restore', nargs='+', default=[], metavar='NAME', help='legs or links that are whole again')
-    parser.add_argument('--service', default='set_morphology',
-                        help='whom to tell (default: set_morphology; simulator/set_damage breaks the simulated robot)')
-    parser.add_argument('--timeout', type=float, default=5.0, help='how long to wait for the service [s]')
+        prog="set_morphology",
+        description="Tell the software what the robot has lost, or got back. All of it or nothing.",
+        epilog="A leg is named as LF, a link or its joint as LF.femur.",
+    )
+    parser.add_argument("--missing", nargs="+", default=[], metavar="NAME", help="legs or links that are gone")
+    parser.add_argument(
+        "--locked",
+        nargs="+",
+        default=[],
+        metavar="LEG.LINK[=ANGLE]",
+        help="joints that do not turn any more, and where they stand [rad]; without an angle: where they are now",
+    )
+    parser.add_argument(
+        "--limp", nargs="+", default=[], metavar="LEG.LINK", help="joints that move freely: their servos give no torque"
+    )
+    parser.add_argument(
+        "--remaining",
+        nargs="+",
+        default=[],
+        metavar="LEG.LINK=FRACTION",
+        help="links of which only a fraction 0..1 of the length is left",
+    )
+    parser.add_argument("--restore", nargs="+", default=[], metavar="NAME", help="legs or links that are whole again")
+    parser.add_argument(
+        "--service",
+        default="set_morphology",
+        help="whom to tell (default: set_morphology; simulator/set_damage breaks the simulated robot)",
+    )
+    parser.add_argument("--timeout", type=float, default=5.0, help="how long to wait for the service [s]")
     given = parser.parse_args(words)
-    if not (given.missing or given.locked or given.remaining or given.restore):
-        parser.error('nothing to tell: give --missing, --locked, --remaining or --restore')
+    if not (given.missing or given.locked or given.limp or given.remaining or given.restore):
+        parser.error("nothing to tell: give --missing, --locked, --limp, --remaining or --restore")
     return given
 
 
 def main(args=None):
-    """Call the service once; exit with 0 when it was accepted, 1 when it was refused, 2 when nobody answered."""
+    """Call the service once; exit code 0: accepted, 1: rejected, 2: no answer."""
     words = remove_ros_args(sys.argv if args is None else args)[1:]
     given = _arguments(words)
     rclpy.init(args=args)
-    node = rclpy.create_node('set_morphology_call', start_parameter_services=False)
+    node = rclpy.create_node("set_morphology_call", start_parameter_services=False)
     try:
         sys.exit(_call(node, given))
     except MorphologyError as error:
-        print(f'refused: {error}', file=sys.stderr)
+        print(f"refused: {error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -85,9 +118,9 @@ def main(args=None):
 
 
 def _known_names(node, timeout):
-    """Return the names on the latched topic `morphology`; none where nobody publishes it."""
+    """Return the names on the latched topic `morphology`; empty without a publisher."""
     heard = []
-    subscription = node.create_subscription(ParameterEvent, 'morphology', heard.append, LATCHED)
+    subscription = node.create_subscription(ParameterEvent, "morphology", heard.append, LATCHED)
     end = time.monotonic() + timeout
     while not heard and time.monotonic() < end:
         rclpy.spin_once(node, timeout_sec=0.1)
@@ -97,27 +130,30 @@ def _known_names(node, timeout):
 
 def _call(node, given):
     known = _known_names(node, given.timeout) if given.restore else ()
-    values = changes(missing=given.missing, locked=given.locked, remaining=given.remaining, restore=given.restore,
-                     known=known)
+    words = {kind: getattr(given, kind) for kind in ("missing", "locked", "limp", "remaining", "restore")}
+    values = changes(**words, known=known)
     client = node.create_client(SetParametersAtomically, given.service)
     if not client.wait_for_service(timeout_sec=given.timeout):
-        print(f'nobody offers {client.srv_name}: is the robot running (ros2 launch hexapod_dynamics walk.launch.py), '
-              'in this namespace and ROS_DOMAIN_ID?', file=sys.stderr)
+        print(
+            f"nobody offers {client.srv_name}: is the robot running (ros2 launch hexapod_dynamics walk.launch.py), "
+            "in this namespace and ROS_DOMAIN_ID?",
+            file=sys.stderr,
+        )
         return 2
     request = SetParametersAtomically.Request()
     request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
     future = client.call_async(request)
     rclpy.spin_until_future_complete(node, future, timeout_sec=given.timeout)
     if not future.done():
-        print(f'{client.srv_name} did not answer within {given.timeout} s', file=sys.stderr)
+        print(f"{client.srv_name} did not answer within {given.timeout} s", file=sys.stderr)
         return 2
     result = future.result().result
     if not result.successful:
-        print(f'refused: {result.reason}', file=sys.stderr)
+        print(f"refused: {result.reason}", file=sys.stderr)
         return 1
-    print(f'{client.srv_name}: ' + ', '.join(f'{name} = {value}' for name, value in values.items()))
+    print(f"{client.srv_name}: " + ", ".join(f"{name} = {value}" for name, value in values.items()))
     return 0
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -46,8 +46,12 @@ def measure(ping, pong, case, messages):
     answering.send_signal(signal.SIGINT)
     answered = json.loads(answering.communicate(timeout=20)[0] or '{"cpu": NaN, "messages": 1}')
     times = sorted(1e3 * t for t in asked["times"])
-    return {"median": statistics.median(times), "p99": times[int(0.99 * (len(times) - 1))],
-            "ping": 1e6 * asked["cpu"] / messages, "pong": 1e6 * answered["cpu"] / messages}
+    return {
+        "median": statistics.median(times),
+        "p99": times[int(0.99 * (len(times) - 1))],
+        "ping": 1e6 * asked["cpu"] / messages,
+        "pong": 1e6 * answered["cpu"] / messages,
+    }
 
 
 def main():
@@ -67,8 +71,11 @@ def main():
             for ping in stacks:
                 for pong in stacks:
                     r = measure(ping, pong, case, options.messages)
-                    print(f"{case:12} {ping:>7} {pong:>7}   {r['median']:10.3f} {r['p99']:8.3f}   "
-                          f"{r['ping']:9.0f} {r['pong']:15.0f}", flush=True)
+                    print(
+                        f"{case:12} {ping:>7} {pong:>7}   {r['median']:10.3f} {r['p99']:8.3f}   "
+                        f"{r['ping']:9.0f} {r['pong']:15.0f}",
+                        flush=True,
+                    )
 
 
 if __name__ == "__main__":

@@ -19,8 +19,10 @@ def joint_state():
     return JointState(name=NAMES, position=[0.1] * 18, velocity=[0.2] * 18, effort=[0.3] * 18)
 
 
-CASES = {"joint_state": (JointState, joint_state, ReliabilityPolicy.RELIABLE),
-         "imu": (Imu, Imu, ReliabilityPolicy.BEST_EFFORT)}
+CASES = {
+    "joint_state": (JointState, joint_state, ReliabilityPolicy.RELIABLE),
+    "imu": (Imu, Imu, ReliabilityPolicy.BEST_EFFORT),
+}
 
 
 def pong(node, kind, qos, count):

@@ -1,4 +1,5 @@
 """A node with a bit of everything for the command `ros2` to look at; runs on any rclpy."""
+
 import math
 
 import rclpy
@@ -20,55 +21,75 @@ class Everything(Node):
     """Publishes at 20 Hz, latches one text, serves two services, has parameters of all types."""
 
     def __init__(self):
-        super().__init__('everything', namespace='/ns')
-        self.declare_parameter('gain', 1.5, ParameterDescriptor(
-            description='a gain', floating_point_range=[FloatingPointRange(from_value=0.0, to_value=10.0, step=0.5)]))
-        self.declare_parameter('count', 3, ParameterDescriptor(
-            integer_range=[IntegerRange(from_value=0, to_value=10, step=1)], additional_constraints='odd only'))
-        self.declare_parameter('fixed', 7, ParameterDescriptor(read_only=True))
-        self.declare_parameter('any', 7, ParameterDescriptor(dynamic_typing=True))
-        for name, value in (('name', 'some text'), ('flag', True), ('many.i', [1, 2, 3]), ('many.d', [1.0, 2.5]),
-                            ('many.s', ['a', 'b c']), ('many.b', [True, False]), ('many.y', [b'\x01', b'\x02'])):
+        super().__init__("everything", namespace="/ns")
+        self.declare_parameter(
+            "gain",
+            1.5,
+            ParameterDescriptor(
+                description="a gain", floating_point_range=[FloatingPointRange(from_value=0.0, to_value=10.0, step=0.5)]
+            ),
+        )
+        self.declare_parameter(
+            "count",
+            3,
+            ParameterDescriptor(
+                integer_range=[IntegerRange(from_value=0, to_value=10, step=1)], additional_constraints="odd only"
+            ),
+        )
+        self.declare_parameter("fixed", 7, ParameterDescriptor(read_only=True))
+        self.declare_parameter("any", 7, ParameterDescriptor(dynamic_typing=True))
+        for name, value in (
+            ("name", "some text"),
+            ("flag", True),
+            ("many.i", [1, 2, 3]),
+            ("many.d", [1.0, 2.5]),
+            ("many.s", ["a", "b c"]),
+            ("many.b", [True, False]),
+            ("many.y", [b"\x01", b"\x02"]),
+        ):
             self.declare_parameter(name, value)
         self.add_on_set_parameters_callback(self.judge)
-        self.text = self.create_publisher(String, 'text', 10)
-        self.hidden = self.create_publisher(String, '_hidden', 10)
-        self.odometry = self.create_publisher(Odometry, 'odometry', 10)
-        self.joints = self.create_publisher(JointState, 'joints', qos_profile_sensor_data)
-        self.diagnostics = self.create_publisher(DiagnosticArray, 'diagnostics', 10)
-        self.path = self.create_publisher(Path, 'path', 10)
-        self.octets = self.create_publisher(UInt8MultiArray, 'octets', 10)
-        self.latched = self.create_publisher(String, 'latched', LATCHED)
-        self.latched.publish(String(data='stays'))
-        self.heard = self.create_publisher(String, 'heard', LATCHED)
-        self.create_subscription(String, 'listen', self.heard.publish, 10)
-        self.create_subscription(String, '/elsewhere/listen', lambda message: None, LATCHED)
-        self.create_service(SetBool, 'switch', self.switch)
-        self.create_service(Trigger, '~/trigger', lambda _, response: Trigger.Response(success=True, message='done'))
-        self.create_client(Trigger, '/elsewhere/trigger')
+        self.text = self.create_publisher(String, "text", 10)
+        self.hidden = self.create_publisher(String, "_hidden", 10)
+        self.odometry = self.create_publisher(Odometry, "odometry", 10)
+        self.joints = self.create_publisher(JointState, "joints", qos_profile_sensor_data)
+        self.diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
+        self.path = self.create_publisher(Path, "path", 10)
+        self.octets = self.create_publisher(UInt8MultiArray, "octets", 10)
+        self.latched = self.create_publisher(String, "latched", LATCHED)
+        self.latched.publish(String(data="stays"))
+        self.heard = self.create_publisher(String, "heard", LATCHED)
+        self.create_subscription(String, "listen", self.heard.publish, 10)
+        self.create_subscription(String, "/elsewhere/listen", lambda message: None, LATCHED)
+        self.create_service(SetBool, "switch", self.switch)
+        self.create_service(Trigger, "~/trigger", lambda _, response: Trigger.Response(success=True, message="done"))
+        self.create_client(Trigger, "/elsewhere/trigger")
         self.create_timer(0.05, self.publish)
 
     @staticmethod
     def judge(parameters):
-        good = all(p.name != 'name' or p.value != 'bad' for p in parameters)
-        return SetParametersResult(successful=good, reason='' if good else 'no bad names')
+        good = all(p.name != "name" or p.value != "bad" for p in parameters)
+        return SetParametersResult(successful=good, reason="" if good else "no bad names")
 
     @staticmethod
     def switch(request, response):
-        response.success, response.message = request.data, 'switched'
+        response.success, response.message = request.data, "switched"
         return response
 
     def publish(self):
-        self.text.publish(String(data='héllo: "w"\nline2' + 'x' * 200))
-        self.hidden.publish(String(data='h'))
+        self.text.publish(String(data='héllo: "w"\nline2' + "x" * 200))
+        self.hidden.publish(String(data="h"))
         odometry = Odometry()
-        odometry.header.stamp.sec, odometry.header.frame_id = 5, 'odom'
+        odometry.header.stamp.sec, odometry.header.frame_id = 5, "odom"
         odometry.pose.covariance[3], odometry.twist.twist.linear.x = 2.0, 1e-7
         odometry.pose.pose.position.x, odometry.pose.pose.position.y = math.nan, math.inf
         self.odometry.publish(odometry)
-        self.joints.publish(JointState(name=['a', 'b'], position=[1.0, 2.0]))
-        self.diagnostics.publish(DiagnosticArray(status=[
-            DiagnosticStatus(level=DiagnosticStatus.WARN, name='n', values=[KeyValue(key='k', value='v')])]))
+        self.joints.publish(JointState(name=["a", "b"], position=[1.0, 2.0]))
+        self.diagnostics.publish(
+            DiagnosticArray(
+                status=[DiagnosticStatus(level=DiagnosticStatus.WARN, name="n", values=[KeyValue(key="k", value="v")])]
+            )
+        )
         self.path.publish(Path(poses=[PoseStamped(), PoseStamped()]))
         self.octets.publish(UInt8MultiArray(data=[*range(200)]))
 
@@ -76,7 +97,7 @@ class Everything(Node):
 def main():
     rclpy.init()
     node = Everything()
-    print('ready', flush=True)
+    print("ready", flush=True)
     try:
         rclpy.spin(node)
     except (KeyboardInterrupt, ExternalShutdownException):
@@ -86,5 +107,5 @@ def main():
         rclpy.try_shutdown()
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

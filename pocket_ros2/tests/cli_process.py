@@ -1,4 +1,5 @@
 """Start nodes and `ros2` commands as processes of their own."""
+
 import contextlib
 import os
 import re
@@ -8,36 +9,41 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SOURCE = HERE.parent / 'src'
-POCKET = [sys.executable, '-c', 'import sys; from pocket_ros2.cli import main; sys.exit(main())']
+SOURCE = HERE.parent / "src"
+POCKET = [sys.executable, "-c", "import sys; from pocket_ros2.cli import main; sys.exit(main())"]
 
 
 def pocket_environment(domain):
     """Return an environment in which Python finds pocket_ros2 and no other ROS 2."""
-    theirs = ('ROS_', 'AMENT_', 'COLCON_', 'PYTHONPATH', 'LD_LIBRARY_PATH', 'RMW_', 'CYCLONEDDS_')
+    theirs = ("ROS_", "AMENT_", "COLCON_", "PYTHONPATH", "LD_LIBRARY_PATH", "RMW_", "CYCLONEDDS_")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(theirs)}
-    return {**kept, 'PYTHONPATH': str(SOURCE), 'ROS_DOMAIN_ID': str(domain), 'PYTHONUNBUFFERED': '1'}
+    return {**kept, "PYTHONPATH": str(SOURCE), "ROS_DOMAIN_ID": str(domain), "PYTHONUNBUFFERED": "1"}
 
 
 def real_environment(domain):
     """Return the environment after sourcing the real ROS 2 of which REAL_ROS2_SETUP names the setup file."""
-    text = subprocess.run(['bash', '-c', 'source "$REAL_ROS2_SETUP" && env -0'], env=os.environ, text=True,
-                          stdout=subprocess.PIPE, check=True).stdout
-    found = dict(entry.split('=', 1) for entry in text.split('\0') if entry)
-    return {**found, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOCALHOST_ONLY': '1', 'PYTHONUNBUFFERED': '1'}
+    text = subprocess.run(
+        ["bash", "-c", 'source "$REAL_ROS2_SETUP" && env -0'],
+        env=os.environ,
+        text=True,
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    found = dict(entry.split("=", 1) for entry in text.split("\0") if entry)
+    return {**found, "ROS_DOMAIN_ID": str(domain), "ROS_LOCALHOST_ONLY": "1", "PYTHONUNBUFFERED": "1"}
 
 
 @contextlib.contextmanager
 def node(environment, python=sys.executable):
     """Run the node of cli_node.py until the block ends."""
-    process = subprocess.Popen([python, HERE / 'cli_node.py'], env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([python, HERE / "cli_node.py"], env=environment, stdout=subprocess.PIPE, text=True)
     try:
-        assert process.stdout.readline() == 'ready\n', 'the node did not come up'
+        assert process.stdout.readline() == "ready\n", "the node did not come up"
         yield process
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            assert process.wait(30) == 0, 'the node did not end cleanly on SIGINT'
+            assert process.wait(30) == 0, "the node did not end cleanly on SIGINT"
         finally:
             process.kill()
             process.stdout.close()
@@ -46,5 +52,6 @@ def node(environment, python=sys.executable):
 def ros2(environment, *words, command=POCKET, timeout=60, stdin=None):
     """Run one `ros2` command to its end; return its exit code, stdout and stderr, process ids replaced."""
     done = subprocess.run(
-        [*command, *words], env=environment, capture_output=True, text=True, timeout=timeout, input=stdin)
-    return done.returncode, *(re.sub(r'_ros2cli_\d+', '_ros2cli_PID', text) for text in (done.stdout, done.stderr))
+        [*command, *words], env=environment, capture_output=True, text=True, timeout=timeout, input=stdin
+    )
+    return done.returncode, *(re.sub(r"_ros2cli_\d+", "_ros2cli_PID", text) for text in (done.stdout, done.stderr))

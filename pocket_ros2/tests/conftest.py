@@ -8,20 +8,20 @@ import pytest
 import rclpy
 
 # Above 100 the ports of DDS run into those that Linux hands out; 232 is the last domain.
-DOMAIN = int(os.environ.get('ROS_DOMAIN_ID') or 20 + os.getpid() % 80)
+DOMAIN = int(os.environ.get("ROS_DOMAIN_ID") or 20 + os.getpid() % 80)
 
 
 @pytest.fixture
 def domain(monkeypatch):
     """Return the domain's number, which processes started from here use too."""
-    monkeypatch.setenv('ROS_DOMAIN_ID', str(DOMAIN))
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(DOMAIN))
     return DOMAIN
 
 
 @pytest.fixture
 def ros(domain, monkeypatch, tmp_path):
     """Initialise rclpy for one test."""
-    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path))
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path))
     rclpy.init(args=[])
     yield rclpy
     rclpy.try_shutdown()
@@ -30,7 +30,7 @@ def ros(domain, monkeypatch, tmp_path):
 @pytest.fixture
 def node(ros):
     """Return a node."""
-    made = ros.create_node('tested')
+    made = ros.create_node("tested")
     yield made
     made.destroy_node()
 
@@ -39,5 +39,5 @@ def spin_until(node, condition, timeout=10.0):
     """Spin a node until something holds; fail if it does not in time."""
     end = time.monotonic() + timeout
     while not condition():
-        assert time.monotonic() < end, 'it did not come true in time'
+        assert time.monotonic() < end, "it did not come true in time"
         rclpy.spin_once(node, timeout_sec=0.05)

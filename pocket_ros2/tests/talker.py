@@ -20,26 +20,25 @@ BEST_EFFORT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 def build():
-    node = rclpy.create_node('talker', namespace='/ns')
+    node = rclpy.create_node("talker", namespace="/ns")
     limits = FloatingPointRange(from_value=0.0, to_value=2.0)
-    node.declare_parameter('gain', 1.5, ParameterDescriptor(description='how much', floating_point_range=[limits]))
-    node.declare_parameter('legs.RM', True)
-    node.declare_parameter('names', ['a', 'b'])
-    words = node.create_publisher(String, 'words', 10)
-    joints = node.create_publisher(JointState, 'joints', BEST_EFFORT)
-    node.create_publisher(String, 'kept', LATCHED).publish(String(data='kept for you'))
-    node.create_subscription(
-        String, 'heard', lambda message: words.publish(String(data=f'heard {message.data}')), 10)
+    node.declare_parameter("gain", 1.5, ParameterDescriptor(description="how much", floating_point_range=[limits]))
+    node.declare_parameter("legs.RM", True)
+    node.declare_parameter("names", ["a", "b"])
+    words = node.create_publisher(String, "words", 10)
+    joints = node.create_publisher(JointState, "joints", BEST_EFFORT)
+    node.create_publisher(String, "kept", LATCHED).publish(String(data="kept for you"))
+    node.create_subscription(String, "heard", lambda message: words.publish(String(data=f"heard {message.data}")), 10)
 
     def answer(request, response):
         response.success, response.message = request.data, node.get_name()
         return response
 
-    node.create_service(SetBool, '~/switch', answer)
+    node.create_service(SetBool, "~/switch", answer)
 
     def tick():
-        words.publish(String(data='tick'))
-        message = JointState(name=['knee', 'hip'], position=[0.5, -0.5])
+        words.publish(String(data="tick"))
+        message = JointState(name=["knee", "hip"], position=[0.5, -0.5])
         message.header.stamp = node.get_clock().now().to_msg()
         joints.publish(message)
 
@@ -48,12 +47,12 @@ def build():
 
 
 def spin(node, how):
-    if how == 'executor':
+    if how == "executor":
         executor = MultiThreadedExecutor(2)
         executor.add_node(node)
         executor.spin()
-    elif how == 'thread':
-        spinner = threading.Thread(target=lambda: spin(node, 'spin'), daemon=True)
+    elif how == "thread":
+        spinner = threading.Thread(target=lambda: spin(node, "spin"), daemon=True)
         spinner.start()
         spinner.join()
     else:
@@ -62,20 +61,20 @@ def spin(node, how):
 
 def main():
     rclpy.init()
-    how = sys.argv[1] if len(sys.argv) > 1 and not sys.argv[1].startswith('-') else 'spin'
+    how = sys.argv[1] if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else "spin"
     node = build()
     try:
-        print('ready', flush=True)
+        print("ready", flush=True)
         spin(node, how)
     except KeyboardInterrupt:
-        print('interrupted', flush=True)
+        print("interrupted", flush=True)
     except ExternalShutdownException:
-        print('shut down', flush=True)
+        print("shut down", flush=True)
     finally:
-        if how != 'forgetful':
+        if how != "forgetful":
             node.destroy_node()
             rclpy.try_shutdown()
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,4 +1,5 @@
 """When the command `ros2` stops looking around and answers."""
+
 import time
 
 from pocket_ros2.cli import graph
@@ -34,12 +35,12 @@ def test_nobody_else_or_nothing_found_takes_the_whole_time():
 
 
 def test_a_graph_that_is_not_whole_is_given_more_time(monkeypatch):
-    monkeypatch.setattr(graph, '_PATIENCE', 0.3)
+    monkeypatch.setattr(graph, "_PATIENCE", 0.3)
     assert seconds(Node(processes=2, whole=False), spin_time=0.1) >= 0.4
 
 
 def test_names_are_completed_split_and_hidden():
-    assert graph.absolute('ns/node') == graph.absolute('/ns/node') == '/ns/node'
-    assert graph.split('/ns/deep/node') == ('node', '/ns/deep', '/ns/deep/node')
-    assert graph.split('node') == ('node', '/', '/node')
-    assert graph.visible([('/a/_b', ['t']), ('/c', ['t'])], False) == [('/c', ['t'])]
+    assert graph.absolute("ns/node") == graph.absolute("/ns/node") == "/ns/node"
+    assert graph.split("/ns/deep/node") == ("node", "/ns/deep", "/ns/deep/node")
+    assert graph.split("node") == ("node", "/", "/node")
+    assert graph.visible([("/a/_b", ["t"]), ("/c", ["t"])], False) == [("/c", ["t"])]

@@ -1,4 +1,5 @@
 """Both commands `ros2` on both kinds of nodes say the same, where REAL_ROS2_SETUP names a real ROS 2's setup file."""
+
 import difflib
 import os
 import re
@@ -8,7 +9,7 @@ import pytest
 from cli_process import POCKET, node, pocket_environment, real_environment, ros2
 from launch_transcript import REAL
 
-pytestmark = pytest.mark.skipif(not REAL, reason='REAL_ROS2_SETUP names no setup file of a real ROS 2')
+pytestmark = pytest.mark.skipif(not REAL, reason="REAL_ROS2_SETUP names no setup file of a real ROS 2")
 
 COMMANDS = """
 topic list -t
@@ -60,39 +61,39 @@ param delete /ns/everything gain
 param dump /ns/everything
 interface proto sensor_msgs/msg/JointState
 """.strip().splitlines()
-NO_DAEMON = {('topic', 'pub'), ('service', 'call'), ('interface', 'proto')}
+NO_DAEMON = {("topic", "pub"), ("service", "call"), ("interface", "proto")}
 
 
 def comparable(text):
     """Return an output without what differs from run to run, and without what the middleware says."""
-    text = '\n'.join(line for line in text.splitlines() if 'multicast' not in line)
-    return re.sub(r'GID: \S+', 'GID: ...', text)
+    text = "\n".join(line for line in text.splitlines() if "multicast" not in line)
+    return re.sub(r"GID: \S+", "GID: ...", text)
 
 
-@pytest.fixture(scope='module')
+@pytest.fixture(scope="module")
 def sides():
     """Return both environments and the domains on which a node of either kind runs."""
     domain = 40 + os.getpid() % 60
     real = [real_environment(domain + i) for i in (0, 1)]
     pocket = [pocket_environment(domain + i) for i in (0, 1)]
-    with node(real[0], 'python3'), node(pocket[1]):
+    with node(real[0], "python3"), node(pocket[1]):
         yield real, pocket
 
 
-@pytest.mark.parametrize('command', COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_four_ways_one_output(sides, command):
     words = shlex.split(command)
     real, pocket = sides
-    daemonless = [*words[:2], '--no-daemon', *words[2:]] if tuple(words[:2]) not in NO_DAEMON else words
-    if words[:2] == ['service', 'list']:
-        daemonless = [*words, '--no-daemon']
+    daemonless = [*words[:2], "--no-daemon", *words[2:]] if tuple(words[:2]) not in NO_DAEMON else words
+    if words[:2] == ["service", "list"]:
+        daemonless = [*words, "--no-daemon"]
     said = {}
-    for kind, at in (('rclpy', 0), ('pocket', 1)):
-        said['ros2', kind] = ros2(real[at], *daemonless, command=['ros2'])
-        said['pocket', kind] = ros2(pocket[at], *words, command=POCKET)
-    code, out, err = said.pop(('ros2', 'rclpy'))
+    for kind, at in (("rclpy", 0), ("pocket", 1)):
+        said["ros2", kind] = ros2(real[at], *daemonless, command=["ros2"])
+        said["pocket", kind] = ros2(pocket[at], *words, command=POCKET)
+    code, out, err = said.pop(("ros2", "rclpy"))
     for side, (other_code, other_out, other_err) in said.items():
         for one, other in ((out, other_out), (err, other_err)):
             one, other = comparable(one), comparable(other)
-            assert one == other, f'{side}: ' + '\n'.join(difflib.ndiff(one.splitlines(), other.splitlines()))
+            assert one == other, f"{side}: " + "\n".join(difflib.ndiff(one.splitlines(), other.splitlines()))
         assert code == other_code, side

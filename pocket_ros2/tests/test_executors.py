@@ -21,7 +21,7 @@ from std_msgs.msg import String
 def test_a_timer_does_not_drift(node, monkeypatch):
     """However late the calls come, the next is due on the grid of the start; periods missed are left out."""
     now = [10**9]
-    monkeypatch.setattr(Timer, '_now', lambda self: now[0])
+    monkeypatch.setattr(Timer, "_now", lambda self: now[0])
     timer = node.create_timer(0.01, lambda: None)
     due = []
     for late in (0, 1, 4_000_000, 9_999_999, 0, 25_000_000, 3):
@@ -59,18 +59,18 @@ def test_a_timer_can_be_stopped_and_started_again(node):
 
 
 def test_a_busy_subscription_does_not_starve_others(node):
-    counts = {'a': 0, 'b': 0, 'timer': 0}
+    counts = {"a": 0, "b": 0, "timer": 0}
     publishers = {}
 
     def again(topic):
         counts[topic] += 1
         publishers[topic].publish(String())
 
-    for topic in 'ab':
+    for topic in "ab":
         publishers[topic] = node.create_publisher(String, topic, 10)
         node.create_subscription(String, topic, lambda _, t=topic: again(t), 10)
         publishers[topic].publish(String())
-    node.create_timer(0.0, lambda: counts.update(timer=counts['timer'] + 1))
+    node.create_timer(0.0, lambda: counts.update(timer=counts["timer"] + 1))
     for _ in range(300):
         rclpy.spin_once(node, timeout_sec=1.0)
     assert min(counts.values()) > 50, counts
@@ -85,14 +85,14 @@ def test_spin_once_without_waiting(node):
 
 def test_an_exception_of_a_callback_comes_out(node):
     def fail():
-        raise ZeroDivisionError('in the callback')
+        raise ZeroDivisionError("in the callback")
 
     node.create_timer(0.0, fail)
-    with pytest.raises(ZeroDivisionError, match='in the callback'):
+    with pytest.raises(ZeroDivisionError, match="in the callback"):
         rclpy.spin(node)
     executor = MultiThreadedExecutor(2)
     executor.add_node(node)
-    with pytest.raises(ZeroDivisionError, match='in the callback'):
+    with pytest.raises(ZeroDivisionError, match="in the callback"):
         executor.spin()
     executor.shutdown()
 
@@ -103,19 +103,19 @@ def test_tasks_and_futures(node):
     future, order = Future(), []
 
     async def wait():
-        order.append('waiting')
+        order.append("waiting")
         order.append(await future)
-        return 'done'
+        return "done"
 
     task = executor.create_task(wait)
     executor.create_task(lambda a, b: order.append(a + b), 1, b=2)
-    node.create_timer(0.05, lambda: future.done() or future.set_result('set'))
+    node.create_timer(0.05, lambda: future.done() or future.set_result("set"))
     executor.spin_until_future_complete(task, timeout_sec=10)
-    assert order == ['waiting', 3, 'set'] and task.result() == 'done'
+    assert order == ["waiting", 3, "set"] and task.result() == "done"
     called = []
     task.add_done_callback(lambda t: called.append(t.result()))
     executor.spin_once(timeout_sec=1)
-    assert called == ['done']
+    assert called == ["done"]
     executor.shutdown()
 
 
@@ -123,7 +123,7 @@ def test_a_task_that_fails(node):
     executor = SingleThreadedExecutor()
 
     async def fail():
-        raise KeyError('x')
+        raise KeyError("x")
 
     task = executor.create_task(fail)
     with pytest.raises(KeyError):
@@ -156,7 +156,7 @@ def test_guard_conditions_wake_from_another_thread(node):
     assert calls == [threading.get_ident()]
 
 
-@pytest.mark.parametrize(('group', 'together'), [(MutuallyExclusiveCallbackGroup, 1), (ReentrantCallbackGroup, 2)])
+@pytest.mark.parametrize(("group", "together"), [(MutuallyExclusiveCallbackGroup, 1), (ReentrantCallbackGroup, 2)])
 def test_callback_groups(node, group, together):
     running, most, calls, lock = [0], [0], [0], threading.Lock()
     shared = group()
@@ -171,7 +171,7 @@ def test_callback_groups(node, group, together):
             running[0] -= 1
 
     publishers = []
-    for topic in 'ab':
+    for topic in "ab":
         node.create_subscription(String, topic, work, 10, callback_group=shared)
         publishers.append(node.create_publisher(String, topic, 10))
     executor = MultiThreadedExecutor(4)
@@ -211,8 +211,8 @@ def endless(rate):
 
 
 def test_simulated_time_drives_timers(node):
-    node.set_parameters([Parameter('use_sim_time', value=True)])
-    clock = node.create_publisher(ClockMsg, '/clock', 10)
+    node.set_parameters([Parameter("use_sim_time", value=True)])
+    clock = node.create_publisher(ClockMsg, "/clock", 10)
     calls, steady = [], []
     node.create_timer(1.0, lambda: calls.append(node.get_clock().now().nanoseconds))
     node.create_timer(0.02, lambda: steady.append(0), clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -224,9 +224,9 @@ def test_simulated_time_drives_timers(node):
         clock.publish(message)
         spin_until(node, lambda s=second: len(calls) == s)
     assert calls == [10**9, 2 * 10**9, 3 * 10**9]
-    node.set_parameters([Parameter('use_sim_time', value=False)])
+    node.set_parameters([Parameter("use_sim_time", value=False)])
     assert node.get_clock().now().nanoseconds > 10**18
-    assert node.count_subscribers('/clock') == 0
+    assert node.count_subscribers("/clock") == 0
 
 
 def test_shutdown_from_another_thread_ends_spinning(node):
@@ -255,8 +255,8 @@ def test_entities_may_come_and_go_while_spinning(node):
     spinner.start()
     for number in range(30):
         got = threading.Event()
-        subscription = node.create_subscription(String, f't{number}', lambda _, e=got: e.set(), 10)
-        publisher = node.create_publisher(String, f't{number}', 10)
+        subscription = node.create_subscription(String, f"t{number}", lambda _, e=got: e.set(), 10)
+        publisher = node.create_publisher(String, f"t{number}", 10)
         publisher.publish(String())
         assert got.wait(10)
         assert node.destroy_subscription(subscription) and node.destroy_publisher(publisher)
@@ -267,12 +267,12 @@ def test_entities_may_come_and_go_while_spinning(node):
 def test_two_contexts_live_beside_each_other(node, domain):
     context = rclpy.Context()
     rclpy.init(args=[], context=context)
-    other = rclpy.create_node('elsewhere', context=context)
+    other = rclpy.create_node("elsewhere", context=context)
     got = []
-    other.create_subscription(String, 'words', got.append, 10)
+    other.create_subscription(String, "words", got.append, 10)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(other)
-    publisher = node.create_publisher(String, 'words', 10)
+    publisher = node.create_publisher(String, "words", 10)
     end = time.monotonic() + 10
     while not got and time.monotonic() < end:
         publisher.publish(String())
@@ -283,7 +283,7 @@ def test_two_contexts_live_beside_each_other(node, domain):
 
 
 def test_executors_of_ones_own_are_not_covered(node):
-    with pytest.raises(NotImplementedError, match='pocket ROS 2 does not cover executors other than'):
+    with pytest.raises(NotImplementedError, match="pocket ROS 2 does not cover executors other than"):
         SingleThreadedExecutor().wait_for_ready_callbacks()
-    with pytest.raises(NotImplementedError, match='pocket ROS 2 does not cover waitables'):
+    with pytest.raises(NotImplementedError, match="pocket ROS 2 does not cover waitables"):
         node.add_waitable(object())

@@ -10,12 +10,17 @@ import pytest
 from cli_process import pocket_environment, real_environment
 
 HERE = Path(__file__).parent
-HUMBLE = HERE / 'rclpy_transcript_humble.json'
+HUMBLE = HERE / "rclpy_transcript_humble.json"
 
 
 def transcript(python, environment):
-    run = subprocess.run([python, '-W', 'ignore', HERE / 'rclpy_transcript.py'], env=environment, capture_output=True,
-                         text=True, timeout=120)
+    run = subprocess.run(
+        [python, "-W", "ignore", HERE / "rclpy_transcript.py"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 
@@ -27,6 +32,6 @@ def test_pocket_says_what_humble_says(domain):
     assert said == expected
 
 
-@pytest.mark.skipif(not os.environ.get('REAL_ROS2_SETUP'), reason='REAL_ROS2_SETUP names no setup file of a real ROS 2')
+@pytest.mark.skipif(not os.environ.get("REAL_ROS2_SETUP"), reason="REAL_ROS2_SETUP names no setup file of a real ROS 2")
 def test_the_kept_transcript_is_humbles(domain):
-    assert transcript('python3', real_environment(domain)) == json.loads(HUMBLE.read_text())
+    assert transcript("python3", real_environment(domain)) == json.loads(HUMBLE.read_text())

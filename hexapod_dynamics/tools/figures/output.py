@@ -8,8 +8,8 @@ from pathlib import Path
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-COLOURS = ('#0b6e99', '#d1495b', '#5f8f2f', '#8d5a97', '#e08e0b', '#3d405b', '#7f7f7f')
-STYLES = ('-', '--', '-.', ':', (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+COLOURS = ("#0b6e99", "#d1495b", "#5f8f2f", "#8d5a97", "#e08e0b", "#3d405b", "#7f7f7f")
+STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
 
 class Page:
@@ -20,50 +20,50 @@ class Page:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.paper = paper
-        self.lines = [f'# {title}', '']
+        self.lines = [f"# {title}", ""]
 
     def text(self, *paragraphs):
         """Add paragraphs."""
         for paragraph in paragraphs:
-            self.lines += [paragraph, '']
+            self.lines += [paragraph, ""]
 
     def heading(self, text):
         """Add a second-level heading."""
-        self.lines += [f'## {text}', '']
+        self.lines += [f"## {text}", ""]
 
     def table(self, name, header, rows, *, show=True):
         """Write <paper>_<name>.csv and, unless told not to, the same table on the page."""
-        path = self.folder / f'{self.paper}_{name}.csv'
-        with path.open('w', newline='') as file:
+        path = self.folder / f"{self.paper}_{name}.csv"
+        with path.open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(header)
             writer.writerows([[repr(float(v)) if isinstance(v, float) else v for v in row] for row in rows])
         if show:
-            self.lines += ['| ' + ' | '.join(map(str, header)) + ' |', '|' + '---|' * len(header)]
-            self.lines += ['| ' + ' | '.join(_shown(v) for v in row) + ' |' for row in rows] + ['']
-        self.lines += [f'[{path.name}]({path.name})', '']
+            self.lines += ["| " + " | ".join(map(str, header)) + " |", "|" + "---|" * len(header)]
+            self.lines += ["| " + " | ".join(_shown(v) for v in row) + " |" for row in rows] + [""]
+        self.lines += [f"[{path.name}]({path.name})", ""]
 
     def figure(self, name, figure: Figure, caption):
         """Write <paper>_<name>.png and show it."""
-        path = self.folder / f'{self.paper}_{name}.png'
+        path = self.folder / f"{self.paper}_{name}.png"
         FigureCanvasAgg(figure)
         figure.savefig(path, dpi=130)
-        self.lines += [f'![{caption}]({path.name})', '', f'*{caption}*', '']
+        self.lines += [f"![{caption}]({path.name})", "", f"*{caption}*", ""]
 
     def write(self) -> Path:
         """Write <paper>.md."""
-        path = self.folder / f'{self.paper}.md'
-        path.write_text('\n'.join(self.lines))
+        path = self.folder / f"{self.paper}.md"
+        path.write_text("\n".join(self.lines))
         return path
 
 
 def panels(rows=1, columns=1, *, width=7.0, height=3.2, **options):
     """A figure and its axes (rows, columns), without pyplot's global state."""
-    figure = Figure(figsize=(width, height * rows), layout='constrained')
+    figure = Figure(figsize=(width, height * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     for axis in axes.ravel():
         axis.grid(alpha=0.3)
-        axis.spines[['top', 'right']].set_visible(False)
+        axis.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 
@@ -74,12 +74,12 @@ def curves(axis, x, columns, names, xlabel, ylabel, title=None):
         axis.plot(x, column, color=COLOURS[i % len(COLOURS)], linestyle=dashes, label=name, lw=1.6)
     axis.set(xlabel=xlabel, ylabel=ylabel)
     if title:
-        axis.set_title(title, fontsize=10, loc='left')
+        axis.set_title(title, fontsize=10, loc="left")
     if len(names) > 4:
-        axis.legend(fontsize=8, frameon=False, loc='center left', bbox_to_anchor=(1, 0.5))
+        axis.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     else:
         axis.legend(fontsize=8, frameon=False, ncols=len(names))
 
 
 def _shown(value):
-    return f'{value:.5g}' if isinstance(value, float) else str(value)
+    return f"{value:.5g}" if isinstance(value, float) else str(value)

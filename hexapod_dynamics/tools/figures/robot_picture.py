@@ -4,7 +4,7 @@ import numpy as np
 
 from hexapod_dynamics.se3 import exp
 
-LEG, GROUND, FOOT = '#0b6e99', '#e9e4d8', '#d1495b'
+LEG, GROUND, FOOT = "#0b6e99", "#e9e4d8", "#d1495b"
 # Faces of the box as corners 0..7 (bits: x, y, z).
 FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))
 
@@ -59,21 +59,21 @@ def draw(axis, morphology, position, rotation, q, forces, *, azimuth=-150.0, ele
         normal *= np.sign(normal @ (polygon.mean(axis=0) - position))
         if normal @ looking[2] > 0:
             light = 0.78 + 0.22 * normal[2] / np.linalg.norm(normal)
-            parts.append((polygon.mean(axis=0) @ looking[2], 'face', polygon, light))
+            parts.append((polygon.mean(axis=0) @ looking[2], "face", polygon, light))
     names = morphology.robot.leg_names
     for name, points in skeleton(morphology, q):
         points = position + points @ rotation.T
         standing = forces[names.index(name), 2] > 0.0
-        parts.append((points.mean(axis=0) @ looking[2], 'leg', points, standing))
+        parts.append((points.mean(axis=0) @ looking[2], "leg", points, standing))
     for depth, kind, points, mark in sorted(parts, key=lambda part: part[0]):
         order = 2.0 + depth
-        if kind == 'face':
+        if kind == "face":
             shade = np.array([0.79, 0.81, 0.84]) * mark
-            axis.fill(*flat(points), facecolor=shade, edgecolor='#6b7280', lw=0.8, zorder=order)
+            axis.fill(*flat(points), facecolor=shade, edgecolor="#6b7280", lw=0.8, zorder=order)
         else:
-            axis.plot(*flat(points * [1.0, 1.0, 0.0]), color='#000000', alpha=0.10, lw=3.0, zorder=0.5)
-            axis.plot(*flat(points), color=LEG, lw=2.4, solid_capstyle='round', marker='o', ms=2.6, zorder=order)
+            axis.plot(*flat(points * [1.0, 1.0, 0.0]), color="#000000", alpha=0.10, lw=3.0, zorder=0.5)
+            axis.plot(*flat(points), color=LEG, lw=2.4, solid_capstyle="round", marker="o", ms=2.6, zorder=order)
             if mark:
-                axis.plot(*flat(points[-1]), 'o', color=FOOT, ms=4.5, zorder=order + 0.01)
-    axis.set_aspect('equal')
+                axis.plot(*flat(points[-1]), "o", color=FOOT, ms=4.5, zorder=order + 0.01)
+    axis.set_aspect("equal")
     axis.set_axis_off()

@@ -1,4 +1,5 @@
 """The resource index: files named after resources, in folders named after their types, below each prefix."""
+
 import os
 
 from .constants import RESOURCE_INDEX_SUBFOLDER
@@ -14,12 +15,12 @@ class InvalidResourceNameError(ValueError):
 
 
 def _check(resource_type, resource_name=None):
-    assert resource_type, 'The resource type must not be empty'
-    if '/' in resource_type or '\\' in resource_type:
+    assert resource_type, "The resource type must not be empty"
+    if "/" in resource_type or "\\" in resource_type:
         raise InvalidResourceTypeNameError(f"Resource type '{resource_type}' is invalid")
     if resource_name is not None:
-        assert resource_name, 'The resource name must not be empty'
-        if '/' in resource_name or '\\' in resource_name:
+        assert resource_name, "The resource name must not be empty"
+        if "/" in resource_name or "\\" in resource_name:
             raise InvalidResourceNameError(f"Resource name '{resource_name}' is invalid")
 
 
@@ -40,7 +41,7 @@ def get_resource(resource_type, resource_name):
     prefix = has_resource(resource_type, resource_name)
     if not prefix:
         raise LookupError(f"Could not find the resource '{resource_name}' of type '{resource_type}'")
-    with open(os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER, resource_type, resource_name), encoding='utf-8') as file:
+    with open(os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER, resource_type, resource_name), encoding="utf-8") as file:
         return file.read(), prefix
 
 
@@ -52,7 +53,7 @@ def get_resources(resource_type):
         folder = os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER, resource_type)
         if os.path.isdir(folder):
             for name in os.listdir(folder):
-                if not name.startswith('.') and os.path.isfile(os.path.join(folder, name)):
+                if not name.startswith(".") and os.path.isfile(os.path.join(folder, name)):
                     found.setdefault(name, prefix)
     return found
 
@@ -63,6 +64,9 @@ def get_resource_types():
     for prefix in get_search_paths():
         index = os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER)
         if os.path.isdir(index):
-            found.update(name for name in os.listdir(index)
-                         if not name.startswith('.') and os.path.isdir(os.path.join(index, name)))
+            found.update(
+                name
+                for name in os.listdir(index)
+                if not name.startswith(".") and os.path.isdir(os.path.join(index, name))
+            )
     return found

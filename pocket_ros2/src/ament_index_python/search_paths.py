@@ -1,4 +1,5 @@
 """The prefixes that are searched."""
+
 import os
 
 from .constants import AMENT_PREFIX_PATH_ENV_VAR

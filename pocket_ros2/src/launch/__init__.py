@@ -4,6 +4,7 @@ A launch description is a tree of entities. Visiting an action executes it, now 
 visited next. What happens afterwards (a process ends, a timer fires, ctrl-c) arrives as an event; handlers turn
 events into further entities. The service runs that loop until nothing is left to wait for.
 """
+
 import pocket_ros2  # noqa: F401  refuses to go beside a real ROS 2
 
 from . import actions, conditions, descriptions, events, logging, substitutions
@@ -23,11 +24,29 @@ from .some_actions_type import SomeActionsType, SomeActionsType_types_tuple
 from .some_substitutions_type import SomeSubstitutionsType, SomeSubstitutionsType_types_tuple
 from .substitution import Substitution
 
-__getattr__ = not_covered(__name__, 'frontend')
+__getattr__ = not_covered(__name__, "frontend")
 
 __all__ = [
-    'Action', 'Condition', 'Event', 'EventHandler', 'InvalidLaunchFileError', 'LaunchContext', 'LaunchDescription',
-    'LaunchDescriptionEntity', 'LaunchDescriptionSource', 'LaunchIntrospector', 'LaunchService', 'SomeActionsType',
-    'SomeActionsType_types_tuple', 'SomeSubstitutionsType', 'SomeSubstitutionsType_types_tuple', 'Substitution',
-    'actions', 'conditions', 'descriptions', 'events', 'logging', 'substitutions',
+    "Action",
+    "Condition",
+    "Event",
+    "EventHandler",
+    "InvalidLaunchFileError",
+    "LaunchContext",
+    "LaunchDescription",
+    "LaunchDescriptionEntity",
+    "LaunchDescriptionSource",
+    "LaunchIntrospector",
+    "LaunchService",
+    "SomeActionsType",
+    "SomeActionsType_types_tuple",
+    "SomeSubstitutionsType",
+    "SomeSubstitutionsType_types_tuple",
+    "Substitution",
+    "actions",
+    "conditions",
+    "descriptions",
+    "events",
+    "logging",
+    "substitutions",
 ]

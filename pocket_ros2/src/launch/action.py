@@ -1,4 +1,5 @@
 """Base of all actions."""
+
 from .launch_description_entity import LaunchDescriptionEntity
 
 
@@ -25,7 +26,7 @@ class Action(LaunchDescriptionEntity):
         """Return the entities below, if a condition stands before them."""
         if self._condition is None:
             return []
-        return [(f'Conditionally included by {self.describe()}', self.get_sub_entities())]
+        return [(f"Conditionally included by {self.describe()}", self.get_sub_entities())]
 
     def visit(self, context):
         """Execute the action if its condition holds, and let handlers of ExecutionComplete know when it is done."""
@@ -38,6 +39,7 @@ class Action(LaunchDescriptionEntity):
 
     def _announce_completion(self, context):
         from .events import ExecutionComplete
+
         event = ExecutionComplete(action=self)
         if context.would_handle_event(event):
             future = self.get_asyncio_future()

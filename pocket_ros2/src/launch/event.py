@@ -4,4 +4,4 @@
 class Event:
     """Something that happened; handlers of the launch service answer to it."""
 
-    name = 'launch.Event'
+    name = "launch.Event"

@@ -29,12 +29,15 @@ class BaseEventHandler:
 
     def describe(self):
         """Return (description, entities known before)."""
-        return (f"{type(self).__name__}(matcher='{self.matcher_description}', handler='{self.handler_description}', "
-                f'handle_once={self._handle_once})', [])
+        return (
+            f"{type(self).__name__}(matcher='{self.matcher_description}', handler='{self.handler_description}', "
+            f"handle_once={self._handle_once})",
+            [],
+        )
 
     def handle(self, event, context):
         """Handle the event; return entities to visit, or None."""
-        context.extend_locals({'event': event})
+        context.extend_locals({"event": event})
         if self._handle_once:
             context.unregister_event_handler(self)
 

@@ -1,4 +1,5 @@
 """The state of a running launch."""
+
 import asyncio
 import os
 from collections import deque
@@ -8,14 +9,15 @@ class LocalsView:
     """Attributes for what `extend_locals` and `extend_globals` have set; read-only."""
 
     def __init__(self, values):
-        self.__dict__['_values'] = values
+        self.__dict__["_values"] = values
 
     def __getattr__(self, key):
         try:
             return self._values[key]
         except KeyError:
-            raise AttributeError(f"context.locals does not contain attribute '{key}', "
-                                 f"it contains: [{', '.join(self._values)}]") from None
+            raise AttributeError(
+                f"context.locals does not contain attribute '{key}', it contains: [{', '.join(self._values)}]"
+            ) from None
 
     def __setattr__(self, key, value):
         raise AttributeError(f"can't set attribute '{key}', locals are read-only")

@@ -1,4 +1,5 @@
 """The launch description: what a launch file returns."""
+
 from .launch_description_entity import LaunchDescriptionEntity
 
 
@@ -14,7 +15,7 @@ class LaunchDescription(LaunchDescriptionEntity):
     @staticmethod
     def _check(entity):
         if not isinstance(entity, LaunchDescriptionEntity):
-            raise TypeError(f'a LaunchDescription holds actions and other launch entities, got {entity!r}')
+            raise TypeError(f"a LaunchDescription holds actions and other launch entities, got {entity!r}")
 
     @property
     def entities(self):
@@ -35,8 +36,9 @@ class LaunchDescription(LaunchDescriptionEntity):
         """Return the entities; warn first where they are deprecated."""
         if self.deprecated:
             from .logging import get_logger
-            place = context.get_locals_as_dict().get('current_launch_file_path', '<script>')
-            get_logger().warning(f'launch description [{place}] is deprecated: {self._deprecated_reason}')
+
+            place = context.get_locals_as_dict().get("current_launch_file_path", "<script>")
+            get_logger().warning(f"launch description [{place}] is deprecated: {self._deprecated_reason}")
         return self._entities
 
     def describe_sub_entities(self):
@@ -65,6 +67,7 @@ class LaunchDescription(LaunchDescriptionEntity):
 
     def _arguments_with_includes(self, conditional_inclusion):
         from .actions import DeclareLaunchArgument, IncludeLaunchDescription, ResetLaunchConfigurations
+
         found = {}
 
         def walk(entities, conditional, includes):

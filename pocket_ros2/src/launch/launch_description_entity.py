@@ -6,7 +6,7 @@ class LaunchDescriptionEntity:
 
     def visit(self, context):
         """Do what the entity is for; return entities to visit next, or None."""
-        raise NotImplementedError(f'{type(self).__name__} has no visit()')
+        raise NotImplementedError(f"{type(self).__name__} has no visit()")
 
     def describe(self):
         """Return a description for people."""

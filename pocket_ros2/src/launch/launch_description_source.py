@@ -1,4 +1,5 @@
 """Where a launch description comes from."""
+
 from .launch_context import LaunchContext
 from .utilities import normalize_to_list_of_substitutions, perform_substitutions
 
@@ -6,7 +7,7 @@ from .utilities import normalize_to_list_of_substitutions, perform_substitutions
 class LaunchDescriptionSource:
     """A launch description given, or one that is loaded from a location when it is first asked for."""
 
-    def __init__(self, launch_description=None, location='<string>', method='unspecified mechanism from a script'):
+    def __init__(self, launch_description=None, location="<string>", method="unspecified mechanism from a script"):
         self._launch_description = launch_description
         self._location = normalize_to_list_of_substitutions(location)
         self._expanded_location = None
@@ -28,7 +29,8 @@ class LaunchDescriptionSource:
             return self._get_launch_description(perform_substitutions(LaunchContext(), self._location))
         except Exception as error:  # any: a launch file is a program; when it is visited the error is raised
             from .logging import get_logger
-            get_logger(__name__).debug(f'Failed to load the launch file without a context: {error}')
+
+            get_logger(__name__).debug(f"Failed to load the launch file without a context: {error}")
             return None
 
     def _get_launch_description(self, location):
@@ -38,7 +40,7 @@ class LaunchDescriptionSource:
     def location(self):
         """The location, or a description of it before it is known."""
         if self._expanded_location is None:
-            return ' + '.join(sub.describe() for sub in self._location)
+            return " + ".join(sub.describe() for sub in self._location)
         return self._expanded_location
 
     @property

@@ -1,4 +1,5 @@
 """The service that runs launch descriptions."""
+
 import asyncio
 import contextlib
 import logging as levels
@@ -29,7 +30,7 @@ class LaunchService:
         """
         logging.launch_config.level = levels.DEBUG if debug else levels.INFO
         self._debug = debug
-        self._logger = logging.get_logger('launch')
+        self._logger = logging.get_logger("launch")
         self._context = LaunchContext(argv=argv, noninteractive=noninteractive)
         self._context.register_event_handler(OnIncludeLaunchDescription())
         self._context.register_event_handler(OnShutdown(on_shutdown=self._on_shutdown))
@@ -63,7 +64,7 @@ class LaunchService:
         with self._lock:
             if self._loop is None:
                 return None
-            self.emit_event(Shutdown(reason='LaunchService.shutdown() called', due_to_sigint=False))
+            self.emit_event(Shutdown(reason="LaunchService.shutdown() called", due_to_sigint=False))
             try:
                 in_loop = asyncio.get_running_loop() is self._loop
             except RuntimeError:
@@ -82,9 +83,9 @@ class LaunchService:
     async def run_async(self, *, shutdown_when_idle=True):
         """Do what `run` does in a running loop of the main thread."""
         if threading.current_thread() is not threading.main_thread():
-            raise RuntimeError('LaunchService can only be run in the main thread.')
+            raise RuntimeError("LaunchService can only be run in the main thread.")
         if self._loop is not None:
-            raise RuntimeError('LaunchService cannot be run multiple times concurrently.')
+            raise RuntimeError("LaunchService cannot be run multiple times concurrently.")
         self._return_code = 0
         with self._running_in(asyncio.get_running_loop()):
             logging.log_launch_config(logger=self._logger)
@@ -94,7 +95,7 @@ class LaunchService:
                         return self._return_code
                 except Exception as error:  # any: actions and handlers are other people's programs
                     self._logger.debug(traceback.format_exc())
-                    message = f'Caught exception in launch (see debug for traceback): {error}'
+                    message = f"Caught exception in launch (see debug for traceback): {error}"
                     self._logger.error(message)
                     self._return_code = 1
                     self._begin_shutdown(message)
@@ -102,15 +103,15 @@ class LaunchService:
     @contextlib.contextmanager
     def _running_in(self, loop):
         def on_sigint():
-            message = 'user interrupted with ctrl-c (SIGINT)'
+            message = "user interrupted with ctrl-c (SIGINT)"
             if self._context.is_shutdown:
-                self._logger.warning(f'{message} again, ignoring...')
+                self._logger.warning(f"{message} again, ignoring...")
             else:
                 self._logger.warning(message)
-                self._begin_shutdown('ctrl-c (SIGINT)', due_to_sigint=True)
+                self._begin_shutdown("ctrl-c (SIGINT)", due_to_sigint=True)
 
         def on_sigterm(name):
-            self._logger.warning(f'user interrupted with {name}, ending all processes')
+            self._logger.warning(f"user interrupted with {name}, ending all processes")
             self._begin_shutdown(name)
 
         with self._lock:
@@ -118,8 +119,8 @@ class LaunchService:
         loop.set_debug(self._debug)
         before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)}
         loop.add_signal_handler(signal.SIGINT, on_sigint)
-        loop.add_signal_handler(signal.SIGTERM, on_sigterm, 'SIGTERM')
-        loop.add_signal_handler(signal.SIGQUIT, on_sigterm, 'SIGQUIT')
+        loop.add_signal_handler(signal.SIGTERM, on_sigterm, "SIGTERM")
+        loop.add_signal_handler(signal.SIGQUIT, on_sigterm, "SIGQUIT")
         try:
             yield
         finally:
@@ -154,7 +155,7 @@ class LaunchService:
             if self._context.is_shutdown:
                 return False
             if shutdown_when_idle:
-                self._begin_shutdown('idle')
+                self._begin_shutdown("idle")
                 return True
         event = asyncio.ensure_future(queue.get())
         await asyncio.wait([event, *waiting], return_when=asyncio.FIRST_COMPLETED)
@@ -173,8 +174,7 @@ class LaunchService:
             try:
                 for entity in as_entities(handler.handle(event, self._context)):
                     if not isinstance(entity, LaunchDescriptionEntity):
-                        raise RuntimeError(
-                            f"expected a LaunchDescriptionEntity from event_handler, got '{entity}'")
+                        raise RuntimeError(f"expected a LaunchDescriptionEntity from event_handler, got '{entity}'")
                     self._pairs += visit_all_entities_and_collect_futures(entity, self._context)
             finally:
                 self._context._pop_locals()

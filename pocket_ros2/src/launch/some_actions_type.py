@@ -1,4 +1,5 @@
 """What may stand for one or several entities."""
+
 from collections.abc import Iterable
 from typing import Union
 

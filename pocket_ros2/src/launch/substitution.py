@@ -10,4 +10,4 @@ class Substitution:
 
     def perform(self, context):
         """Return the text in this context."""
-        raise NotImplementedError(f'{type(self).__name__} has no perform()')
+        raise NotImplementedError(f"{type(self).__name__} has no perform()")

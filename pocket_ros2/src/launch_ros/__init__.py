@@ -1,10 +1,11 @@
 """Actions and substitutions of launch files that know ROS: nodes, parameters, remappings, namespaces, packages."""
+
 from launch.not_covered import not_covered
 
 import pocket_ros2  # noqa: F401  refuses to go beside a real ROS 2
 
 from . import actions, descriptions, substitutions
 
-__getattr__ = not_covered(__name__, 'event_handlers', 'events', 'ros_adapters')
+__getattr__ = not_covered(__name__, "event_handlers", "events", "ros_adapters")
 
-__all__ = ['actions', 'descriptions', 'substitutions']
+__all__ = ["actions", "descriptions", "substitutions"]

@@ -1,4 +1,5 @@
 """Descriptions of parameters for nodes."""
+
 import os
 import re
 import tempfile
@@ -34,7 +35,7 @@ class ParameterValue:
         return self._value_type
 
     def __str__(self):
-        return f'launch_ros.description.ParameterValue(value={self.value}, value_type={self.value_type})'
+        return f"launch_ros.description.ParameterValue(value={self.value}, value_type={self.value_type})"
 
     def evaluate(self, context):
         """Return the value."""
@@ -65,7 +66,7 @@ class Parameter:
         return self._value.value_type
 
     def __str__(self):
-        return f'launch_ros.description.Parameter(name={self.name}, value={self.value}, value_type={self.value_type})'
+        return f"launch_ros.description.Parameter(name={self.name}, value={self.value}, value_type={self.value_type})"
 
     def evaluate(self, context):
         """Return (name, value)."""
@@ -76,8 +77,11 @@ class ParameterFile:
     """A parameter file; with `allow_substs`, $(var NAME) and $(env NAME [DEFAULT]) in it are replaced."""
 
     def __init__(self, param_file, *, allow_substs=False):
-        self._param_file = (Path(os.fsdecode(param_file)) if isinstance(param_file, (os.PathLike, bytes))
-                            else normalize_to_list_of_substitutions(param_file))
+        self._param_file = (
+            Path(os.fsdecode(param_file))
+            if isinstance(param_file, (os.PathLike, bytes))
+            else normalize_to_list_of_substitutions(param_file)
+        )
         self._allow_substs = normalize_typed_substitution(allow_substs, bool)
         self._evaluated = None
         self._temporary = False
@@ -93,7 +97,7 @@ class ParameterFile:
         return self._allow_substs
 
     def __str__(self):
-        return f'launch_ros.description.ParameterFile(param_file={self.param_file}, allow_substs={self.allow_substs})'
+        return f"launch_ros.description.ParameterFile(param_file={self.param_file}, allow_substs={self.allow_substs})"
 
     def evaluate(self, context):
         """Return the path of the file, or of a copy with the substitutions replaced."""
@@ -107,13 +111,14 @@ class ParameterFile:
         return self._evaluated
 
     def _replaced(self, context, path):
-        text = perform_substitutions(context, parse_substitutions(path.read_text(encoding='utf-8')))
+        text = perform_substitutions(context, parse_substitutions(path.read_text(encoding="utf-8")))
         try:
             yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise SubstitutionFailure(
-                f'The substituted parameter file {path} is not a valid yaml file: {error}') from error
-        with tempfile.NamedTemporaryFile('w', prefix='launch_params_', delete=False, encoding='utf-8') as copy:
+                f"The substituted parameter file {path} is not a valid yaml file: {error}"
+            ) from error
+        with tempfile.NamedTemporaryFile("w", prefix="launch_params_", delete=False, encoding="utf-8") as copy:
             copy.write(text)
         self._temporary = True
         return Path(copy.name)
@@ -128,16 +133,16 @@ class ParameterFile:
 def parse_substitutions(text):
     """Return substitutions for a text with $(var NAME), $(var NAME DEFAULT), $(env NAME) and $(env NAME DEFAULT)."""
     parts = []
-    for literal, substitution in re.findall(r'((?:(?!\$\()[\s\S])+)|\$\(([^()]*)\)', text):
+    for literal, substitution in re.findall(r"((?:(?!\$\()[\s\S])+)|\$\(([^()]*)\)", text):
         if literal:
             parts.append(TextSubstitution(text=literal))
             continue
         kind, *arguments = substitution.split(maxsplit=2)
-        arguments = [argument.strip('\'"') for argument in arguments]
-        if kind == 'var' and arguments:
+        arguments = [argument.strip("'\"") for argument in arguments]
+        if kind == "var" and arguments:
             parts.append(LaunchConfiguration(arguments[0], default=arguments[1] if arguments[1:] else None))
-        elif kind == 'env' and arguments:
+        elif kind == "env" and arguments:
             parts.append(EnvironmentVariable(arguments[0], default_value=arguments[1] if arguments[1:] else None))
         else:
-            raise NotCovered(f'the substitution $({substitution}) in a parameter file, only $(var ...) and $(env ...)')
+            raise NotCovered(f"the substitution $({substitution}) in a parameter file, only $(var ...) and $(env ...)")
     return parts

@@ -2,6 +2,7 @@
 
 Every package of this project imports this one, so that none of them is used beside a real ROS 2.
 """
+
 from .beside import refuse_beside_real_ros2
 
 refuse_beside_real_ros2()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
+from collections.abc import Iterator
 
 from . import dds
 
@@ -61,3 +64,32 @@ def open_domain(number: int) -> int:
                 raise
             raise DomainError(f"CYCLONEDDS_URI is {extra!r}; Cyclone DDS does not accept it ({error})") from error
     return _domains[number]
+
+
+@contextlib.contextmanager
+def sockets_on_loopback() -> Iterator[None]:
+    """Keep the UDP sockets that Cyclone DDS opens within this block to the loopback interface, if nodes stay there.
+
+    Cyclone DDS binds those it receives with to 0.0.0.0 whatever its interfaces are, and would parse what other hosts
+    send. A CYCLONEDDS_URI that names interfaces is the user's own choice and stays.
+    """
+    wanted = loopback_only() and "NetworkInterface" not in os.environ.get("CYCLONEDDS_URI", "")
+    before = _udp_sockets() if wanted else set()
+    yield
+    for descriptor in _udp_sockets() - before if wanted else ():
+        with socket.socket(fileno=os.dup(descriptor)) as duplicate:
+            with contextlib.suppress(PermissionError):  # before Linux 5.7 this takes CAP_NET_RAW
+                duplicate.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo")
+
+
+def _udp_sockets() -> set[int]:
+    found = set()
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
+        try:
+            if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+                with socket.socket(fileno=os.dup(int(name))) as each:
+                    if each.family == socket.AF_INET and each.type == socket.SOCK_DGRAM:
+                        found.add(int(name))
+        except OSError:
+            continue  # closed meanwhile, as the one that lists the directory is
+    return found

@@ -9,7 +9,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
 
 from . import dds, graph_wire
 from .dds import Policy, Qos
-from .domain import open_domain
+from .domain import open_domain, sockets_on_loopback
 from .graph import Graph
 from .idl import idl_class
 from .wire_qos import endpoint_qos
@@ -55,9 +55,10 @@ class Participant:
     """A DDS participant with one publisher and one subscriber, and the announcements of its nodes."""
 
     def __init__(self, domain_number: int) -> None:
-        self.domain_handle = open_domain(domain_number)
-        self.closed = False
-        self.handle = dds.create_participant(domain_number, Qos(Policy.Userdata(b"enclave=/;")))
+        with sockets_on_loopback():
+            self.domain_handle = open_domain(domain_number)
+            self.closed = False
+            self.handle = dds.create_participant(domain_number, Qos(Policy.Userdata(b"enclave=/;")))
         self.guid = dds.guid(self.handle)
         self._publisher = dds.create_publisher(self.handle)
         self._subscriber = dds.create_subscriber(self.handle)
@@ -75,9 +76,7 @@ class Participant:
         key = (name, typename)
         with self._lock:
             if key not in self._topics:
-                self._topics[key] = dds.create_topic(
-                    self.domain_handle, self.handle, name, idl_class(typename)
-                )
+                self._topics[key] = dds.create_topic(self.domain_handle, self.handle, name, idl_class(typename))
             return self._topics[key]
 
     def create_writer(

@@ -136,7 +136,6 @@ class Context:
                     weakref.WeakMethod(callback, self._forget_callback) if ismethod(callback) else callback
                 )
 
-
     def _forget_callback(self, dead: Any) -> None:
         if dead in self._callbacks:
             self._callbacks.remove(dead)

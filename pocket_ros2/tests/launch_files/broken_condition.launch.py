@@ -4,7 +4,9 @@ from launch.conditions import IfCondition
 
 
 def generate_launch_description():
-    return LaunchDescription([
-        ExecuteProcess(cmd=['sleep', '60'], output='screen'),
-        LogInfo(msg='never', condition=IfCondition('perhaps')),
-    ])
+    return LaunchDescription(
+        [
+            ExecuteProcess(cmd=["sleep", "60"], output="screen"),
+            LogInfo(msg="never", condition=IfCondition("perhaps")),
+        ]
+    )

@@ -3,5 +3,6 @@ from launch_ros.actions import Node, SetParameter
 
 
 def generate_launch_description():
-    return LaunchDescription([
-        SetParameter('numbers', [1, 2]), Node(package='demo', executable='teller', output='screen')])
+    return LaunchDescription(
+        [SetParameter("numbers", [1, 2]), Node(package="demo", executable="teller", output="screen")]
+    )

@@ -3,7 +3,9 @@ from launch_ros.actions import Node
 
 
 def generate_launch_description():
-    return LaunchDescription([
-        Node(package='demo', executable='teller', output='screen', prefix=['env PREFIXED=yes']),
-        Node(package='demo', executable='teller', output='screen'),
-    ])
+    return LaunchDescription(
+        [
+            Node(package="demo", executable="teller", output="screen", prefix=["env PREFIXED=yes"]),
+            Node(package="demo", executable="teller", output="screen"),
+        ]
+    )

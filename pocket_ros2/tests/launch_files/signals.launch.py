@@ -20,19 +20,28 @@ time.sleep(60)
 
 
 def generate_launch_description():
-    signalled = ExecuteLocal(process_description=Executable(
-        cmd=[sys.executable, '-c', PROGRAM], name='signalled'), output='screen')
-    ended = ExecuteLocal(process_description=Executable(cmd=['sleep', '60'], name='ended'), output='screen')
+    signalled = ExecuteLocal(
+        process_description=Executable(cmd=[sys.executable, "-c", PROGRAM], name="signalled"), output="screen"
+    )
+    ended = ExecuteLocal(process_description=Executable(cmd=["sleep", "60"], name="ended"), output="screen")
 
     def up(event):
-        if event.text.startswith(b'up'):
-            return EmitEvent(event=SignalProcess(
-                signal_number=signal.SIGUSR1, process_matcher=matches_action(signalled)))
+        if event.text.startswith(b"up"):
+            return EmitEvent(
+                event=SignalProcess(signal_number=signal.SIGUSR1, process_matcher=matches_action(signalled))
+            )
 
-    return LaunchDescription([
-        RegisterEventHandler(OnProcessIO(target_action=signalled, on_stdout=up)),
-        RegisterEventHandler(OnProcessExit(target_action=signalled, on_exit=[
-            EmitEvent(event=ShutdownProcess(process_matcher=matches_action(ended)))])),
-        RegisterEventHandler(OnProcessExit(target_action=ended, on_exit=[LogInfo(msg='both are gone')])),
-        signalled, ended,
-    ])
+    return LaunchDescription(
+        [
+            RegisterEventHandler(OnProcessIO(target_action=signalled, on_stdout=up)),
+            RegisterEventHandler(
+                OnProcessExit(
+                    target_action=signalled,
+                    on_exit=[EmitEvent(event=ShutdownProcess(process_matcher=matches_action(ended)))],
+                )
+            ),
+            RegisterEventHandler(OnProcessExit(target_action=ended, on_exit=[LogInfo(msg="both are gone")])),
+            signalled,
+            ended,
+        ]
+    )

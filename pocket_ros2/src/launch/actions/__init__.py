@@ -1,4 +1,5 @@
 """Actions: what launch descriptions are made of."""
+
 from ..not_covered import not_covered
 from .arguments import DeclareLaunchArgument
 from .environment import (
@@ -25,12 +26,30 @@ from .log_info import LogInfo
 from .opaque_function import OpaqueFunction
 from .timer import TimerAction
 
-__getattr__ = not_covered(__name__, 'OpaqueCoroutine')
+__getattr__ = not_covered(__name__, "OpaqueCoroutine")
 
 __all__ = [
-    'AppendEnvironmentVariable', 'DeclareLaunchArgument', 'EmitEvent', 'ExecuteLocal', 'ExecuteProcess',
-    'GroupAction', 'IncludeLaunchDescription', 'LogInfo', 'OpaqueFunction', 'PopEnvironment',
-    'PopLaunchConfigurations', 'PushEnvironment', 'PushLaunchConfigurations', 'RegisterEventHandler',
-    'ResetEnvironment', 'ResetLaunchConfigurations', 'SetEnvironmentVariable', 'SetLaunchConfiguration', 'Shutdown',
-    'TimerAction', 'UnregisterEventHandler', 'UnsetEnvironmentVariable', 'UnsetLaunchConfiguration',
+    "AppendEnvironmentVariable",
+    "DeclareLaunchArgument",
+    "EmitEvent",
+    "ExecuteLocal",
+    "ExecuteProcess",
+    "GroupAction",
+    "IncludeLaunchDescription",
+    "LogInfo",
+    "OpaqueFunction",
+    "PopEnvironment",
+    "PopLaunchConfigurations",
+    "PushEnvironment",
+    "PushLaunchConfigurations",
+    "RegisterEventHandler",
+    "ResetEnvironment",
+    "ResetLaunchConfigurations",
+    "SetEnvironmentVariable",
+    "SetLaunchConfiguration",
+    "Shutdown",
+    "TimerAction",
+    "UnregisterEventHandler",
+    "UnsetEnvironmentVariable",
+    "UnsetLaunchConfiguration",
 ]

@@ -1,4 +1,5 @@
 """The arguments of a launch file."""
+
 from ..action import Action
 from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
@@ -26,9 +27,9 @@ class DeclareLaunchArgument(Action):
 
     def _described(self, description):
         if self._choices is None:
-            return 'no description given' if description is None else description
+            return "no description given" if description is None else description
         if description is None:
-            return f'One of: {self._choices}'
+            return f"One of: {self._choices}"
         return f"{description}{'' if description.endswith('.') else '.'} Valid choices are: {self._choices}"
 
     @property
@@ -56,10 +57,12 @@ class DeclareLaunchArgument(Action):
         configurations = context.launch_configurations
         if self._name not in configurations:
             if self._default is None:
-                raise RuntimeError(f'Required launch argument "{self._name}" (description: "{self._description}") '
-                                   'was not provided')
+                raise RuntimeError(
+                    f'Required launch argument "{self._name}" (description: "{self._description}") was not provided'
+                )
             configurations[self._name] = perform_substitutions(context, self._default)
         value = configurations[self._name]
         if self._choices is not None and value not in self._choices:
-            raise RuntimeError(f'Argument "{self._name}" provided value "{value}" is not valid. '
-                               f'Valid options are: {self._choices}')
+            raise RuntimeError(
+                f'Argument "{self._name}" provided value "{value}" is not valid. Valid options are: {self._choices}'
+            )

@@ -1,4 +1,5 @@
 """A child process whose output arrives in pieces, by pipes or by pseudo-terminals."""
+
 import asyncio
 import os
 import pty
@@ -52,10 +53,10 @@ class ChildProcess:
         :param emulate_tty: let the child's stdout and stderr be terminals
         """
         pairs = [_terminal() if emulate_tty else os.pipe() for _ in range(2)]
-        about = {'stdin': subprocess.PIPE, 'stdout': pairs[0][1], 'stderr': pairs[1][1], 'cwd': cwd, 'env': env}
+        about = {"stdin": subprocess.PIPE, "stdout": pairs[0][1], "stderr": pairs[1][1], "cwd": cwd, "env": env}
         try:
             if shell:
-                process = await asyncio.create_subprocess_shell(' '.join(cmd), **about)
+                process = await asyncio.create_subprocess_shell(" ".join(cmd), **about)
             else:
                 process = await asyncio.create_subprocess_exec(*cmd, **about)
         except BaseException:
@@ -71,7 +72,8 @@ class ChildProcess:
         """Call the functions with each piece of bytes from now on."""
         for ours, on_data in zip(self._outputs, (on_stdout, on_stderr), strict=True):
             transport, reader = await asyncio.get_running_loop().connect_read_pipe(
-                lambda on_data=on_data: _Reader(on_data), os.fdopen(ours, 'rb', 0))
+                lambda on_data=on_data: _Reader(on_data), os.fdopen(ours, "rb", 0)
+            )
             self._transports.append(transport)
             self._readers.append(reader)
 

@@ -1,4 +1,5 @@
 """Actions on the environment of the processes started after them."""
+
 import os
 
 from ..action import Action

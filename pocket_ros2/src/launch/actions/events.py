@@ -1,4 +1,5 @@
 """Actions that emit events, and that add and remove handlers of events."""
+
 from ..action import Action
 from ..events import Shutdown as ShutdownEvent
 from ..events.process import ProcessExited
@@ -25,15 +26,14 @@ class EmitEvent(Action):
 class Shutdown(EmitEvent):
     """Ends the launch."""
 
-    def __init__(self, *, reason='reason not given', **kwargs):
+    def __init__(self, *, reason="reason not given", **kwargs):
         super().__init__(event=ShutdownEvent(reason=reason), **kwargs)
 
     def execute(self, context):
         """Emit the event; as `on_exit` of a process, say that the process was required."""
-        event = context.get_locals_as_dict().get('event')
+        event = context.get_locals_as_dict().get("event")
         if isinstance(event, ProcessExited):
-            get_logger('launch').info(
-                f'process[{event.process_name}] was required: shutting down launched system')
+            get_logger("launch").info(f"process[{event.process_name}] was required: shutting down launched system")
         super().execute(context)
 
 
@@ -52,7 +52,7 @@ class RegisterEventHandler(Action):
     def describe_conditional_sub_entities(self):
         """Return what the handler would yield."""
         description, entities = self._event_handler.describe()
-        return [(f'When the event occurs: {description}', entities)] if entities else []
+        return [(f"When the event occurs: {description}", entities)] if entities else []
 
     def execute(self, context):
         """Add it before the others."""

@@ -1,4 +1,5 @@
 """The action that runs a process on this machine."""
+
 import asyncio
 import codecs
 import os
@@ -31,27 +32,37 @@ class _Lines:
     def __init__(self, logger, formatted):
         self._logger = logger
         self._formatted = formatted
-        self._decoder = codecs.getincrementaldecoder('utf-8')('replace')
-        self._rest = ''
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
 
     def write(self, data, final=False):
-        *lines, self._rest = (self._rest + self._decoder.decode(data, final)).split('\n')
+        *lines, self._rest = (self._rest + self._decoder.decode(data, final)).split("\n")
         if final and self._rest:
             lines.append(self._rest)
-            self._rest = ''
+            self._rest = ""
         for line in lines:
-            self._logger.info(self._formatted(line.removesuffix('\r')))
+            self._logger.info(self._formatted(line.removesuffix("\r")))
 
 
 class ExecuteLocal(Action):
     """Runs a process, writes its output, tells its start, output and end as events, and ends it on a shutdown."""
 
     def __init__(
-        self, *, process_description, shell=False,
-        sigterm_timeout=LaunchConfiguration('sigterm_timeout', default=5),  # noqa: B008  never changes
-        sigkill_timeout=LaunchConfiguration('sigkill_timeout', default=5),  # noqa: B008
-        emulate_tty=False, output='log', output_format='[{this.process_description.final_name}] {line}',
-        cached_output=False, log_cmd=False, on_exit=None, respawn=False, respawn_delay=None, **kwargs,
+        self,
+        *,
+        process_description,
+        shell=False,
+        sigterm_timeout=LaunchConfiguration("sigterm_timeout", default=5),  # noqa: B008  never changes
+        sigkill_timeout=LaunchConfiguration("sigkill_timeout", default=5),  # noqa: B008
+        emulate_tty=False,
+        output="log",
+        output_format="[{this.process_description.final_name}] {line}",
+        cached_output=False,
+        log_cmd=False,
+        on_exit=None,
+        respawn=False,
+        respawn_delay=None,
+        **kwargs,
     ):
         """Describe the process.
 
@@ -72,7 +83,7 @@ class ExecuteLocal(Action):
         self._sigterm_timeout = normalize_to_list_of_substitutions(sigterm_timeout)
         self._sigkill_timeout = normalize_to_list_of_substitutions(sigkill_timeout)
         self._emulate_tty = emulate_tty
-        output = os.environ.get('OVERRIDE_LAUNCH_PROCESS_OUTPUT', output)
+        output = os.environ.get("OVERRIDE_LAUNCH_PROCESS_OUTPUT", output)
         self._output = output if isinstance(output, dict) else normalize_to_list_of_substitutions(output)
         self._output_format = output_format
         self._cached = {1: bytearray(), 2: bytearray()} if cached_output else None
@@ -131,7 +142,7 @@ class ExecuteLocal(Action):
     def _cached_text(self, fd):
         if self._cached is None:
             raise RuntimeError(f"cached output must be true to be able to get it, proc '{self._details}'")
-        return self._cached[fd].decode(errors='replace')
+        return self._cached[fd].decode(errors="replace")
 
     def get_sub_entities(self):
         """Return the entities visited when the process has ended."""
@@ -147,22 +158,31 @@ class ExecuteLocal(Action):
         """Perform the substitutions."""
         description = self._process_description
         description.prepare(context, self)
-        self._details = {'action': self, 'name': description.final_name, 'cmd': description.final_cmd,
-                         'cwd': description.final_cwd, 'env': description.final_env}
+        self._details = {
+            "action": self,
+            "name": description.final_name,
+            "cmd": description.final_cmd,
+            "cwd": description.final_cwd,
+            "env": description.final_env,
+        }
         self._respawns = perform_typed_substitution(context, self._respawn, bool)
         sigterm_timeout, sigkill_timeout = (
-            perform_substitutions(context, each) for each in (self._sigterm_timeout, self._sigkill_timeout))
+            perform_substitutions(context, each) for each in (self._sigterm_timeout, self._sigkill_timeout)
+        )
         # Texts, as they are shown: seconds after the first signal.
-        self._escalation = (('SIGINT', signal.SIGTERM, sigterm_timeout),
-                            ('SIGTERM', signal.SIGKILL, str(float(sigterm_timeout) + float(sigkill_timeout))))
-        if 'emulate_tty' in context.launch_configurations:
+        self._escalation = (
+            ("SIGINT", signal.SIGTERM, sigterm_timeout),
+            ("SIGTERM", signal.SIGKILL, str(float(sigterm_timeout) + float(sigkill_timeout))),
+        )
+        if "emulate_tty" in context.launch_configurations:
             self._emulate_tty = evaluate_condition_expression(
-                context, [TextSubstitution(text=context.launch_configurations['emulate_tty'])])
+                context, [TextSubstitution(text=context.launch_configurations["emulate_tty"])]
+            )
 
     def execute(self, context):
         """Start the process, unless the launch is ending; RuntimeError when executed twice."""
         self.prepare(context)
-        name = self._details['name']
+        name = self._details["name"]
         if self._executed:
             raise RuntimeError(f"ExecuteLocal action '{name}': executed more than once: {self.describe()}")
         self._executed = True
@@ -189,7 +209,8 @@ class ExecuteLocal(Action):
         def matches(event):
             if not isinstance(event, event_class):
                 return False
-            return event.process_matcher(self) if hasattr(event, 'process_matcher') else event.action is self
+            return event.process_matcher(self) if hasattr(event, "process_matcher") else event.action is self
+
         return EventHandler(matcher=matches, entities=OpaqueFunction(function=function))
 
     async def _run(self, context):
@@ -214,8 +235,10 @@ class ExecuteLocal(Action):
         lines = {fd: _Lines(logger, self._formatted) for fd, logger in self._loggers.items()}
         about = self._details
         if self._log_cmd:
-            self._logger.info(f"process details: cmd='{self._command_line()}', cwd='{about['cwd']}', "
-                              f"custom_env?={about['env'] is not None}")
+            self._logger.info(
+                f"process details: cmd='{self._command_line()}', cwd='{about['cwd']}', "
+                f"custom_env?={about['env'] is not None}"
+            )
 
         def on_output(fd, event_class, data):
             if self._cached is not None:
@@ -225,21 +248,24 @@ class ExecuteLocal(Action):
             if context.would_handle_event(event):
                 context.emit_event_sync(event)
 
-        about.setdefault('pid', None)
+        about.setdefault("pid", None)
         self._child = await ChildProcess.start(
-            about['cmd'], cwd=about['cwd'], env=about['env'], shell=self._shell, emulate_tty=self._emulate_tty)
-        pid = about['pid'] = self._child.pid
-        self._logger.info(f'process started with pid [{pid}]')
+            about["cmd"], cwd=about["cwd"], env=about["env"], shell=self._shell, emulate_tty=self._emulate_tty
+        )
+        pid = about["pid"] = self._child.pid
+        self._logger.info(f"process started with pid [{pid}]")
         context.emit_event_sync(ProcessStarted(**about))
         if self._shutdown.done():
             self._escalate(send_sigint=self._sends_sigint)
-        await self._child.read(on_stdout=lambda data: on_output(1, ProcessStdout, data),
-                               on_stderr=lambda data: on_output(2, ProcessStderr, data))
+        await self._child.read(
+            on_stdout=lambda data: on_output(1, ProcessStdout, data),
+            on_stderr=lambda data: on_output(2, ProcessStderr, data),
+        )
         returncode = await self._child.wait()
         for each in lines.values():
-            each.write(b'', final=True)
+            each.write(b"", final=True)
         if returncode == 0:
-            self._logger.info(f'process has finished cleanly [pid {pid}]')
+            self._logger.info(f"process has finished cleanly [pid {pid}]")
         else:
             self._logger.error(f"process has died [pid {pid}, exit code {returncode}, cmd '{self._command_line()}'].")
         context.emit_event_sync(ProcessExited(returncode=returncode, **about))
@@ -248,7 +274,7 @@ class ExecuteLocal(Action):
         return self._output_format.format(line=line, this=self)
 
     def _command_line(self):
-        return ' '.join(part for part in self._details['cmd'] if part.strip())
+        return " ".join(part for part in self._details["cmd"] if part.strip())
 
     # ------------------------------------------------------------------------------------ ending
 
@@ -273,9 +299,11 @@ class ExecuteLocal(Action):
             self._escalations.append(loop.call_later(float(after), self._escalate_to, last, number, after))
 
     def _escalate_to(self, last, number, after):
-        name = self._details['name']
-        self._logger.error(f"process[{name}] failed to terminate '{after}' seconds after receiving '{last}', "
-                           f"escalating to '{number.name}'")
+        name = self._details["name"]
+        self._logger.error(
+            f"process[{name}] failed to terminate '{after}' seconds after receiving '{last}', "
+            f"escalating to '{number.name}'"
+        )
         self._send(number)
 
     def _send(self, number):
@@ -286,4 +314,4 @@ class ExecuteLocal(Action):
             self._child.send_signal(number)
 
     def _refuse_stdin(self, context):
-        self._logger.warning('input for the process is not passed on')
+        self._logger.warning("input for the process is not passed on")

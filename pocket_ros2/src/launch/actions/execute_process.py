@@ -1,4 +1,5 @@
 """The action that runs a command."""
+
 from ..descriptions import Executable
 from .execute_local import ExecuteLocal
 
@@ -7,8 +8,12 @@ class ExecuteProcess(ExecuteLocal):
     """Runs a command line: the keyword arguments of Executable, and those of ExecuteLocal."""
 
     def __init__(self, *, cmd, prefix=None, name=None, cwd=None, env=None, additional_env=None, **kwargs):
-        super().__init__(process_description=Executable(
-            cmd=cmd, prefix=prefix, name=name, cwd=cwd, env=env, additional_env=additional_env), **kwargs)
+        super().__init__(
+            process_description=Executable(
+                cmd=cmd, prefix=prefix, name=name, cwd=cwd, env=env, additional_env=additional_env
+            ),
+            **kwargs,
+        )
 
     @property
     def name(self):

@@ -1,4 +1,5 @@
 """The action that holds others together."""
+
 from ..action import Action
 from .environment import PopEnvironment, PushEnvironment, ResetEnvironment
 from .launch_configurations import (
@@ -26,8 +27,13 @@ class GroupAction(Action):
         else:
             self._entities = [ResetEnvironment(), ResetLaunchConfigurations(configurations), *self._entities]
         if scoped:
-            self._entities = [PushLaunchConfigurations(), PushEnvironment(), *self._entities,
-                              PopEnvironment(), PopLaunchConfigurations()]
+            self._entities = [
+                PushLaunchConfigurations(),
+                PushEnvironment(),
+                *self._entities,
+                PopEnvironment(),
+                PopLaunchConfigurations(),
+            ]
 
     def get_sub_entities(self):
         """Return the actions, with those that make the scope."""

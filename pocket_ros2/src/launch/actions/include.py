@@ -1,4 +1,5 @@
 """The action that includes another launch file."""
+
 import os
 
 from ..action import Action
@@ -16,8 +17,10 @@ class IncludeLaunchDescription(Action):
     def __init__(self, launch_description_source, *, launch_arguments=None, **kwargs):
         super().__init__(**kwargs)
         if not isinstance(launch_description_source, LaunchDescriptionSource):
-            raise TypeError('IncludeLaunchDescription expected a LaunchDescriptionSource (as '
-                            f'PythonLaunchDescriptionSource(path)), but got {launch_description_source!r}')
+            raise TypeError(
+                "IncludeLaunchDescription expected a LaunchDescriptionSource (as "
+                f"PythonLaunchDescriptionSource(path)), but got {launch_description_source!r}"
+            )
         self._source = launch_description_source
         self._arguments = tuple(launch_arguments or ())
 
@@ -33,7 +36,7 @@ class IncludeLaunchDescription(Action):
 
     def describe(self):
         """Return a description for people."""
-        return f'IncludeLaunchDescription({self._source.location})'
+        return f"IncludeLaunchDescription({self._source.location})"
 
     def get_sub_entities(self):
         """Return the launch description, where it can be known before the launch runs."""
@@ -45,18 +48,22 @@ class IncludeLaunchDescription(Action):
         description = self._source.get_launch_description(context)
         path = os.path.abspath(self._source.location)
         in_file = os.path.exists(path)
-        context.extend_locals({
-            'current_launch_file_path': path if in_file else self._source.location,
-            'current_launch_file_directory': os.path.dirname(path) if in_file else self._source.location,
-        })
+        context.extend_locals(
+            {
+                "current_launch_file_path": path if in_file else self._source.location,
+                "current_launch_file_directory": os.path.dirname(path) if in_file else self._source.location,
+            }
+        )
         given = self._argument_names(context)
         for argument, includes in description.get_launch_arguments_with_include_launch_description_actions():
             if argument._conditionally_included or argument.default_value is not None:
                 continue
             known = given + [name for include in includes for name in include._argument_names(context, strict=False)]
             if argument.name not in known:
-                raise RuntimeError(f"Included launch description missing required argument '{argument.name}' "
-                                   f"(description: '{argument.description}'), given: [{', '.join(known)}]")
+                raise RuntimeError(
+                    f"Included launch description missing required argument '{argument.name}' "
+                    f"(description: '{argument.description}'), given: [{', '.join(known)}]"
+                )
         return [*(SetLaunchConfiguration(name, value) for name, value in self._arguments), description]
 
     def _argument_names(self, context, strict=True):

@@ -1,4 +1,5 @@
 """Actions on launch configurations."""
+
 from ..action import Action
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 
@@ -70,8 +71,10 @@ class ResetLaunchConfigurations(Action):
     def execute(self, context):
         """Remove and set."""
         kept = {
-            perform_substitutions(context, normalize_to_list_of_substitutions(name)):
-            perform_substitutions(context, normalize_to_list_of_substitutions(value))
-            for name, value in self._launch_configurations.items()}
+            perform_substitutions(context, normalize_to_list_of_substitutions(name)): perform_substitutions(
+                context, normalize_to_list_of_substitutions(value)
+            )
+            for name, value in self._launch_configurations.items()
+        }
         context.launch_configurations.clear()
         context.launch_configurations.update(kept)

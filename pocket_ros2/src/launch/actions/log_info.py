@@ -1,4 +1,5 @@
 """The action that writes a line."""
+
 from ..action import Action
 from ..logging import get_logger
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
@@ -18,4 +19,4 @@ class LogInfo(Action):
 
     def execute(self, context):
         """Write it."""
-        get_logger('launch.user').info(perform_substitutions(context, self._msg))
+        get_logger("launch.user").info(perform_substitutions(context, self._msg))

@@ -1,4 +1,5 @@
 """The action that calls a function."""
+
 from ..action import Action
 
 

@@ -1,4 +1,5 @@
 """The action that waits."""
+
 import asyncio
 
 from ..action import Action
@@ -12,8 +13,9 @@ class _OnTimer(BaseEventHandler):
     """Yields the actions of one timer when its time is over."""
 
     def __init__(self, timer):
-        super().__init__(matcher=lambda event: isinstance(event, TimerEvent) and event.timer_action is timer,
-                         handle_once=True)
+        super().__init__(
+            matcher=lambda event: isinstance(event, TimerEvent) and event.timer_action is timer, handle_once=True
+        )
         self._timer = timer
 
     def handle(self, event, context):
@@ -46,11 +48,11 @@ class TimerAction(Action):
 
     def describe(self):
         """Return a description for people."""
-        return f'TimerAction(period={self._period}, actions=<actions>)'
+        return f"TimerAction(period={self._period}, actions=<actions>)"
 
     def describe_conditional_sub_entities(self):
         """Return the actions."""
-        return [(f'{self._period} seconds pass without being canceled', self._actions)]
+        return [(f"{self._period} seconds pass without being canceled", self._actions)]
 
     def get_asyncio_future(self):
         """Return a future that is done when the timer has fired or was cancelled; None before it is executed."""

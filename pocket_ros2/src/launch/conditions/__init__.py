@@ -1,4 +1,5 @@
 """Conditions on texts and on launch configurations."""
+
 from ..condition import Condition
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 
@@ -10,14 +11,15 @@ class InvalidConditionExpressionError(Exception):
 def evaluate_condition_expression(context, expression):
     """Return the truth of substitutions that must yield true, false, 1 or 0 in any case."""
     expanded = perform_substitutions(context, expression).strip().lower()
-    if expanded in ('true', '1'):
+    if expanded in ("true", "1"):
         return True
-    if expanded in ('false', '0'):
+    if expanded in ("false", "0"):
         return False
-    described = ', '.join(sub.describe() for sub in expression)
+    described = ", ".join(sub.describe() for sub in expression)
     raise InvalidConditionExpressionError(
         f"invalid condition expression given '{expanded}' (from expression [{described}]), expected one of "
-        "[true, 1, false, 0]")
+        "[true, 1, false, 0]"
+    )
 
 
 class IfCondition(Condition):
@@ -61,5 +63,11 @@ class LaunchConfigurationNotEquals(LaunchConfigurationEquals):
         return not super()._equals(context)
 
 
-__all__ = ['IfCondition', 'InvalidConditionExpressionError', 'LaunchConfigurationEquals',
-           'LaunchConfigurationNotEquals', 'UnlessCondition', 'evaluate_condition_expression']
+__all__ = [
+    "IfCondition",
+    "InvalidConditionExpressionError",
+    "LaunchConfigurationEquals",
+    "LaunchConfigurationNotEquals",
+    "UnlessCondition",
+    "evaluate_condition_expression",
+]

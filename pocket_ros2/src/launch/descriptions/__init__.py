@@ -1,4 +1,5 @@
 """Descriptions of what can be run."""
+
 from .executable import Executable
 
-__all__ = ['Executable']
+__all__ = ["Executable"]

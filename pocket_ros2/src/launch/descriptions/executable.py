@@ -1,4 +1,5 @@
 """A program with its arguments, environment and name."""
+
 import itertools
 import os
 import re
@@ -11,9 +12,14 @@ _numbers = itertools.count(1)
 
 
 def _normalized_pairs(mapping):
-    return None if mapping is None else [
-        (normalize_to_list_of_substitutions(key), normalize_to_list_of_substitutions(value))
-        for key, value in mapping.items()]
+    return (
+        None
+        if mapping is None
+        else [
+            (normalize_to_list_of_substitutions(key), normalize_to_list_of_substitutions(value))
+            for key, value in mapping.items()
+        ]
+    )
 
 
 class Executable:
@@ -32,8 +38,9 @@ class Executable:
         self.cmd = [normalize_to_list_of_substitutions(part) for part in [*cmd, *(arguments or [])]]
         self.arguments = arguments
         self.prefix = normalize_to_list_of_substitutions(
-            LaunchConfiguration('launch-prefix', default='') if prefix is None else prefix)
-        self._prefix_filter = None if prefix is not None else [LaunchConfiguration('launch-prefix-filter', default='')]
+            LaunchConfiguration("launch-prefix", default="") if prefix is None else prefix
+        )
+        self._prefix_filter = None if prefix is not None else [LaunchConfiguration("launch-prefix-filter", default="")]
         self.name = None if name is None else normalize_to_list_of_substitutions(name)
         self.cwd = None if cwd is None else normalize_to_list_of_substitutions(cwd)
         self.env = _normalized_pairs(env)
@@ -49,7 +56,7 @@ class Executable:
         self.final_cmd = cmd
         # The default name is that of what runs: with a prefix, the prefix's.
         name = os.path.basename(cmd[0]) if self.name is None else perform_substitutions(context, self.name)
-        self.final_name = f'{name}-{next(_numbers)}'
+        self.final_name = f"{name}-{next(_numbers)}"
         self.final_cwd = None if self.cwd is None else perform_substitutions(context, self.cwd)
         self.final_env = dict(context.environment) if self.env is None else self._performed(context, self.env)
         self.final_env.update(self._performed(context, self.additional_env or []))

@@ -1,4 +1,5 @@
 """Handlers for the common events; each takes entities, or a function of (event, context) that returns some."""
+
 from ..event_handler import BaseEventHandler
 from ..events import ExecutionComplete, IncludeLaunchDescription, Shutdown
 from ..events.process import ProcessExited, ProcessIO, ProcessStarted
@@ -16,8 +17,10 @@ class OnActionEventBase(BaseEventHandler):
 
     def __init__(self, *, action_matcher, on_event, target_event_cls, target_action_cls, **kwargs):
         if not (action_matcher is None or isinstance(action_matcher, target_action_cls) or callable(action_matcher)):
-            raise TypeError(f"action_matcher must be an '{target_action_cls.__name__}' instance or a callable, "
-                            f"got '{action_matcher}'")
+            raise TypeError(
+                f"action_matcher must be an '{target_action_cls.__name__}' instance or a callable, "
+                f"got '{action_matcher}'"
+            )
         self._action_matcher = action_matcher
         self._event_class = target_event_cls
         self._action_class = target_action_cls
@@ -27,8 +30,10 @@ class OnActionEventBase(BaseEventHandler):
             self._entities = as_entities(on_event)
             for entity in self._entities:
                 if not isinstance(entity, LaunchDescriptionEntity):
-                    raise TypeError("expected all items in 'on_event' iterable to be of type "
-                                    f"'LaunchDescriptionEntity' but got '{type(entity)}'")
+                    raise TypeError(
+                        "expected all items in 'on_event' iterable to be of type "
+                        f"'LaunchDescriptionEntity' but got '{type(entity)}'"
+                    )
         super().__init__(matcher=self._takes, **kwargs)
 
     def _takes(self, event):
@@ -52,13 +57,13 @@ class OnActionEventBase(BaseEventHandler):
     @property
     def handler_description(self):
         """What the handler does, for people."""
-        return '<actions>' if self._entities else str(self._on_event)
+        return "<actions>" if self._entities else str(self._on_event)
 
     @property
     def matcher_description(self):
         """Which events it handles, for people."""
-        text = f'event == {self._event_class.__name__}'
-        return text if self._action_matcher is None else f'{text} and {self._action_class.__name__}(event.action)'
+        text = f"event == {self._event_class.__name__}"
+        return text if self._action_matcher is None else f"{text} and {self._action_class.__name__}(event.action)"
 
 
 def _nothing(event, context):
@@ -70,8 +75,14 @@ class OnProcessExit(OnActionEventBase):
 
     def __init__(self, *, target_action=None, on_exit=None, **kwargs):
         from ..actions import ExecuteLocal
-        super().__init__(action_matcher=target_action, on_event=_nothing if on_exit is None else on_exit,
-                         target_event_cls=ProcessExited, target_action_cls=ExecuteLocal, **kwargs)
+
+        super().__init__(
+            action_matcher=target_action,
+            on_event=_nothing if on_exit is None else on_exit,
+            target_event_cls=ProcessExited,
+            target_action_cls=ExecuteLocal,
+            **kwargs,
+        )
 
 
 class OnProcessStart(OnActionEventBase):
@@ -79,8 +90,14 @@ class OnProcessStart(OnActionEventBase):
 
     def __init__(self, *, target_action=None, on_start, **kwargs):
         from ..actions import ExecuteLocal
-        super().__init__(action_matcher=target_action, on_event=on_start,
-                         target_event_cls=ProcessStarted, target_action_cls=ExecuteLocal, **kwargs)
+
+        super().__init__(
+            action_matcher=target_action,
+            on_event=on_start,
+            target_event_cls=ProcessStarted,
+            target_action_cls=ExecuteLocal,
+            **kwargs,
+        )
 
 
 class OnProcessIO(OnActionEventBase):
@@ -88,14 +105,20 @@ class OnProcessIO(OnActionEventBase):
 
     def __init__(self, *, target_action=None, on_stdin=None, on_stdout=None, on_stderr=None, **kwargs):
         from ..actions import ExecuteLocal
+
         functions = {0: on_stdin, 1: on_stdout, 2: on_stderr}
 
         def handle(event, context):
             function = functions[event.fd]
             return None if function is None else function(event)
 
-        super().__init__(action_matcher=target_action, on_event=handle,
-                         target_event_cls=ProcessIO, target_action_cls=ExecuteLocal, **kwargs)
+        super().__init__(
+            action_matcher=target_action,
+            on_event=handle,
+            target_event_cls=ProcessIO,
+            target_action_cls=ExecuteLocal,
+            **kwargs,
+        )
 
 
 class OnExecutionComplete(OnActionEventBase):
@@ -103,8 +126,14 @@ class OnExecutionComplete(OnActionEventBase):
 
     def __init__(self, *, target_action=None, on_completion, **kwargs):
         from ..action import Action
-        super().__init__(action_matcher=target_action, on_event=on_completion,
-                         target_event_cls=ExecutionComplete, target_action_cls=Action, **kwargs)
+
+        super().__init__(
+            action_matcher=target_action,
+            on_event=on_completion,
+            target_event_cls=ExecutionComplete,
+            target_action_cls=Action,
+            **kwargs,
+        )
 
 
 class OnShutdown(BaseEventHandler):
@@ -127,7 +156,7 @@ class OnShutdown(BaseEventHandler):
     @property
     def matcher_description(self):
         """Which events it handles, for people."""
-        return 'event issubclass of launch.events.Shutdown'
+        return "event issubclass of launch.events.Shutdown"
 
 
 class OnIncludeLaunchDescription(BaseEventHandler):
@@ -142,5 +171,12 @@ class OnIncludeLaunchDescription(BaseEventHandler):
         return event.launch_description
 
 
-__all__ = ['OnExecutionComplete', 'OnIncludeLaunchDescription', 'OnProcessExit', 'OnProcessIO', 'OnProcessStart',
-           'OnShutdown', 'event_named']
+__all__ = [
+    "OnExecutionComplete",
+    "OnIncludeLaunchDescription",
+    "OnProcessExit",
+    "OnProcessIO",
+    "OnProcessStart",
+    "OnShutdown",
+    "event_named",
+]

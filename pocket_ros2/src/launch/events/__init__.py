@@ -1,13 +1,14 @@
 """Events of the launch system; those of processes are in `launch.events.process`."""
+
 from ..event import Event
 
 
 class Shutdown(Event):
     """The launch is to end: processes are asked to end and nothing new is started."""
 
-    name = 'launch.events.Shutdown'
+    name = "launch.events.Shutdown"
 
-    def __init__(self, *, reason='reason not given', due_to_sigint=False):
+    def __init__(self, *, reason="reason not given", due_to_sigint=False):
         self.reason = reason
         self.due_to_sigint = due_to_sigint
 
@@ -15,7 +16,7 @@ class Shutdown(Event):
 class IncludeLaunchDescription(Event):
     """A launch description is to be visited."""
 
-    name = 'launch.events.IncludeLaunchDescription'
+    name = "launch.events.IncludeLaunchDescription"
 
     def __init__(self, launch_description):
         self.launch_description = launch_description
@@ -24,7 +25,7 @@ class IncludeLaunchDescription(Event):
 class ExecutionComplete(Event):
     """An action is done."""
 
-    name = 'launch.events.ExecutionComplete'
+    name = "launch.events.ExecutionComplete"
 
     def __init__(self, *, action):
         self.action = action
@@ -33,7 +34,7 @@ class ExecutionComplete(Event):
 class TimerEvent(Event):
     """The time of a TimerAction is over."""
 
-    name = 'launch.events.TimerEvent'
+    name = "launch.events.TimerEvent"
 
     def __init__(self, *, timer_action):
         self.timer_action = timer_action
@@ -46,4 +47,4 @@ def matches_action(target_action):
 
 from . import process  # noqa: E402  its events stand on Event alone, its users import it from here
 
-__all__ = ['ExecutionComplete', 'IncludeLaunchDescription', 'Shutdown', 'TimerEvent', 'matches_action', 'process']
+__all__ = ["ExecutionComplete", "IncludeLaunchDescription", "Shutdown", "TimerEvent", "matches_action", "process"]

@@ -2,24 +2,25 @@
 
 No folder is made before the first line is written.
 """
+
 import datetime
 import logging
 import os
 import socket
 import sys
 
-SOURCES = ('stdout', 'stderr', 'both')
-DESTINATIONS = ('screen', 'log', 'own_log')
+SOURCES = ("stdout", "stderr", "both")
+DESTINATIONS = ("screen", "log", "own_log")
 ALIASES = {
-    'screen': {'both': {'screen'}},
-    'log': {'both': {'log'}, 'stderr': {'screen'}},
-    'both': {'both': {'log', 'screen'}},
-    'own_log': {'both': {'own_log'}, 'stdout': {'own_log'}, 'stderr': {'own_log'}},
-    'full': {'both': {'screen', 'log', 'own_log'}, 'stdout': {'own_log'}, 'stderr': {'own_log'}},
+    "screen": {"both": {"screen"}},
+    "log": {"both": {"log"}, "stderr": {"screen"}},
+    "both": {"both": {"log", "screen"}},
+    "own_log": {"both": {"own_log"}, "stdout": {"own_log"}, "stderr": {"own_log"}},
+    "full": {"both": {"screen", "log", "own_log"}, "stdout": {"own_log"}, "stderr": {"own_log"}},
 }
 FORMATS = {
-    'default': '[{levelname}] [{name}]: {msg}',
-    'default_with_timestamp': '{created:.7f} [{levelname}] [{name}]: {msg}',
+    "default": "[{levelname}] [{name}]: {msg}",
+    "default_with_timestamp": "{created:.7f} [{levelname}] [{name}]: {msg}",
 }
 
 
@@ -41,10 +42,10 @@ class ScreenHandler(logging.StreamHandler):
         except BrokenPipeError:
             # As with `ros2 launch ... | head`: the processes go on, their log files too.
             self._reader_has_gone = True
-            sys.stdout = open(os.devnull, 'w')
+            sys.stdout = open(os.devnull, "w")
         except UnicodeEncodeError:
-            encoding = self.stream.encoding or 'ascii'
-            self.stream.write(self.format(record).encode(encoding, 'replace').decode(encoding) + self.terminator)
+            encoding = self.stream.encoding or "ascii"
+            self.stream.write(self.format(record).encode(encoding, "replace").decode(encoding) + self.terminator)
 
 
 class LaunchConfig:
@@ -55,15 +56,15 @@ class LaunchConfig:
 
     def reset(self):
         """Forget all loggers and files."""
-        for handler in getattr(self, '_files', {}).values():
+        for handler in getattr(self, "_files", {}).values():
             handler.close()
         self._files = {}
         self._loggers = {}
         self._log_dir = None
         self._level = logging.INFO
         self._screen = {}
-        self.set_screen_format(os.environ.get('OVERRIDE_LAUNCH_SCREEN_FORMAT') or 'default')
-        self.set_log_format(os.environ.get('OVERRIDE_LAUNCH_LOG_FORMAT') or 'default')
+        self.set_screen_format(os.environ.get("OVERRIDE_LAUNCH_SCREEN_FORMAT") or "default")
+        self.set_log_format(os.environ.get("OVERRIDE_LAUNCH_LOG_FORMAT") or "default")
 
     @property
     def level(self):
@@ -80,30 +81,30 @@ class LaunchConfig:
     def log_dir(self):
         """The folder of this launch's log files; made when first asked for."""
         if self._log_dir is None:
-            stamp = datetime.datetime.now().strftime('%Y-%m-%d-%H-%M-%S-%f')
-            self._log_dir = os.path.join(base_directory(), f'{stamp}-{socket.gethostname()}-{os.getpid()}')
+            stamp = datetime.datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
+            self._log_dir = os.path.join(base_directory(), f"{stamp}-{socket.gethostname()}-{os.getpid()}")
             os.makedirs(self._log_dir, exist_ok=True)
         return self._log_dir
 
     @log_dir.setter
     def log_dir(self, log_dir):
         if log_dir is not None and not os.path.isdir(log_dir):
-            raise ValueError(f'{log_dir} is not a directory')
+            raise ValueError(f"{log_dir} is not a directory")
         self._log_dir = log_dir
 
-    def set_screen_format(self, screen_format, *, screen_style='{'):
+    def set_screen_format(self, screen_format, *, screen_style="{"):
         """Set the format of this launch's own lines on the screen: default, default_with_timestamp, or a format."""
         self._screen_formatter = logging.Formatter(FORMATS.get(screen_format, screen_format), style=screen_style)
-        if 'launch' in self._screen:
-            self._screen['launch'].setFormatter(self._screen_formatter)
+        if "launch" in self._screen:
+            self._screen["launch"].setFormatter(self._screen_formatter)
 
-    def set_log_format(self, log_format, *, log_style='{'):
+    def set_log_format(self, log_format, *, log_style="{"):
         """Set the format of this launch's own lines in launch.log."""
-        if log_format == 'default':
-            log_format = FORMATS['default_with_timestamp']
+        if log_format == "default":
+            log_format = FORMATS["default_with_timestamp"]
         self._file_formatter = logging.Formatter(log_format, style=log_style)
 
-    def get_log_file_path(self, file_name='launch.log'):
+    def get_log_file_path(self, file_name="launch.log"):
         """Return the path of a log file of this launch."""
         return os.path.join(self.log_dir, file_name)
 
@@ -112,15 +113,17 @@ class LaunchConfig:
         if kind not in self._screen:
             self._screen[kind] = ScreenHandler()
             self._screen[kind].setFormatter(
-                self._screen_formatter if kind == 'launch' else logging.Formatter('{msg}', style='{'))
+                self._screen_formatter if kind == "launch" else logging.Formatter("{msg}", style="{")
+            )
         return self._screen[kind]
 
     def file_handler(self, file_name, log_format=None):
         """Return the handler for a file and a format, by default that of the launch's own lines."""
         if (file_name, log_format) not in self._files:
-            handler = logging.FileHandler(self.get_log_file_path(file_name), encoding='utf-8', errors='replace')
-            handler.setFormatter(self._file_formatter if log_format is None
-                                 else logging.Formatter(log_format, style='{'))
+            handler = logging.FileHandler(self.get_log_file_path(file_name), encoding="utf-8", errors="replace")
+            handler.setFormatter(
+                self._file_formatter if log_format is None else logging.Formatter(log_format, style="{")
+            )
             self._files[file_name, log_format] = handler
         return self._files[file_name, log_format]
 
@@ -137,9 +140,9 @@ class LaunchConfig:
 
 def base_directory():
     """Return the folder below which each launch makes its own."""
-    directory = os.environ.get('ROS_LOG_DIR')
+    directory = os.environ.get("ROS_LOG_DIR")
     if not directory:
-        directory = os.path.join(os.environ.get('ROS_HOME') or os.path.join('~', '.ros'), 'log')
+        directory = os.path.join(os.environ.get("ROS_HOME") or os.path.join("~", ".ros"), "log")
     return os.path.normpath(os.path.expanduser(directory))
 
 
@@ -148,8 +151,9 @@ launch_config = LaunchConfig()
 
 def get_logger(name=None):
     """Return a logger that writes to the screen and to launch.log."""
-    return launch_config.logger(name or 'root', lambda: [
-        launch_config.screen_handler('launch'), launch_config.file_handler('launch.log')])
+    return launch_config.logger(
+        name or "root", lambda: [launch_config.screen_handler("launch"), launch_config.file_handler("launch.log")]
+    )
 
 
 def _normalized_output(output):
@@ -158,15 +162,14 @@ def _normalized_output(output):
             raise ValueError(f"{output} is not a valid standard output config, it is one of {', '.join(ALIASES)}")
         return {source: ALIASES[output].get(source, set()) for source in SOURCES}
     if not isinstance(output, dict):
-        raise ValueError(f'{output} is not a valid output configuration')
+        raise ValueError(f"{output} is not a valid output configuration")
     normalized = {source: set() for source in SOURCES}
     for source, destinations in output.items():
         if source not in SOURCES:
             raise ValueError(f"{source} is not a valid output source, it is one of {', '.join(SOURCES)}")
         destinations = {destinations} if isinstance(destinations, str) else set(destinations)
         for destination in destinations - set(DESTINATIONS):
-            raise ValueError(f'{destination} is not a valid output destination, '
-                             f"it is one of {', '.join(DESTINATIONS)}")
+            raise ValueError(f"{destination} is not a valid output destination, it is one of {', '.join(DESTINATIONS)}")
         normalized[source] = destinations
     return normalized
 
@@ -179,23 +182,25 @@ def get_output_loggers(process_name, output_config):
     output = _normalized_output(output_config)
 
     def handlers(source):
-        if 'screen' in output['both'] | output[source]:
-            yield launch_config.screen_handler('process')
-        if 'log' in output['both'] | output[source]:
-            yield launch_config.file_handler('launch.log', '{created:.7f} {msg}')
-        if 'own_log' in output[source]:
-            yield launch_config.file_handler(f'{process_name}-{source}.log', '{msg}')
-        if 'own_log' in output['both']:
-            yield launch_config.file_handler(f'{process_name}.log', '{msg}')
+        if "screen" in output["both"] | output[source]:
+            yield launch_config.screen_handler("process")
+        if "log" in output["both"] | output[source]:
+            yield launch_config.file_handler("launch.log", "{created:.7f} {msg}")
+        if "own_log" in output[source]:
+            yield launch_config.file_handler(f"{process_name}-{source}.log", "{msg}")
+        if "own_log" in output["both"]:
+            yield launch_config.file_handler(f"{process_name}.log", "{msg}")
 
-    return tuple(launch_config.logger(f'{process_name}-{source}', lambda source=source: handlers(source))
-                 for source in ('stdout', 'stderr'))
+    return tuple(
+        launch_config.logger(f"{process_name}-{source}", lambda source=source: handlers(source))
+        for source in ("stdout", "stderr")
+    )
 
 
 def log_launch_config(*, logger):
     """Tell where the log files are and what level is written."""
-    logger.info(f'All log files can be found below {launch_config.log_dir}')
-    logger.info(f'Default logging verbosity is set to {logging.getLevelName(launch_config.level)}')
+    logger.info(f"All log files can be found below {launch_config.log_dir}")
+    logger.info(f"Default logging verbosity is set to {logging.getLevelName(launch_config.level)}")
 
 
 def reset():

@@ -1,4 +1,5 @@
 """Substitutions: texts that are known only when the launch runs."""
+
 from .boolean import AndSubstitution, NotSubstitution, OrSubstitution
 from .command import Command, FindExecutable
 from .context import AnonName, EnvironmentVariable, LaunchConfiguration, ThisLaunchFile, ThisLaunchFileDir
@@ -7,7 +8,19 @@ from .local import LocalSubstitution
 from .text import PathJoinSubstitution, PythonExpression, TextSubstitution
 
 __all__ = [
-    'AndSubstitution', 'AnonName', 'Command', 'EnvironmentVariable', 'FindExecutable', 'LaunchConfiguration',
-    'LocalSubstitution', 'NotSubstitution', 'OrSubstitution', 'PathJoinSubstitution', 'PythonExpression',
-    'SubstitutionFailure', 'TextSubstitution', 'ThisLaunchFile', 'ThisLaunchFileDir',
+    "AndSubstitution",
+    "AnonName",
+    "Command",
+    "EnvironmentVariable",
+    "FindExecutable",
+    "LaunchConfiguration",
+    "LocalSubstitution",
+    "NotSubstitution",
+    "OrSubstitution",
+    "PathJoinSubstitution",
+    "PythonExpression",
+    "SubstitutionFailure",
+    "TextSubstitution",
+    "ThisLaunchFile",
+    "ThisLaunchFileDir",
 ]

@@ -1,4 +1,5 @@
 """Substitutions that reckon with true and false."""
+
 from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions
 from ..utilities.type_utils import perform_typed_substitution
@@ -11,8 +12,8 @@ class _BooleanSubstitution(Substitution):
 
     def describe(self):
         """Return a description for people."""
-        described = ' '.join(' + '.join(sub.describe() for sub in operand) for operand in self._operands)
-        return f'{type(self).__name__}({described})'
+        described = " ".join(" + ".join(sub.describe() for sub in operand) for operand in self._operands)
+        return f"{type(self).__name__}({described})"
 
     def perform(self, context):
         """Return 'true' or 'false'; SubstitutionFailure where an operand is neither."""

@@ -1,4 +1,5 @@
 """Substitutions of what the context holds: configurations, environment, the present launch file."""
+
 import os
 import random
 import re
@@ -20,7 +21,8 @@ class LaunchConfiguration(Substitution):
         if default is not None:
             items = default if isinstance(default, Iterable) and not isinstance(default, str) else [default]
             default = normalize_to_list_of_substitutions(
-                [item if isinstance(item, (str, Substitution)) else str(item) for item in items])
+                [item if isinstance(item, (str, Substitution)) else str(item) for item in items]
+            )
         self._default = default
 
     @property
@@ -30,7 +32,7 @@ class LaunchConfiguration(Substitution):
 
     def describe(self):
         """Return a description for people."""
-        return f'LaunchConfig({described(self._variable_name)})'
+        return f"LaunchConfig({described(self._variable_name)})"
 
     def perform(self, context):
         """Return the value; SubstitutionFailure where there is neither value nor default."""
@@ -61,7 +63,7 @@ class EnvironmentVariable(Substitution):
 
     def describe(self):
         """Return a description for people."""
-        return f'EnvVar({described(self._name)})'
+        return f"EnvVar({described(self._name)})"
 
     def perform(self, context):
         """Return the value; SubstitutionFailure where there is neither value nor default."""
@@ -86,36 +88,36 @@ class AnonName(Substitution):
 
     def describe(self):
         """Return a description for people."""
-        return f'AnonName({described(self._name)})'
+        return f"AnonName({described(self._name)})"
 
     def perform(self, context):
         """Return NAME_HOST_PID_NUMBER."""
         name = perform_substitutions(context, self._name)
-        known = context.launch_configurations.setdefault('anon', {})
+        known = context.launch_configurations.setdefault("anon", {})
         if name not in known:
-            unique = f'{name}_{socket.gethostname()}_{os.getpid()}_{random.randint(0, sys.maxsize)}'
-            known[name] = re.sub('[-.:]', '_', unique)
+            unique = f"{name}_{socket.gethostname()}_{os.getpid()}_{random.randint(0, sys.maxsize)}"
+            known[name] = re.sub("[-.:]", "_", unique)
         return known[name]
 
 
 class ThisLaunchFile(Substitution):
     """The absolute path of the launch file being visited."""
 
-    _local = 'current_launch_file_path'
+    _local = "current_launch_file_path"
 
     def describe(self):
         """Return a description for people."""
-        return f'{type(self).__name__}()'
+        return f"{type(self).__name__}()"
 
     def perform(self, context):
         """Return the path; SubstitutionFailure outside of a launch file."""
         known = context.get_locals_as_dict()
         if self._local not in known:
-            raise SubstitutionFailure(f'{type(self).__name__} used outside of a launch file (in a script)')
+            raise SubstitutionFailure(f"{type(self).__name__} used outside of a launch file (in a script)")
         return known[self._local]
 
 
 class ThisLaunchFileDir(ThisLaunchFile):
     """The folder of the launch file being visited."""
 
-    _local = 'current_launch_file_directory'
+    _local = "current_launch_file_directory"

@@ -1,4 +1,5 @@
 """Substitutions of the context's locals."""
+
 from ..substitution import Substitution
 
 
@@ -27,4 +28,4 @@ class LocalSubstitution(Substitution):
 
     def perform(self, context):
         """Return the value of the expression."""
-        return eval('context.locals.' + self._expression, {'context': context})
+        return eval("context.locals." + self._expression, {"context": context})

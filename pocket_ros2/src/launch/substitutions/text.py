@@ -1,4 +1,5 @@
 """Substitutions made of texts alone."""
+
 import math
 import os
 
@@ -8,7 +9,7 @@ from ..utilities import normalize_to_list_of_substitutions, perform_substitution
 
 def described(substitutions):
     """Return the descriptions of several substitutions, joined."""
-    return ' + '.join(sub.describe() for sub in substitutions)
+    return " + ".join(sub.describe() for sub in substitutions)
 
 
 class TextSubstitution(Substitution):
@@ -46,7 +47,7 @@ class PathJoinSubstitution(Substitution):
 
     def describe(self):
         """Return a description for people."""
-        return f'PathJoin({described(self._substitutions)})'
+        return f"PathJoin({described(self._substitutions)})"
 
     def perform(self, context):
         """Return the joined path."""
@@ -66,7 +67,7 @@ class PythonExpression(Substitution):
 
     def describe(self):
         """Return a description for people."""
-        return f'PythonExpr({described(self._expression)})'
+        return f"PythonExpr({described(self._expression)})"
 
     def perform(self, context):
         """Return the value as a text."""

@@ -1,4 +1,5 @@
 """Substitutions that stand for a value of some type: text is read by the rules of YAML."""
+
 from collections.abc import Iterable
 from typing import get_args, get_origin
 
@@ -16,7 +17,7 @@ def extract_type(data_type):
         return data_type, False
     if get_origin(data_type) is list and get_args(data_type) and get_args(data_type)[0] in SCALARS:
         return get_args(data_type)[0], True
-    raise ValueError(f'Unrecognized data type: {data_type}')
+    raise ValueError(f"Unrecognized data type: {data_type}")
 
 
 def is_instance_of(value, data_type=None):
@@ -57,8 +58,9 @@ def is_substitution(value):
     if isinstance(value, str) or not isinstance(value, Iterable):
         return False
     items = list(value)
-    return (any(isinstance(item, Substitution) for item in items)
-            and all(isinstance(item, (str, Substitution)) for item in items))
+    return any(isinstance(item, Substitution) for item in items) and all(
+        isinstance(item, (str, Substitution)) for item in items
+    )
 
 
 def normalize_typed_substitution(value, data_type=None):
@@ -81,8 +83,10 @@ def perform_typed_substitution(context, value, data_type=None):
     if any(isinstance(item, Substitution) for item in value):
         return coerce_to_type(perform_substitutions(context, value), data_type)
     item_type = extract_type(data_type)[0] if data_type is not None else None
-    values = [coerce_to_type(perform_substitutions(context, item), item_type) if isinstance(item, list) else item
-              for item in value]
+    values = [
+        coerce_to_type(perform_substitutions(context, item), item_type) if isinstance(item, list) else item
+        for item in value
+    ]
     if not is_instance_of(values, data_type):
         raise ValueError(f"Cannot convert value '{values}' to '{data_type or 'a list of one type'}'")
     return values

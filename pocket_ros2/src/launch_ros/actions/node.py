@@ -1,4 +1,5 @@
 """The action that runs a node."""
+
 import os
 import pathlib
 import tempfile
@@ -25,11 +26,23 @@ from ..utilities import (
 class Node(ExecuteProcess):
     """Runs a program of a package as a node; further keyword arguments are those of ExecuteProcess."""
 
-    UNSPECIFIED_NODE_NAME = '<node_name_unspecified>'
-    UNSPECIFIED_NODE_NAMESPACE = '<node_namespace_unspecified>'
+    UNSPECIFIED_NODE_NAME = "<node_name_unspecified>"
+    UNSPECIFIED_NODE_NAMESPACE = "<node_namespace_unspecified>"
 
-    def __init__(self, *, executable, package=None, name=None, namespace=None, exec_name=None, parameters=None,
-                 remappings=None, ros_arguments=None, arguments=None, **kwargs):
+    def __init__(
+        self,
+        *,
+        executable,
+        package=None,
+        name=None,
+        namespace=None,
+        exec_name=None,
+        parameters=None,
+        remappings=None,
+        ros_arguments=None,
+        arguments=None,
+        **kwargs,
+    ):
         """Describe the node.
 
         :param executable: the program's name in the package, or its path without a package
@@ -45,10 +58,10 @@ class Node(ExecuteProcess):
         program = executable if package is None else ExecutableInPackage(package=package, executable=executable)
         cmd = [program, *(arguments or [])]
         if ros_arguments is not None:
-            cmd += ['--ros-args', *ros_arguments]
+            cmd += ["--ros-args", *ros_arguments]
         if parameters is not None and not isinstance(parameters, list):
             raise TypeError(f"Node expected 'parameters' to be a list, but got '{parameters}'")
-        super().__init__(cmd=[*cmd, '--ros-args'], name=exec_name, **kwargs)
+        super().__init__(cmd=[*cmd, "--ros-args"], name=exec_name, **kwargs)
         self._package = package
         self._executable = executable
         self._name = name
@@ -89,7 +102,7 @@ class Node(ExecuteProcess):
 
     def is_node_name_fully_specified(self):
         """Return whether both the name and the namespace were given."""
-        return '<' not in self.node_name
+        return "<" not in self.node_name
 
     def execute(self, context):
         """Run it; whatever is wrong with its names, parameters or remappings is raised."""
@@ -114,28 +127,30 @@ class Node(ExecuteProcess):
             if self._name is not None:
                 name = perform_substitutions(context, normalize_to_list_of_substitutions(self._name))
                 validate_node_name(name)
-                arguments += ['-r', f'__node:={name}']
+                arguments += ["-r", f"__node:={name}"]
             namespace = None
             if self._namespace is not None:
                 namespace = perform_substitutions(context, normalize_to_list_of_substitutions(self._namespace))
             namespace = make_namespace_absolute(
-                prefix_namespace(context.launch_configurations.get('ros_namespace'), namespace))
+                prefix_namespace(context.launch_configurations.get("ros_namespace"), namespace)
+            )
             if namespace is not None:
                 validate_namespace(namespace)
                 self._final_namespace = namespace
-                arguments += ['-r', f'__ns:={namespace}']
+                arguments += ["-r", f"__ns:={namespace}"]
         except Exception:
             get_logger(__name__).error(
                 "Error while expanding or validating node name or namespace for 'package="
-                f"{self._package}, executable={self._executable}, name={self._name}, namespace={self._namespace}':")
+                f"{self._package}, executable={self._executable}, name={self._name}, namespace={self._namespace}':"
+            )
             raise
         self._final_name = prefix_namespace(self._final_namespace, name)
         return arguments
 
     def _global_parameters(self, context):
-        for item in context.launch_configurations.get('global_params', []):
+        for item in context.launch_configurations.get("global_params", []):
             if isinstance(item, tuple):
-                yield from ('-p', f'{item[0]}:={_yaml(item[1])}')
+                yield from ("-p", f"{item[0]}:={_yaml(item[1])}")
             else:
                 yield from self._parameter_file(os.path.abspath(item))
 
@@ -147,18 +162,18 @@ class Node(ExecuteProcess):
                 yield from self._parameter_file(str(item))
             elif isinstance(item, Parameter):
                 name, value = item.evaluate(context)
-                yield from ('-p', f'{name}:={_yaml(value)}')
+                yield from ("-p", f"{name}:={_yaml(value)}")
 
     def _parameter_file(self, path):
         if os.path.isfile(path):
-            return ['--params-file', path]
-        get_logger(__name__).warning(f'Parameter file path is not a file: {path}')
+            return ["--params-file", path]
+        get_logger(__name__).warning(f"Parameter file path is not a file: {path}")
         return []
 
     def _written(self, parameters):
-        node = self.node_name if self.is_node_name_fully_specified() else '/**'
-        with tempfile.NamedTemporaryFile('w', prefix='launch_params_', delete=False, encoding='utf-8') as file:
-            yaml.safe_dump({node: {'ros__parameters': parameters}}, file, default_flow_style=False)
+        node = self.node_name if self.is_node_name_fully_specified() else "/**"
+        with tempfile.NamedTemporaryFile("w", prefix="launch_params_", delete=False, encoding="utf-8") as file:
+            yaml.safe_dump({node: {"ros__parameters": parameters}}, file, default_flow_style=False)
         self._temporary_files.append(file.name)
         return file.name
 
@@ -171,23 +186,28 @@ class Node(ExecuteProcess):
 
     def _remaps(self, context):
         self._final_remappings = [
-            *context.launch_configurations.get('ros_remaps', []),
-            *((perform_substitutions(context, src), perform_substitutions(context, dst))
-              for src, dst in self._remappings)]
+            *context.launch_configurations.get("ros_remaps", []),
+            *(
+                (perform_substitutions(context, src), perform_substitutions(context, dst))
+                for src, dst in self._remappings
+            ),
+        ]
         for src, dst in self._final_remappings:
-            yield from ('-r', f'{src}:={dst}')
+            yield from ("-r", f"{src}:={dst}")
 
     def _warn_if_taken(self, context):
-        names = context.get_locals_as_dict().get('unique_ros_node_names')
+        names = context.get_locals_as_dict().get("unique_ros_node_names")
         if names is None:
             names = Counter()
-            context.extend_globals({'unique_ros_node_names': names})
+            context.extend_globals({"unique_ros_node_names": names})
         names[self.node_name] += 1
         if names[self.node_name] > 1:
-            get_logger(self.name).warning(f'there are now at least {names[self.node_name]} nodes with the name '
-                                          f'{self.node_name} created within this launch context')
+            get_logger(self.name).warning(
+                f"there are now at least {names[self.node_name]} nodes with the name "
+                f"{self.node_name} created within this launch context"
+            )
 
 
 def _yaml(value):
     """Return a value as one line of YAML."""
-    return yaml.safe_dump(value, default_flow_style=True, width=float('inf')).removesuffix('...\n').strip()
+    return yaml.safe_dump(value, default_flow_style=True, width=float("inf")).removesuffix("...\n").strip()

@@ -1,4 +1,5 @@
 """Actions on all nodes that follow in the same scope (a GroupAction ends it)."""
+
 from launch.action import Action
 from launch.substitutions import SubstitutionFailure
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
@@ -32,15 +33,17 @@ class PushRosNamespace(Action):
 
     def execute(self, context):
         """Set it; SubstitutionFailure where the result is no namespace."""
-        before = context.launch_configurations.get('ros_namespace')
+        before = context.launch_configurations.get("ros_namespace")
         pushed = perform_substitutions(context, self._namespace)
         namespace = make_namespace_absolute(prefix_namespace(before, pushed))
         try:
             validate_namespace(namespace)
         except InvalidNamespaceException as error:
-            raise SubstitutionFailure(f"The resulting namespace is invalid: [previous_namespace='{before}', "
-                                      f"pushed_namespace='{pushed}'], {error}") from error
-        context.launch_configurations['ros_namespace'] = namespace
+            raise SubstitutionFailure(
+                f"The resulting namespace is invalid: [previous_namespace='{before}', "
+                f"pushed_namespace='{pushed}'], {error}"
+            ) from error
+        context.launch_configurations["ros_namespace"] = namespace
 
 
 class SetParameter(Action):
@@ -62,7 +65,7 @@ class SetParameter(Action):
 
     def execute(self, context):
         """Set it."""
-        _appended(context, 'global_params', evaluate_parameters_dict(context, self._parameters).items())
+        _appended(context, "global_params", evaluate_parameters_dict(context, self._parameters).items())
 
 
 class SetParametersFromFile(Action):
@@ -74,7 +77,7 @@ class SetParametersFromFile(Action):
 
     def execute(self, context):
         """Set it."""
-        _appended(context, 'global_params', [perform_substitutions(context, self._filename)])
+        _appended(context, "global_params", [perform_substitutions(context, self._filename)])
 
 
 class SetRemap(Action):
@@ -97,5 +100,8 @@ class SetRemap(Action):
 
     def execute(self, context):
         """Set it."""
-        _appended(context, 'ros_remaps',
-                  [(perform_substitutions(context, self._src), perform_substitutions(context, self._dst))])
+        _appended(
+            context,
+            "ros_remaps",
+            [(perform_substitutions(context, self._src), perform_substitutions(context, self._dst))],
+        )

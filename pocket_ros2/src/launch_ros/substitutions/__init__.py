@@ -1,4 +1,5 @@
 """Substitutions that look for packages, their programs, and parameters set before."""
+
 import os
 import shutil
 
@@ -26,7 +27,7 @@ class FindPackage(Substitution):
 
     def find(self, package_name):
         """Return the folder."""
-        raise NotImplementedError(f'{type(self).__name__} has no find()')
+        raise NotImplementedError(f"{type(self).__name__} has no find()")
 
     def perform(self, context):
         """Return the folder; PackageNotFoundError where the package is not installed."""
@@ -63,23 +64,25 @@ class ExecutableInPackage(FindPackagePrefix):
 
     def describe(self):
         """Return a description for people."""
-        package, executable = (' + '.join(sub.describe() for sub in each) for each in (self._package, self._executable))
-        return f'ExecInPkg(pkg={package}, exec={executable})'
+        package, executable = (" + ".join(sub.describe() for sub in each) for each in (self._package, self._executable))
+        return f"ExecInPkg(pkg={package}, exec={executable})"
 
     def perform(self, context):
         """Return the path; SubstitutionFailure where the package has no such program."""
         executable = perform_substitutions(context, self._executable)
         package = perform_substitutions(context, self._package)
         prefix = super().perform(context)
-        folder = os.path.join(prefix, 'lib', package)
+        folder = os.path.join(prefix, "lib", package)
         if not os.path.isdir(folder):
             raise SubstitutionFailure(
-                f"package '{package}' found at '{prefix}', but libexec directory '{folder}' does not exist")
+                f"package '{package}' found at '{prefix}', but libexec directory '{folder}' does not exist"
+            )
         path = shutil.which(executable, path=folder)
         if path is None:
-            known = ', '.join(sorted(name for name in os.listdir(folder) if not name.startswith('.')))
+            known = ", ".join(sorted(name for name in os.listdir(folder) if not name.startswith(".")))
             raise SubstitutionFailure(
-                f"executable '{executable}' not found on the libexec directory '{folder}', which has: {known}")
+                f"executable '{executable}' not found on the libexec directory '{folder}', which has: {known}"
+            )
         return path
 
 
@@ -101,10 +104,10 @@ class Parameter(Substitution):
     def perform(self, context):
         """Return the value as a text; SubstitutionFailure where none is set."""
         name = perform_substitutions(context, self._name)
-        for item in reversed(context.launch_configurations.get('global_params', [])):
+        for item in reversed(context.launch_configurations.get("global_params", [])):
             if isinstance(item, tuple) and item[0] == name:
                 return str(item[1])
         raise SubstitutionFailure(f"parameter '{name}' not found")
 
 
-__all__ = ['ExecutableInPackage', 'FindPackage', 'FindPackagePrefix', 'FindPackageShare', 'Parameter']
+__all__ = ["ExecutableInPackage", "FindPackage", "FindPackagePrefix", "FindPackageShare", "Parameter"]

@@ -1,4 +1,5 @@
 """Names and namespaces of nodes."""
+
 import re
 
 
@@ -12,12 +13,12 @@ class InvalidNodeNameException(ValueError):
 
 def is_root_namespace(ns):
     """Return whether this is the root namespace."""
-    return ns == '/'
+    return ns == "/"
 
 
 def is_namespace_absolute(ns):
     """Return whether the namespace begins at the root."""
-    return ns.startswith('/')
+    return ns.startswith("/")
 
 
 def prefix_namespace(base_ns, ns):
@@ -28,25 +29,27 @@ def prefix_namespace(base_ns, ns):
         combined = ns
     else:
         combined = f"{'' if is_root_namespace(base_ns) else base_ns}/{ns}"
-    return combined if combined is None or is_root_namespace(combined) else combined.rstrip('/')
+    return combined if combined is None or is_root_namespace(combined) else combined.rstrip("/")
 
 
 def make_namespace_absolute(ns):
     """Return the namespace, beginning at the root; None stays None."""
-    return ns if ns is None or is_namespace_absolute(ns) else f'/{ns}'
+    return ns if ns is None or is_namespace_absolute(ns) else f"/{ns}"
 
 
 def validate_namespace(namespace):
     """Raise InvalidNamespaceException unless this is an absolute namespace as /, /a or /a/b2_c."""
-    if namespace != '/' and not re.fullmatch(r'(/[A-Za-z_][A-Za-z0-9_]*)+', namespace):
+    if namespace != "/" and not re.fullmatch(r"(/[A-Za-z_][A-Za-z0-9_]*)+", namespace):
         raise InvalidNamespaceException(
             f"Invalid namespace '{namespace}': it must be / or names of letters, digits and underscores, none "
-            "beginning with a digit, each after a /")
+            "beginning with a digit, each after a /"
+        )
 
 
 def validate_node_name(node_name):
     """Raise InvalidNodeNameException unless this is a node's name."""
-    if not re.fullmatch(r'[A-Za-z_][A-Za-z0-9_]*', node_name):
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", node_name):
         raise InvalidNodeNameException(
             f"Invalid node name '{node_name}': it must be of letters, digits and underscores, not beginning with a "
-            "digit")
+            "digit"
+        )

@@ -1,11 +1,12 @@
 """Remappings as launch files give them."""
+
 from launch.utilities import normalize_to_list_of_substitutions
 
 
 def normalize_remap_rule(remapping):
     """Return (from, to) as tuples of substitutions; TypeError unless the rule is a pair."""
     if not isinstance(remapping, (tuple, list)) or len(remapping) != 2:
-        raise TypeError(f'Expected a remapping as (from, to), got {remapping!r}')
+        raise TypeError(f"Expected a remapping as (from, to), got {remapping!r}")
     return tuple(tuple(normalize_to_list_of_substitutions(name)) for name in remapping)
 
 

@@ -1,4 +1,5 @@
 """Which commands and verbs there are, what they do, and which module holds them (imported when they are called)."""
+
 from typing import NamedTuple
 
 
@@ -15,65 +16,100 @@ class Command(NamedTuple):
     summary: str
     verbs: dict = {}
     options: tuple = ()
-    module: str = ''
+    module: str = ""
 
 
-_HIDDEN_TOPICS = (('--include-hidden-topics', 'Consider hidden topics as well'),)
-_HIDDEN_SERVICES = (('--include-hidden-services', 'Consider hidden services as well'),)
+_HIDDEN_TOPICS = (("--include-hidden-topics", "Consider hidden topics as well"),)
+_HIDDEN_SERVICES = (("--include-hidden-services", "Consider hidden services as well"),)
 
 COMMANDS = {
-    'interface': Command('Show information about ROS interfaces', {
-        'list': Verb('List all interface types available', 'interface'),
-        'package': Verb('Output a list of available interface types within one package', 'interface'),
-        'packages': Verb('Output a list of packages that provide interfaces', 'interface'),
-        'proto': Verb('Output an interface prototype', 'interface'),
-        'show': Verb('Output the interface definition', 'interface'),
-    }),
-    'launch': Command('Run a launch file', module='launch'),
-    'node': Command('Various node related sub-commands', {
-        'info': Verb('Output information about a node', 'node'),
-        'list': Verb('Output a list of available nodes', 'node'),
-    }),
-    'param': Command('Various param related sub-commands', {
-        'delete': Verb('Delete parameter', 'param'),
-        'describe': Verb('Show descriptive information about declared parameters', 'param'),
-        'dump': Verb('Show all of the parameters of a node in a YAML file format', 'param_files'),
-        'get': Verb('Get parameter', 'param'),
-        'list': Verb('Output a list of available parameters', 'param'),
-        'load': Verb('Load parameter file for a node', 'param_files'),
-        'set': Verb('Set parameter', 'param'),
-    }),
-    'pkg': Command('Various package related sub-commands', {
-        'executables': Verb('Output a list of package specific executables', 'pkg'),
-        'list': Verb('Output a list of available packages', 'pkg'),
-        'prefix': Verb('Output the prefix path of a package', 'pkg'),
-        'xml': Verb('Output the XML of the package manifest or a specific tag', 'pkg'),
-    }),
-    'run': Command('Run a package specific executable', module='run'),
-    'service': Command('Various service related sub-commands', {
-        'call': Verb('Call a service', 'service_call'),
-        'find': Verb('Output a list of available services of a given type', 'service'),
-        'list': Verb('Output a list of available services', 'service'),
-        'type': Verb("Output a service's type", 'service'),
-    }, _HIDDEN_SERVICES),
-    'topic': Command('Various topic related sub-commands', {
-        'bw': Verb('Display bandwidth used by topic', 'topic_rate'),
-        'delay': Verb('Display delay of topic from timestamp in header', 'topic_rate'),
-        'echo': Verb('Output messages from a topic', 'topic_echo'),
-        'find': Verb('Output a list of available topics of a given type', 'topic'),
-        'hz': Verb('Print the average publishing rate to screen', 'topic_rate'),
-        'info': Verb('Print information about a topic', 'topic'),
-        'list': Verb('Output a list of available topics', 'topic'),
-        'pub': Verb('Publish a message to a topic', 'topic_pub'),
-        'type': Verb("Print a topic's type", 'topic'),
-    }, _HIDDEN_TOPICS),
+    "bag": Command(
+        "Various rosbag related sub-commands",
+        {
+            "info": Verb("Print information about a bag", "bag"),
+            "play": Verb("Publish what a bag holds", "bag"),
+            "record": Verb("Record topics to a bag", "bag"),
+        },
+    ),
+    "interface": Command(
+        "Show information about ROS interfaces",
+        {
+            "list": Verb("List all interface types available", "interface"),
+            "package": Verb("Output a list of available interface types within one package", "interface"),
+            "packages": Verb("Output a list of packages that provide interfaces", "interface"),
+            "proto": Verb("Output an interface prototype", "interface"),
+            "show": Verb("Output the interface definition", "interface"),
+        },
+    ),
+    "launch": Command("Run a launch file", module="launch"),
+    "node": Command(
+        "Various node related sub-commands",
+        {
+            "info": Verb("Output information about a node", "node"),
+            "list": Verb("Output a list of available nodes", "node"),
+        },
+    ),
+    "param": Command(
+        "Various param related sub-commands",
+        {
+            "delete": Verb("Delete parameter", "param"),
+            "describe": Verb("Show descriptive information about declared parameters", "param"),
+            "dump": Verb("Show all of the parameters of a node in a YAML file format", "param_files"),
+            "get": Verb("Get parameter", "param"),
+            "list": Verb("Output a list of available parameters", "param"),
+            "load": Verb("Load parameter file for a node", "param_files"),
+            "set": Verb("Set parameter", "param"),
+        },
+    ),
+    "pkg": Command(
+        "Various package related sub-commands",
+        {
+            "executables": Verb("Output a list of package specific executables", "pkg"),
+            "list": Verb("Output a list of available packages", "pkg"),
+            "prefix": Verb("Output the prefix path of a package", "pkg"),
+            "xml": Verb("Output the XML of the package manifest or a specific tag", "pkg"),
+        },
+    ),
+    "run": Command("Run a package specific executable", module="run"),
+    "service": Command(
+        "Various service related sub-commands",
+        {
+            "call": Verb("Call a service", "service_call"),
+            "find": Verb("Output a list of available services of a given type", "service"),
+            "list": Verb("Output a list of available services", "service"),
+            "type": Verb("Output a service's type", "service"),
+        },
+        _HIDDEN_SERVICES,
+    ),
+    "topic": Command(
+        "Various topic related sub-commands",
+        {
+            "bw": Verb("Display bandwidth used by topic", "topic_rate"),
+            "delay": Verb("Display delay of topic from timestamp in header", "topic_rate"),
+            "echo": Verb("Output messages from a topic", "topic_echo"),
+            "find": Verb("Output a list of available topics of a given type", "topic"),
+            "hz": Verb("Print the average publishing rate to screen", "topic_rate"),
+            "info": Verb("Print information about a topic", "topic"),
+            "list": Verb("Output a list of available topics", "topic"),
+            "pub": Verb("Publish a message to a topic", "topic_pub"),
+            "type": Verb("Print a topic's type", "topic"),
+        },
+        _HIDDEN_TOPICS,
+    ),
 }
 
 # What the command of a full ROS 2 has beyond these, to be named when it is refused.
 NOT_COVERED = {
-    'action': 'actions', 'bag': 'recording and replaying', 'component': 'components', 'control': 'ros2_control',
-    'daemon': 'a daemon (every command looks at the network itself, so nothing is to be started or stopped)',
-    'doctor': 'the doctor', 'lifecycle': 'lifecycle nodes', 'multicast': 'multicast tests', 'security': 'DDS security',
-    'test': 'launch tests', 'trace': 'tracing', 'wtf': 'the doctor',
+    "action": "actions",
+    "component": "components",
+    "control": "ros2_control",
+    "daemon": "a daemon (every command looks at the network itself, so nothing is to be started or stopped)",
+    "doctor": "the doctor",
+    "lifecycle": "lifecycle nodes",
+    "multicast": "multicast tests",
+    "security": "DDS security",
+    "test": "launch tests",
+    "trace": "tracing",
+    "wtf": "the doctor",
 }
-NOT_COVERED_VERBS = {('pkg', 'create'): 'making packages'}
+NOT_COVERED_VERBS = {("pkg", "create"): "making packages"}

@@ -1,4 +1,5 @@
 """Fill a message from the mapping a user typed as YAML."""
+
 import array
 
 from .interfaces import is_message, message_class
@@ -6,9 +7,9 @@ from .interfaces import is_message, message_class
 
 def _element_class(field_type):
     """Return the message class of an array's elements, or None where they are no messages."""
-    if '/' not in field_type:
+    if "/" not in field_type:
         return None
-    element = field_type.partition('<')[2].rstrip('>').partition(',')[0] or field_type.partition('[')[0]
+    element = field_type.partition("<")[2].rstrip(">").partition(",")[0] or field_type.partition("[")[0]
     return message_class(element)
 
 
@@ -20,15 +21,15 @@ def fill(message, values, stamped=False):
     :raises AttributeError: for a field that the message does not have
     :raises TypeError: for a value that is no mapping where a message is due
     """
-    if not hasattr(values, 'items'):
+    if not hasattr(values, "items"):
         raise TypeError(f"Value '{values}' is expected to be a dictionary but is a {type(values).__name__}")
     stamps = []
     types = message.get_fields_and_field_types()
     for name, value in values.items():
         old = getattr(message, name)
-        if stamped and types.get(name) == 'std_msgs/Header' and value == 'auto':
-            stamps.append(lambda now, header=old: setattr(header, 'stamp', now))
-        elif stamped and types.get(name) == 'builtin_interfaces/Time' and value == 'now':
+        if stamped and types.get(name) == "std_msgs/Header" and value == "auto":
+            stamps.append(lambda now, header=old: setattr(header, "stamp", now))
+        elif stamped and types.get(name) == "builtin_interfaces/Time" and value == "now":
             stamps.append(lambda now, name=name: setattr(message, name, now))
         elif is_message(old):
             new = type(old)()
@@ -44,7 +45,7 @@ def _converted(old, value, field_type, stamps, stamped):
     kind = type(old)
     if kind is array.array:
         return array.array(old.typecode, value)
-    if kind.__name__ == 'ndarray':
+    if kind.__name__ == "ndarray":
         import numpy  # loaded already, by the message
 
         return numpy.array(value, dtype=old.dtype)
@@ -56,4 +57,3 @@ def _converted(old, value, field_type, stamps, stamped):
         made.append(element())
         stamps += fill(made[-1], entry, stamped)
     return made
-

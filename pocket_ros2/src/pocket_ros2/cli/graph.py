@@ -1,12 +1,13 @@
 """A short-lived hidden node and what it sees of the network."""
+
 import os
 import time
 from contextlib import contextmanager
 from typing import NamedTuple
 
 SPIN_TIME = 0.5  # s, how long to look around before answering
-_POLL = 0.01     # s
-_QUIET = 0.1     # s without news after which nobody else is expected (they answer within 50 ms)
+_POLL = 0.01  # s
+_QUIET = 0.1  # s without news after which nobody else is expected (they answer within 50 ms)
 _QUIET_FOUND = 0.02  # s, likewise when what is sought is there
 _PATIENCE = 1.0  # s longer while something that was heard of is not yet known in full (a busy machine)
 
@@ -22,15 +23,18 @@ class NodeName(NamedTuple):
 def direct_arguments(parser):
     """Declare the options of a verb that makes a node."""
     parser.add_argument(
-        '--spin-time', type=float, default=SPIN_TIME,
-        help=f'Longest time in seconds to wait for discovery (default: {SPIN_TIME})')
-    parser.add_argument('-s', '--use-sim-time', action='store_true', help='Enable ROS simulation time')
+        "--spin-time",
+        type=float,
+        default=SPIN_TIME,
+        help=f"Longest time in seconds to wait for discovery (default: {SPIN_TIME})",
+    )
+    parser.add_argument("-s", "--use-sim-time", action="store_true", help="Enable ROS simulation time")
 
 
 def strategy_arguments(parser):
     """Declare the options of a verb for which a full ROS 2 asks its daemon."""
     direct_arguments(parser)
-    parser.add_argument('--no-daemon', action='store_true', help='Accepted for compatibility: there is no daemon')
+    parser.add_argument("--no-daemon", action="store_true", help="Accepted for compatibility: there is no daemon")
 
 
 def look_around(node, spin_time=SPIN_TIME, found=None):
@@ -66,10 +70,12 @@ def graph_node(args, node_name=None, found=None):
     rclpy.init(args=[])
     try:
         node = rclpy.create_node(
-            node_name or f'_ros2cli_{os.getpid()}', start_parameter_services=False,
-            parameter_overrides=[Parameter('use_sim_time', value=getattr(args, 'use_sim_time', False))],
-            automatically_declare_parameters_from_overrides=True)
-        look_around(node, getattr(args, 'spin_time', SPIN_TIME), found and (lambda: found(node)))
+            node_name or f"_ros2cli_{os.getpid()}",
+            start_parameter_services=False,
+            parameter_overrides=[Parameter("use_sim_time", value=getattr(args, "use_sim_time", False))],
+            automatically_declare_parameters_from_overrides=True,
+        )
+        look_around(node, getattr(args, "spin_time", SPIN_TIME), found and (lambda: found(node)))
         yield node
     finally:
         rclpy.try_shutdown()
@@ -77,7 +83,7 @@ def graph_node(args, node_name=None, found=None):
 
 def is_hidden(name):
     """Tell whether some part of a name begins with an underscore."""
-    return any(part.startswith('_') for part in name.split('/'))
+    return any(part.startswith("_") for part in name.split("/"))
 
 
 def visible(names_and_types, include_hidden):
@@ -87,19 +93,20 @@ def visible(names_and_types, include_hidden):
 
 def absolute(node_name):
     """Return a node's name with a leading slash."""
-    return node_name if node_name.startswith('/') else '/' + node_name
+    return node_name if node_name.startswith("/") else "/" + node_name
 
 
 def split(full_name):
     """Return the NodeName of a full name like `/ns/node`."""
     full_name = absolute(full_name)
-    namespace, _, name = full_name.rpartition('/')
-    return NodeName(name, namespace or '/', full_name)
+    namespace, _, name = full_name.rpartition("/")
+    return NodeName(name, namespace or "/", full_name)
 
 
 def node_names(node, include_hidden=False):
     """Return the NodeName of every node on the network, in the order the graph has them."""
     return [
-        NodeName(name, namespace, namespace.rstrip('/') + '/' + name)
+        NodeName(name, namespace, namespace.rstrip("/") + "/" + name)
         for name, namespace in node.get_node_names_and_namespaces()
-        if include_hidden or (name and not name.startswith('_'))]
+        if include_hidden or (name and not name.startswith("_"))
+    ]

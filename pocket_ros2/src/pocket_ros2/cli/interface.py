@@ -1,4 +1,5 @@
 """Verbs `ros2 interface` list, package, packages, proto and show."""
+
 import sys
 
 from .. import definitions
@@ -6,56 +7,57 @@ from .interfaces import message_class, service_class
 from .text import Printer
 
 _KINDS = (
-    ('msgs', 'msg', 'Messages', definitions.message_names),
-    ('srvs', 'srv', 'Services', definitions.service_names),
-    ('actions', 'action', 'Actions', lambda package: []),
+    ("msgs", "msg", "Messages", definitions.message_names),
+    ("srvs", "srv", "Services", definitions.service_names),
+    ("actions", "action", "Actions", lambda package: []),
 )
 
 
 def _names(package, kinds=_KINDS):
     """Return the full names of a package's interfaces, e.g. `std_msgs/msg/String`."""
-    return [f'{package}/{kind}/{name}' for _, kind, _, names in kinds for name in names(package)]
+    return [f"{package}/{kind}/{name}" for _, kind, _, names in kinds for name in names(package)]
 
 
 def _kind_arguments(parser, verb):
     for option, _, title, _ in _KINDS:
-        parser.add_argument(f'-{option[0]}', f'--only-{option}', action='store_true',
-                            help=f'{verb} {title.lower()} only')
+        parser.add_argument(
+            f"-{option[0]}", f"--only-{option}", action="store_true", help=f"{verb} {title.lower()} only"
+        )
 
 
 def _chosen(args):
-    return [kind for kind in _KINDS if getattr(args, f'only_{kind[0]}')]
+    return [kind for kind in _KINDS if getattr(args, f"only_{kind[0]}")]
 
 
 def list_arguments(parser):
     """Declare the options of `ros2 interface list`."""
-    _kind_arguments(parser, 'List')
+    _kind_arguments(parser, "List")
 
 
 def list_verb(args):
     """Print all interfaces by kind."""
     for kind in _chosen(args) or _KINDS:
-        print(f'{kind[2]}:')
+        print(f"{kind[2]}:")
         for package in sorted(definitions.PACKAGES):
             for name in _names(package, [kind]):
-                print(f'    {name}')
+                print(f"    {name}")
 
 
 def package_arguments(parser):
     """Declare the options of `ros2 interface package`."""
-    parser.add_argument('package_name', help="Name of the package (e.g. 'std_msgs')")
+    parser.add_argument("package_name", help="Name of the package (e.g. 'std_msgs')")
 
 
 def package_verb(args):
     """Print the interfaces of one package."""
     if args.package_name not in definitions.PACKAGES:
         return f"Unknown package '{args.package_name}'"
-    print(*_names(args.package_name), sep='\n')
+    print(*_names(args.package_name), sep="\n")
 
 
 def packages_arguments(parser):
     """Declare the options of `ros2 interface packages`."""
-    _kind_arguments(parser, 'Packages with')
+    _kind_arguments(parser, "Packages with")
 
 
 def packages_verb(args):
@@ -63,19 +65,19 @@ def packages_verb(args):
     kinds = _chosen(args)[:1] or _KINDS
     found = [package for package in sorted(definitions.PACKAGES) if _names(package, kinds)]
     if found:
-        print(*found, sep='\n')
+        print(*found, sep="\n")
 
 
 def proto_arguments(parser):
     """Declare the options of `ros2 interface proto`."""
-    parser.add_argument('type', help="Interface to print (e.g. 'std_msgs/msg/String')")
-    parser.add_argument('--no-quotes', action='store_true', help='Print no quotes around the prototype')
+    parser.add_argument("type", help="Interface to print (e.g. 'std_msgs/msg/String')")
+    parser.add_argument("--no-quotes", action="store_true", help="Print no quotes around the prototype")
 
 
 def proto_verb(args):
     """Print an interface with its default values as YAML."""
     kind, _ = _located(args.type)
-    message = message_class(args.type) if kind == 'msg' else service_class(args.type).Request
+    message = message_class(args.type) if kind == "msg" else service_class(args.type).Request
     text = Printer().yaml(message())
     print(text if args.no_quotes else f'"{text}"')
 
@@ -83,28 +85,29 @@ def proto_verb(args):
 def show_arguments(parser):
     """Declare the options of `ros2 interface show`."""
     comments = parser.add_mutually_exclusive_group()
-    comments.add_argument('--all-comments', action='store_true',
-                          help='Accepted: the definitions here come without comments')
-    comments.add_argument('--no-comments', action='store_true', help='Accepted, likewise')
-    parser.add_argument('type', help="Interface to print (e.g. 'std_msgs/msg/String'), or '-' to read it from stdin")
+    comments.add_argument(
+        "--all-comments", action="store_true", help="Accepted: the definitions here come without comments"
+    )
+    comments.add_argument("--no-comments", action="store_true", help="Accepted, likewise")
+    parser.add_argument("type", help="Interface to print (e.g. 'std_msgs/msg/String'), or '-' to read it from stdin")
 
 
 def show_verb(args):
     """Print an interface's fields and constants, those of messages within it indented below."""
     name = args.type
-    if name == '-' and not sys.stdin.isatty():
+    if name == "-" and not sys.stdin.isatty():
         name = sys.stdin.readline().strip()
     try:
         kind, name = _located(name)
     except RuntimeError as error:
         return str(error)
-    halves = [name] if kind == 'msg' else [f'{name}_Request', f'{name}_Response']
-    print('\n---\n'.join('\n'.join(_lines(half)) for half in halves))
+    halves = [name] if kind == "msg" else [f"{name}_Request", f"{name}_Response"]
+    print("\n---\n".join("\n".join(_lines(half)) for half in halves))
 
 
 def _located(name):
     """Return kind and name of an interface that is there; RuntimeError says what is wrong with another."""
-    parts = name.split('/')
+    parts = name.split("/")
     if len(parts) != 3 or not all(parts):
         raise RuntimeError(f"Invalid name '{name}'. Expected three parts separated by '/'")
     package, kind, _ = parts
@@ -117,22 +120,22 @@ def _located(name):
 
 def _spelled(field, package):
     """Return a field as a line of a .msg file."""
-    kind = field.base.replace('/msg/', '/')
-    kind = kind.removeprefix(f'{package}/')
-    kind += f'<={field.string_bound}' if field.string_bound else ''
+    kind = field.base.replace("/msg/", "/")
+    kind = kind.removeprefix(f"{package}/")
+    kind += f"<={field.string_bound}" if field.string_bound else ""
     if field.container:
         kind += f"[{'<=' if field.container == 'sequence' and field.size else ''}{field.size or ''}]"
-    default = '' if field.default is None else f' {str(field.default).lower().removesuffix(".0")}'
-    return f'{kind} {field.name}{default}'
+    default = "" if field.default is None else f" {str(field.default).lower().removesuffix('.0')}"
+    return f"{kind} {field.name}{default}"
 
 
-def _lines(name, indent=''):
+def _lines(name, indent=""):
     shape = definitions.definition(name)
     for constant in shape.constants:
-        yield f'{indent}{constant.base} {constant.name}={constant.value}'
+        yield f"{indent}{constant.base} {constant.name}={constant.value}"
     for field in shape.fields:
-        if field.name == 'structure_needs_at_least_one_member':
+        if field.name == "structure_needs_at_least_one_member":
             continue
-        yield indent + _spelled(field, name.split('/')[0])
+        yield indent + _spelled(field, name.split("/")[0])
         if field.is_message:
-            yield from _lines(field.base, indent + '\t')
+            yield from _lines(field.base, indent + "\t")

@@ -1,4 +1,5 @@
 """Verbs `ros2 node` list and info."""
+
 import sys
 
 from .graph import graph_node, node_names, split, strategy_arguments, visible
@@ -12,8 +13,8 @@ def has_node(full_name):
 def list_arguments(parser):
     """Declare the options of `ros2 node list`."""
     strategy_arguments(parser)
-    parser.add_argument('-a', '--all', action='store_true', help='Display all nodes even hidden ones')
-    parser.add_argument('-c', '--count-nodes', action='store_true', help='Only display the number of nodes')
+    parser.add_argument("-a", "--all", action="store_true", help="Display all nodes even hidden ones")
+    parser.add_argument("-c", "--count-nodes", action="store_true", help="Only display the number of nodes")
 
 
 def list_verb(args):
@@ -24,23 +25,29 @@ def list_verb(args):
         print(len(names))
     elif names:
         if len(set(names)) < len(names):
-            print('WARNING: Be aware that are nodes in the graph that share an exact name, '
-                  'this can have unintended side effects.', file=sys.stderr)
-        print(*names, sep='\n')
+            print(
+                "WARNING: Be aware that are nodes in the graph that share an exact name, "
+                "this can have unintended side effects.",
+                file=sys.stderr,
+            )
+        print(*names, sep="\n")
 
 
 def info_arguments(parser):
     """Declare the options of `ros2 node info`."""
     strategy_arguments(parser)
-    parser.add_argument('node_name', help='Full name of the node')
-    parser.add_argument('--include-hidden', action='store_true', help='Display hidden topics and services as well')
+    parser.add_argument("node_name", help="Full name of the node")
+    parser.add_argument("--include-hidden", action="store_true", help="Display hidden topics and services as well")
 
 
 def _actions(clients_or_servers):
     """Return the (name, types) of actions, told by their feedback topics among a node's endpoints."""
-    suffix, ending = '/_action/feedback', '_FeedbackMessage'
-    return [(name[:-len(suffix)], [kind.removesuffix(ending) for kind in types])
-            for name, types in clients_or_servers if name.endswith(suffix)]
+    suffix, ending = "/_action/feedback", "_FeedbackMessage"
+    return [
+        (name[: -len(suffix)], [kind.removesuffix(ending) for kind in types])
+        for name, types in clients_or_servers
+        if name.endswith(suffix)
+    ]
 
 
 def info_verb(args):
@@ -50,17 +57,29 @@ def info_verb(args):
         if not count:
             return f"Unable to find node '{args.node_name}'"
         if count > 1:
-            print(f'There are {count} nodes in the graph with the exact name "{args.node_name}". '
-                  'You are seeing information about only one of them.', file=sys.stderr)
+            print(
+                f'There are {count} nodes in the graph with the exact name "{args.node_name}". '
+                "You are seeing information about only one of them.",
+                file=sys.stderr,
+            )
         of = split(args.node_name)
         subscribed, published, servers, clients = (
-            look_up(of.name, of.namespace) for look_up in (
-                node.get_subscriber_names_and_types_by_node, node.get_publisher_names_and_types_by_node,
-                node.get_service_names_and_types_by_node, node.get_client_names_and_types_by_node))
+            look_up(of.name, of.namespace)
+            for look_up in (
+                node.get_subscriber_names_and_types_by_node,
+                node.get_publisher_names_and_types_by_node,
+                node.get_service_names_and_types_by_node,
+                node.get_client_names_and_types_by_node,
+            )
+        )
         print(args.node_name)
         for title, pairs in (
-                ('Subscribers', subscribed), ('Publishers', published), ('Service Servers', servers),
-                ('Service Clients', clients), ('Action Servers', _actions(published)),
-                ('Action Clients', _actions(subscribed))):
-            print(f'  {title}:')
-            print(*(f'    {name}: {", ".join(types)}' for name, types in visible(pairs, args.include_hidden)), sep='\n')
+            ("Subscribers", subscribed),
+            ("Publishers", published),
+            ("Service Servers", servers),
+            ("Service Clients", clients),
+            ("Action Servers", _actions(published)),
+            ("Action Clients", _actions(subscribed)),
+        ):
+            print(f"  {title}:")
+            print(*(f"    {name}: {', '.join(types)}" for name, types in visible(pairs, args.include_hidden)), sep="\n")

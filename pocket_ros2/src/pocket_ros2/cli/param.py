@@ -1,4 +1,5 @@
 """Verbs `ros2 param` list, get, set, describe and delete."""
+
 import re
 import sys
 
@@ -8,10 +9,10 @@ from .param_api import NOT_FOUND, TYPES, call, node_arguments, node_of, report, 
 
 def list_arguments(parser):
     """Declare the options of `ros2 param list`."""
-    node_arguments(parser, nargs='?')
-    parser.add_argument('--filter', nargs=1, help='Only parameters that match this regular expression')
-    parser.add_argument('--param-prefixes', nargs='+', default=[], help='Only parameters with these prefixes')
-    parser.add_argument('--param-type', action='store_true', help='Print the type beside each name')
+    node_arguments(parser, nargs="?")
+    parser.add_argument("--filter", nargs=1, help="Only parameters that match this regular expression")
+    parser.add_argument("--param-prefixes", nargs="+", default=[], help="Only parameters with these prefixes")
+    parser.add_argument("--param-type", action="store_true", help="Print the type beside each name")
 
 
 def _listed(node, names, prefixes):
@@ -20,8 +21,11 @@ def _listed(node, names, prefixes):
     from rcl_interfaces.srv import ListParameters
 
     services = {name for name, _ in node.get_service_names_and_types()}
-    clients = {name: node.create_client(ListParameters, f'{name}/list_parameters')
-               for name in names if f'{name}/list_parameters' in services}
+    clients = {
+        name: node.create_client(ListParameters, f"{name}/list_parameters")
+        for name in names
+        if f"{name}/list_parameters" in services
+    }
     futures = {}
     for name, client in clients.items():
         if client.wait_for_service(timeout_sec=5.0):
@@ -37,7 +41,7 @@ def list_verb(args):
     """Print the parameters of one node or of all."""
     pattern = re.compile(args.filter[0]) if args.filter else None
     wanted = args.node_name and absolute(args.node_name)
-    with (node_of(args) if wanted else graph_node(args)) as node:
+    with node_of(args) if wanted else graph_node(args) as node:
         if node is None:
             return NOT_FOUND
         nodes = sorted({n.full_name for n in node_names(node, args.include_hidden_nodes)})
@@ -47,20 +51,20 @@ def list_verb(args):
                 continue
             found = [p for p in sorted(future.result().result.names) if not pattern or pattern.match(p)]
             if found and not wanted:
-                print(f'{name}:')
+                print(f"{name}:")
             types = {}
             if args.param_type and found:
-                described = call(node, name, 'DescribeParameters', names=found).descriptors
-                types = {d.name: f' (type: {TYPES[d.type][0]})' for d in described}
+                described = call(node, name, "DescribeParameters", names=found).descriptors
+                types = {d.name: f" (type: {TYPES[d.type][0]})" for d in described}
             for parameter in found:
-                print(f'  {parameter}{types.get(parameter, "")}')
+                print(f"  {parameter}{types.get(parameter, '')}")
 
 
 def get_arguments(parser):
     """Declare the options of `ros2 param get`."""
     node_arguments(parser)
-    parser.add_argument('parameter_name', help='Name of the parameter')
-    parser.add_argument('--hide-type', action='store_true', help='Hide the type information')
+    parser.add_argument("parameter_name", help="Name of the parameter")
+    parser.add_argument("--hide-type", action="store_true", help="Hide the type information")
 
 
 def get_verb(args):
@@ -68,9 +72,9 @@ def get_verb(args):
     with node_of(args) as node:
         if node is None:
             return NOT_FOUND
-        values = call(node, args.node_name, 'GetParameters', names=[args.parameter_name]).values
+        values = call(node, args.node_name, "GetParameters", names=[args.parameter_name]).values
         if not values:
-            return 'Parameter not set'
+            return "Parameter not set"
         _, words, field = TYPES[values[0].type]
         value = getattr(values[0], field) if field else None
         if args.hide_type:
@@ -82,8 +86,8 @@ def get_verb(args):
 def set_arguments(parser):
     """Declare the options of `ros2 param set`."""
     node_arguments(parser)
-    parser.add_argument('parameter_name', help='Name of the parameter')
-    parser.add_argument('value', help='Value of the parameter')
+    parser.add_argument("parameter_name", help="Name of the parameter")
+    parser.add_argument("value", help="Value of the parameter")
 
 
 def set_verb(args):
@@ -91,14 +95,14 @@ def set_verb(args):
     with node_of(args) as node:
         if node is None:
             return NOT_FOUND
-        result, = set_parameters(node, args.node_name, [(args.parameter_name, value_message(args.value))])
-        report(result, 'Set parameter successful', 'Setting parameter failed')
+        (result,) = set_parameters(node, args.node_name, [(args.parameter_name, value_message(args.value))])
+        report(result, "Set parameter successful", "Setting parameter failed")
 
 
 def delete_arguments(parser):
     """Declare the options of `ros2 param delete`."""
     node_arguments(parser)
-    parser.add_argument('parameter_name', help='Name of the parameter')
+    parser.add_argument("parameter_name", help="Name of the parameter")
 
 
 def delete_verb(args):
@@ -108,14 +112,14 @@ def delete_verb(args):
     with node_of(args) as node:
         if node is None:
             return NOT_FOUND
-        result, = set_parameters(node, args.node_name, [(args.parameter_name, ParameterValue())])
-        report(result, 'Deleted parameter successfully', 'Deleting parameter failed')
+        (result,) = set_parameters(node, args.node_name, [(args.parameter_name, ParameterValue())])
+        report(result, "Deleted parameter successfully", "Deleting parameter failed")
 
 
 def describe_arguments(parser):
     """Declare the options of `ros2 param describe`."""
     node_arguments(parser)
-    parser.add_argument('parameter_names', nargs='+', help='Names of the parameters')
+    parser.add_argument("parameter_names", nargs="+", help="Names of the parameters")
 
 
 def describe_verb(args):
@@ -123,22 +127,22 @@ def describe_verb(args):
     with node_of(args) as node:
         if node is None:
             return NOT_FOUND
-        for descriptor in call(node, args.node_name, 'DescribeParameters', names=args.parameter_names).descriptors:
-            print('\n'.join(_description(descriptor)))
+        for descriptor in call(node, args.node_name, "DescribeParameters", names=args.parameter_names).descriptors:
+            print("\n".join(_description(descriptor)))
 
 
 def _description(descriptor):
-    yield f'Parameter name: {descriptor.name}'
-    yield f'  Type: {TYPES[descriptor.type][0]}'
+    yield f"Parameter name: {descriptor.name}"
+    yield f"  Type: {TYPES[descriptor.type][0]}"
     if descriptor.description:
-        yield f'  Description: {descriptor.description}'
-    yield '  Constraints:'
+        yield f"  Description: {descriptor.description}"
+    yield "  Constraints:"
     if descriptor.read_only:
-        yield '    Read only: true'
+        yield "    Read only: true"
     for bounds in [*descriptor.floating_point_range, *descriptor.integer_range][:1]:
-        yield f'    Min value: {bounds.from_value}'
-        yield f'    Max value: {bounds.to_value}'
+        yield f"    Min value: {bounds.from_value}"
+        yield f"    Max value: {bounds.to_value}"
         if bounds.step:
-            yield f'    Step: {bounds.step}'
+            yield f"    Step: {bounds.step}"
     if descriptor.additional_constraints:
-        yield f'    Additional constraints: {descriptor.additional_constraints}'
+        yield f"    Additional constraints: {descriptor.additional_constraints}"

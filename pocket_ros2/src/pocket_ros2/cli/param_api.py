@@ -1,4 +1,5 @@
 """What the verbs of `ros2 param` share: values from text and back, and the calls to a node's parameter services."""
+
 import sys
 from contextlib import contextmanager
 
@@ -9,16 +10,16 @@ from .node import has_node
 
 # ParameterType -> (name in `describe`, words of `get`, field of ParameterValue)
 TYPES = (
-    ('not set', 'Parameter not set.', None),
-    ('boolean', 'Boolean value is:', 'bool_value'),
-    ('integer', 'Integer value is:', 'integer_value'),
-    ('double', 'Double value is:', 'double_value'),
-    ('string', 'String value is:', 'string_value'),
-    ('byte array', 'Byte values are:', 'byte_array_value'),
-    ('boolean array', 'Boolean values are:', 'bool_array_value'),
-    ('integer array', 'Integer values are:', 'integer_array_value'),
-    ('double array', 'Double values are:', 'double_array_value'),
-    ('string array', 'String values are:', 'string_array_value'),
+    ("not set", "Parameter not set.", None),
+    ("boolean", "Boolean value is:", "bool_value"),
+    ("integer", "Integer value is:", "integer_value"),
+    ("double", "Double value is:", "double_value"),
+    ("string", "String value is:", "string_value"),
+    ("byte array", "Byte values are:", "byte_array_value"),
+    ("boolean array", "Boolean values are:", "bool_array_value"),
+    ("integer array", "Integer values are:", "integer_array_value"),
+    ("double array", "Double values are:", "double_array_value"),
+    ("string array", "String values are:", "string_array_value"),
 )
 _OF_PYTHON = {bool: 1, int: 2, float: 3, str: 4}
 
@@ -26,8 +27,8 @@ _OF_PYTHON = {bool: 1, int: 2, float: 3, str: 4}
 def node_arguments(parser, nargs=None):
     """Declare the options that all verbs share."""
     strategy_arguments(parser)
-    parser.add_argument('node_name', nargs=nargs, help='Name of the ROS node')
-    parser.add_argument('--include-hidden-nodes', action='store_true', help='Consider hidden nodes as well')
+    parser.add_argument("node_name", nargs=nargs, help="Name of the ROS node")
+    parser.add_argument("--include-hidden-nodes", action="store_true", help="Consider hidden nodes as well")
 
 
 @contextmanager
@@ -39,7 +40,7 @@ def node_of(args):
         yield node if name in known else None
 
 
-NOT_FOUND = 'Node not found'
+NOT_FOUND = "Node not found"
 
 
 def call(node, node_name, service, **fields):
@@ -48,10 +49,10 @@ def call(node, node_name, service, **fields):
     from rcl_interfaces import srv
 
     kind = getattr(srv, service)
-    snake = ''.join('_' + c.lower() if c.isupper() else c for c in service).lstrip('_')
-    client = node.create_client(kind, f'{absolute(node_name)}/{snake}')
+    snake = "".join("_" + c.lower() if c.isupper() else c for c in service).lstrip("_")
+    client = node.create_client(kind, f"{absolute(node_name)}/{snake}")
     if not client.wait_for_service(timeout_sec=5.0):
-        raise RuntimeError('Wait for service timed out')
+        raise RuntimeError("Wait for service timed out")
     future = client.call_async(kind.Request(**fields))
     rclpy.spin_until_future_complete(node, future)
     return future.result()
@@ -87,12 +88,12 @@ def set_parameters(node, node_name, parameters):
     from rcl_interfaces.msg import Parameter
 
     messages = [Parameter(name=name, value=value) for name, value in parameters]
-    return call(node, node_name, 'SetParameters', parameters=messages).results
+    return call(node, node_name, "SetParameters", parameters=messages).results
 
 
 def report(result, done, failed):
     """Print how setting went, a refusal to stderr."""
-    reason = f': {result.reason}' if result.reason else ''
+    reason = f": {result.reason}" if result.reason else ""
     if result.successful:
         print(done + reason)
     else:

@@ -1,8 +1,9 @@
 """Verbs `ros2 pkg` list, prefix, executables and xml."""
+
 import os
 import xml.etree.ElementTree as ElementTree
 
-PACKAGE_NOT_FOUND = 'Package not found'
+PACKAGE_NOT_FOUND = "Package not found"
 
 
 def executables(package_name):
@@ -14,8 +15,8 @@ def executables(package_name):
     except (PackageNotFoundError, ValueError):
         raise RuntimeError(f"Package '{package_name}' not found") from None
     found = []
-    for directory, below, files in os.walk(os.path.join(prefix, 'lib', package_name)):
-        below[:] = [name for name in below if not name.startswith('.')]
+    for directory, below, files in os.walk(os.path.join(prefix, "lib", package_name)):
+        below[:] = [name for name in below if not name.startswith(".")]
         found += [path for name in files if os.access(path := os.path.join(directory, name), os.X_OK)]
     return sorted(found)
 
@@ -44,8 +45,8 @@ def list_verb(args):
 
 def prefix_arguments(parser):
     """Declare the options of `ros2 pkg prefix`."""
-    parser.add_argument('package_name', help='Name of the package')
-    parser.add_argument('--share', action='store_true', help='Print the share directory of the package')
+    parser.add_argument("package_name", help="Name of the package")
+    parser.add_argument("--share", action="store_true", help="Print the share directory of the package")
 
 
 def prefix_verb(args):
@@ -63,8 +64,8 @@ def prefix_verb(args):
 
 def executables_arguments(parser):
     """Declare the options of `ros2 pkg executables`."""
-    parser.add_argument('package_name', nargs='?', help='Name of the package')
-    parser.add_argument('--full-path', action='store_true', help='Print the full path of each executable')
+    parser.add_argument("package_name", nargs="?", help="Name of the package")
+    parser.add_argument("--full-path", action="store_true", help="Print the full path of each executable")
 
 
 def executables_verb(args):
@@ -73,13 +74,13 @@ def executables_verb(args):
 
     for name in [args.package_name] if args.package_name else sorted(get_packages_with_prefixes()):
         for path in executables(name):
-            print(path if args.full_path else f'{name} {os.path.basename(path)}')
+            print(path if args.full_path else f"{name} {os.path.basename(path)}")
 
 
 def xml_arguments(parser):
     """Declare the options of `ros2 pkg xml`."""
-    parser.add_argument('package_name', help='Name of the package')
-    parser.add_argument('-t', '--tag', help="Print this XML tag only (e.g. 'version')")
+    parser.add_argument("package_name", help="Name of the package")
+    parser.add_argument("-t", "--tag", help="Print this XML tag only (e.g. 'version')")
 
 
 def xml_verb(args):
@@ -87,14 +88,14 @@ def xml_verb(args):
     share = _share(args.package_name)
     if share is None:
         return PACKAGE_NOT_FOUND
-    path = os.path.join(share, 'package.xml')
+    path = os.path.join(share, "package.xml")
     if not os.path.isfile(path):
-        return 'Package XML manifest not found'
+        return "Package XML manifest not found"
     tree = ElementTree.parse(path)
     if args.tag is None:
         ElementTree.dump(tree)
         return None
     found = tree.getroot().findall(args.tag)
     if not found:
-        return 'XML tag not found'
-    print(*(element.text for element in found), sep='\n')
+        return "XML tag not found"
+    print(*(element.text for element in found), sep="\n")

@@ -1,11 +1,18 @@
 """Quality of service from command line options."""
 
-PROFILES = ('unknown', 'system_default', 'sensor_data', 'services_default', 'parameters', 'parameter_events',
-            'action_status_default')
+PROFILES = (
+    "unknown",
+    "system_default",
+    "sensor_data",
+    "services_default",
+    "parameters",
+    "parameter_events",
+    "action_status_default",
+)
 _CHOICES = {
-    'history': ('system_default', 'keep_last', 'keep_all', 'unknown'),
-    'reliability': ('system_default', 'reliable', 'best_effort', 'unknown'),
-    'durability': ('system_default', 'transient_local', 'volatile', 'unknown'),
+    "history": ("system_default", "keep_last", "keep_all", "unknown"),
+    "reliability": ("system_default", "reliable", "best_effort", "unknown"),
+    "durability": ("system_default", "transient_local", "volatile", "unknown"),
 }
 
 
@@ -15,14 +22,21 @@ def qos_arguments(parser, purpose, defaults, depth_default=None):
     :param purpose: what the profile is for, "subscribe" or "publish"
     :param defaults: for each of history, reliability, durability what holds without the option
     """
-    parser.add_argument('--qos-profile', choices=PROFILES, help=f'Quality of service profile to {purpose} with')
-    parser.add_argument('--qos-depth', metavar='N', type=int, default=depth_default,
-                        help=f'Queue size to {purpose} with (overrides that of --qos-profile)')
+    parser.add_argument("--qos-profile", choices=PROFILES, help=f"Quality of service profile to {purpose} with")
+    parser.add_argument(
+        "--qos-depth",
+        metavar="N",
+        type=int,
+        default=depth_default,
+        help=f"Queue size to {purpose} with (overrides that of --qos-profile)",
+    )
     for policy, choices in _CHOICES.items():
         parser.add_argument(
-            f'--qos-{policy}', choices=choices,
-            help=f'{policy.capitalize()} to {purpose} with (overrides that of --qos-profile, '
-                 f'default: {defaults[policy]})')
+            f"--qos-{policy}",
+            choices=choices,
+            help=f"{policy.capitalize()} to {purpose} with (overrides that of --qos-profile, "
+            f"default: {defaults[policy]})",
+        )
 
 
 def preset(name):
@@ -38,9 +52,12 @@ def override(profile, args):
     """Change a profile as the --qos- options say, and return it."""
     from rclpy.qos import DurabilityPolicy, HistoryPolicy, ReliabilityPolicy
 
-    for policy, kinds in (('history', HistoryPolicy), ('durability', DurabilityPolicy),
-                          ('reliability', ReliabilityPolicy)):
-        chosen = getattr(args, f'qos_{policy}')
+    for policy, kinds in (
+        ("history", HistoryPolicy),
+        ("durability", DurabilityPolicy),
+        ("reliability", ReliabilityPolicy),
+    ):
+        chosen = getattr(args, f"qos_{policy}")
         if chosen:
             setattr(profile, policy, kinds[chosen.upper()])
     if args.qos_depth and args.qos_depth >= 0:
@@ -52,4 +69,4 @@ def override(profile, args):
 
 def asked_for(args):
     """Tell whether some --qos- option was given."""
-    return any(value is not None for key, value in vars(args).items() if key.startswith('qos_'))
+    return any(value is not None for key, value in vars(args).items() if key.startswith("qos_"))

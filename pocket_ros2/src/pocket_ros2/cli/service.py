@@ -1,4 +1,5 @@
 """Verbs `ros2 service` list, type and find."""
+
 from .graph import graph_node, strategy_arguments, visible
 
 
@@ -13,14 +14,14 @@ def has_service(name):
 
 
 def _count_arguments(parser):
-    parser.add_argument('-c', '--count-services', action='store_true', help='Only display the number of services')
-    parser.add_argument('--include-hidden-services', action='store_true', help='Consider hidden services as well')
+    parser.add_argument("-c", "--count-services", action="store_true", help="Only display the number of services")
+    parser.add_argument("--include-hidden-services", action="store_true", help="Consider hidden services as well")
 
 
 def list_arguments(parser):
     """Declare the options of `ros2 service list`."""
     strategy_arguments(parser)
-    parser.add_argument('-t', '--show-types', action='store_true', help='Additionally show the service type')
+    parser.add_argument("-t", "--show-types", action="store_true", help="Additionally show the service type")
     _count_arguments(parser)
 
 
@@ -32,12 +33,12 @@ def list_verb(args):
         print(len(services))
         return
     for name, types in services:
-        print(f'{name} [{", ".join(types)}]' if args.show_types else name)
+        print(f"{name} [{', '.join(types)}]" if args.show_types else name)
 
 
 def type_arguments(parser):
     """Declare the options of `ros2 service type`."""
-    parser.add_argument('service_name', help="Name of the service (e.g. '/talker/list_parameters')")
+    parser.add_argument("service_name", help="Name of the service (e.g. '/talker/list_parameters')")
 
 
 def type_verb(args):
@@ -46,12 +47,12 @@ def type_verb(args):
         types = dict(names_and_types(node, args.include_hidden_services)).get(args.service_name)
     if types is None:
         return 1
-    print(*types, sep='\n')
+    print(*types, sep="\n")
 
 
 def find_arguments(parser):
     """Declare the options of `ros2 service find`."""
-    parser.add_argument('service_type', help="Type to look for (e.g. 'rcl_interfaces/srv/ListParameters')")
+    parser.add_argument("service_type", help="Type to look for (e.g. 'rcl_interfaces/srv/ListParameters')")
     _count_arguments(parser)
 
 
@@ -63,4 +64,4 @@ def find_verb(args):
     if args.count_services:
         print(len(found))
     elif found:
-        print(*found, sep='\n')
+        print(*found, sep="\n")

@@ -1,4 +1,5 @@
 """Verbs `ros2 topic` list, info, type and find: what there is."""
+
 from .graph import graph_node, strategy_arguments, visible
 
 
@@ -13,23 +14,26 @@ def has_topic(name):
 
 
 def _count_arguments(parser):
-    parser.add_argument('-c', '--count-topics', action='store_true', help='Only display the number of topics')
-    parser.add_argument('--include-hidden-topics', action='store_true', help='Consider hidden topics as well')
+    parser.add_argument("-c", "--count-topics", action="store_true", help="Only display the number of topics")
+    parser.add_argument("--include-hidden-topics", action="store_true", help="Consider hidden topics as well")
 
 
 def list_arguments(parser):
     """Declare the options of `ros2 topic list`."""
     strategy_arguments(parser)
-    parser.add_argument('-t', '--show-types', action='store_true', help='Additionally show the topic type')
+    parser.add_argument("-t", "--show-types", action="store_true", help="Additionally show the topic type")
     _count_arguments(parser)
-    parser.add_argument('-v', '--verbose', action='store_true', help='List types and numbers of endpoints')
+    parser.add_argument("-v", "--verbose", action="store_true", help="List types and numbers of endpoints")
 
 
 def _endpoints(title, noun, topics):
     """Return the paragraph of `list -v` for one direction; `topics` are (name, types, count)."""
-    lines = [f' * {name} [{", ".join(types)}] {count} {noun}{"s" if count > 1 else ""}'
-             for name, types, count in topics if count]
-    return '\n'.join([f'{title} topics:', *lines, ''])
+    lines = [
+        f" * {name} [{', '.join(types)}] {count} {noun}{'s' if count > 1 else ''}"
+        for name, types, count in topics
+        if count
+    ]
+    return "\n".join([f"{title} topics:", *lines, ""])
 
 
 def list_verb(args):
@@ -39,19 +43,23 @@ def list_verb(args):
         if args.count_topics:
             print(len(topics))
         elif args.verbose and topics:
-            print(_endpoints('Published', 'publisher', [(n, t, node.count_publishers(n)) for n, t in topics]))
-            print(_endpoints('Subscribed', 'subscriber', [(n, t, node.count_subscribers(n)) for n, t in topics]))
+            print(_endpoints("Published", "publisher", [(n, t, node.count_publishers(n)) for n, t in topics]))
+            print(_endpoints("Subscribed", "subscriber", [(n, t, node.count_subscribers(n)) for n, t in topics]))
         else:
             for name, types in topics:
-                print(f'{name} [{", ".join(types)}]' if args.show_types else name)
+                print(f"{name} [{', '.join(types)}]" if args.show_types else name)
 
 
 def info_arguments(parser):
     """Declare the options of `ros2 topic info`."""
     strategy_arguments(parser)
-    parser.add_argument('topic_name', help="Name of the topic (e.g. '/chatter')")
-    parser.add_argument('--verbose', '-v', action='store_true',
-                        help='Print node, type, GUID and QoS of every publisher and subscription')
+    parser.add_argument("topic_name", help="Name of the topic (e.g. '/chatter')")
+    parser.add_argument(
+        "--verbose",
+        "-v",
+        action="store_true",
+        help="Print node, type, GUID and QoS of every publisher and subscription",
+    )
 
 
 def info_verb(args):
@@ -61,12 +69,13 @@ def info_verb(args):
         types = dict(names_and_types(node, include_hidden=True)).get(name)
         if types is None:
             return f"Unknown topic '{name}'"
-        end = '\n\n' if args.verbose else '\n'
-        print(f'Type: {types[0] if len(types) == 1 else types}', end=end)
+        end = "\n\n" if args.verbose else "\n"
+        print(f"Type: {types[0] if len(types) == 1 else types}", end=end)
         for title, count, details in (
-                ('Publisher', node.count_publishers, node.get_publishers_info_by_topic),
-                ('Subscription', node.count_subscribers, node.get_subscriptions_info_by_topic)):
-            print(f'{title} count: {count(name)}', end=end)
+            ("Publisher", node.count_publishers, node.get_publishers_info_by_topic),
+            ("Subscription", node.count_subscribers, node.get_subscriptions_info_by_topic),
+        ):
+            print(f"{title} count: {count(name)}", end=end)
             for endpoint in details(name) if args.verbose else ():
                 print(endpoint, end=end)
 
@@ -74,7 +83,7 @@ def info_verb(args):
 def type_arguments(parser):
     """Declare the options of `ros2 topic type`."""
     strategy_arguments(parser)
-    parser.add_argument('topic_name', help="Name of the topic (e.g. '/chatter')")
+    parser.add_argument("topic_name", help="Name of the topic (e.g. '/chatter')")
 
 
 def type_verb(args):
@@ -83,13 +92,13 @@ def type_verb(args):
         types = dict(names_and_types(node, args.include_hidden_topics)).get(args.topic_name)
     if types is None:
         return 1
-    print(*types, sep='\n')
+    print(*types, sep="\n")
 
 
 def find_arguments(parser):
     """Declare the options of `ros2 topic find`."""
     strategy_arguments(parser)
-    parser.add_argument('topic_type', help="Type to look for (e.g. 'std_msgs/msg/String')")
+    parser.add_argument("topic_type", help="Type to look for (e.g. 'std_msgs/msg/String')")
     _count_arguments(parser)
 
 
@@ -101,4 +110,4 @@ def find_verb(args):
     if args.count_topics:
         print(len(found))
     elif found:
-        print(*found, sep='\n')
+        print(*found, sep="\n")

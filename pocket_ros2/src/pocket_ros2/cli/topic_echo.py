@@ -1,4 +1,5 @@
 """Verb `ros2 topic echo`: print what is published on a topic."""
+
 import argparse
 import sys
 
@@ -14,30 +15,38 @@ TRUNCATE_LENGTH = 128
 def _non_negative(text):
     value = int(text) if text.isdigit() else -1
     if value < 0:
-        raise argparse.ArgumentTypeError('value must be non-negative integer')
+        raise argparse.ArgumentTypeError("value must be non-negative integer")
     return value
 
 
 def echo_arguments(parser):
     """Declare the options of `ros2 topic echo`."""
     strategy_arguments(parser)
-    parser.add_argument('topic_name', help="Name of the topic to listen to (e.g. '/chatter')")
-    parser.add_argument('message_type', nargs='?', help="Type of the messages (e.g. 'std_msgs/msg/String')")
-    qos_arguments(parser, 'subscribe', {
-        'history': 'keep_last', 'reliability': 'as the publishers have it', 'durability': 'as the publishers have it'})
-    parser.add_argument('--csv', action='store_true', help='Print all values separated by commas')
-    parser.add_argument('--field', help="Print only this field; '.' goes down (e.g. pose.pose.position)")
-    parser.add_argument('--full-length', '-f', action='store_true', help='Print arrays, bytes and strings in full')
-    parser.add_argument('--truncate-length', '-l', type=_non_negative, default=TRUNCATE_LENGTH,
-                        help=f'Length to cut arrays, bytes and strings to (default: {TRUNCATE_LENGTH})')
-    parser.add_argument('--no-arr', action='store_true', help="Don't print array fields")
-    parser.add_argument('--no-str', action='store_true', help="Don't print string fields")
-    parser.add_argument('--flow-style', action='store_true', help='Print arrays in one line (not with --csv)')
-    parser.add_argument('--lost-messages', action='store_true', help='DEPRECATED: Does nothing')
-    parser.add_argument('--no-lost-messages', action='store_true', help='Accepted: losses are never reported here')
-    parser.add_argument('--raw', action='store_true', help='Print the bytes as they came')
-    parser.add_argument('--filter', dest='filter_expr', help='Python expression of m (the message): print where true')
-    parser.add_argument('--once', action='store_true', help='Print the first message and exit')
+    parser.add_argument("topic_name", help="Name of the topic to listen to (e.g. '/chatter')")
+    parser.add_argument("message_type", nargs="?", help="Type of the messages (e.g. 'std_msgs/msg/String')")
+    qos_arguments(
+        parser,
+        "subscribe",
+        {"history": "keep_last", "reliability": "as the publishers have it", "durability": "as the publishers have it"},
+    )
+    parser.add_argument("--csv", action="store_true", help="Print all values separated by commas")
+    parser.add_argument("--field", help="Print only this field; '.' goes down (e.g. pose.pose.position)")
+    parser.add_argument("--full-length", "-f", action="store_true", help="Print arrays, bytes and strings in full")
+    parser.add_argument(
+        "--truncate-length",
+        "-l",
+        type=_non_negative,
+        default=TRUNCATE_LENGTH,
+        help=f"Length to cut arrays, bytes and strings to (default: {TRUNCATE_LENGTH})",
+    )
+    parser.add_argument("--no-arr", action="store_true", help="Don't print array fields")
+    parser.add_argument("--no-str", action="store_true", help="Don't print string fields")
+    parser.add_argument("--flow-style", action="store_true", help="Print arrays in one line (not with --csv)")
+    parser.add_argument("--lost-messages", action="store_true", help="DEPRECATED: Does nothing")
+    parser.add_argument("--no-lost-messages", action="store_true", help="Accepted: losses are never reported here")
+    parser.add_argument("--raw", action="store_true", help="Print the bytes as they came")
+    parser.add_argument("--filter", dest="filter_expr", help="Python expression of m (the message): print where true")
+    parser.add_argument("--once", action="store_true", help="Print the first message and exit")
 
 
 def _agreed(kind, infos, policy, strict, loose):
@@ -46,24 +55,28 @@ def _agreed(kind, infos, policy, strict, loose):
     if offering == len(infos):
         return strict
     if offering:
-        print(f'Some, but not all, publishers are offering {kind}.{strict.name}. '
-              f'Falling back to {kind}.{loose.name} as it will connect to all publishers')
+        print(
+            f"Some, but not all, publishers are offering {kind}.{strict.name}. "
+            f"Falling back to {kind}.{loose.name} as it will connect to all publishers"
+        )
     return loose
 
 
 def subscription_qos(node, args):
     """Return the quality of service to listen with: as the options say, else one that fits the publishers."""
     if asked_for(args):
-        return override(preset(args.qos_profile or 'sensor_data'), args)
-    profile = preset('sensor_data')
+        return override(preset(args.qos_profile or "sensor_data"), args)
+    profile = preset("sensor_data")
     infos = node.get_publishers_info_by_topic(args.topic_name)
     if infos:
         from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
-        profile.reliability = _agreed('QoSReliabilityPolicy', infos, 'reliability',
-                                      ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT)
-        profile.durability = _agreed('QoSDurabilityPolicy', infos, 'durability',
-                                     DurabilityPolicy.TRANSIENT_LOCAL, DurabilityPolicy.VOLATILE)
+        profile.reliability = _agreed(
+            "QoSReliabilityPolicy", infos, "reliability", ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT
+        )
+        profile.durability = _agreed(
+            "QoSDurabilityPolicy", infos, "durability", DurabilityPolicy.TRANSIENT_LOCAL, DurabilityPolicy.VOLATILE
+        )
     return profile
 
 
@@ -93,17 +106,17 @@ def _chosen_class(node, args):
         try:
             return message_class(args.message_type)
         except (AttributeError, ModuleNotFoundError, ValueError):
-            raise RuntimeError('The passed message type is invalid') from None
+            raise RuntimeError("The passed message type is invalid") from None
     found = topic_class(node, args.topic_name)
     if found is None:
-        print(f'WARNING: topic [{args.topic_name}] does not appear to be published yet')
-        raise RuntimeError('Could not determine the type for the passed topic')
+        print(f"WARNING: topic [{args.topic_name}] does not appear to be published yet")
+        raise RuntimeError("Could not determine the type for the passed topic")
     return found
 
 
 def _picker(path):
     """Return a function that gives a message's field at a dotted path (None: the message itself)."""
-    fields = [part for part in path.split('.') if part] if path is not None else []
+    fields = [part for part in path.split(".") if part] if path is not None else []
     if path is not None and not fields:
         raise RuntimeError(f"Invalid field value '{path}'")
 
@@ -127,7 +140,7 @@ def echo_verb(args):
         print("WARNING: '--lost-messages' is deprecated; it does nothing", file=sys.stderr)
     pick = _picker(args.field)
     printer = Printer(None if args.full_length else args.truncate_length, args.no_arr, args.no_str, args.flow_style)
-    wanted = eval(f'lambda m: {args.filter_expr}') if args.filter_expr else lambda m: True
+    wanted = eval(f"lambda m: {args.filter_expr}") if args.filter_expr else lambda m: True
     first = Future()
 
     def show(message):
@@ -137,12 +150,13 @@ def echo_verb(args):
         if args.csv:
             print(printer.csv(value) if is_message(value) else value)
         else:
-            print(printer.yaml(value) if is_message(value) else f'{value}\n', end='---\n')
+            print(printer.yaml(value) if is_message(value) else f"{value}\n", end="---\n")
         first.set_result(True)
 
     with graph_node(args, found=has_topic(args.topic_name)) as node:
         node.create_subscription(
-            _chosen_class(node, args), args.topic_name, show, subscription_qos(node, args), raw=args.raw)
+            _chosen_class(node, args), args.topic_name, show, subscription_qos(node, args), raw=args.raw
+        )
         if args.once:
             rclpy.spin_until_future_complete(node, first)
         else:

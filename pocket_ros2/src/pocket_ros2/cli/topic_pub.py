@@ -1,4 +1,5 @@
 """Verb `ros2 topic pub`: publish a message typed as YAML."""
+
 import time
 
 import yaml
@@ -23,29 +24,49 @@ def _positive_float(text):
     return value
 
 
-_non_negative_int.__name__, _positive_float.__name__ = 'nonnegative_int', 'positive_float'  # what argparse prints
+_non_negative_int.__name__, _positive_float.__name__ = "nonnegative_int", "positive_float"  # what argparse prints
 
 
 def pub_arguments(parser):
     """Declare the options of `ros2 topic pub`."""
-    parser.add_argument('topic_name', help="Name of the topic to publish to (e.g. '/chatter')")
-    parser.add_argument('message_type', help="Type of the message (e.g. 'std_msgs/String')")
-    parser.add_argument('values', nargs='?', default='{}',
-                        help="The message's values as YAML (e.g. 'data: Hello World'); defaults where none is given")
-    parser.add_argument('-r', '--rate', metavar='N', type=_positive_float, default=1.0,
-                        help='Publishing rate in Hz (default: 1)')
-    parser.add_argument('-p', '--print', metavar='N', type=int, default=1,
-                        help='Print only every N-th message (default: 1)')
+    parser.add_argument("topic_name", help="Name of the topic to publish to (e.g. '/chatter')")
+    parser.add_argument("message_type", help="Type of the message (e.g. 'std_msgs/String')")
+    parser.add_argument(
+        "values",
+        nargs="?",
+        default="{}",
+        help="The message's values as YAML (e.g. 'data: Hello World'); defaults where none is given",
+    )
+    parser.add_argument(
+        "-r", "--rate", metavar="N", type=_positive_float, default=1.0, help="Publishing rate in Hz (default: 1)"
+    )
+    parser.add_argument(
+        "-p", "--print", metavar="N", type=int, default=1, help="Print only every N-th message (default: 1)"
+    )
     number = parser.add_mutually_exclusive_group()
-    number.add_argument('-1', '--once', action='store_true', help='Publish one message and exit')
-    number.add_argument('-t', '--times', type=_non_negative_int, default=0, help='Publish so many messages and exit')
-    parser.add_argument('-w', '--wait-matching-subscriptions', type=_non_negative_int, default=None,
-                        help='Wait for so many subscriptions first (default: 1 with --once and --times, else 0)')
-    parser.add_argument('--keep-alive', metavar='N', type=_positive_float, default=0.1,
-                        help='Stay for N seconds after the last message (default: 0.1)')
-    parser.add_argument('-n', '--node-name', help='Name of the publishing node')
-    qos_arguments(parser, 'publish', {
-        'history': 'keep_last', 'reliability': 'reliable', 'durability': 'transient_local'}, depth_default=-1)
+    number.add_argument("-1", "--once", action="store_true", help="Publish one message and exit")
+    number.add_argument("-t", "--times", type=_non_negative_int, default=0, help="Publish so many messages and exit")
+    parser.add_argument(
+        "-w",
+        "--wait-matching-subscriptions",
+        type=_non_negative_int,
+        default=None,
+        help="Wait for so many subscriptions first (default: 1 with --once and --times, else 0)",
+    )
+    parser.add_argument(
+        "--keep-alive",
+        metavar="N",
+        type=_positive_float,
+        default=0.1,
+        help="Stay for N seconds after the last message (default: 0.1)",
+    )
+    parser.add_argument("-n", "--node-name", help="Name of the publishing node")
+    qos_arguments(
+        parser,
+        "publish",
+        {"history": "keep_last", "reliability": "reliable", "durability": "transient_local"},
+        depth_default=-1,
+    )
     direct_arguments(parser)
 
 
@@ -61,7 +82,7 @@ def _wait_for_subscriptions(publisher, number):
     tenths = 0
     while publisher.get_subscription_count() < number:
         if tenths % 10 == 0:
-            print(f'Waiting for at least {number} matching subscription(s)...')
+            print(f"Waiting for at least {number} matching subscription(s)...")
         tenths += 1
         time.sleep(0.1)
 
@@ -73,10 +94,10 @@ def pub_verb(args):
     try:
         kind = message_class(args.message_type)
     except (AttributeError, ModuleNotFoundError, ValueError):
-        raise RuntimeError('The passed message type is invalid') from None
+        raise RuntimeError("The passed message type is invalid") from None
     values = yaml.safe_load(args.values)
     if not isinstance(values, dict):
-        return 'The passed value needs to be a dictionary in YAML format'
+        return "The passed value needs to be a dictionary in YAML format"
     message = kind()
     times = 1 if args.once else args.times
     waited_for = args.wait_matching_subscriptions
@@ -86,8 +107,8 @@ def pub_verb(args):
         try:
             stamps = fill(message, values, stamped=True)
         except Exception as error:  # whatever the message's own checks raise
-            return f'Failed to populate field: {error}'
-        print('publisher: beginning loop')
+            return f"Failed to populate field: {error}"
+        print("publisher: beginning loop")
         count = 0
 
         def publish():
@@ -96,7 +117,7 @@ def pub_verb(args):
                 stamp(node.get_clock().now().to_msg())
             count += 1
             if args.print and count % args.print == 0:
-                print(f'publishing #{count}: {message!r}\n')
+                print(f"publishing #{count}: {message!r}\n")
             publisher.publish(message)
 
         publish()

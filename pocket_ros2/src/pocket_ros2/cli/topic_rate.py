@@ -1,4 +1,5 @@
 """Verbs `ros2 topic` hz, bw and delay: how often, how much and how late."""
+
 import argparse
 import math
 import sys
@@ -12,13 +13,18 @@ from .topic_echo import topic_class
 def _positive_int(text):
     value = int(text) if text.isdigit() else 0
     if value <= 0:
-        raise argparse.ArgumentTypeError('value must be a positive integer')
+        raise argparse.ArgumentTypeError("value must be a positive integer")
     return value
 
 
 def _window_argument(parser, default):
-    parser.add_argument('--window', '-w', type=_positive_int, default=default,
-                        help=f'Number of messages to average over (default: {default})')
+    parser.add_argument(
+        "--window",
+        "-w",
+        type=_positive_int,
+        default=default,
+        help=f"Number of messages to average over (default: {default})",
+    )
 
 
 def _statistics(values):
@@ -34,7 +40,7 @@ def _subscribe(node, topic, receive, raw=False):
 
     kind = topic_class(node, topic)
     if kind is None:
-        print(f'WARNING: topic [{topic}] does not appear to be published yet')
+        print(f"WARNING: topic [{topic}] does not appear to be published yet")
     while kind is None:
         rclpy.spin_once(node, timeout_sec=0.1)
         kind = topic_class(node, topic)
@@ -43,11 +49,12 @@ def _subscribe(node, topic, receive, raw=False):
 
 def hz_arguments(parser):
     """Declare the options of `ros2 topic hz`."""
-    parser.add_argument('topic_name', help="Name of the topic (e.g. '/chatter')")
+    parser.add_argument("topic_name", help="Name of the topic (e.g. '/chatter')")
     _window_argument(parser, 10000)
-    parser.add_argument('--filter', dest='filter_expr', metavar='EXPR',
-                        help='Python expression of m (the message): count where true')
-    parser.add_argument('--wall-time', action='store_true', help='Measure in wall time, not in ROS time')
+    parser.add_argument(
+        "--filter", dest="filter_expr", metavar="EXPR", help="Python expression of m (the message): count where true"
+    )
+    parser.add_argument("--wall-time", action="store_true", help="Measure in wall time, not in ROS time")
     direct_arguments(parser)
 
 
@@ -56,13 +63,13 @@ class Rate:
 
     def __init__(self, window):
         self.intervals = deque(maxlen=window)  # ns
-        self.latest = self.printed = None      # ns
+        self.latest = self.printed = None  # ns
 
     def add(self, now):
         """Count a message that came at `now` (ns); 0 or a step back means that time began anew."""
         if now == 0 or (self.latest is not None and now < self.latest):
             if self.intervals:
-                print('time has reset, resetting counters')
+                print("time has reset, resetting counters")
             self.intervals.clear()
             self.latest = self.printed = now or None
             return
@@ -81,8 +88,10 @@ class Rate:
         self.printed = self.latest
         mean, least, greatest, deviation = (1e-9 * value for value in _statistics(self.intervals))
         rate = 1.0 / mean if mean > 0.0 else 0.0
-        return (f'average rate: {rate:.3f}\n\tmin: {least:.3f}s max: {greatest:.3f}s '
-                f'std dev: {deviation:.5f}s window: {len(self.intervals)}')
+        return (
+            f"average rate: {rate:.3f}\n\tmin: {least:.3f}s max: {greatest:.3f}s "
+            f"std dev: {deviation:.5f}s window: {len(self.intervals)}"
+        )
 
 
 def hz_verb(args):
@@ -90,7 +99,7 @@ def hz_verb(args):
     import rclpy
     from rclpy.clock import Clock, ClockType
 
-    wanted = eval(f'lambda m: {args.filter_expr}') if args.filter_expr else None
+    wanted = eval(f"lambda m: {args.filter_expr}") if args.filter_expr else None
     rate = Rate(args.window)
     with graph_node(args, found=has_topic(args.topic_name)) as node:
         clock = Clock(clock_type=ClockType.SYSTEM_TIME) if args.wall_time else node.get_clock()
@@ -109,7 +118,7 @@ def hz_verb(args):
 
 def bw_arguments(parser):
     """Declare the options of `ros2 topic bw`."""
-    parser.add_argument('topic', help='Name of the topic')
+    parser.add_argument("topic", help="Name of the topic")
     _window_argument(parser, 100)
     direct_arguments(parser)
 
@@ -117,10 +126,10 @@ def bw_arguments(parser):
 def _scaled(number_of_bytes, reference):
     """Return a number of bytes in the unit that suits `reference`."""
     if reference < 1000:
-        return f'{number_of_bytes:.0f} B'
+        return f"{number_of_bytes:.0f} B"
     if reference < 1000000:
-        return f'{number_of_bytes / 1000:.2f} KB'
-    return f'{number_of_bytes / 1000000:.2f} MB'
+        return f"{number_of_bytes / 1000:.2f} KB"
+    return f"{number_of_bytes / 1000000:.2f} MB"
 
 
 def bandwidth_line(samples, now):
@@ -129,7 +138,7 @@ def bandwidth_line(samples, now):
     rate = sum(sizes) / ((now - samples[0][0]) * 1e-9)
     mean, least, greatest, _ = _statistics(sizes)
     total, mean, least, greatest = (_scaled(value, rate) for value in (rate, mean, least, greatest))
-    return f'{total}/s from {len(sizes)} messages\n\tMessage size mean: {mean} min: {least} max: {greatest}'
+    return f"{total}/s from {len(sizes)} messages\n\tMessage size mean: {mean} min: {least} max: {greatest}"
 
 
 def bw_verb(args):
@@ -140,12 +149,12 @@ def bw_verb(args):
     with graph_node(args, found=has_topic(args.topic)) as node:
         clock = node.get_clock()
         _subscribe(node, args.topic, lambda data: samples.append((clock.now().nanoseconds, len(data))), raw=True)
-        print(f'Subscribed to [{args.topic}]')
+        print(f"Subscribed to [{args.topic}]")
 
         def report():
             now = clock.now().nanoseconds
             if len(samples) >= 2 and now <= samples[0][0]:
-                print('WARNING: time is reset!', file=sys.stderr)
+                print("WARNING: time is reset!", file=sys.stderr)
                 samples.clear()
             elif len(samples) >= 2:
                 print(bandwidth_line(samples, now))
@@ -156,7 +165,7 @@ def bw_verb(args):
 
 def delay_arguments(parser):
     """Declare the options of `ros2 topic delay`."""
-    parser.add_argument('topic', help='Name of the topic')
+    parser.add_argument("topic", help="Name of the topic")
     _window_argument(parser, 10000)
     direct_arguments(parser)
 
@@ -173,19 +182,21 @@ def delay_verb(args):
 
         def receive(message):
             nonlocal news
-            if not hasattr(message, 'header'):
-                raise RuntimeError('msg does not have header')
+            if not hasattr(message, "header"):
+                raise RuntimeError("msg does not have header")
             delays.append(clock.now().nanoseconds - Time.from_msg(message.header.stamp).nanoseconds)
             news = True
 
         def report():
             nonlocal news
             if delays and not news:
-                print('no new messages')
+                print("no new messages")
             elif delays:
                 mean, least, greatest, deviation = (1e-9 * value for value in _statistics(delays))
-                print(f'average delay: {mean:.3f}\n\tmin: {least:.3f}s max: {greatest:.3f}s '
-                      f'std dev: {deviation:.5f}s window: {len(delays)}')
+                print(
+                    f"average delay: {mean:.3f}\n\tmin: {least:.3f}s max: {greatest:.3f}s "
+                    f"std dev: {deviation:.5f}s window: {len(delays)}"
+                )
             news = False
 
         _subscribe(node, args.topic, receive)

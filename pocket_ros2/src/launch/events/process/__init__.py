@@ -1,4 +1,5 @@
 """Events of processes, and events that ask something of a process."""
+
 import os
 import signal as signals
 
@@ -8,7 +9,7 @@ from ...event import Event
 class RunningProcessEvent(Event):
     """Something about one process that is or was running."""
 
-    name = 'launch.events.process.RunningProcessEvent'
+    name = "launch.events.process.RunningProcessEvent"
 
     def __init__(self, *, action, name, cmd, cwd, env, pid):
         self.action = action
@@ -27,13 +28,13 @@ class RunningProcessEvent(Event):
 class ProcessStarted(RunningProcessEvent):
     """A process has started."""
 
-    name = 'launch.events.process.ProcessStarted'
+    name = "launch.events.process.ProcessStarted"
 
 
 class ProcessExited(RunningProcessEvent):
     """A process has ended."""
 
-    name = 'launch.events.process.ProcessExited'
+    name = "launch.events.process.ProcessExited"
 
     def __init__(self, *, returncode, **about):
         super().__init__(**about)
@@ -43,7 +44,7 @@ class ProcessExited(RunningProcessEvent):
 class ProcessIO(RunningProcessEvent):
     """Bytes came from, or are to go to, a process."""
 
-    name = 'launch.events.process.ProcessIO'
+    name = "launch.events.process.ProcessIO"
 
     def __init__(self, *, text, fd, **about):
         super().__init__(**about)
@@ -69,7 +70,7 @@ class ProcessIO(RunningProcessEvent):
 class ProcessStdin(ProcessIO):
     """Bytes for a process's stdin."""
 
-    name = 'launch.events.process.ProcessStdin'
+    name = "launch.events.process.ProcessStdin"
 
     def __init__(self, *, text, **about):
         super().__init__(text=text, fd=0, **about)
@@ -78,7 +79,7 @@ class ProcessStdin(ProcessIO):
 class ProcessStdout(ProcessIO):
     """Bytes from a process's stdout."""
 
-    name = 'launch.events.process.ProcessStdout'
+    name = "launch.events.process.ProcessStdout"
 
     def __init__(self, *, text, **about):
         super().__init__(text=text, fd=1, **about)
@@ -87,7 +88,7 @@ class ProcessStdout(ProcessIO):
 class ProcessStderr(ProcessIO):
     """Bytes from a process's stderr."""
 
-    name = 'launch.events.process.ProcessStderr'
+    name = "launch.events.process.ProcessStderr"
 
     def __init__(self, *, text, **about):
         super().__init__(text=text, fd=2, **about)
@@ -96,7 +97,7 @@ class ProcessStderr(ProcessIO):
 class ProcessTargetedEvent(Event):
     """Base of what is asked of the processes that a matcher takes."""
 
-    name = 'launch.events.process.ProcessTargetedEvent'
+    name = "launch.events.process.ProcessTargetedEvent"
 
     def __init__(self, *, process_matcher):
         self.process_matcher = process_matcher
@@ -105,18 +106,19 @@ class ProcessTargetedEvent(Event):
 class ShutdownProcess(ProcessTargetedEvent):
     """The process is to end: SIGINT, then SIGTERM, then SIGKILL."""
 
-    name = 'launch.events.process.ShutdownProcess'
+    name = "launch.events.process.ShutdownProcess"
 
 
 class SignalProcess(ProcessTargetedEvent):
     """The process is to get a signal, given by number, by name or as signal.Signals."""
 
-    name = 'launch.events.process.SignalProcess'
+    name = "launch.events.process.SignalProcess"
 
     def __init__(self, *, signal_number, process_matcher):
         super().__init__(process_matcher=process_matcher)
-        self.signal = (signals.Signals[signal_number] if isinstance(signal_number, str)
-                       else signals.Signals(signal_number))
+        self.signal = (
+            signals.Signals[signal_number] if isinstance(signal_number, str) else signals.Signals(signal_number)
+        )
 
     @property
     def signal_name(self):
@@ -126,19 +128,31 @@ class SignalProcess(ProcessTargetedEvent):
 
 def matches_pid(pid):
     """Return a matcher of the process with this id."""
-    return lambda action: (action.process_details or {}).get('pid') == pid
+    return lambda action: (action.process_details or {}).get("pid") == pid
 
 
 def matches_name(name):
     """Return a matcher of the process with this name, as gait-2."""
-    return lambda action: (action.process_details or {}).get('name') == name
+    return lambda action: (action.process_details or {}).get("name") == name
 
 
 def matches_executable(name):
     """Return a matcher of processes by the name of their program's file."""
-    return lambda action: os.path.basename((action.process_details or {'cmd': ['']})['cmd'][0]) == name
+    return lambda action: os.path.basename((action.process_details or {"cmd": [""]})["cmd"][0]) == name
 
 
-__all__ = ['ProcessExited', 'ProcessIO', 'ProcessStarted', 'ProcessStderr', 'ProcessStdin', 'ProcessStdout',
-           'ProcessTargetedEvent', 'RunningProcessEvent', 'ShutdownProcess', 'SignalProcess', 'matches_executable',
-           'matches_name', 'matches_pid']
+__all__ = [
+    "ProcessExited",
+    "ProcessIO",
+    "ProcessStarted",
+    "ProcessStderr",
+    "ProcessStdin",
+    "ProcessStdout",
+    "ProcessTargetedEvent",
+    "RunningProcessEvent",
+    "ShutdownProcess",
+    "SignalProcess",
+    "matches_executable",
+    "matches_name",
+    "matches_pid",
+]

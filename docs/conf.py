@@ -1,0 +1,54 @@
+"""Sphinx: the pages of docs/ and the API reference of the pure packages. Build: see CONTRIBUTING.md."""
+
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+project = "hexapod_dynamics"
+author = copyright = "The hexapod_dynamics authors"
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+]
+exclude_patterns = ["_build"]
+html_theme = "alabaster"
+
+autosummary_generate = True
+# A class is documented once, in the module that defines it, not again in the package that exports it.
+autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-module-all": True}
+autodoc_typehints = "signature"
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+default_role = "code"
+
+myst_heading_anchors = 3
+suppress_warnings = ["myst.xref_missing"]
+
+
+def as_markup(_app, _what, _name, _object, _options, lines):
+    """Turn a plain text docstring into reStructuredText; indented formulas and drawings become literal blocks."""
+    out, literal, section = [], False, False
+    for index, line in enumerate(lines):
+        indented = line.startswith("    ")
+        if not indented and line.strip():
+            literal = False
+            section = re.fullmatch(r"(Args|Returns|Raises|Yields|Attributes|Note|Example)s?:", line) is not None
+        if indented and not literal and not section and (index == 0 or not lines[index - 1].strip()):
+            literal = True
+            out += ["::", ""]
+        if not literal:
+            line = re.sub(r"([|*])", r"\\\1", line)
+            line = re.sub(r"(`[^`]+`)(?=\w)", r"\1\\ ", line)
+            line = re.sub(r"(?<=\w)_(?!\w)", r"\\_", line)
+        out.append(line)
+    lines[:] = out
+
+
+def setup(app):
+    """Install `as_markup` before napoleon reads the docstrings."""
+    app.connect("autodoc-process-docstring", as_markup, priority=400)

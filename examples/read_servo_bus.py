@@ -1,0 +1,32 @@
+"""Read joint angles over the servo bus of a simulated robot: the same driver opens the port of a real one.
+
+python examples/read_servo_bus.py
+"""
+
+import tempfile
+import time
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulated_devices.simulated_robot import SimulatedRobot
+
+robot = Robot.jethexa()
+with tempfile.TemporaryDirectory() as directory:
+    simulated = SimulatedRobot(robot, Morphology.whole(robot), directory)
+    simulated.start()
+    chain = ServoChain(ServoBus(str(simulated.servo_bus.link)), ServoMap.from_robot(robot))
+    chain.start()
+    while np.isnan(chain.snapshot().angle).any():  # each servo is read about 20 times a second
+        time.sleep(0.05)
+    chain.set_targets(np.full(18, 0.1), duration=0.5, epoch=chain.snapshot().epoch)
+    time.sleep(1.0)
+    state = chain.snapshot()
+    for name, measured, true in zip(robot.joint_names, state.angle, simulated.truth().joints, strict=True):
+        print(f"{name:18s} measured {measured:+.3f} rad, true {true:+.3f} rad")
+    print(f"supply {state.supply:.2f} V, {state.reads} reads, bus load {100 * state.bus_load:.0f} %")
+    chain.stop()
+    simulated.stop()

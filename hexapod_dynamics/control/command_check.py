@@ -1,0 +1,100 @@
+"""Which joint commands are refused as a whole: far beyond the joints' limits, too old, or from a second source.
+
+Whoever acts on `joint_commands` (`servos`, `dynamics`) asks the same question here, so that no two nodes act on
+different commands. Pure arithmetic: limits [rad], speeds [rad/s] and ages [s] come in as arguments.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.robot import Robot
+
+POSITION_MARGIN = 0.5  # [rad] beyond a joint's limits: up to here a command is clamped, further out it is refused
+SPEED_MARGIN = 3.0  # times the servo's speed limit
+
+
+class CommandCheck:
+    """Decides about the joint commands of one robot.
+
+    Args:
+        names: joint names (n,), for the messages.
+        lower, upper: joint limits (n,) [rad].
+        speed_limit: of a servo [rad/s].
+
+    """
+
+    def __init__(self, names: Iterable[str], lower: npt.ArrayLike, upper: npt.ArrayLike, speed_limit: float):
+        self.names, self.lower, self.upper = list(names), np.asarray(lower, float), np.asarray(upper, float)
+        self.speed_limit = float(speed_limit)
+        self._least, self._most = self.lower - POSITION_MARGIN, self.upper + POSITION_MARGIN
+        self._fastest = SPEED_MARGIN * self.speed_limit
+
+    @classmethod
+    def of_robot(cls, robot: Robot) -> "CommandCheck":
+        """Take the limits of a `hexapod_dynamics.robot.Robot`."""
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        return cls(robot.joint_names, [j.lower for j in joints], [j.upper for j in joints], robot.servo.speed_limit)
+
+    def refusal(
+        self,
+        joints: Sequence[int] | np.ndarray,
+        positions: Sequence[float] | np.ndarray,
+        velocities: Sequence[float] | np.ndarray = (),
+    ) -> str:
+        """Return the reason to reject a command as a whole; empty if it is accepted.
+
+        Args:
+            joints: indices (k,) of the joints that are commanded.
+            positions: (k,) [rad]; NaN asks nothing of a joint, which then holds.
+            velocities: (k,) [rad/s], or empty where none are given; NaN is no velocity.
+
+        """
+        if len(positions) != len(joints):
+            return f"it has {len(joints)} joints and {len(positions)} positions: one position for each is needed"
+        if len(velocities) not in (0, len(joints)):
+            return f"it has {len(joints)} joints and {len(velocities)} velocities: one for each, or none, is needed"
+        positions = np.asarray(positions, float)
+        beyond = (positions < self._least[joints]) | (positions > self._most[joints])  # NaN is neither
+        if beyond.any():
+            first = int(np.argmax(beyond))
+            joint = joints[first]
+            return (
+                f"it asks {positions[first]:.6g} rad of {self.names[joint]}, whose limits are "
+                f"{self.lower[joint]:g}..{self.upper[joint]:g} rad: more than {POSITION_MARGIN} rad beyond"
+            )
+        if len(velocities):
+            fast = np.abs(np.asarray(velocities, float)) > self._fastest
+            if fast.any():
+                first = int(np.argmax(fast))
+                return (
+                    f"it asks {velocities[first]:.6g} rad/s of {self.names[joints[first]]}: more than "
+                    f"{SPEED_MARGIN:g} times the servo's {self.speed_limit:g} rad/s"
+                )
+        return ""
+
+
+def stamp_refusal(age: float, limit: float) -> str:
+    """Say why a command stamped `age` [s] ago is refused; empty where its age is within `limit` [s] either way."""
+    if age > limit:
+        return f"it is {age:.3g} s old, {limit:g} s are allowed: an old recording, or clocks that differ"
+    if age < -limit:
+        return f"its stamp is {-age:.3g} s in the future: the clocks of sender and receiver differ (is chrony running?)"
+    return ""
+
+
+class OneSource:
+    """Lets one source of commands through at a time: the first, until it has been quiet for `timeout` [s]."""
+
+    def __init__(self, timeout: float):
+        self.timeout = timeout
+        self.source: str | None = None
+        self._last = -np.inf
+
+    def accepts(self, source: str, t: float) -> bool:
+        """Whether a command of `source` at monotonic time t [s] is the one to follow."""
+        if source != self.source and t - self._last <= self.timeout:
+            return False
+        self.source, self._last = source, t
+        return True

@@ -1,0 +1,106 @@
+"""What may be sent to the servos: commands bounded in angle, speed and step, starting from where the joints are.
+
+Pure arithmetic on (n,) arrays in joint order [rad]; time comes in as intervals.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.errors import DeviceError
+
+CLAMPS = ("angle", "speed", "step", "not finite")
+
+
+@dataclass
+class GuardSettings:
+    """Bounds of the commands to the servos.
+
+    speed_limit [rad/s]: of any joint. approach_speed [rad/s]: of a joint that has not yet met its command (after a
+    start, a pause, a leap of the command). step_limit [rad]: a command that differs more than this from the one
+    before is a leap. meeting_distance [rad]: closer than this a joint has met its command. offset_limit [rad] and
+    offset_speed [rad/s] bound the feed-forward offset.
+    """
+
+    speed_limit: float = 5.82
+    approach_speed: float = 0.8
+    step_limit: float = 0.5
+    meeting_distance: float = 0.02
+    offset_limit: float = 0.1
+    offset_speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value in self.__dict__.items():
+            if not (np.isfinite(value) and value > 0.0):
+                raise DeviceError(f"{name} is {value}: a finite number above 0 is needed")
+
+
+class PoseGuard:
+    """Turns commanded joint angles and feed-forward torques into set-points that are safe to send.
+
+    lower, upper: joint limits (n,) [rad]. stiffness: servo stiffness [N m/rad]; a torque tau becomes the offset
+    tau / stiffness of the set-point.
+    """
+
+    def __init__(
+        self, lower: npt.ArrayLike, upper: npt.ArrayLike, stiffness: float, settings: GuardSettings | None = None
+    ):
+        self.lower, self.upper = np.array(lower, float), np.array(upper, float)
+        n = len(self.lower)
+        self.settings = settings or GuardSettings()
+        self.clamped = dict.fromkeys(CLAMPS, 0)
+        self.following = np.zeros(n, bool)  # has met its command since it was (re)started
+        self.setpoint = np.full(n, np.nan)  # without the offset; NaN: the joint's pose is not known
+        self._compliance = 1.0 / stiffness
+        self._offset = np.zeros(n)
+        self._command = np.full(n, np.nan)  # the last accepted command
+        self._generation = np.full(n, -1, np.int64)
+
+    def meet(self, generation: np.ndarray, start_angle: np.ndarray, known: np.ndarray) -> None:
+        """Start the joints that were met (again) from `start_angle` (n,) [rad]; see ChainState for all three."""
+        fresh = known & (generation != self._generation)
+        if fresh.any():
+            self.setpoint[fresh] = start_angle[fresh]
+            self.following[fresh] = False
+            self._offset[fresh] = 0.0
+            self._generation[fresh] = generation[fresh]
+
+    def pause(self) -> None:
+        """Commands have stopped: hold, and approach the next ones at the bounded speed."""
+        self.following[:] = False
+        self._command[:] = np.nan
+
+    @property
+    def speed_bound(self) -> np.ndarray:
+        """The speed (n,) [rad/s] that the set-points returned last may have: of the joint, and of its offset if any."""
+        settings = self.settings
+        speed = np.where(self.following, settings.speed_limit, settings.approach_speed)
+        return speed + np.where(self._offset != 0.0, settings.offset_speed, 0.0)
+
+    def update(self, command: np.ndarray, torque: np.ndarray, interval: float) -> np.ndarray:
+        """Return the set-points (n,) [rad] to send for the next interval [s].
+
+        command: joint angles (n,) [rad], NaN where nothing is asked (the joint holds). torque: feed-forward (n,) [N m].
+        A joint whose pose is not known stays NaN.
+        """
+        settings = self.settings
+        asked = np.isfinite(command)
+        self.clamped["not finite"] += int(np.count_nonzero(np.isinf(command)))
+        bounded = np.clip(command, self.lower, self.upper)
+        self.clamped["angle"] += int(np.count_nonzero(asked & (bounded != command)))
+        leap = asked & (np.abs(bounded - self._command) > settings.step_limit)
+        self.clamped["step"] += int(np.count_nonzero(leap & self.following))
+        self.following &= ~leap
+        self._command = np.where(asked, bounded, self._command)
+        distance = np.where(asked, bounded - self.setpoint, 0.0)
+        self.following |= asked & (np.abs(distance) < settings.meeting_distance)
+        reach = np.where(self.following, settings.speed_limit, settings.approach_speed) * interval
+        self.clamped["speed"] += int(np.count_nonzero(self.following & (np.abs(distance) > reach + 1e-9)))
+        self.setpoint = self.setpoint + np.clip(distance, -reach, reach)
+        wanted = np.clip(
+            np.where(np.isfinite(torque), torque, 0.0) * self._compliance, -settings.offset_limit, settings.offset_limit
+        )
+        change = settings.offset_speed * interval
+        self._offset += np.clip(wanted - self._offset, -change, change)
+        return np.clip(self.setpoint + self._offset, self.lower, self.upper)

@@ -1,0 +1,85 @@
+"""When and how the robot sits down: on low supply, or before its servos are switched off. Times are arguments."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.errors import DeviceError
+
+_SETTLING = 0.5  # [s] the seated pose is commanded before the servos let go
+
+
+@dataclass(frozen=True)
+class SupplyLimits:
+    """Supply voltages [V] below which to warn, sit down and switch torque off, each after `patience` [s] below it.
+
+    A level is left again when the supply is `hysteresis` [V] above it. The defaults suit three lithium cells: the
+    maker asks to recharge below 9.6 V, and below 9.0 V the servos switch their torque off themselves.
+    """
+
+    warn: float = 10.2
+    sit: float = 9.6
+    release: float = 9.1
+    hysteresis: float = 0.3
+    patience: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.release <= self.sit <= self.warn:
+            raise DeviceError(
+                f"supply limits release {self.release}, sit {self.sit}, warn {self.warn} V: "
+                "allowed is 0 <= release <= sit <= warn"
+            )
+
+
+class SupplyJudge:
+    """Says what the supply voltage asks for: 'ok', 'warn', 'sit' or 'release'."""
+
+    LEVELS = ("ok", "warn", "sit", "release")
+
+    def __init__(self, limits: SupplyLimits | None = None):
+        self.limits = limits or SupplyLimits()
+        self.level = "ok"
+        self._since = [math.inf] * 3  # [s] time at which the supply fell below each threshold; inf: it has not
+
+    def update(self, voltage: float, t: float) -> str:
+        """Take a supply voltage [V], NaN where none is known, at time t [s]; returns the level."""
+        if not np.isfinite(voltage):
+            return self.level
+        limits = self.limits
+        reached = 0
+        for k, threshold in enumerate((limits.warn, limits.sit, limits.release)):
+            held = self.LEVELS.index(self.level) > k
+            if voltage >= threshold + (limits.hysteresis if held else 0.0):
+                self._since[k] = math.inf
+            else:
+                self._since[k] = min(self._since[k], t)
+            if self._since[k] < math.inf and (held or t - self._since[k] >= limits.patience):
+                reached = k + 1
+        self.level = self.LEVELS[reached]
+        return self.level
+
+
+class SitDown:
+    """A slow motion of all joints from their positions to the seated pose; all arrive at the same time.
+
+    start, seated: (n,) [rad], NaN where a joint is not known (it is left alone). speed [rad/s] of the joint that has
+    furthest to go.
+    """
+
+    def __init__(self, start: npt.ArrayLike, seated: npt.ArrayLike, speed: float, t: float):
+        self._start, self._change = np.array(start, float), np.asarray(seated, float) - start
+        self.way = float(np.nanmax(np.append(np.abs(self._change), 0.0)))  # [rad] of the joint with furthest to go
+        self.duration = self.way / speed  # [s] of the motion
+        self.until_done = self.duration + _SETTLING  # [s]
+        self._begin = t
+
+    def pose(self, t: float) -> np.ndarray:
+        """Joint angles (n,) [rad] at time t [s]."""
+        share = 1.0 if self.duration == 0.0 else min(1.0, max(0.0, (t - self._begin) / self.duration))
+        return self._start + share * self._change
+
+    def done(self, t: float) -> bool:
+        """Whether the seated pose has been commanded for half a second."""
+        return t - self._begin > self.until_done

@@ -1,0 +1,116 @@
+"""Attitude from gyro and accelerometer (VQF, Laidig and Seel 2023), and gyro calibration at rest."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.errors import DeviceError
+
+
+class OrientationFilter:
+    """6-axis VQF with gyro bias estimation at rest and in motion, updated at a constant rate.
+
+    rate [1/s]. accel_time_constant [s]: of the correction by the accelerometer; larger ones reject the shocks of steps.
+    heading [rad]: yaw of the chip at the start. bias_limit [rad/s]: largest residual bias that the filter estimates.
+    """
+
+    def __init__(
+        self, rate: float, accel_time_constant: float = 3.0, heading: float = 0.0, bias_limit: float = math.radians(2.0)
+    ):
+        self._period = 1.0 / rate
+        try:
+            from vqf import VQF
+        except ImportError as error:
+            raise DeviceError(
+                f"the attitude filter needs the package vqf ({error}): python3 -m pip install vqf"
+            ) from error
+        self._filter = VQF(self._period, tauAcc=accel_time_constant, biasClip=math.degrees(bias_limit))
+        self._turn = math.cos(0.5 * heading), math.sin(0.5 * heading)
+        self._accel, self._gyro = np.zeros(3), np.zeros(3)
+        self._last: float | None = None  # [s] of the last sample
+
+    def update(
+        self, acceleration: npt.ArrayLike, angular_velocity: npt.ArrayLike, t: float
+    ) -> tuple[float, float, float, float]:
+        """Take one sample (SI, chip axes) at time t [s]; returns the quaternion (x, y, z, w) world <- chip.
+
+        A gap of up to a second is bridged with the rate at its end. Steps are counted on one grid of time, so that
+        samples that come late and then early are not integrated twice.
+        """
+        self._accel[:], self._gyro[:] = acceleration, angular_velocity
+        longest = round(1.0 / self._period)
+        steps = 1 if self._last is None else round((t - self._last) / self._period)
+        if self._last is None or not 0 <= steps <= longest:
+            self._last, steps = t, min(max(steps, 1), longest)
+        else:
+            self._last += steps * self._period
+        for _ in range(steps - 1):
+            self._filter.updateGyr(self._gyro)
+        if steps > 0:
+            self._filter.update(self._gyro, self._accel)
+        w, x, y, z = self._filter.getQuat6D()
+        c, s = self._turn
+        return c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Residual gyro bias (3,) [rad/s], as estimated by the filter."""
+        return self._filter.getBiasEstimate()[0]
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the chip is at rest now."""
+        return self._filter.getRestDetected()
+
+
+@dataclass
+class Calibration:
+    """Offsets that are subtracted: gyro (3,) [rad/s] and accelerometer (3,) [m/s^2], chip axes."""
+
+    gyro: np.ndarray
+    accel: np.ndarray
+
+
+class RestCalibrator:
+    """Collects the samples of one calibration and decides whether the chip was at rest.
+
+    duration [s], rate [1/s]; gyro_spread [rad/s], accel_spread [m/s^2]: largest standard deviations that count as rest.
+    """
+
+    def __init__(self, rate: float, duration: float = 1.0, gyro_spread: float = 0.01, accel_spread: float = 0.15):
+        self._samples = np.zeros((max(10, round(rate * duration)), 6))
+        self._count = 0
+        self._gyro_spread, self._accel_spread = gyro_spread, accel_spread
+
+    @property
+    def done(self) -> bool:
+        """Whether there are enough samples."""
+        return self._count == len(self._samples)
+
+    def add(self, acceleration: npt.ArrayLike, angular_velocity: npt.ArrayLike) -> None:
+        """Take one sample."""
+        if not self.done:
+            self._samples[self._count, :3], self._samples[self._count, 3:] = acceleration, angular_velocity
+            self._count += 1
+
+    def restart(self) -> None:
+        """Discard the samples."""
+        self._count = 0
+
+    def result(self, up: npt.ArrayLike | None = None, gravity: float = 9.80665) -> Calibration:
+        """Return the offsets; raise DeviceError if the chip moved.
+
+        up (3,): the vertical in chip axes if it is known (the robot stands level); then the offset of the accelerometer
+        is computed as well, else it is zero.
+        """
+        used = self._samples[: self._count]
+        mean, spread = used.mean(axis=0), used.std(axis=0)
+        if spread[3:].max() > self._gyro_spread or spread[:3].max() > self._accel_spread:
+            raise DeviceError(
+                f"not at rest: angular velocity varies by {spread[3:].max():.4f} rad/s (allowed {self._gyro_spread}), "
+                f"acceleration by {spread[:3].max():.3f} m/s^2 (allowed {self._accel_spread}); stand still, try again"
+            )
+        accel = np.zeros(3) if up is None else mean[:3] - gravity * np.asarray(up, float)
+        return Calibration(mean[3:], accel)

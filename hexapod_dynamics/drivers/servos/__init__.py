@@ -1,0 +1,1 @@
+"""The LX/HTD serial bus servos."""

@@ -1,0 +1,112 @@
+"""Settings and state of the servo bus thread: plain records that are copied between threads."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos.servo_bus import Fault
+
+FAULTS = (*(fault.value for fault in Fault), "implausible")
+
+
+@dataclass
+class ChainSettings:
+    """How the bus thread shares the wire; times in seconds, rates in 1/s."""
+
+    position_rate: float = 20.0  # of each joint, at most
+    slow_interval: float = 0.2  # between two reads of voltage, temperature or load state
+    refresh_interval: float = 0.5  # an unchanged target is sent again after this
+    starving: tuple = ((0.4, 4), (0.15, 1))  # oldest measurement [s], from which changes of so many counts wait ...
+    defer_interval: float = 0.05  # ... by at most this
+    silent_after: int = 3  # reads in a row without an answer, more on a lossy line
+    silent_probe_interval: float = 0.5  # between two questions to one silent servo ...
+    silent_probe_pace: float = 0.15  # ... and to any of them, so that many silent ones leave the wire to the others
+    doubtful_at_once: int = 4  # questions to joints in doubt between two poses, where several are in doubt
+    confirm_interval: float = 0.02  # between two writes of torque on or off to one servo that has not obeyed yet
+    lag: float = 0.25  # [rad] away from its target for `lag_reads` reads a joint does not follow
+    lag_reads: int = 3  # one that was asked twice counts twice
+    lag_many: int = 3  # so many joints that do not follow: one read of another is enough
+    load_check_lag: float = 0.15  # [rad] from its target a servo is asked whether it holds ...
+    load_check_interval: float = 0.1  # ... one servo in this time
+    suspect_interval: float = 0.05  # between two slow reads while a joint does not follow
+    doubt_interval: float = 0.02  # [s] a joint in doubt is asked behind the one whose turn it is
+    gone_probe_interval: float = 0.5  # between two questions to servos that are known to be off the robot
+    reopen_interval: float = 0.5
+
+
+@dataclass
+class ChainState:
+    """State of the bus thread; arrays are (n,) in joint order, times are monotonic seconds, NaN = never measured."""
+
+    angle: np.ndarray
+    stamp: np.ndarray
+    rate: np.ndarray
+    voltage: np.ndarray
+    temperature: np.ndarray
+    loaded: np.ndarray  # 1 holds, 0 has let go, NaN not read
+    silent: np.ndarray  # bool: asked and did not answer
+    gone: np.ndarray  # bool: known to be off the robot, not asked
+    lagging: np.ndarray  # bool: stays away from its target: let go, blocked or overloaded
+    start_angle: np.ndarray  # [rad] where the servo's own set-point is when a joint is met (again)
+    generation: np.ndarray  # int: rises each time a joint is met (again): start from start_angle
+    errors: np.ndarray  # (n, len(FAULTS)) int
+    unconfirmed: np.ndarray  # bool: told to hold or to let go, and has not been read to have done so
+    moving: np.ndarray  # bool: found to move although the pose is frozen
+    back: np.ndarray  # int: answers in a row of a servo that is known to be off the robot
+    connected: bool = False
+    epoch: int = 0  # rises with every opening of the port, switch of torque and freeze: older plans are void
+    opened: int = 0  # how often the port was opened
+    torque: bool = True
+    torque_time: float = 0.0  # monotonic [s] of the last switch
+    frozen: bool = False  # emergency stop: nothing is moved
+    unanswered: int = 0  # questions to any servo since the last good answer
+    port_errors: int = 0
+    last_port_error: str = ""
+    supply: float = math.nan  # [V] median of the last voltages of any servo
+    bus_load: float = 0.0  # 0..1, share of the wire's time in use (1 s average)
+    heard: float = 0.0  # monotonic [s] of the last good answer of any servo
+    writes: int = 0
+    reads: int = 0
+    write_time: float = 0.0  # monotonic [s] at which the last pose's start was out
+
+    @classmethod
+    def empty(cls, n: int) -> "ChainState":
+        """Nothing known of n joints."""
+        nan = np.full(n, np.nan)
+        no = np.zeros(n, bool)
+        return cls(
+            nan.copy(),
+            nan.copy(),
+            np.zeros(n),
+            nan.copy(),
+            nan.copy(),
+            nan.copy(),
+            no.copy(),
+            no.copy(),
+            no,
+            nan.copy(),
+            np.zeros(n, np.int64),
+            np.zeros((n, len(FAULTS)), np.int64),
+            no.copy(),
+            no.copy(),
+            np.zeros(n, np.int64),
+        )
+
+    @property
+    def known(self) -> np.ndarray:
+        """Joints that are measured and present (n,) bool."""
+        return ~(np.isnan(self.angle) | self.silent | self.gone)
+
+    @property
+    def settled(self) -> bool:
+        """True when each joint is either known, silent or gone: the whole pose is understood."""
+        return self.connected and not np.any(np.isnan(self.angle) & ~self.silent & ~self.gone)
+
+    def copy_from(self, other: "ChainState") -> None:
+        """Copy everything without making new arrays."""
+        for name, value in other.__dict__.items():
+            if isinstance(value, np.ndarray):
+                self.__dict__[name][...] = value
+            else:
+                self.__dict__[name] = value

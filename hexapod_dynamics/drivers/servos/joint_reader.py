@@ -1,0 +1,271 @@
+"""Reads the joints over the servo bus and checks the readings: doubtful values, silent and returned servos."""
+
+import math
+import statistics
+import threading
+import time
+from collections import deque
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos import lx_frames
+from hexapod_dynamics.drivers.servos import lx_protocol as lx
+from hexapod_dynamics.drivers.servos.chain_state import FAULTS, ChainSettings, ChainState
+from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
+from hexapod_dynamics.drivers.servos.position_gate import ReadingCheck
+from hexapod_dynamics.drivers.servos.read_schedule import SLOW_READS, ReadSchedule
+from hexapod_dynamics.drivers.servos.servo_bus import Fault, ServoBus
+from hexapod_dynamics.drivers.servos.servo_loss_detector import SilenceJudge
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+
+_SUPPLY_READS = 3  # the supply voltage is the median of so many reads
+_QUICK = 0.003  # [s] shortest wait for a servo that has failed while others answer
+_STEADY = 0.3  # [rad/s] a joint that is read to be slower stands
+_SETTLED_AFTER = 0.15  # [s] after a freeze no joint may move any more
+_AWAY = 0.7  # [s] not measured for so long, a joint is met anew: it may have lost its supply
+
+
+class JointReader:
+    """Reads joints for the bus thread, which alone uses it, and writes the results to `state` under `lock`.
+
+    idle: called during a long wait for an answer; False ends the wait, because a command is pending.
+    """
+
+    def __init__(
+        self,
+        bus: ServoBus,
+        servo_map: ServoMap,
+        settings: ChainSettings,
+        state: ChainState,
+        lock: threading.Lock,
+        writer: PoseWriter,
+        idle,
+    ):
+        n = len(servo_map)
+        self.bus, self.map, self.settings, self.schedule = bus, servo_map, settings, ReadSchedule(n, settings)
+        self._state, self._lock, self._writer, self._idle = state, lock, writer, idle
+        self._silence = SilenceJudge(n, settings.silent_after)
+        self._checks = [ReadingCheck() for _ in range(n)]
+        self._greeted = np.zeros(n, bool)  # start_angle has been found since it was last lost
+        self._lag_count = np.zeros(n, np.int64)
+        self._trust_targets = True  # a servo's last latched target is where it holds
+        self._delay = 0.5 * bus.reply_timeout  # [s] of the latest answers
+        self._confirm_turn = 0
+        self._next_confirm = np.full(n, -np.inf)
+        self._supply: deque[float] = deque(maxlen=_SUPPLY_READS)
+        self._next_load_check = self._next_gone = 0.0
+        self._gone_turn = -1
+
+    def forget(self) -> None:
+        """Discard all state: the port was opened again."""
+        self._greeted[:] = False
+        self._trust_targets = True
+        self.schedule.forget()
+        self._silence.forget()
+        for check in self._checks:
+            check.forget()
+
+    def expect(self, gone: np.ndarray, back: np.ndarray) -> None:
+        """These joints (masks) have left the robot, those have come back to it."""
+        self._greeted[back | gone] = False
+        self._silence.forget(back)
+        self.schedule.forget(back)
+
+    def meet_again(self, trust_targets: bool = True) -> None:
+        """Find every start_angle again, after torque was switched or (trust_targets False) moves broke off."""
+        self._greeted[:] = False
+        self._trust_targets = trust_targets
+        self._next_confirm[:] = -np.inf
+
+    def trust_targets(self) -> None:
+        """From now on a servo's last latched target is where it holds: a pose has been sent."""
+        self._trust_targets = True
+
+    def confirm_torque(self, now: float) -> None:
+        """Read the load state of one servo that has not confirmed a torque command; repeat the command if it failed."""
+        state = self._state
+        due = state.unconfirmed & ~state.gone & (self._next_confirm <= now)
+        candidates = np.flatnonzero(due)
+        if not candidates.size:
+            return
+        after = candidates[candidates > self._confirm_turn]
+        index = self._confirm_turn = int(after[0] if after.size else candidates[0])
+        servo_id, wanted = self.map.ids[index], state.torque
+        loaded = self._ask_loaded(index)
+        pause = self.settings.silent_probe_interval if state.silent[index] else self.settings.confirm_interval
+        self._next_confirm[index] = time.monotonic() + pause
+        if loaded is None or bool(loaded) != wanted:
+            # Also where nothing was heard: the question may have been lost as the command was.
+            frame = lx.load_write(servo_id, wanted)
+            self.bus.send(frame + frame)
+
+    def probe_gone(self, now: float) -> None:
+        """Ask one of the servos that are known to be off the robot whether it is plugged in again."""
+        gone = np.flatnonzero(self._state.gone)
+        if not gone.size or now < self._next_gone:
+            return
+        self._next_gone = now + self.settings.gone_probe_interval
+        after = gone[gone > self._gone_turn]
+        index = self._gone_turn = int(after[0] if after.size else gone[0])
+        answered = self.bus.exchange(self.map.ids[index], Command.POS_READ, None) is not None
+        with self._lock:
+            self._state.back[index] = self._state.back[index] + 1 if answered else 0
+
+    def read_position(self, index: int) -> None:
+        """Read the position of one joint."""
+        self.schedule.asked(index, time.monotonic(), bool(self._state.silent[index]))
+        sent = self._writer.sent[index]
+        target = lx.angle_from_count(sent) if sent >= 0 else math.nan
+        for _ in range(3):
+            value = self._ask(index, Command.POS_READ)
+            if value is None:
+                if not self._state.silent[index]:
+                    self.schedule.ask_soon(index)
+                return
+            now = self.bus.reply_time - lx_frames.reply_size(Command.POS_READ) * self.bus.byte_time
+            distance = abs(value - target)  # NaN where nothing has been sent
+            taken = self._checks[index].take(value, now, target)
+            if distance > self.settings.load_check_lag:
+                self._check_load(index)
+            if taken:
+                break
+        else:
+            self._count(index, "implausible")
+            return
+        angle = self.map.angle(index, value)
+        start = None
+        if now - self._state.stamp[index] > _AWAY:
+            self._greeted[index] = False
+        if not self._greeted[index]:
+            start = self._find_start(index, angle)
+            # A servo that has let go by itself is met anew with each reading, so that its target goes where it hangs
+            # and it does not snap back when it holds again.
+            self._greeted[index] = self._state.loaded[index] != 0.0 or not self._state.torque
+            self._writer.forget(index)
+        lagging = self._lags(index, distance > self.settings.lag)
+        with self._lock:
+            state = self._state
+            step = now - state.stamp[index]
+            rate = (angle - state.angle[index]) / step if 0.0 < step < 1.0 else 0.0
+            state.rate[index] = rate if math.isfinite(rate) else 0.0
+            state.angle[index], state.stamp[index], state.silent[index] = angle, now, False
+            state.lagging[index] = lagging
+            state.moving[index] = (
+                state.frozen and now - state.write_time > _SETTLED_AFTER and abs(state.rate[index]) > _STEADY
+            )
+            if start is not None:
+                state.start_angle[index] = start
+                state.generation[index] += 1
+
+    def _lags(self, index: int, away: bool) -> bool:
+        """Whether a joint does not follow: it was found away from its target several times in a row.
+
+        Once where many others do not follow either: then it is the supply, and each joint is to be named soon.
+        """
+        self._lag_count[index] = self._lag_count[index] + 1 + self._checks[index].confirmed if away else 0
+        many = np.count_nonzero(self._state.lagging) >= self.settings.lag_many
+        lagging = self._lag_count[index] >= (1 if many else self.settings.lag_reads)
+        if away and not lagging:
+            self.schedule.ask_soon(index)
+        return bool(lagging)
+
+    def _find_start(self, index: int, angle: float) -> float:
+        """Set-point of the servo itself: its last target if it is near and held, else its measured position.
+
+        A loaded leg sags below its set-point; starting from the sagged angle would lower the robot a little each time
+        the node is started again.
+        """
+        if not self._ask_loaded(index) or not self._trust_targets:
+            return angle
+        move = self._ask(index, Command.MOVE_TIME_WAIT_READ)
+        if move is not None:
+            target = self.map.angle(index, move.angle)
+            if abs(target - angle) < 0.15:
+                return target
+        return angle
+
+    def read_slow(self, now: float) -> None:
+        """One read that is not a position, where one is due."""
+        kind, index = self.schedule.slow(self._state, now)
+        if index < 0:
+            return
+        if kind == "loaded":
+            self._ask_loaded(index)
+            return
+        value, state = self._ask(index, SLOW_READS[kind]), self._state
+        if value is None:
+            return
+        with self._lock:
+            getattr(state, kind)[index] = value
+            if kind == "voltage":
+                self._supply.append(value)
+                state.supply = statistics.median(self._supply)
+
+    def _check_load(self, index: int) -> None:
+        """Ask whether a servo away from its target still holds, now and then: known sooner than that it lags."""
+        now = time.monotonic()
+        if self._state.torque and self._state.loaded[index] != 0.0 and now >= self._next_load_check:
+            self._next_load_check = now + self.settings.load_check_interval
+            self._ask_loaded(index, tries=3)
+
+    def _ask_loaded(self, index: int, tries: int = 1) -> bool | None:
+        """Whether a servo exerts torque; without torque it starts again from its measured position."""
+        loaded = None
+        while loaded is None and tries > 0 and not self.bus.interrupted:
+            loaded, tries = self._ask(index, Command.LOAD_OR_UNLOAD_READ), tries - 1
+        if loaded is not None:
+            with self._lock:
+                self._state.loaded[index] = loaded
+                if bool(loaded) == self._state.torque:
+                    self._state.unconfirmed[index] = False
+                elif not self._state.torque:
+                    self._state.unconfirmed[index] = True  # one that was limp holds: it is told again
+            if not loaded and self._state.torque:
+                self._greeted[index] = False
+        return loaded
+
+    def _ask(self, index: int, command: int):
+        servo_id = self.map.ids[index]
+        was_silent = bool(self._state.silent[index])
+        # Patience is for a single late answer. A servo that has failed while others answered is waited for as long as
+        # answers need now: nine silent ones would take the wire from the others.
+        failing = was_silent or self._silence.failing[index] > 0
+        doubted = failing or self._state.unanswered > 1
+        timeout = None
+        if failing and self._state.unanswered < len(self.map):
+            timeout = min(self.bus.reply_timeout, max(_QUICK, 0.002 + 3.0 * self._delay))
+        payload = self.bus.exchange(servo_id, command, None if doubted else self._idle, timeout)
+        if payload is None:
+            self._count(index, self.bus.fault.value)
+            if self.bus.fault is not Fault.TIMEOUT:  # a damaged answer came quickly: ask again at once
+                for check in self._checks:
+                    check.warn(time.monotonic())
+                payload = self.bus.exchange(servo_id, command, None, timeout)
+                if payload is None:
+                    self._count(index, self.bus.fault.value)
+        if self.bus.interrupted:
+            return None if payload is None else lx.decode(command, payload)
+        self._silence.note(index, payload is not None)
+        if payload is None:
+            if not was_silent and self._silence.is_silent(index):
+                self._greeted[index] = False
+                self._checks[index].forget()
+                with self._lock:
+                    self._state.silent[index] = True
+            with self._lock:
+                self._state.unanswered += 1
+            return None
+        size = lx_frames.reply_size(command) * self.bus.byte_time
+        self._delay = max(0.99 * self._delay, min(self.bus.reply_time - self.bus.wire_free - size, 0.05))
+        if was_silent:
+            self.schedule.probe_soon(self._state.silent)
+        with self._lock:
+            self._state.reads += 1
+            self._state.unanswered = 0
+            self._state.heard = self.bus.reply_time
+        return lx.decode(command, payload)
+
+    def _count(self, index: int, fault: str) -> None:
+        with self._lock:
+            self._state.errors[index, FAULTS.index(fault)] += 1

@@ -1,0 +1,78 @@
+"""Switching the half-duplex servo line between sending and listening: by the adapter, or by two GPIOs of the board."""
+
+from typing import Protocol
+
+from hexapod_dynamics.errors import DeviceError
+
+
+class Direction(Protocol):
+    """Switches the half-duplex line between sending and listening.
+
+    needs_drain: whether the sender has to be switched off after the last byte, by `listen`.
+    """
+
+    needs_drain: bool
+
+    def send(self) -> None:
+        """Drive the line."""
+
+    def listen(self) -> None:
+        """Release the line."""
+
+    def close(self) -> None:
+        """Release the hardware."""
+
+
+class AdapterDirection:
+    """The adapter (BusLinker, TTL-to-UART with hardware direction, or a pty) switches by itself."""
+
+    needs_drain = False
+
+    def send(self) -> None:
+        """Nothing to do."""
+
+    def listen(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+class GpioDirection:
+    """The JetHexa's expansion board: two GPIOs (BCM numbers) gate sender and receiver.
+
+    Sending: transmit pin 1, receive pin 0; listening: the other way round.
+    """
+
+    needs_drain = True
+
+    def __init__(self, transmit_pin: int = 27, receive_pin: int = 17, gpio=None):
+        if gpio is None:
+            try:
+                from Jetson import GPIO
+
+                gpio = GPIO
+            except Exception as error:  # on import it asks which board this is, and raises whatever comes of that
+                raise DeviceError(
+                    f'direction "gpio" needs the package Jetson.GPIO on a Jetson, and importing it failed '
+                    f"({type(error).__name__}: {' '.join(str(error).split())}); pip install Jetson.GPIO, or with a USB "
+                    'adapter set direction to "adapter"'
+                ) from error
+        self._gpio, self._transmit, self._receive = gpio, transmit_pin, receive_pin
+        gpio.setmode(gpio.BCM)
+        gpio.setup(transmit_pin, gpio.OUT, initial=gpio.HIGH)
+        gpio.setup(receive_pin, gpio.OUT, initial=gpio.LOW)
+
+    def send(self) -> None:
+        """Drive the line."""
+        self._gpio.output(self._receive, self._gpio.LOW)
+        self._gpio.output(self._transmit, self._gpio.HIGH)
+
+    def listen(self) -> None:
+        """Release the line."""
+        self._gpio.output(self._transmit, self._gpio.LOW)
+        self._gpio.output(self._receive, self._gpio.HIGH)
+
+    def close(self) -> None:
+        """Release both pins."""
+        self._gpio.cleanup((self._transmit, self._receive))

@@ -1,0 +1,69 @@
+"""Puts poses on the servo bus: a latched move for every servo whose target has changed, then one start for all."""
+
+import time
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos import lx_frames
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
+from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
+
+_ANY = 1 << 30  # more than any change of counts
+_LONGEST = 0.5  # [s] that a late pose takes at most
+_CATCH_UP = 1.1  # times the allowed speed: what was late is made up for slowly
+
+
+class PoseWriter:
+    """Remembers the last command of each servo. sent: (n,) counts, -1 if unknown."""
+
+    def __init__(self, bus: ServoBus, servo_map: ServoMap, settings: ChainSettings, frames: PoseFrames | None = None):
+        n = len(servo_map)
+        self.sent = np.full(n, -1, np.int64)
+        self._bus, self._settings = bus, settings
+        self._frames = frames or PoseFrames(servo_map)
+        self._time = np.full(n, -np.inf)
+        # The servos' own way to what was sent: counts where it began, monotonic time of its begin, how long it takes.
+        self._from, self._begin, self._took = np.zeros(n), np.zeros(n), np.ones(n)
+
+    def forget(self, joints=slice(None)) -> None:
+        """Send these joints' next target (index or mask, default all) whatever it is."""
+        self.sent[joints] = -1
+
+    def write(self, counts: np.ndarray, duration: float, state: ChainState, cancelled, speed=None) -> bool:
+        """Send counts (n,), -1 = leave alone, to be reached in `duration` [s]; False when nothing had to be sent.
+
+        cancelled: asked after the wait; where it says True (emergency stop, torque off), nothing is sent. A servo whose
+        count has not changed is left alone, and refreshed now and then, because writes are never acknowledged. Waits
+        first until what was sent before is out. speed (n,) [counts/s]: the pose is given longer than `duration`, at
+        most 0.5 s, where a servo would be faster.
+        """
+        backlog = self._bus.wire_free - time.monotonic()
+        if backlog > 0.001:
+            time.sleep(backlog)
+        if cancelled():
+            return False
+        now, settings = time.monotonic(), self._settings
+        age, changes = now - self._time, np.abs(counts - self.sent)
+        # When reads starve, small changes may wait a cycle or two: each one's 0.9 ms of wire buys half a read.
+        oldest = now - np.min(state.stamp, initial=now, where=state.known)
+        small = next((change for limit, change in settings.starving if oldest > limit), 0)
+        # Then those that do not answer wait that long, too, whatever the change: they may hear, or be broken off.
+        least = np.where(age < settings.defer_interval, np.where(state.silent & (small > 0), _ANY, small), 0)
+        chosen = ((changes > least) | (age > settings.refresh_interval)) & ~state.gone & (counts >= 0)
+        if not chosen.any():
+            return False
+        begin = now + (1 + np.count_nonzero(chosen)) * lx_frames.MOVE_SIZE * self._bus.byte_time  # all are out then
+        here = self._from + (self.sent - self._from) * np.clip((begin - self._begin) / self._took, 0.0, 1.0)
+        if speed is not None:
+            # A pose that is sent late holds the motion of all the time since the one before; in one period the servos
+            # would catch up at a speed that nobody has allowed.
+            moved = chosen & (self.sent >= 0)
+            needed = np.max(np.abs(counts - here) / (_CATCH_UP * speed), initial=0.0, where=moved)
+            duration = max(duration, min(float(needed), _LONGEST))
+        self._bus.send(self._frames.build(counts, duration, chosen))
+        self._from[chosen] = np.where(self.sent >= 0, here, counts)[chosen]
+        self._begin[chosen], self._took[chosen] = begin, duration
+        self.sent[chosen] = counts[chosen]
+        self._time[chosen] = now
+        return True

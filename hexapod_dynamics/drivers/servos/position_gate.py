@@ -1,0 +1,56 @@
+"""Whether a position just read can be true: the bus's checksum is a sum of bytes and lets two errors cancel."""
+
+import math
+from dataclasses import dataclass
+
+from hexapod_dynamics.drivers.servos import lx_protocol as lx
+
+
+@dataclass
+class ReadingCheck:
+    """Decides for each reading [rad] of one servo whether to take it, ask again, or drop it.
+
+    margin [rad]: a reading this close to where the joint was heading, or to its target, is taken at once, unless an
+    answer was damaged in the last `wary_time` [s]: then the line is noisy, and only two readings in a row that agree
+    within `agreement` [rad] count, as they do anywhere.
+    """
+
+    margin: float = 0.2
+    wary_time: float = 1.0
+    agreement: float = 0.03
+    max_rate: float = 8.0  # [rad/s]
+
+    def __post_init__(self):
+        self._last = self._stamp = self._doubted = math.nan
+        self._rate = 0.0
+        self._wary_until = -math.inf
+        self.confirmed = False  # the reading taken last agreed with one before it
+
+    def warn(self, t: float) -> None:
+        """Tell that an answer was damaged at time t [s]: the line is noisy."""
+        self._wary_until = t + self.wary_time
+
+    def forget(self) -> None:
+        """Discard all state: the servo was away."""
+        self._last = self._stamp = self._doubted = math.nan
+        self._rate = 0.0
+
+    def take(self, angle: float, t: float, target: float = math.nan) -> bool:
+        """True: `angle`, read at time t, is taken. False: ask again at once; a second reading that agrees is taken."""
+        count = lx.CENTRE_COUNT + angle * lx.COUNTS_PER_RADIAN
+        if not lx.PLAUSIBLE_COUNTS[0] <= count <= lx.PLAUSIBLE_COUNTS[1]:
+            return False
+        margin = self.margin if t >= self._wary_until else -1.0
+        interval = t - self._stamp
+        expected = self._last + self._rate * interval if interval < 0.5 else math.nan
+        # Comparisons with NaN (nothing to compare with) are false.
+        self.confirmed = abs(angle - self._doubted) <= self.agreement
+        if not (self.confirmed or abs(angle - expected) <= margin or abs(angle - target) <= margin):
+            self._doubted = angle
+            return False
+        if 0.0 < interval < 0.5:
+            self._rate = max(-self.max_rate, min(self.max_rate, (angle - self._last) / interval))
+        else:
+            self._rate = 0.0
+        self._last, self._stamp, self._doubted = angle, t, math.nan
+        return True

@@ -1,0 +1,100 @@
+"""Whose turn it is on the servo bus: positions round robin, now and then a voltage, temperature or load state."""
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
+from hexapod_dynamics.drivers.servos.lx_frames import Command
+
+SLOW_READS = {"voltage": Command.VIN_READ, "temperature": Command.TEMP_READ, "loaded": Command.LOAD_OR_UNLOAD_READ}
+
+
+class ReadSchedule:
+    """Chooses the next read of n joints; times are monotonic seconds."""
+
+    def __init__(self, n: int, settings: ChainSettings):
+        self.settings = settings
+        self._asked = np.full(n, -np.inf)  # when each position was asked for last
+        self._doubtful = np.zeros(n, bool)  # to be asked again before their turn
+        self._doubt_turn = False  # the last question was not to a joint in doubt
+        self._next_probe = 0.0  # monotonic [s] of the next question to any silent servo
+        self._next_slow, self._slow_turn = 0.0, 0
+        self._slow_index = dict.fromkeys(SLOW_READS, -1)
+
+    def forget(self, joints=slice(None)) -> None:
+        """These joints (mask, default all) have never been asked."""
+        self._asked[joints] = -np.inf
+        self._doubtful[joints] = False
+
+    @property
+    def in_doubt(self) -> int:
+        """How many joints are to be asked again before their turn."""
+        return int(np.count_nonzero(self._doubtful))
+
+    def position(self, state: ChainState, now: float) -> tuple[int, float]:
+        """The joint whose position is read next and when: the one asked longest ago, silent ones seldom; -1: none.
+
+        Joints in doubt come before their turn, but every second question is to one that answers: however many are in
+        doubt, the others go on being measured.
+        """
+        settings = self.settings
+        silent = state.silent
+        interval = np.where(silent, settings.silent_probe_interval, 1.0 / settings.position_rate)
+        due = np.where(self._doubtful & ~silent, self._asked + settings.doubt_interval, self._asked + interval)
+        due[np.isnan(state.angle) & ~silent & ~self._doubtful] = -np.inf  # an unknown pose is always due
+        due[silent] = np.maximum(due[silent], self._next_probe)
+        due[state.gone] = np.inf
+        ready = due <= now
+        if ready.any():
+            preferred = ready & ~silent & (self._doubtful if self._doubt_turn else ~self._doubtful)
+            if (ready & silent).any() and not (ready & ~silent & self._doubtful & self._doubt_turn).any():
+                preferred = ready & silent  # one now and then, see silent_probe_pace
+            ready = preferred if preferred.any() else ready
+            # The longest unasked of those that are due: a fair round robin.
+            return int(np.argmin(np.where(ready, self._asked, np.inf))), now
+        index = int(np.argmin(due))
+        if np.isposinf(due[index]):
+            return -1, now + 0.1  # nothing left to ask
+        return index, float(due[index])
+
+    def asked(self, index: int, now: float, silent: bool = False) -> None:
+        """Note that a joint's position is asked for now."""
+        self._doubt_turn = not self._doubtful[index]
+        self._asked[index], self._doubtful[index] = now, False
+        if silent:
+            self._next_probe = now + self.settings.silent_probe_pace
+
+    def ask_soon(self, index: int) -> None:
+        """Ask a joint in doubt again before its turn."""
+        self._doubtful[index] = True
+
+    def probe_soon(self, silent: np.ndarray) -> None:
+        """Ask silent joints (mask) at the pace of one after another: one of them has answered again."""
+        self._asked[silent] = -np.inf
+
+    def slow(self, state: ChainState, now: float) -> tuple[str, int]:
+        """The next read that is not a position, of SLOW_READS, and the joint; -1: not now.
+
+        Every second one is of a joint that does not follow, mostly whether it holds; else the supply and the others by
+        turns.
+        """
+        if now < self._next_slow:
+            return "", -1
+        suspect = np.flatnonzero(state.lagging & state.known)
+        self._next_slow = now + (self.settings.suspect_interval if suspect.size else self.settings.slow_interval)
+        self._slow_turn += 1
+        turn = self._slow_turn // 2
+        if suspect.size and self._slow_turn % 2:
+            # One joint further each round, so that the temperature of each is read at some time.
+            index = suspect[(turn + turn // suspect.size) % suspect.size]
+            return "temperature" if turn % 4 == 3 else "loaded", int(index)
+        kind = "voltage" if self._slow_turn % 2 == 0 else ("temperature", "loaded")[turn % 2]
+        return kind, self._next_of(kind, state)
+
+    def _next_of(self, kind: str, state: ChainState) -> int:
+        n = len(self._asked)
+        for step in range(1, n + 1):
+            index = (self._slow_index[kind] + step) % n
+            if not (state.gone[index] or state.silent[index]):
+                self._slow_index[kind] = index
+                return index
+        return -1

@@ -1,0 +1,260 @@
+"""One half-duplex servo bus on a serial port: send frames, ask one servo, know why an answer failed.
+
+`ServoBus` is used by one thread at a time (the chain's bus thread, or a tool). It keeps count of the wire time its own
+bytes need, so it never asks before what it sent is out, and nothing here ever waits without a limit.
+"""
+
+import os
+import select
+import termios
+import time
+from enum import Enum
+
+import serial
+
+from hexapod_dynamics.drivers.servos import lx_frames
+from hexapod_dynamics.drivers.servos import lx_protocol as lx
+from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection, Direction
+from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.errors import DeviceError
+
+_SLICE = 0.003  # [s] after which a wait for an answer looks whether it is interrupted
+
+
+class BusError(DeviceError):
+    """The port itself failed: missing, busy, forbidden or unplugged."""
+
+
+class NoReply(DeviceError):
+    """A servo was asked and gave no acceptable answer."""
+
+
+class Fault(Enum):
+    """Why an exchange failed."""
+
+    TIMEOUT = "timeout"  # nothing heard at all
+    CHECKSUM = "checksum"  # the right answer came, damaged (noise, or two servos with one id)
+    GARBAGE = "garbage"  # bytes that make no frame that was asked for
+
+
+def explain_open_error(port: str, error: Exception) -> str:
+    """Return a message that names the fault of the port and the remedy."""
+    number = getattr(error, "errno", None)
+    if not os.path.exists(port):
+        return (
+            f'servo port {port} does not exist: is the adapter plugged in and the parameter "port" right, or, for '
+            "the simulated robot, is the simulator up?"
+        )
+    if number == 13 or "Permission" in str(error):
+        return (
+            f'servo port {port} is not ours to open (permission denied): add the user to the group "dialout" and '
+            "log in again; on a Jetson also disable nvgetty"
+        )
+    if number in (11, 16) or "lock" in str(error):
+        return (
+            f"servo port {port} is in use by another process: on a JetHexa stop the vendor's autostart "
+            "(systemctl stop jethexa_bringup) and nvgetty"
+        )
+    return f"servo port {port} cannot be opened: {error}"
+
+
+class ServoBus:
+    """A serial port with LX/HTD servos on it.
+
+    port: device path, best a stable one (/dev/serial/by-id/..., a udev link). reply_timeout and patience [s] (see
+    `exchange`) count from the moment the request has left the wire. prove(): called before the port is opened and
+    again before the first byte is written; returns the device that the path stands for, or raises BusError where the
+    port is not the one that is meant. Raises BusError when the port fails, NoReply when a servo does.
+    """
+
+    def __init__(
+        self,
+        port: str,
+        baudrate: int = lx_frames.DEFAULT_BAUDRATE,
+        direction: Direction | None = None,
+        reply_timeout: float = 0.006,
+        patience: float = 0.05,
+        prove=None,
+    ):
+        self.port = port
+        self.byte_time = lx_frames.BITS_PER_BYTE / baudrate
+        self.reply_timeout, self.patience = reply_timeout, patience
+        self.bytes_sent = 0
+        self.bytes_received = 0
+        self.fault: Fault | None = None  # of the last exchange
+        self.reply_time = 0.0  # monotonic [s] of the last answer's arrival
+        self._baudrate = baudrate
+        self._direction = direction or AdapterDirection()
+        self._prove = prove
+        self.interrupted = False  # set by any thread: waits for answers end within 3 ms until it is cleared
+        self._serial: serial.Serial | None = None
+        self._fd = -1
+        self._wire_free = 0.0  # monotonic [s] at which our last byte is out
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the port is open."""
+        return self._serial is not None
+
+    @property
+    def wire_free(self) -> float:
+        """Monotonic time [s] at which everything sent so far is out."""
+        return self._wire_free
+
+    def open(self) -> None:
+        """Open the port for this process alone."""
+        device = self._prove() if self._prove is not None else self.port
+        try:
+            self._serial = serial.Serial(device, self._baudrate, timeout=0, write_timeout=0.5, exclusive=True)
+        except (OSError, ValueError) as error:  # SerialException is an OSError
+            self._serial = None
+            raise BusError(explain_open_error(self.port, error)) from error
+        self._fd = self._serial.fileno()
+        if self._prove is not None:
+            # Whoever made the port still has it open: no other device can have taken its place before ours opened it.
+            try:
+                same = self._prove() == device
+            except BusError:
+                self.close()
+                raise
+            if not same:
+                self.close()
+                raise BusError(f"servo port {self.port} changed while it was opened: it is tried again")
+        self._wire_free = time.monotonic()
+        self._direction.send()
+
+    def close(self) -> None:
+        """Close the port; what has been sent goes out first."""
+        port, self._serial, self._fd = self._serial, None, -1
+        if port is not None:
+            port.close()
+
+    def release(self) -> None:
+        """Close the port and give back the direction pins."""
+        self.close()
+        self._direction.close()
+
+    def _lost(self, error: object) -> BusError:
+        self.close()
+        return BusError(f"servo port {self.port} is gone ({error}): it is opened again when it comes back")
+
+    def send(self, frames: bytes) -> None:
+        """Put frames on the wire; returns at once, the wire works on."""
+        if self._serial is None:
+            raise BusError(f"servo port {self.port} is not open")
+        try:
+            if self._direction.needs_drain:
+                self._direction.send()
+            self._serial.write(frames)
+        except OSError as error:  # pyserial's SerialException is one
+            raise self._lost(error) from error
+        self.bytes_sent += len(frames)
+        self._wire_free = max(time.monotonic(), self._wire_free) + len(frames) * self.byte_time
+
+    def drain(self) -> None:
+        """Wait until everything sent is out on the wire."""
+        wait = self._wire_free - time.monotonic()
+        if wait > 0.0:
+            time.sleep(wait)
+        if self._direction.needs_drain:
+            try:
+                self._serial.flush()
+            except (OSError, termios.error) as error:
+                raise self._lost(error) from error
+
+    def discard_output(self) -> None:
+        """Drop what has been sent and is not on the wire yet."""
+        if self._serial is None:
+            raise BusError(f"servo port {self.port} is not open")
+        try:
+            termios.tcflush(self._fd, termios.TCOFLUSH)
+        except (OSError, termios.error) as error:
+            raise self._lost(error) from error
+        self._wire_free = min(self._wire_free, time.monotonic() + 32 * self.byte_time)  # what a UART holds itself
+
+    def exchange(self, servo_id: int, command: int, idle=None, timeout: float | None = None) -> bytes | None:
+        """Ask once; returns the reply's payload, or None with `fault` set.
+
+        timeout [s]: instead of reply_timeout. idle: called after that; while it says True, nothing else is to be done
+        and the wait goes on, to `patience` at most: a simulated servo on a busy machine answers late, and a late answer
+        spoils the next one.
+        """
+        if self._serial is None:
+            raise BusError(f"servo port {self.port} is not open")
+        self._discard_input()
+        self.send(lx.read_request(servo_id, command))
+        if self._direction.needs_drain:
+            self.drain()
+            try:
+                self._direction.listen()
+                return self._await(servo_id, command, idle, timeout or self.reply_timeout)
+            finally:
+                self._direction.send()
+        return self._await(servo_id, command, idle, timeout or self.reply_timeout)
+
+    def read(self, servo_id: int, command: int, retries: int = 2):
+        """Ask until answered, at most 1 + retries times; returns the value with units or raises NoReply."""
+        for _ in range(1 + retries):
+            payload = self.exchange(servo_id, command)
+            if payload is not None:
+                return lx.decode(command, payload)
+        why: dict[Fault | None, str] = {
+            Fault.TIMEOUT: "silence: is it connected, powered, and is its id right?",
+            Fault.CHECKSUM: "damaged answers: noise, or two servos with this id",
+            Fault.GARBAGE: "unusable bytes: baud rate, noise, or several servos answering",
+        }
+        raise NoReply(
+            f"servo {servo_id} did not answer {Command(command).name} in {1 + retries} tries ({why[self.fault]})"
+        )
+
+    def _discard_input(self) -> None:
+        try:
+            while select.select([self._fd], [], [], 0)[0]:
+                stale = os.read(self._fd, 4096)
+                if not stale:
+                    raise self._lost("end of file")
+                self.bytes_received += len(stale)
+        except (OSError, ValueError) as error:
+            if isinstance(error, BusError):
+                raise
+            raise self._lost(error) from error
+
+    def _await(self, servo_id: int, command: int, idle, timeout: float) -> bytes | None:
+        size = lx_frames.reply_size(command)
+        deadline = self._wire_free + timeout + size * self.byte_time
+        latest = deadline if idle is None else max(deadline, self._wire_free + self.patience)
+        received = b""
+        while True:
+            now = time.monotonic()
+            if self.interrupted:
+                break
+            if now >= deadline:
+                if now >= latest or not idle():
+                    break
+                deadline = min(latest, now + 0.004)
+            try:
+                if not select.select([self._fd], [], [], min(deadline - now, _SLICE))[0]:
+                    continue
+                chunk = os.read(self._fd, 4096)
+            except (OSError, ValueError) as error:
+                raise self._lost(error) from error
+            if not chunk:
+                raise self._lost("end of file")
+            self.bytes_received += len(chunk)
+            received += chunk
+            if len(received) < size:
+                continue
+            payload = lx_frames.find_reply(received, servo_id, command)
+            if payload is not None:
+                self.reply_time = time.monotonic()
+                self.fault = None
+                return payload
+            if lx_frames.has_damaged_reply(received, servo_id, command):
+                self.fault = Fault.CHECKSUM
+                return None
+        # Whole frames that are not the answer (our own echo, a late answer of another servo) are still silence.
+        parser = lx_frames.FrameParser()
+        parser.feed(received)
+        parser.reset()
+        self.fault = Fault.GARBAGE if parser.skipped_bytes else Fault.TIMEOUT
+        return None

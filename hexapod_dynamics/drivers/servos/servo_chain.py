@@ -1,0 +1,322 @@
+"""The bus thread: the one owner of a servo bus that writes whole poses, reads round robin, and heals.
+
+Other threads send commands (`set_targets`, `set_torque`) and read a copy of the state (`snapshot`).
+Writes go before reads; of several poses only the latest is sent; a servo whose count has not changed is left alone
+(and refreshed now and then, because writes are never acknowledged). Torque on or off is read back from each servo and
+told again until it is so. A freeze goes before everything.
+"""
+
+import logging
+import math
+import threading
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos import lx_frames
+from hexapod_dynamics.drivers.servos import lx_protocol as lx
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
+from hexapod_dynamics.drivers.servos.joint_reader import JointReader
+from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
+from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
+
+_log = logging.getLogger(__name__)
+# A line that loses a tenth of its bytes loses every second MOVE_STOP: six copies, and once more a little later.
+_STOPS, _STOP_AGAIN = 6, 0.02  # [s]
+
+
+@dataclass
+class _Wishes:
+    counts: np.ndarray | None = None
+    duration: float = 0.0
+    speed: np.ndarray | None = None  # [counts/s]
+    epoch: int = -1
+    torque: bool | None = None
+    frozen: bool = False
+    gone: np.ndarray | None = None
+    stop: bool = False
+    condition: threading.Condition = field(default_factory=threading.Condition)
+
+
+class ServoChain:
+    """All servos of a robot on one bus, served by one thread. frames: another way to write a pose."""
+
+    def __init__(
+        self,
+        bus: ServoBus,
+        servo_map: ServoMap,
+        settings: ChainSettings | None = None,
+        frames: PoseFrames | None = None,
+    ):
+        n = len(servo_map)
+        self.bus, self.map, self.settings = bus, servo_map, settings or ChainSettings()
+        self._state = ChainState.empty(n)
+        self._lock = threading.Lock()  # guards _state
+        self._wishes = _Wishes()
+        self._writer = PoseWriter(bus, servo_map, self.settings, frames)
+        self._reader = JointReader(bus, servo_map, self.settings, self._state, self._lock, self._writer, self._idle)
+        self._next_reopen = 0.0
+        self._torque_asked = 0.0  # monotonic [s] at which a switch of torque was asked for last
+        self._stop_again = math.inf  # monotonic [s] at which the stops are sent once more
+        self._stopped = threading.Event()  # the freeze that was asked for last is on the wire
+        self._load_since, self._load_bytes = 0.0, 0
+        self._thread = threading.Thread(target=self._run, name="servo_bus", daemon=True)
+
+    # What other threads call -----------------------------------------------------------------------------------------
+
+    def restore(self, *, torque: bool, frozen: bool) -> None:
+        """Begin with torque off, or frozen: what a person had asked for before this process; call it before `start`."""
+        with self._lock:
+            self._state.torque, self._state.frozen = torque, frozen
+        self._wishes.frozen = frozen
+
+    def start(self) -> None:
+        """Start the bus thread; it opens the port and keeps trying."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 1.0) -> None:
+        """End the bus thread and close the port; the servos hold their last targets."""
+        with self._wishes.condition:
+            self._wishes.stop = True
+            self._wishes.condition.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+        self.bus.release()
+
+    def set_targets(self, angles: np.ndarray, duration: float, epoch: int, speed=None) -> None:
+        """Move to joint angles (n,) [rad] in `duration` [s]; replaces a pose that has not been sent yet.
+
+        NaN leaves a joint alone.
+
+        epoch: `ChainState.epoch` of the state the pose was planned from; a pose planned before the port was opened
+        again is dropped, because the servos may stand elsewhere by now. speed (n,) [rad/s]: where the pose is sent
+        late, it takes longer rather than move a joint faster.
+        """
+        asked = np.isfinite(angles)
+        if speed is not None:
+            speed = speed * np.abs(self.map.slope)
+        counts = np.where(asked, self.map.counts(np.where(asked, angles, 0.0)), -1)
+        wishes = self._wishes
+        with wishes.condition:
+            wishes.counts, wishes.duration, wishes.epoch, wishes.speed = counts, duration, epoch, speed
+            wishes.condition.notify()
+
+    def freeze(self, timeout: float = 0.02) -> bool:
+        """Stop all motion now and send no pose until `unfreeze`; True where that was sent within `timeout` [s].
+
+        Poses that wait are dropped, and the wait for an answer ends.
+        """
+        self._stopped.clear()
+        with self._wishes.condition:
+            self._wishes.frozen, self._wishes.counts = True, None
+            self.bus.interrupted = True
+            self._wishes.condition.notify()
+        return self._stopped.wait(timeout)
+
+    def unfreeze(self) -> None:
+        """Allow poses again, planned from where the joints are measured from now on."""
+        with self._wishes.condition:
+            self._wishes.frozen, self._wishes.counts = False, None
+            self._wishes.condition.notify()
+
+    def wait_confirmed(self, timeout: float) -> bool:
+        """Wait until every servo that answers has confirmed the last switch of torque; False after `timeout` [s]."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            with self._lock:
+                state = self._state
+                told = state.torque_time >= self._torque_asked
+                if told and not (state.unconfirmed & ~state.gone & ~state.silent).any():
+                    return True
+            time.sleep(0.01)
+        return False
+
+    def set_torque(self, on: bool) -> None:
+        """Let all servos go, or hold them where they are; dropped where the port is lost before it is done."""
+        with self._wishes.condition:
+            self._torque_asked = time.monotonic()
+            self._wishes.torque, self._wishes.counts = on, None
+            self._wishes.condition.notify()
+
+    def set_gone(self, gone: np.ndarray) -> None:
+        """Name the joints (n,) bool that are known to be off the robot: they are neither moved nor asked."""
+        with self._wishes.condition:
+            self._wishes.gone = np.array(gone, bool)
+            self._wishes.condition.notify()
+
+    def snapshot(self, into: ChainState | None = None) -> ChainState:
+        """Return a copy of the state, in `into` if given."""
+        state = into or ChainState.empty(len(self.map))
+        with self._lock:
+            state.copy_from(self._state)
+        return state
+
+    # The bus thread --------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            try:
+                if not self.bus.is_open:
+                    if not self._reopen():
+                        return
+                elif not self._serve():
+                    return
+            except BusError as error:
+                self._lost(error)
+            except Exception:  # one bug must not end the only thread that can stop the robot
+                _log.exception("servo bus thread: unexpected error; the port is opened again")
+                self.bus.close()
+                self._lost(BusError("internal error, see the log"))
+
+    def _lost(self, error: BusError) -> None:
+        self._next_reopen = time.monotonic() + self.settings.reopen_interval
+        with self._wishes.condition:
+            self._wishes.torque = None  # who asked is not to be surprised when the cable is put back
+        with self._lock:
+            state = self._state
+            state.connected, state.last_port_error = False, str(error)
+            state.port_errors += 1
+
+    def _reopen(self) -> bool:
+        wishes = self._wishes
+        with wishes.condition:
+            wishes.condition.wait_for(lambda: wishes.stop, max(0.0, self._next_reopen - time.monotonic()))
+            if wishes.stop:
+                return False
+        self.bus.open()  # raises BusError, and _run waits and tries again
+        self._writer.forget()
+        self._reader.forget()
+        self._load_since, self._load_bytes = time.monotonic(), self.bus.bytes_sent + self.bus.bytes_received
+        with self._lock:
+            state = self._state
+            state.connected, state.epoch, state.heard = True, state.epoch + 1, time.monotonic()
+            state.opened, state.unanswered = state.opened + 1, 0
+            state.angle[:] = state.stamp[:] = np.nan
+            state.silent[:] = state.moving[:] = False
+            # Servos that are to be limp are found so, or told so; none is stiffened because the port is back.
+            state.unconfirmed[:] = not state.torque
+            state.loaded[:] = np.nan
+        if wishes.frozen:
+            self._send_stops()
+        return True
+
+    def _serve(self) -> bool:
+        wishes, state = self._wishes, self._state
+        now = time.monotonic()
+        _, due = self._reader.schedule.position(state, now)
+        with wishes.condition:
+            if due > now and not (self._urgent() or wishes.counts is not None or wishes.gone is not None):
+                wishes.condition.wait(min(due - now, 0.02) if state.unconfirmed.any() else due - now)
+            stop, torque, gone, wishes.torque, wishes.gone = wishes.stop, wishes.torque, wishes.gone, None, None
+            counts, duration, speed, wishes.counts = wishes.counts, wishes.duration, wishes.speed, None
+            frozen = wishes.frozen
+            if wishes.epoch != state.epoch:
+                counts = None
+        if frozen != state.frozen or self.bus.interrupted:
+            self._apply_frozen(frozen)
+        if state.frozen and self._stop_again <= time.monotonic():
+            self._stop_again = math.inf
+            self._send_stops()
+        if gone is not None:
+            self._apply_gone(gone)
+        if torque is not None:
+            self._apply_torque(torque)
+        if stop:
+            return False
+        if counts is not None and state.torque and not state.frozen:
+            if self._writer.write(counts, duration, state, self._urgent, speed):
+                self._reader.trust_targets()
+                with self._lock:
+                    state.writes += 1
+                    state.write_time = self.bus.wire_free
+        self._measure_load(time.monotonic())
+        self._read()
+        return True
+
+    def _read(self) -> None:
+        """Read a position, several where several joints are in doubt, and where due a load state or a slow value."""
+        state, schedule = self._state, self._reader.schedule
+        at_once = self.settings.doubtful_at_once if schedule.in_doubt > 1 else 1
+        for _ in range(at_once):
+            now = time.monotonic()
+            index, due = schedule.position(state, now)
+            if index < 0 or due > now or self._urgent():
+                break
+            self._reader.read_position(index)
+        if self._urgent():
+            return
+        if state.unconfirmed.any():
+            self._reader.confirm_torque(time.monotonic())
+        self._reader.read_slow(time.monotonic())
+        if not self._urgent():
+            self._reader.probe_gone(time.monotonic())
+
+    def _urgent(self) -> bool:
+        """Whether something waits that goes before reading and moving."""
+        wishes = self._wishes
+        return wishes.stop or wishes.torque is not None or wishes.frozen != self._state.frozen or self.bus.interrupted
+
+    def _send_stops(self) -> None:
+        self.bus.send(lx.move_stop(lx_frames.BROADCAST_ID) * _STOPS)
+        with self._lock:
+            self._state.write_time = self.bus.wire_free
+
+    def _apply_frozen(self, frozen: bool) -> None:
+        state = self._state
+        self.bus.interrupted = False
+        if frozen:
+            self.bus.discard_output()
+            self._send_stops()
+            self._stop_again = time.monotonic() + _STOP_AGAIN
+        self._writer.forget()
+        with self._lock:
+            state.epoch += 1
+            state.frozen = frozen
+            if not frozen:
+                state.moving[:] = False
+                state.angle[:] = np.nan  # nothing moves before every joint is measured anew
+        self._reader.meet_again(trust_targets=False)
+        if frozen:
+            self._stopped.set()
+
+    def _apply_gone(self, gone: np.ndarray) -> None:
+        back = self._state.gone & ~gone
+        with self._lock:
+            self._state.gone[:] = gone
+            self._state.angle[back] = np.nan
+            self._state.silent[back | gone] = False
+            self._state.back[back | ~gone] = 0
+        self._reader.expect(gone, back)
+
+    def _apply_torque(self, on: bool) -> None:
+        # Twice, because a write is never acknowledged; then each servo is asked and told again until it is so.
+        frames = b"".join(
+            lx.load_write(i, on) for i, gone in zip(self.map.ids, self._state.gone, strict=True) if not gone
+        )
+        self.bus.send(frames + frames)
+        self.bus.drain()
+        self._writer.forget()
+        self._reader.meet_again()
+        with self._lock:
+            state = self._state
+            state.torque, state.torque_time = on, time.monotonic()
+            state.epoch += 1
+            state.unconfirmed[:] = ~state.gone
+            state.loaded[:] = np.nan
+            state.angle[:] = np.nan
+
+    def _idle(self) -> bool:
+        wishes = self._wishes
+        return wishes.counts is None and wishes.gone is None and not self._urgent()
+
+    def _measure_load(self, now: float) -> None:
+        """Share of the wire's time in use, over about a second."""
+        elapsed = now - self._load_since
+        if elapsed < 1.0:
+            return
+        total = self.bus.bytes_sent + self.bus.bytes_received
+        with self._lock:
+            self._state.bus_load = (total - self._load_bytes) * self.bus.byte_time / elapsed
+        self._load_since, self._load_bytes = now, total

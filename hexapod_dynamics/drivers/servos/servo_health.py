@@ -1,0 +1,117 @@
+"""What the bus thread's state means for people: one level, one sentence that names the joint and the likely cause."""
+
+from collections import deque
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos.chain_state import FAULTS, ChainState
+
+SEVERITY = ("ok", "warn", "error")
+_SLOT, _SLOTS = 0.4, 2  # [s] errors are counted over so many pieces of time
+_DEAD = 0.5  # [s] without an answer of any servo
+_ASKED = 6  # questions in a row without an answer of any servo
+_SWITCHING = 1.0  # [s] so long a switch of torque may take before it is an error
+_BACK = 2  # answers in a row of a servo that is known to be off the robot
+_FEW = (3, 0.02)  # errors in it, and share of the answers, that are no news
+
+
+class ServoHealth:
+    """Judges ChainStates of joints `names`, one after the other."""
+
+    def __init__(self, names):
+        self._names = list(names)
+        none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0
+        self._slots = deque([none], maxlen=1 + _SLOTS)  # (time, errors, reads) so far
+        self._noise = ""
+
+    def judge(self, state: ChainState, t: float) -> tuple[str, list[str]]:
+        """Return ('ok', 'warn' or 'error', list of faults) at monotonic time t [s]."""
+        if not state.connected:
+            return ("error", [state.last_port_error]) if state.last_port_error else ("warn", ["opening the port"])
+        if t - state.heard > _DEAD and state.unanswered >= _ASKED and not state.gone.all():
+            return "error", ["no servo answers: is the servo supply on, is another program using the bus?"]
+        wrong = []
+        off = not state.torque
+        for mask, words in (
+            (
+                state.unconfirmed & ~state.gone & (state.loaded == 1.0) & off,
+                "still holds although torque is off: it is told again and again",
+            ),
+            (
+                state.unconfirmed & ~state.gone & (state.loaded != 1.0) & off,
+                "has not confirmed that it has let go",
+            ),
+            (state.moving & state.known & state.frozen, "still moves although the pose is frozen"),
+            (state.silent & ~(state.unconfirmed & off), "does not answer: broken off, unplugged or without power"),
+            (
+                state.known & (state.loaded == 0.0) & state.torque,
+                "has let go: too hot, or the supply is outside the servo's limits",
+            ),
+            (
+                state.known & state.lagging & (state.loaded != 0.0) & state.torque,
+                "stays away from its target: blocked or overloaded",
+            ),
+        ):
+            if mask.any():
+                wrong.append(f"{self._named(mask)} {words}")
+        noise = self._line(state, t)
+        switching = off and t - state.torque_time < _SWITCHING and not (state.silent | state.moving).any()
+        if wrong and switching:
+            return "warn", [*wrong, noise] if noise else wrong
+        if noise:
+            return ("error" if wrong else "warn"), [*wrong, noise]
+        return ("error" if wrong else "ok"), wrong
+
+    def _named(self, mask) -> str:
+        return ", ".join(name for name, named in zip(self._names, mask, strict=True) if named)
+
+    def _line(self, state: ChainState, t: float) -> str:
+        """Fault of the line, from the recent errors; empty if they are few."""
+        if t - self._slots[-1][0] > _SLOT:
+            self._slots.append((t, state.errors.copy(), state.reads))
+            begin = self._slots[0]
+            self._noise = self._describe(state.errors - begin[1], state.reads - begin[2], state.silent)
+        return self._noise
+
+    def _describe(self, errors: np.ndarray, reads: int, silent: np.ndarray) -> str:
+        heard = errors[:, 1:]  # what was heard and was wrong; silence is told by joint
+        if heard.sum() < max(_FEW[0], _FEW[1] * reads):
+            lost = int(errors[~silent, 0].sum())
+            if lost <= max(_FEW[0], _FEW[1] * reads):
+                return ""
+            return f"{lost} answers lost or late beside {reads} good ones: cable, ground or bus drive"
+        by_joint = heard.sum(axis=1)
+        worst = int(np.argmax(by_joint))
+        kinds = ", ".join(f"{count} {kind}" for kind, count in zip(FAULTS[1:], heard.sum(axis=0), strict=True) if count)
+        if by_joint[worst] > 0.8 * by_joint.sum():
+            return f"{self._names[worst]} answers badly ({kinds}): its cable, or two servos with one id"
+        return f"noisy line ({kinds}, {reads} good answers): cable, ground or bus drive"
+
+
+def figures(state: ChainState, names, t: float) -> dict:
+    """What a ChainState of joints `names` has to show at monotonic time t [s], by name with its unit."""
+    known = state.known
+    values = {
+        "oldest measurement [s]": float(np.max(t - state.stamp[known])) if known.any() else float("nan"),
+        "supply [V]": float(state.supply),
+        "bus load": state.bus_load,
+        "poses sent": state.writes,
+        "answers": state.reads,
+        "port errors": state.port_errors,
+        "last port error": state.last_port_error,
+        "port opened": state.opened,
+        "torque not confirmed": " ".join(
+            name for name, open_ in zip(names, state.unconfirmed & ~state.gone, strict=True) if open_
+        ),
+        "silent": " ".join(name for name, mute in zip(names, state.silent, strict=True) if mute),
+        "back": " ".join(name for name, count in zip(names, state.back, strict=True) if count >= _BACK),
+        "let go": " ".join(
+            name for name, off in zip(names, state.known & (state.loaded == 0.0) & state.torque, strict=True) if off
+        ),
+    }
+    values |= {f"errors {kind}": int(count) for kind, count in zip(FAULTS, state.errors.sum(axis=0), strict=True)}
+    for i, name in enumerate(names):
+        values[f"{name} voltage [V]"] = float(state.voltage[i])
+        values[f"{name} temperature [deg C]"] = float(state.temperature[i])
+        values[f"{name} errors"] = int(state.errors[i].sum())
+    return values

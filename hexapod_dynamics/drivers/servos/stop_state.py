@@ -1,0 +1,48 @@
+"""The last request of a person to the servos, stored for a respawn of the node; checked when it is read."""
+
+from dataclasses import dataclass, replace
+
+from hexapod_dynamics.errors import DeviceError
+
+FOLLOW, HOLD, SIT, OFF = "follow", "hold", "sit", "off"
+MODES = {
+    FOLLOW: "joint_commands move the robot",
+    HOLD: "torque is on, the pose is held, joint_commands are ignored",
+    SIT: "the robot sits down, then its servos let go",
+    OFF: "torque is off",
+}
+
+
+@dataclass(frozen=True)
+class StopState:
+    """mode: one of MODES; frozen: emergency stop on top of it; reason: why, for people."""
+
+    mode: str = FOLLOW
+    frozen: bool = False
+    reason: str = ""
+
+    def __post_init__(self):
+        if self.mode not in MODES or not isinstance(self.frozen, bool) or not isinstance(self.reason, str):
+            raise DeviceError(f"{self} is no stop state: mode is one of {', '.join(MODES)}, frozen true or false")
+
+    def changed(self, **values) -> "StopState":
+        """Return a copy with other values."""
+        return replace(self, **values)
+
+    def to_values(self) -> dict:
+        """Values for a JSON file."""
+        return dict(self.__dict__)
+
+    @classmethod
+    def from_values(cls, values) -> "StopState":
+        """Read what `to_values` gave; None (nothing kept) is a fresh start; raises DeviceError for anything else."""
+        if values is None:
+            return cls()
+        if not isinstance(values, dict) or set(values) != {"mode", "frozen", "reason"}:
+            raise DeviceError(f"{values!r} is no stop state: mode, frozen and reason are needed")
+        return cls(**values)
+
+    @classmethod
+    def unreadable(cls, why: object) -> "StopState":
+        """Do not move: what a person had asked for cannot be known."""
+        return cls(HOLD, False, f"what was asked before the restart cannot be read ({why})")

@@ -1,0 +1,39 @@
+"""Derivatives of traced formulas: exact, by the chain rule along the program; what is zero or equal is folded."""
+
+from __future__ import annotations
+
+from hexapod_dynamics.dynamics.tracing import Scalar, Trace
+
+
+def differentiate(trace: Trace, outputs, variable: Scalar) -> list[Scalar]:
+    """Derivatives of the outputs (nodes of the trace) by one of the numbers that it reads."""
+    needed, stack = set(), list(outputs)
+    while stack:
+        node = stack.pop()
+        if node not in needed:
+            needed.add(node)
+            stack.extend(node.arguments)
+    by: dict[Scalar, Scalar] = {}
+    for node in sorted(needed, key=lambda node: node.index):  # made, and so ordered, after its arguments
+        by[node] = _rule(trace, node, [by[argument] for argument in node.arguments], variable)
+    return [by[output] for output in outputs]
+
+
+def _rule(trace: Trace, node: Scalar, by, variable: Scalar) -> Scalar:
+    if node.operation in ("constant", "read"):
+        return trace.one if node is variable else trace.zero
+    if all(part is trace.zero for part in by):
+        return trace.zero
+    if node.operation == "add":
+        return by[0] + by[1]
+    if node.operation == "sub":
+        return by[0] - by[1]
+    if node.operation == "neg":
+        return -by[0]
+    if node.operation == "mul":
+        a, b = node.arguments
+        return by[0] * b + a * by[1]
+    if node.operation == "div":
+        return (by[0] - node * by[1]) / node.arguments[1]
+    sine, cosine = node.arguments[0].sincos()
+    return cosine * by[0] if node.operation == "sin" else -(sine * by[0])

@@ -1,0 +1,86 @@
+"""Where the leg kernels find and leave their numbers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+LINK_SIZE = 16  # offset 3 (from the inner joint, in its axes), end 3, mass 1, h 3, inertia 6
+
+# What all legs share: first places in Workspace.shared.
+TWIST = 0  # body twist V
+BASE_ACCELERATION = 6  # acceleration given to the body, gravity taken as an upward acceleration
+COMPOSITE = 12  # OUT of terms: sum over the legs of (m, h, I) in the body frame
+HEAD = 22  # 6x6 head of the arrow, lower triangle, row r column c at r (r + 1) / 2 + c
+HEAD_FORCE = 43  # right-hand side of the body's rows
+HEAD_ACC = 49  # accelerations of the body
+EXTERNAL = 55  # wrench on the body, body frame
+GRAVITY = 61  # gravity acceleration, a positive number
+BODY = 62  # (m, h, I) of the main body
+WRENCH_BY_TWIST = 72  # derivatives of the wrench on the body by its twist, 6x6 row by row
+SHARED_SIZE = 108
+
+
+class Rows(NamedTuple):
+    """First row of each section of a block's memory, for legs of up to `count` joints."""
+
+    count: int  # type: ignore[assignment]  # hides tuple.count
+    mount: int  # rotation 9 row by row, position 3
+    links: int  # LINK_SIZE for each link
+    mask: int  # 1 moves, 0 locked or missing
+    q: int
+    rate: int
+    torque: int
+    qdd: int  # IN of inverse
+    arm: int
+    block: int
+    force: int
+    screw: int
+    point: int
+    factor: int  # L below the diagonal
+    scaled: int  # T = D^-1 L^-1 A^T, 6 for each joint
+    reduced: int  # D^-1 L^-1 force
+    acc: int
+    out: int  # OUT of inverse: joint torques
+    upper: int  # of the Coriolis matrix, 6 for each joint k: column k of C_0i
+    lower: int  # row k of C_i0
+    square: int  # C_ii
+    frame: int  # rotation of link k's frame in the body frame, 9 row by row
+    torque_by_q: int  # OUT of derivatives, square: row k the derivatives of joint k's torque
+    torque_by_rate: int
+    torque_by_twist: int  # 6 for each joint
+    wrench_by_q: int  # 6 for each joint: derivatives of the wrench on the body by joint k's position
+    wrench_by_rate: int
+    size: int
+
+    @classmethod
+    def of(cls, count: int) -> Rows:
+        """Layout for legs of up to `count` joints."""
+        triangle = count * (count + 1) // 2
+        sizes: tuple[int, ...] = (12, LINK_SIZE * count, count, count, count, count, count)
+        sizes += (6 * count, triangle, count, 6 * count, 3 * count, triangle - count, 6 * count, count, count, count)
+        sizes += (6 * count, 6 * count, count * count, 9 * count)
+        sizes += (count * count, count * count, 6 * count, 6 * count, 6 * count)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return cls(count, *(int(start) for start in starts))
+
+
+class Workspace(NamedTuple):
+    """Memory and code of one robot's model; `RobotKernels.workspace` makes it."""
+
+    lanes: np.ndarray  # float64 (blocks, rows, lanes)
+    shared: np.ndarray  # float64 (SHARED_SIZE,)
+    legs: np.ndarray  # int64 (legs, 5): block, lane, first joint, joints, last existing link (-1: none)
+    joints: np.ndarray  # int64 (joints, 3): block, lane, k
+    moving: np.ndarray  # float64 (joints,): 1 moves, 0 locked or missing
+    locked: np.ndarray  # float64 (joints,): position where locked
+    code: np.ndarray  # int64 (blocks, KERNELS): addresses of the kernels
+    solve_head: np.ndarray  # int64 (1,): address
+    rows: Rows
+
+
+CUT_SIZE = 13  # of RobotKernels.cut: link's direction 3, inertia about it 1; inertia 6, centre of mass 3 in leg axes
+TERMS, ELIMINATE, FORWARD, SUBSTITUTE, INVERSE, FRAMES, CORIOLIS, DERIVATIVES, KERNELS = range(
+    9
+)  # columns of Workspace.code

@@ -1,0 +1,107 @@
+"""Simulates hypotheses and an ensemble of plausible healthy robots under the very commands that were sent.
+
+All run on the compiled model in threads: it lets go of the interpreter, so the bank works on other cores while the
+caller goes on.
+"""
+
+import dataclasses
+import threading
+
+import numpy as np
+
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.simulation import Ground, Predictor
+
+# What the ensemble's robots differ in: share of stiffness, friction, slope [deg], payload [kg] and its place [m].
+_STIFFNESS, _FRICTION, _SLOPE, _PAYLOAD, _PLACE = 0.2, (0.4, 1.0), 3.0, 0.23, (0.06, 0.03)
+# Rough ground [m] that is taken for granted.
+_ROUGH = 0.008
+
+
+class Bank:
+    """Runs many Predictors over the same ticks; horizon: the most ticks that one run has.
+
+    Results are (H, T, n) joint angles [rad] and (H, T, 3) roll, pitch, yaw [rad] after each tick.
+    """
+
+    def __init__(self, robot, period, timestep, horizon, members, seed=0):
+        self.robot, self.period, self._timestep, self._horizon = robot, period, timestep, horizon
+        self._local = threading.local()
+        random = self._random = np.random.default_rng(seed)
+        self._members = []
+        for k in range(2 * members):
+            self._members.append(self._member(random) if k < members else self._rough(random, k))
+
+    def _predictor(self, robot, ground=None):
+        return Predictor(
+            robot,
+            timestep=self._timestep,
+            horizon_steps=self._horizon,
+            horizon_period=self.period,
+            horizon_timestep=self._timestep,
+            ground=ground,
+        )
+
+    def _member(self, random):
+        """A robot on a ground that the model might as well be, and the wrench (6,) of its payload."""
+        robot = self.robot
+        stiffness = robot.servo.stiffness * (1.0 + random.uniform(-_STIFFNESS, _STIFFNESS))
+        variant = dataclasses.replace(robot, servo=dataclasses.replace(robot.servo, stiffness=stiffness))
+        ground = Ground(
+            friction=random.uniform(*_FRICTION), slope=random.uniform(0.0, _SLOPE), slope_yaw=random.uniform(-180, 180)
+        )
+        weight = robot.gravity * random.uniform(-_PAYLOAD, _PAYLOAD)
+        x, y = random.uniform(-1.0, 1.0, 2) * _PLACE
+        return self._predictor(variant, ground), np.array([0.0, 0.0, -weight, -y * weight, x * weight, 0.0])
+
+    def _rough(self, random, seed):
+        """The model itself on rough ground."""
+        ground = Ground(friction=random.uniform(*_FRICTION), rough=_ROUGH, seed=seed, cell=0.03)
+        return self._predictor(self.robot, ground), np.zeros(6)
+
+    def tasks(self, snapshot, morphology, targets, hypotheses):
+        """Callables without arguments, one a simulation, in any thread: what is declared, the hypotheses, the ensemble.
+
+        snapshot: state at the start; targets (T, n) [rad], a row a tick. Each returns (q (T, n), tilt (T, 3)).
+        """
+        found = [self._simulation(snapshot, morphology, targets)]
+        found += [self._simulation(snapshot, h.applied(morphology), targets) for h in hypotheses]
+        values = morphology.parameters()
+        for predictor, wrench in self._members:
+            own = Morphology.from_parameters(predictor.robot, values)
+            found.append(self._ensemble(snapshot, own, targets, predictor, wrench))
+        return found
+
+    def _simulation(self, snapshot, morphology, targets):
+        def run():
+            predictor = getattr(self._local, "predictor", None)
+            if predictor is None:
+                predictor = self._local.predictor = self._predictor(self.robot)
+            predictor.set_morphology(morphology)
+            predictor.restore(snapshot)
+            return self._run(predictor, targets)
+
+        return run
+
+    def _ensemble(self, snapshot, morphology, targets, predictor, wrench):
+        # The model's ground is the same everywhere: each run is on another piece of the rough one.
+        place = self._random.uniform(-3.0, 3.0, 2) if predictor.ground.rough else (0.0, 0.0)
+
+        def run():
+            predictor.set_morphology(morphology)
+            predictor.restore(snapshot)
+            predictor.position[:2] = place
+            predictor.position[2] += predictor.ground.height(*place)
+            predictor.push(wrench)
+            return self._run(predictor, targets)
+
+        return run
+
+    @staticmethod
+    def _run(predictor, targets):
+        _, rotations, joints = predictor.roll_out(targets)
+        tilt = np.empty((len(targets), 3))
+        tilt[:, 0] = np.arctan2(rotations[:, 2, 1], rotations[:, 2, 2])
+        tilt[:, 1] = np.arcsin(np.clip(-rotations[:, 2, 0], -1.0, 1.0))
+        tilt[:, 2] = np.unwrap(np.arctan2(rotations[:, 1, 0], rotations[:, 0, 0]))
+        return joints.copy(), tilt

@@ -1,0 +1,225 @@
+"""Decisions from the evidence, and their texts; declarations of a person have priority."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.estimation.damage.hypotheses import limp, locked, missing, part_of
+
+_MANY = 3  # so many joints or legs at once are no damage: nobody moves them, or the bus is down
+_ALONE = 1.5  # [s] after which one servo between answering ones counts as silent
+_MISFIT, _SHARE = 4.0, 0.25  # chi-square per feature, and share of the declared state's, above which nothing fits
+_MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
+_STANDS = 6  # readings since it was found astray, after which a joint that does not move is locked
+_REPEAT = 5.0  # [s] after which a decision that nobody has taken over is made again
+
+
+@dataclass(frozen=True)
+class Decision:
+    """action: declare, restore or suspect; values: for `set_morphology`; text: one line for people; since [s]."""
+
+    action: str
+    name: str
+    values: dict = field(hash=False)
+    probability: float
+    text: str
+    since: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is thought now: name, probability, evidence in words, since [s], and whether it has been declared."""
+
+    name: str
+    probability: float
+    evidence: str
+    since: float
+    declared: bool
+
+
+class DecisionMaker:
+    """Turns evidence into Decisions, each once; `own`: the values that the detector itself declared."""
+
+    def __init__(self, robot, settings):
+        self.robot, self.settings = robot, settings
+        self.own = {}  # named values that this detector has declared and that still hold
+        self._asked = {}  # values of decisions not yet taken over: time
+        self._found = {}  # values of decisions: the Decision, as long as nobody has undone it
+        self._streak = ("", 0)
+        self.suspect = None  # (name, probability, since)
+
+    def follow(self, old, new):
+        """The declared Morphology has changed: what was asked for here is now own, what somebody undid no longer."""
+        after, before = new.parameters(), old.parameters()
+        for values in list(self._asked):
+            if all(after.get(name, value) == value for name, value in values):
+                self.own |= {name: value for name, value in values if before.get(name, value) != value}
+                del self._asked[values]
+        self.own = {name: value for name, value in self.own.items() if after.get(name, value) == value}
+        self._found = {key: one for key, one in self._found.items() if all(self.own.get(n) == v for n, v in key)}
+        self._streak, self.suspect = ("", 0), None
+
+    def _decide(self, time, action, name, values, probability, text, since):
+        """A list of one Decision, or of none where it has just been made."""
+        key = tuple(sorted(values.items()))
+        if time - self._asked.get(key, -math.inf) < _REPEAT:
+            return []
+        self._asked[key] = time
+        if action == "declare":
+            self._found[key] = Decision(action, name, values, probability, text, since)
+        return [Decision(action, name, values, probability, text, since)]
+
+    def findings(self, hypotheses, judgement):
+        """The Findings: what was decided, then what the last bank (hypotheses and Judgement, or None) suspects."""
+        found = [
+            Finding(one.name, one.probability, one.text, one.since, all(self.own.get(n) == v for n, v in key))
+            for key, one in self._found.items()
+        ]
+        if judgement is not None and self.suspect is not None:
+            for k in np.argsort(-judgement.probability)[:5]:
+                what, probability = hypotheses[k], float(judgement.probability[k])
+                if probability > 0.02:
+                    found.append(Finding(what.name, probability, _sentence(what, probability), self.suspect[2], False))
+        return found
+
+    # ---- the bus -----------------------------------------------------------------------------------------------------
+
+    def from_bus(self, time, evidence, morphology, angles, timely):
+        """Silent chains, torque that is off, servos that are back; timely: commands and readings are not late."""
+        if evidence.dead(time):
+            return []
+        found = []
+        silences = evidence.chains(evidence.silent(time, morphology.existing_mask & morphology.moving_mask))
+        if len(silences) < _MANY:
+            for silence in silences:
+                if timely or len(silence.joints) > 1 and not silence.alone:
+                    found += self._silent(time, silence, angles)
+        limp = np.flatnonzero(evidence.let_go(time) & morphology.driven_mask)
+        if len(limp) < _MANY:
+            for joint in limp:
+                _, part = part_of(self.robot, joint)
+                text = f"{part} limp: its servo reports that its torque is off (p = 0.999)"
+                found += self._decide(time, "declare", f"{part} limp", {f"limp.{part}": True}, 0.999, text, time)
+        return found + self._returned(time, evidence)
+
+    def _silent(self, time, silence, angles):
+        leg, names = silence.leg, self.robot.leg(silence.leg).link_names
+        age = time - silence.since
+        if silence.alone and age < _ALONE:
+            return []
+        if silence.alone:
+            joint = silence.joints[0]
+            _, part = part_of(self.robot, joint)
+            what = locked(self.robot, joint, angles[joint] if np.isfinite(angles[joint]) else 0.0)
+            text = (
+                f"{part} not to be used: no answer from its servo for {age:.1f} s, though servos further out "
+                "answer (p = 0.950)"
+            )
+            return self._decide(time, "declare", what.name, what.values, 0.95, text, silence.since)
+        what = missing(self.robot, leg, silence.link)
+        count = ("its servo", "its two servos", "its three servos")[min(len(silence.joints), 3) - 1]
+        probability = 0.99 if len(silence.joints) > 1 else 0.97
+        text = f"{what.name}: no answer from {count} for {age:.1f} s (p = {probability:.3f})"
+        assert names
+        return self._decide(time, "declare", what.name, what.values, probability, text, silence.since)
+
+    def _returned(self, time, evidence):
+        back = evidence.back()
+        found = []
+        for leg in self.robot.legs:
+            joints = list(self.robot.leg_joints(leg.name))
+            for link, name in enumerate(leg.link_names):
+                key = f"legs.{leg.name}" if link == 0 else f"links.{leg.name}.{name}"
+                if self.own.get(key) is False and back[joints[link:]].all():
+                    values = {key: True}
+                    if link:
+                        values |= {f"links.{leg.name}.{outer}": True for outer in leg.link_names[link + 1 :]}
+                    what = leg.name if link == 0 else f"{leg.name}.{name}"
+                    text = f"{what} back: its servos answer again (p = 0.990)"
+                    found += self._decide(time, "restore", f"{what} back", values, 0.99, text, time)
+                    break
+        return found
+
+    # ---- joints ------------------------------------------------------------------------------------------------------
+
+    def from_joints(self, time, news, morphology, let_go):
+        """Joints that stand still while they are commanded to move, and others do move."""
+        stuck = [joint for joint, one in news.items() if one.state == "locked" and not let_go[joint]]
+        if len(stuck) >= _MANY or sum(one.state != "follows" for one in news.values()) > 2 * _MANY:
+            return []
+        found = []
+        for joint in stuck:
+            one = news[joint]
+            what = locked(self.robot, joint, one.angle)
+            probability = 1.0 / (1.0 + math.exp(self.settings.prior * -1.0 - one.evidence))
+            if probability < self.settings.declare:
+                continue
+            text = f"{what.name}: its reading stands still while its command moves (p = {probability:.3f})"
+            found += self._decide(time, "declare", what.name, what.values, probability, text, time)
+        return found
+
+    # ---- the bank ----------------------------------------------------------------------------------------------------
+
+    def from_bank(self, time, hypotheses, judgement, news):
+        """Sag and tilt against the bank: the most probable leg and kind, sure and twice in a row."""
+        groups: dict[Any, list[int]] = {}
+        for k, hypothesis in enumerate(hypotheses):
+            groups.setdefault(_group(hypothesis), []).append(k)
+        if not groups:
+            return []
+        weight = {group: float(judgement.probability[members].sum()) for group, members in groups.items()}
+        group = max(weight, key=lambda each: weight[each])
+        probability = weight[group]
+        best = max(groups[group], key=lambda k: judgement.probability[k])
+        what = hypotheses[best]
+        if probability < self.settings.suspect:
+            self.suspect, self._streak = None, ("", 0)
+            return []
+        since = self.suspect[2] if self.suspect and self.suspect[0] == group else time
+        self.suspect = (group, probability, since)
+        fits = judgement.misfit[best] < max(_MISFIT, _SHARE * judgement.misfit_declared)
+        sure = probability >= self.settings.declare and fits
+        self._streak = (group, self._streak[1] + 1 if self._streak[0] == group else 1) if sure else ("", 0)
+        # A joint that is off its model is seen in its own readings as well: once is enough.
+        if self._streak[1] < (1 if what.kind in ("limp", "locked") else 2):
+            return []
+        if what.kind in ("limp", "locked"):
+            what = self._kind_of(what, news)
+            if what is None:
+                return []
+        return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
+
+    def _kind_of(self, hypothesis, news):
+        """A joint that is off its model is limp if its readings move, locked if they stand still; None: not yet known.
+
+        Sag and tilt do not tell: a limp joint with little load stands about as still as a locked one.
+        """
+        joint = hypothesis.joints[0]
+        one = news.get(joint)
+        if one is None or not np.isfinite(one.spread):
+            return None
+        if one.spread > _MOVES:
+            return limp(self.robot, joint)
+        stands = one.state == "locked" or one.count >= _STANDS
+        return locked(self.robot, joint, one.angle) if stands else None
+
+
+def _group(hypothesis):
+    """Hypotheses after which the gait is the same."""
+    if hypothesis.kind in ("missing", "short"):
+        return f"{hypothesis.leg} lost"
+    if hypothesis.kind in ("limp", "locked"):
+        return f"joint {hypothesis.joints[0]}"
+    return hypothesis.name
+
+
+def _sentence(hypothesis, probability):
+    reason = {
+        "missing": "its servos answer, but no sag in stance, and the body's tilt",
+        "short": "its servos answer, but no sag in stance, and the body's tilt",
+        "limp": "its joint gives way under load and moves",
+        "locked": "its reading stands still away from its command",
+    }.get(hypothesis.kind, "sag and tilt")
+    return f"{hypothesis.name}: {reason} (p = {min(probability, 0.9999):.3f})"

@@ -1,0 +1,103 @@
+"""What may have happened to the robot: hypotheses, each a change of named values of the morphology."""
+
+from dataclasses import dataclass, field
+from itertools import combinations
+
+# Remaining fractions of a last link that are tried: broken off near its joint, and in the middle.
+STUMPS = (0.05, 0.5)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One explanation: `values` are what `set_morphology` would be given; `joints` are those it is about.
+
+    kind: missing, short, limp, locked, or several. leg: the leg, or legs joined by +.
+    """
+
+    name: str
+    leg: str
+    kind: str
+    values: dict = field(hash=False)
+    joints: tuple = ()
+
+    def applied(self, morphology):
+        """The Morphology after this has happened to `morphology`."""
+        return morphology.updated(self.values)
+
+
+def missing(robot, leg, link):
+    """The leg is gone from link `link` (index) on."""
+    names = robot.leg(leg).link_names
+    joints = tuple(robot.leg_joints(leg))[link:]
+    if link == 0:
+        return Hypothesis(f"{leg} missing", leg, "missing", {f"legs.{leg}": False}, joints)
+    part = f"{leg}.{names[link]}"
+    return Hypothesis(f"{part} missing", leg, "missing", {f"links.{part}": False}, joints)
+
+
+def short(robot, leg, fraction):
+    """The last link of the leg is broken off at a fraction of its length, its servo still answers."""
+    part = f"{leg}.{robot.leg(leg).link_names[-1]}"
+    joint = tuple(robot.leg_joints(leg))[-1]
+    name = f"{part} broken off, {fraction:.0%} left"
+    return Hypothesis(name, leg, "short", {f"remaining.{part}": fraction}, (joint,))
+
+
+def limp(robot, joint):
+    """The servo of the joint (index) gives no torque."""
+    leg, part = part_of(robot, joint)
+    return Hypothesis(f"{part} limp", leg, "limp", {f"limp.{part}": True}, (joint,))
+
+
+def locked(robot, joint, angle):
+    """The joint (index) is stuck at an angle [rad]."""
+    leg, part = part_of(robot, joint)
+    values = {f"locked.{part}": True, f"locked_at.{part}": float(angle)}
+    return Hypothesis(f"{part} locked at {angle:.2f} rad", leg, "locked", values, (joint,))
+
+
+def both(one, other):
+    """Both have happened."""
+    return Hypothesis(
+        f"{one.name} and {other.name}",
+        f"{one.leg}+{other.leg}",
+        "several" if one.kind != other.kind else one.kind,
+        one.values | other.values,
+        one.joints + other.joints,
+    )
+
+
+def part_of(robot, joint):
+    """Leg name and part ("RM.femur") of a joint index."""
+    for leg in robot.legs:
+        joints = robot.leg_joints(leg.name)
+        if joint in joints:
+            return leg.name, f"{leg.name}.{leg.link_names[joint - joints.start]}"
+    raise IndexError(joint)
+
+
+def singles(robot, morphology):
+    """All single damages that are still possible: 42 for a whole JetHexa, without locked joints."""
+    found = []
+    for leg in robot.legs:
+        joints = robot.leg_joints(leg.name)
+        for link, name in enumerate(leg.link_names):
+            if not morphology.has_link(leg.name, name):
+                break
+            found.append(missing(robot, leg.name, link))
+            if morphology.locked_angle(leg.name, name) is None and not morphology.is_limp(leg.name, name):
+                found.append(limp(robot, joints[link]))
+        last = leg.link_names[-1]
+        if morphology.has_link(leg.name, last):
+            found += [short(robot, leg.name, f) for f in STUMPS if f < morphology.remaining(leg.name, last)]
+    return found
+
+
+def pairs(candidates, with_one_of=None):
+    """All pairs of hypotheses of different legs; with_one_of: only those that have one of these in them."""
+    chosen = None if with_one_of is None else {id(h) for h in with_one_of}
+    return [
+        both(a, b)
+        for a, b in combinations(candidates, 2)
+        if a.leg != b.leg and (chosen is None or id(a) in chosen or id(b) in chosen)
+    ]

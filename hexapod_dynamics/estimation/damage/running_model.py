@@ -1,0 +1,93 @@
+"""The model of the declared robot under the very set-points that were sent, and its recent past."""
+
+import numpy as np
+
+from hexapod_dynamics.estimation.attitude import euler_zyx
+from hexapod_dynamics.simulation import Predictor
+
+_TICKS = 512
+
+
+class RunningModel:
+    """A Predictor that is advanced one tick [period, s] with each command and remembers the last ticks.
+
+    Rings by tick, `row(k)` is the place of tick k: `time` (N,) [s] at which the state is that of `q` (N, n) [rad],
+    `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad]. snapshots: {slice: state at its start}.
+    """
+
+    def __init__(self, robot, period, timestep, slice_ticks):
+        self.robot, self.period, self.slice_ticks = robot, period, slice_ticks
+        self.model = Predictor(robot, timestep=timestep)
+        n = robot.joint_count
+        self.time = np.full(_TICKS, np.nan)
+        self.targets, self.q = np.zeros((_TICKS, n)), np.zeros((_TICKS, n))
+        self.tilt = np.zeros((_TICKS, 3))
+        self.snapshots = {}
+        self.tick = 0  # number of ticks so far
+        self.started = False
+
+    @staticmethod
+    def row(tick):
+        """Place of a tick (or ticks) in the rings."""
+        return tick % _TICKS
+
+    def start(self, time, joints, morphology):
+        """Begin with the robot standing on its lowest feet with these joints (n,) [rad]."""
+        self.model.set_morphology(morphology)
+        self.model.set_state(np.zeros(3), np.eye(3), joints, np.zeros(6 + len(joints)))
+        self.model.position[2] = self.model.resting_height()
+        self.snapshots.clear()
+        self.tick, self.started = 0, True
+        self.step(time, joints)
+
+    def step(self, time, targets):
+        """Advance one tick under the targets (n,) [rad], NaN where a servo keeps its own; `time` [s]: its end."""
+        row = self.row(self.tick)
+        if self.tick % self.slice_ticks == 0:
+            self.snapshots[self.tick // self.slice_ticks] = self.model.snapshot()
+            self.snapshots.pop(self.tick // self.slice_ticks - 12, None)
+        known = np.isfinite(targets)
+        self.targets[row] = np.where(known, targets, self.model.setpoints)
+        self.model.advance(self.period, self.targets[row], self.period)
+        self.time[row], self.q[row] = time, self.model.q
+        yaw, pitch, roll = euler_zyx(self.model.rotation)
+        self.tilt[row] = roll, pitch, yaw
+        self.tick += 1
+
+    def set_morphology(self, morphology):
+        """Change what is declared; the past is forgotten, because it was another robot's."""
+        self.model.set_morphology(morphology)
+        self.snapshots.clear()
+
+    def restart_at(self, piece):
+        """Go on at the first tick of a slice: ticks between are left out."""
+        skipped = piece * self.slice_ticks - self.tick
+        for k in range(skipped):
+            row, last = self.row(self.tick + k), self.row(self.tick - 1)
+            self.time[row] = self.time[last] + 1e-6 * (k + 1)
+            self.q[row], self.tilt[row], self.targets[row] = self.q[last], self.tilt[last], self.targets[last]
+        self.tick += skipped
+
+    def place(self, time):
+        """Fractional tick at a time [s]; NaN where it is not in the rings or still to come."""
+        last = self.tick - 1
+        first = max(0, self.tick - _TICKS + 1)
+        if last <= first or not self.time[self.row(first)] <= time <= self.time[self.row(last)]:
+            return np.nan
+        # The ticks are even but for jitter: a guess, then a few steps.
+        tick = int(np.clip(last - (self.time[self.row(last)] - time) / self.period, first, last - 1))
+        while tick > first and self.time[self.row(tick)] > time:
+            tick -= 1
+        while tick < last - 1 and self.time[self.row(tick + 1)] < time:
+            tick += 1
+        before, after = self.time[self.row(tick)], self.time[self.row(tick + 1)]
+        return tick + (time - before) / max(after - before, 1e-6)
+
+    def joint_at(self, place, joint):
+        """Modelled angle [rad], its rate [rad/s] and set-point lead [rad] of a joint at a fractional tick."""
+        tick = int(place)
+        share = place - tick
+        a, b = self.row(tick), self.row(tick + 1)
+        q = (1.0 - share) * self.q[a, joint] + share * self.q[b, joint]
+        target = (1.0 - share) * self.targets[a, joint] + share * self.targets[b, joint]
+        return q, (self.q[b, joint] - self.q[a, joint]) / self.period, target - q

@@ -1,0 +1,134 @@
+"""Measurements of the last slices, and the features that hypotheses are compared in.
+
+A feature is the mean over a slice of measured less modelled: the angle of each joint (n,), roll, pitch, yaw rate. The
+same means are taken of simulated ticks at the very times at which the joints were measured, so that swing, phase and
+the bus' round robin cancel.
+"""
+
+import numpy as np
+
+TILTS = 3  # roll, pitch [rad], yaw rate [rad/s]
+_KEPT = 4096  # joint measurements
+_QUANTISATION, _TIMING = 1.7e-3, 4e-3  # [rad] of a reading, [s] of its time
+
+
+class Window:
+    """Joint readings and attitudes against a RunningModel, by slice."""
+
+    def __init__(self, model, joints):
+        self._model, self.joints = model, joints
+        self._place = np.full(_KEPT, np.nan)
+        self._joint = np.zeros(_KEPT, np.int64)
+        self._angle, self._residual = np.zeros(_KEPT), np.zeros(_KEPT)
+        self._load, self._weight = np.zeros(_KEPT), np.zeros(_KEPT)
+        self._next = 0
+        self._tilts = {}  # slice: [count, sum roll, sum pitch, first time, first yaw, last time, last yaw]
+
+    def clear(self):
+        """Forget all measurements."""
+        self._place[:] = np.nan
+        self._tilts.clear()
+
+    def add_joint(self, time, joint, angle):
+        """Take one reading [rad] at a time [s]; one the model has not reached yet is not taken: False."""
+        place = self._model.place(time)
+        if not np.isfinite(place):
+            return False
+        modelled, rate, load = self._model.joint_at(place, joint)
+        k = self._next % _KEPT
+        self._next += 1
+        self._place[k], self._joint[k], self._angle[k] = place, joint, angle
+        self._residual[k], self._load[k] = angle - modelled, load
+        self._weight[k] = 1.0 / (_QUANTISATION**2 + (_TIMING * rate) ** 2)
+        return True
+
+    def add_attitude(self, time, roll, pitch, yaw):
+        """Take an attitude [rad] at a time [s]."""
+        place = self._model.place(time)
+        if not np.isfinite(place):
+            return False
+        piece = int(place) // self._model.slice_ticks
+        row = self._model.row(int(place))
+        tilt = self._model.tilt[row]
+        sums = self._tilts.setdefault(piece, [0, 0.0, 0.0, time, yaw - tilt[2], time, yaw - tilt[2]])
+        sums[0] += 1
+        sums[1] += roll - tilt[0]
+        sums[2] += pitch - tilt[1]
+        sums[5], sums[6] = time, yaw - tilt[2]
+        for old in [s for s in self._tilts if s < piece - 40]:
+            del self._tilts[old]
+        return True
+
+    def recent(self, joint, count):
+        """The last readings of a joint: fractional ticks, angles, residuals [rad], each (at most count,)."""
+        order = (np.arange(self._next - _KEPT, self._next)) % _KEPT
+        mine = order[(self._joint[order] == joint) & np.isfinite(self._place[order])][-count:]
+        return self._place[mine], self._angle[mine], self._residual[mine]
+
+    def view(self, first, count):
+        """The View of `count` slices from slice `first` on."""
+        ticks = self._model.slice_ticks
+        place = self._place
+        with np.errstate(invalid="ignore"):
+            inside = np.flatnonzero((place >= first * ticks) & (place < (first + count) * ticks))
+        tilts = np.full((count, TILTS), np.nan)
+        for k in range(count):
+            sums = self._tilts.get(first + k)
+            if sums and sums[0] >= 4 and sums[5] - sums[3] > 0.1:
+                turn = (sums[6] - sums[4] + np.pi) % (2.0 * np.pi) - np.pi
+                tilts[k] = sums[1] / sums[0], sums[2] / sums[0], turn / (sums[5] - sums[3])
+        return View(
+            first,
+            count,
+            ticks,
+            self._model.period,
+            self.joints,
+            place[inside],
+            self._joint[inside],
+            self._residual[inside],
+            self._load[inside],
+            self._weight[inside],
+            tilts,
+        )
+
+
+class View:
+    """Features of `count` slices: residual, load (count, n) [rad], tilt (count, TILTS), noise (count, n + TILTS)."""
+
+    def __init__(self, first, count, ticks, period, joints, place, joint, residual, load, weight, tilts):
+        self.first, self.count, self._ticks, self._period, self._joints = first, count, ticks, period, joints
+        self._joint, self._weight = joint, weight
+        self._tick = place.astype(np.int64)
+        self._share = place - self._tick
+        self._cell = (self._tick // ticks - first) * joints + joint
+        total = np.bincount(self._cell, weight, count * joints)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._scale = 1.0 / total
+            self.residual, self.load = self._mean(residual), self._mean(load)
+        self.tilt = tilts
+        # The reading's own noise; equal rounding of few readings does not average well.
+        noise = np.sqrt(np.maximum(self._scale, (0.5 * _QUANTISATION) ** 2)).reshape(count, joints)
+        tilt_noise = np.where(np.isfinite(tilts), [1e-3, 1e-3, 5e-3], np.inf)
+        self.noise = np.concatenate([np.where(np.isfinite(self.residual), noise, np.inf), tilt_noise], axis=1)
+
+    def _mean(self, values):
+        sums = np.bincount(self._cell, self._weight * values, self.count * self._joints)
+        return (sums * self._scale).reshape(self.count, self._joints)
+
+    def features(self, q, tilt, q0, tilt0):
+        """Features (count, n + TILTS) of a simulation less those of another.
+
+        q (T, n), tilt (T, 3) [rad]: after each tick from tick `first` x slice on, one tick more than the slices have
+        where there is one; q0, tilt0: the other's. What was not measured is 0.
+        """
+        apart = q - q0
+        start = self._tick - self.first * self._ticks
+        after = np.minimum(start + 1, len(q) - 1)
+        values = (1.0 - self._share) * apart[start, self._joint] + self._share * apart[after, self._joint]
+        with np.errstate(invalid="ignore"):
+            means = np.nan_to_num(self._mean(values), posinf=0.0, neginf=0.0)
+        turned = tilt - tilt0
+        pieces = turned[: self.count * self._ticks].reshape(self.count, self._ticks, 3)
+        tilts = pieces.mean(axis=1)
+        tilts[:, 2] = (pieces[:, -1, 2] - pieces[:, 0, 2]) / ((self._ticks - 1) * self._period)
+        return np.concatenate([means, tilts], axis=1)

@@ -1,0 +1,88 @@
+"""Whether the robot has fallen, from the attitude and the specific force that the IMU reports."""
+
+import math
+
+import numpy as np
+
+GRAVITY = 9.81
+
+
+class FallDetector:
+    """Reports a fall when the body is tilted by more than `limit` for `hold` seconds, as seen by one of two witnesses.
+
+    The attitude knows the tilt at once but only as well as the gyroscope has followed the motion; the specific force,
+    low-pass filtered, shows where up is whenever its magnitude is near gravity. A fall needs one witness. Upright again
+    needs both, below `upright` for `settle` seconds, so that a robot that is being turned over is not yet upright.
+
+    Args:
+        limit: tilt of a fallen robot [rad]; a walk with missing legs stays below 0.4.
+        upright: tilt of an upright robot [rad].
+        hold: how long the tilt lasts before it is a fall [s].
+        settle: how long the robot stays upright before it counts [s].
+        smoothing: time constant of the specific force's filter [s].
+        gap: time [s] without IMU data after which the detector is reset.
+
+    """
+
+    def __init__(
+        self,
+        *,
+        limit=1.05,
+        upright=0.45,
+        hold=0.15,
+        settle=1.0,
+        smoothing=0.1,
+        gap=0.5,
+    ):
+        self._limit, self._upright = math.cos(limit), math.cos(upright)
+        self._hold, self._settle, self._smoothing, self._gap = hold, settle, smoothing, gap
+        self._force = np.zeros(3)
+        self._time = self._tilted_since = self._upright_since = None
+        self.fallen = False
+        self.tilt = 0.0  # [rad], the larger one of the two witnesses
+
+    @property
+    def upright(self):
+        """Whether the robot has been seen upright for `settle` seconds, up to the last sample."""
+        return self._upright_since is not None and self._time - self._upright_since >= self._settle
+
+    def update(self, time, rotation, specific_force):
+        """Take a sample over; returns whether the robot is fallen.
+
+        Args:
+            time: of the sample, on a monotonic clock [s]; one that is not later than the one before is ignored.
+            rotation: (3, 3) world <- base_link, None where the attitude is not known.
+            specific_force: (3,) in base_link axes [m/s^2], what an accelerometer measures: +9.81 along z at rest.
+
+        """
+        if self._time is not None and time <= self._time:
+            return self.fallen
+        if self._time is None or time - self._time > self._gap:
+            self._force[:] = specific_force
+            self._tilted_since = self._upright_since = None
+        else:
+            share = 1.0 - math.exp(-(time - self._time) / self._smoothing)
+            self._force += share * (np.asarray(specific_force) - self._force)
+        self._time = time
+        cosines = [] if rotation is None else [float(rotation[2][2])]
+        size = float(np.linalg.norm(self._force))
+        informative = 0.5 * GRAVITY < size < 1.5 * GRAVITY
+        if informative:
+            cosines.append(float(self._force[2]) / size)
+        if not cosines or not all(map(math.isfinite, cosines)):
+            self._upright_since = None
+            return self.fallen
+        lowest = min(cosines)
+        self.tilt = math.acos(max(-1.0, min(1.0, lowest)))
+        self._tilted_since = self._since(self._tilted_since, lowest < self._limit)
+        self._upright_since = self._since(self._upright_since, informative and lowest > self._upright)
+        if self._tilted_since is not None and time - self._tilted_since >= self._hold:
+            self.fallen = True
+        elif self.upright:
+            self.fallen = False
+        return self.fallen
+
+    def _since(self, before, holds):
+        if not holds:
+            return None
+        return self._time if before is None else before

@@ -1,0 +1,97 @@
+"""Whether the measurements still fit the model: every joint, roll, pitch and yaw against what the model can explain.
+
+A quantity is doubted when its innovation (measured minus predicted) stays beyond its limit for `patience`, all the
+time: a joint of which several readings in a row do not fit, an attitude that does not. The limits are those of healthy
+robots over the plausible mismatches (issue 11), with a margin. Without readings of a joint that should be there the
+joint is doubted, too.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+AXES = ("roll", "pitch", "yaw")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Innovations that a healthy robot stays below.
+
+    joint [rad]: of a joint at rest. timing [s]: what a joint's rate adds. tilt, yaw [rad]. offset [rad]: of a
+    set-point's learnt offset. silence [s]: longest time without a reading of a joint while others are read. patience
+    [s]: how long an innovation must stay beyond; worse [s]: after how long the doubt is an error; calm [s]: how long
+    everything must fit again.
+    """
+
+    joint: float = 0.06
+    timing: float = 0.03
+    tilt: float = 0.06
+    yaw: float = 0.08
+    offset: float = 0.25
+    silence: float = 1.0
+    patience: float = 0.3
+    worse: float = 1.5
+    calm: float = 2.0
+
+
+class InnovationTest:
+    """Doubts about a robot's joints and axes; names (n,): of the joints."""
+
+    def __init__(self, names, limits=None):
+        self.names = [*names, *AXES]
+        self.limits = limits or Limits()
+        self.clear()
+
+    def clear(self):
+        """Forget everything."""
+        n = len(self.names)
+        self._since = np.full(n, np.inf)  # [s] when the quantity left its limit
+        self._excess = np.zeros(n)
+        self._doubt_began = self._last_doubted = None
+        self.doubted = []
+
+    def joints(self, time, new, errors, rates, offsets):
+        """Take readings: which are new (n,) bool, measured minus predicted (n,), predicted rates (n,), offsets (n,)."""
+        limits, n = self.limits, len(self.names) - len(AXES)
+        excess = np.abs(errors) / (limits.joint + limits.timing * np.abs(rates))
+        excess = np.maximum(excess, np.abs(offsets) / limits.offset)
+        self._judge(time, np.flatnonzero(new), excess[new], 0, n)
+
+    def silent(self, time, silence):
+        """Take how long each joint has not been read (n,) [s], 0 where it need not be."""
+        gone = np.flatnonzero(silence > self.limits.silence)
+        self._since[gone] = np.minimum(self._since[gone], time - self.limits.patience)
+        self._excess[gone] = np.maximum(silence[gone] / self.limits.silence, 1.0)
+
+    def attitude(self, time, innovation, yaw):
+        """Take the attitude: measured less predicted as a rotation vector (3,) in world axes [rad], predicted yaw."""
+        cos, sin = np.cos(yaw), np.sin(yaw)
+        roll, pitch = cos * innovation[0] + sin * innovation[1], -sin * innovation[0] + cos * innovation[1]
+        limits = self.limits
+        excess = np.abs([roll / limits.tilt, pitch / limits.tilt, innovation[2] / limits.yaw])
+        first = len(self.names) - len(AXES)
+        self._judge(time, np.arange(first, first + 3), excess, first, 3)
+
+    def _judge(self, time, which, excess, first, count):
+        self._excess[which] = excess
+        beyond = excess > 1.0
+        self._since[which[~beyond]] = np.inf
+        started = which[beyond]
+        self._since[started] = np.minimum(self._since[started], time)
+
+    def level(self, time):
+        """Return ("ok", "warn" or "error", what is doubted) now."""
+        doubted = np.flatnonzero(time - self._since >= self.limits.patience)
+        if doubted.size:
+            self.doubted = [self.names[k] for k in doubted[np.argsort(-self._excess[doubted])]]
+            self._last_doubted = time
+            if self._doubt_began is None:
+                self._doubt_began = time
+        elif self._last_doubted is None or time - self._last_doubted > self.limits.calm:
+            self._doubt_began = self._last_doubted = None
+            self.doubted = []
+        if self._doubt_began is None:
+            return "ok", ""
+        worst = ", ".join(self.doubted[:3])
+        text = f"the measurements contradict the model at {worst}: the prediction is in doubt"
+        return ("error" if time - self._doubt_began > self.limits.worse else "warn"), text

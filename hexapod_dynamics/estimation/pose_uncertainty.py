@@ -1,0 +1,91 @@
+"""How far the predicted pose may be from the true one: a covariance that grows with the way and with time.
+
+No sensor measures x, y and yaw: their errors add up. The error e = (x, y, yaw, s, l, b) of the world frame obeys
+
+    d(x, y) = R(yaw) [(1 + s) dx, dy + l dx] - R(yaw) [dx, dy] + noise,    d yaw = b |dx| + noise
+
+with dx, dy the body's motion in its own axes, s the unknown share of the way that feet slip (or gain), l the crab-wise
+share, b the unknown turn a metre. s, l and b are constants of the robot and its ground whose spread over the mismatches
+of a plausible robot (issue 11: masses, payload, stiffness, friction, dead band, slope) is the prior below; noise is
+what changes from step to step. Linear, so P <- F P F^T + Q. Roll and pitch are measured: their error does not grow.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+X, Y, YAW, ALONG, ACROSS, TURN, STATES = range(7)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard deviations: of s and l [1], of b [rad/m], of noise a square root of metres [m, rad], of the start.
+
+    tilt [rad]: of roll and pitch. height [m]: of z. yaw_rate [rad/sqrt(s)]: random walk of the yaw. start [m], [rad].
+    """
+
+    along: float = 0.022
+    across: float = 0.008
+    turn: float = 0.006
+    way_noise: float = 0.003
+    turn_noise: float = 0.003
+    yaw_rate: float = 5e-4
+    tilt: float = 0.005
+    height: float = 0.004
+    start: float = 0.002
+    start_yaw: float = 0.002
+
+
+class PoseUncertainty:
+    """Covariance of a predicted pose; spread: a Spread."""
+
+    def __init__(self, spread=None):
+        self.spread = spread or Spread()
+        self.pose = np.zeros((6, 6))  # x, y, z [m], roll, pitch, yaw [rad], world axes; as nav_msgs/Odometry
+        self._transition, self._noise = np.eye(STATES), np.zeros(STATES)
+        self.clear()
+
+    def clear(self):
+        """Start anew: the pose is known."""
+        s = self.spread
+        self.covariance = np.diag(np.square([s.start, s.start, s.start_yaw, s.along, s.across, s.turn]))
+        self._doubted = 0.0
+        self._fill(0.0)
+
+    def advance(self, step, yaw, doubted=False, tilt_innovation=0.0):
+        """Move on by a step.
+
+        step: (dx, dy, dt), motion in the body's axes [m] and time [s]; yaw [rad] of the body in the world. doubted:
+        whether measurements contradict the model: the robot may then stand, or move as it likes within its speed.
+        tilt_innovation [rad]: how far the measured tilt is from the predicted one now.
+        """
+        dx, dy, dt = step
+        s, way = self.spread, float(np.hypot(dx, dy))
+        cos, sin = np.cos(yaw), np.sin(yaw)
+        wx, wy = cos * dx - sin * dy, sin * dx + cos * dy
+        f = self._transition
+        f[X, YAW], f[Y, YAW] = -wy, wx
+        f[X, ALONG], f[Y, ALONG] = wx, wy
+        f[X, ACROSS], f[Y, ACROSS] = -wy, wx
+        f[YAW, TURN] = way
+        noise = self._noise
+        noise[X] = noise[Y] = s.way_noise**2 * way
+        noise[YAW] = s.turn_noise**2 * way + s.yaw_rate**2 * dt
+        if doubted:
+            # As if an unknown constant speed of 0.1 m/s and 0.1 rad/s had acted since the doubt began.
+            noise[X] += 0.01 * (2.0 * self._doubted + dt) * dt
+            noise[Y] += 0.01 * (2.0 * self._doubted + dt) * dt
+            noise[YAW] += 0.01 * (2.0 * self._doubted + dt) * dt
+            self._doubted += dt
+        else:
+            self._doubted = 0.0
+        self.covariance = f @ self.covariance @ f.T
+        self.covariance[np.arange(STATES), np.arange(STATES)] += noise
+        self._fill(tilt_innovation)
+
+    def _fill(self, tilt_innovation):
+        s, pose = self.spread, self.pose
+        planar = [0, 1, 5]
+        pose[np.ix_(planar, planar)] = self.covariance[:3, :3]
+        pose[2, 2] = s.height**2
+        pose[3, 3] = pose[4, 4] = s.tilt**2 + tilt_innovation**2

@@ -1,0 +1,139 @@
+"""Where a `Chain` can come from besides rows and screws: a URDF, a leg of a `Robot`.
+
+The URDF is read by urdf_parser_py, ROS's own parser (rosdep urdfdom_py): 0.07 s and 14 MB to import, where yourdfpy
+takes 0.9 s and 124 MB because it brings a mesh library. It is imported when a URDF is read, not before.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.formulations.chain import BASE, PRISMATIC, REVOLUTE, carry, inverse, rigid_motion, weld
+
+_URDF_KINDS = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC, "fixed": None}
+
+
+def urdf_arguments(text):
+    """Arguments of `Chain` (gravity excepted) from the text of a URDF."""
+    from urdf_parser_py.urdf import URDF
+
+    try:
+        urdf = URDF.from_xml_string(text.encode() if isinstance(text, str) else text)
+    except Exception as error:  # the parser raises lxml, Assertion and its own errors alike
+        raise DynamicsError(f"this is no URDF: {error}") from error
+    links = {link.name: link for link in urdf.links}
+    below: dict[str, list[Any]] = {}  # joints by the name of their parent link
+    above: dict[str, Any] = {}  # joint by the name of its child link
+    for joint in urdf.joints:
+        _check_joint(joint, links, above)
+        above[joint.child] = joint
+        below.setdefault(joint.parent, []).append(joint)
+    roots = [name for name in links if name not in above]
+    if len(roots) != 1:
+        raise DynamicsError(f"a URDF has one root link, this one has {roots or 'none: its joints close a loop'}")
+
+    bodies: list[dict[str, Any]] = []
+    names: list[str] = []
+    seen: set[str] = set()
+
+    def descend(link, body, pose):
+        seen.add(link)
+        if body != BASE:
+            bodies[body]["masses"].append((links[link].inertial, pose))
+        for joint in below.get(link, ()):
+            placement = pose @ _origin(joint.origin)
+            kind = _URDF_KINDS[joint.type]
+            if kind is None:
+                descend(joint.child, body, placement)
+                continue
+            axis = np.array(joint.axis or (1.0, 0, 0), float)
+            if not np.linalg.norm(axis) > 0:
+                raise DynamicsError(f"joint {joint.name} has the axis {axis}, needed: a direction")
+            axis = axis / np.linalg.norm(axis)
+            screw = np.concatenate((np.zeros(3), axis) if kind == REVOLUTE else (axis, np.zeros(3)))
+            bodies.append({"parent": body, "kind": kind, "placement": placement, "screw": screw, "masses": []})
+            names.append(joint.name)
+            descend(joint.child, len(bodies) - 1, np.eye(4))
+
+    descend(roots[0], BASE, np.eye(4))
+    if len(seen) != len(links):
+        raise DynamicsError(f"links {sorted(set(links) - seen)} do not hang on {roots[0]}: their joints close a loop")
+    masses, coms, inertias = zip(*(_weld(body["masses"]) for body in bodies), strict=True) if bodies else ((), (), ())
+    return {
+        "parents": tuple(body["parent"] for body in bodies),
+        "kinds": tuple(body["kind"] for body in bodies),
+        "placements": [body["placement"] for body in bodies],
+        "screws": [body["screw"] for body in bodies],
+        "masses": masses,
+        "coms": coms,
+        "inertias": inertias,
+        "names": tuple(names),
+    }
+
+
+def _check_joint(joint, links, above):
+    if joint.type not in _URDF_KINDS:
+        raise DynamicsError(f"joint {joint.name} is {joint.type!r}, allowed: {', '.join(_URDF_KINDS)}")
+    if joint.mimic is not None:
+        raise DynamicsError(f"joint {joint.name} mimics {joint.mimic.joint}: a chain needs independent joints")
+    for end in (joint.parent, joint.child):
+        if end not in links:
+            raise DynamicsError(f"joint {joint.name} names the link {end!r}, known: {sorted(links)}")
+    if joint.child in above:
+        raise DynamicsError(
+            f"link {joint.child} hangs on both {above[joint.child].name} and {joint.name}: a loop; "
+            "cut one of them (see sensitivities.closed_loop)"
+        )
+
+
+def _origin(origin):
+    if origin is None:
+        return np.eye(4)
+    roll, pitch, yaw = origin.rpy or (0, 0, 0)
+    cr, sr, cp, sp, cy, sy = np.cos(roll), np.sin(roll), np.cos(pitch), np.sin(pitch), np.cos(yaw), np.sin(yaw)
+    rotation = [
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ]
+    return rigid_motion(rotation, origin.xyz or (0, 0, 0))
+
+
+def _weld(parts):
+    """Mass, centre of mass and inertia about it of several inertials, each at a pose."""
+    placed = []
+    for inertial, pose in parts:
+        if inertial is None:
+            continue
+        pose = pose @ _origin(inertial.origin)
+        turn, inertia = pose[:3, :3], np.array(inertial.inertia.to_matrix())
+        placed.append((inertial.mass, pose[:3, 3], turn @ inertia @ turn.T))
+    return weld(placed)
+
+
+def leg_arguments(robot, leg, links, gravity):
+    """Arguments of `Chain` from a leg of a robot: frames at the links' centres of mass, base axes those of the body."""
+    joints = robot.leg(leg).joints[: len(links)]
+    leg = robot.leg(leg)
+    for joint in joints:
+        if joint.kind not in (REVOLUTE, PRISMATIC):
+            raise DynamicsError(f"joint {joint.name} is {joint.kind}, a chain has {REVOLUTE} and {PRISMATIC} joints")
+    mount = rigid_motion(leg.mount_rotation, leg.mount_position)
+    poses = [
+        mount @ rigid_motion(np.eye(3), joint.origin + link.com_in_leg)
+        for joint, link in zip(joints, links, strict=True)
+    ]
+    placements = [poses[0]] + [inverse(before) @ pose for before, pose in zip(poses, poses[1:], strict=False)]
+    screws = [carry(inverse(pose) @ mount, joint.screw) for pose, joint in zip(poses, joints, strict=True)]
+    return {
+        "parents": tuple(range(-1, len(joints) - 1)),
+        "kinds": tuple(joint.kind for joint in joints),
+        "placements": placements,
+        "screws": screws,
+        "masses": [link.mass for link in links],
+        "coms": np.zeros((len(links), 3)),
+        "inertias": [link.inertia_in_leg for link in links],
+        "gravity": (0, 0, -robot.gravity) if gravity is None else gravity,
+        "names": tuple(joint.name for joint in joints),
+    }

@@ -1,0 +1,237 @@
+"""Partial Lagrangian by automatic differentiation (Kusaka & Tanaka 2022): write where the masses are, get the dynamics.
+
+L = sum L_i, L_i = K_i - P_i of link i alone, and tau_ki = D_k L_i with D_k = d/dt d/dqdot_k - d/dq_k. Link i moves with
+q_1 .. q_i only, so tau_ki is zero for k > i and the equations of motion are the triangle of table 1: column i needs
+link i alone. A link added is a column added; a link replaced is its column and those beyond it made anew.
+
+Derivatives are CasADi's (docs/automatic_differentiation.md says why). The columns are CasADi expressions: they can be
+printed, evaluated, compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from hexapod_dynamics.errors import DynamicsError
+
+
+class Place(NamedTuple):
+    """Where a link is: position of its mass, of its end (default: the mass), and what it hands on to the next link."""
+
+    mass: tuple
+    end: tuple | None = None
+    direction: Any = 0.0
+
+
+@dataclass(frozen=True)
+class Link:
+    """A mass on the chain; `place(q, before)` -> Place from its joint variable q and the link before it.
+
+    mass [kg]; stiffness k [N/m] of a spring to the origin, 1/2 k p.p; damping d [N s/m] against the mass' velocity,
+    1/2 d pdot.pdot (sections 3.1 and appendix A).
+    """
+
+    mass: float
+    place: Callable
+    stiffness: float = 0.0
+    damping: float = 0.0
+
+    def __post_init__(self):
+        for name in ("mass", "stiffness", "damping"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise DynamicsError(f"the {name} of a link is {value}, allowed: 0 or more")
+
+
+def revolute_link(length: float, mass: float, *, stiffness=0.0, damping=0.0) -> Link:
+    """A pendulum link in the plane: it turns by q against the one before, its mass is at its end, e_theta of (7)."""
+
+    def place(q, before):
+        angle = before.direction + q
+        end = (before.end[0] + length * ca.cos(angle), before.end[1] + length * ca.sin(angle))
+        return Place(end, end, angle)
+
+    return Link(mass, place, stiffness, damping)
+
+
+def sliding_link(mass: float, *, stiffness=0.0, damping=0.0) -> Link:
+    """A slider in the plane: q is its length, in the direction of the link before."""
+
+    def place(q, before):
+        end = (before.end[0] + q * ca.cos(before.direction), before.end[1] + q * ca.sin(before.direction))
+        return Place(end, end, before.direction)
+
+    return Link(mass, place, stiffness, damping)
+
+
+class _Column(NamedTuple):
+    """Column i of table 1: the link, where it is, and tau_ki for k = 1 .. i."""
+
+    link: Link
+    place: Place
+    forces: ca.SX
+
+
+class PartialLagrangian:
+    """A chain of links and the triangle of their partial generalized forces."""
+
+    def __init__(self, links=(), *, gravity=(0.0, -9.8), base=None):
+        """Chain of `links` under gravity (2,) or (3,) [m/s^2] from the place `base` (default: the origin, along x)."""
+        self.gravity = tuple(map(float, gravity))
+        if len(self.gravity) not in (2, 3) or not np.isfinite(self.gravity).all():
+            raise DynamicsError(f"gravity is {gravity}, needed: 2 or 3 finite values")
+        self._start = base or Place((0.0,) * len(self.gravity), (0.0,) * len(self.gravity))
+        self._columns: tuple[_Column, ...] = ()
+        self.computed = 0  # columns differentiated to make this chain, the others were reused
+        self._grow(links)
+
+    def _grow(self, links):
+        for link in links:
+            self._columns += (self._column(len(self._columns), link),)
+            self.computed += 1
+
+    def _column(self, i, link):
+        before = self._columns[i - 1].place if i else self._start
+        q, qd, qdd = (_symbols(name, i + 1) for name in ("q", "qd", "qdd"))
+        place = link.place(q[i], before)
+        if len(place.mass) != len(self.gravity):
+            raise DynamicsError(
+                f"link {i + 1} is placed at {len(place.mass)} coordinates, gravity has {len(self.gravity)}"
+            )
+        place = place._replace(end=place.mass if place.end is None else place.end)
+        return _Column(link, place, partial_forces(link, ca.vertcat(*place.mass), ca.DM(self.gravity), q, qd, qdd))
+
+    # ---- changing the chain: only what changes is differentiated again ----
+
+    def extended(self, link: Link) -> PartialLagrangian:
+        """The chain with one more link: one more column."""
+        return self._rebuilt(self._columns, (link,))
+
+    def replaced(self, index: int, link: Link) -> PartialLagrangian:
+        """The chain with link `index` (0, 1, ...) replaced: its column and those beyond it are derived again."""
+        if not 0 <= index < len(self):
+            raise DynamicsError(f"no link {index}, this chain has 0 to {len(self) - 1}")
+        return self._rebuilt(self._columns[:index], (link, *(column.link for column in self._columns[index + 1 :])))
+
+    def _rebuilt(self, kept, links):
+        chain = PartialLagrangian(gravity=self.gravity, base=self._start)
+        chain._columns = tuple(kept)
+        chain._grow(links)
+        return chain
+
+    # ---- reading it ----
+
+    def __len__(self):
+        return len(self._columns)
+
+    def cell(self, k: int, i: int) -> ca.SX:
+        """tau_ki of table 1 (from 0) as an expression in q_0.., qd_0.., qdd_0..; zero for k > i."""
+        return self._columns[i].forces[k] if k <= i else ca.SX(0)
+
+    def column_function(self, i: int) -> ca.Function:
+        """Column i as a function of q, qdot, qddot (i + 1,)."""
+        return ca.Function(
+            f"column_{i}",
+            [ca.vertcat(*_symbols(name, i + 1)) for name in ("q", "qd", "qdd")],
+            [self._columns[i].forces],
+        )
+
+    def column_functions(self, threads: int = 1) -> list[ca.Function]:
+        """All columns as functions, made by so many threads: no column waits for another."""
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(self.column_function, range(len(self))))
+
+    def torques(self) -> ca.SX:
+        """tau_k = sum of row k: (n, 1) expression."""
+        n = len(self)
+        if n == 0:
+            raise DynamicsError("a chain needs at least one link, none was given")
+        total = ca.SX.zeros(n)
+        for i, column in enumerate(self._columns):
+            total[: i + 1] += column.forces
+        return total
+
+    def dynamics(self) -> Dynamics:
+        """Mass matrix and bias from the table: what simulation needs."""
+        tau, (q, qd, qdd) = self.torques(), (ca.vertcat(*_symbols(name, len(self))) for name in ("q", "qd", "qdd"))
+        mass_matrix = ca.jacobian(tau, qdd)
+        bias = ca.substitute(tau, qdd, ca.SX.zeros(len(self)))
+        return Dynamics(ca.Function("torques", [q, qd, qdd], [tau]), ca.Function("terms", [q, qd], [mass_matrix, bias]))
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """Numeric face of the equations of motion: tau = M(q) qddot + bias(q, qdot), friction included."""
+
+    torque_function: ca.Function
+    term_function: ca.Function
+
+    def torques(self, q, qdot, qddot) -> np.ndarray:
+        """Generalized forces (n,) [N m or N] of a motion."""
+        return np.asarray(self.torque_function(*self._check(q, qdot, qddot))).ravel()
+
+    def terms(self, q, qdot) -> tuple[np.ndarray, np.ndarray]:
+        """Mass matrix (n, n) and bias (n,)."""
+        mass_matrix, bias = self.term_function(*self._check(q, qdot))
+        return np.asarray(mass_matrix), np.asarray(bias).ravel()
+
+    def accelerations(self, q, qdot, forces) -> np.ndarray:
+        """Accelerations (n,) under the generalized forces (n,)."""
+        mass_matrix, bias = self.terms(q, qdot)
+        return np.linalg.solve(mass_matrix, np.asarray(forces, float) - bias)
+
+    def _check(self, *vectors):
+        n = self.term_function.size1_in(0)
+        for name, vector in zip(("q", "qdot", "qddot"), vectors, strict=False):
+            vector = np.asarray(vector, float)
+            if vector.shape != (n,) or not np.isfinite(vector).all():
+                raise DynamicsError(f"{name} is {vector}, needed: {n} finite values")
+        return vectors
+
+
+def partial_forces(link: Link, position: ca.SX, gravity, q: list, qd: list, qdd: list) -> ca.SX:
+    """D_k L_i + dR_i/dqdot_k for k = 1 .. i: column i of table 1, (i, 1)."""
+    q, qd, qdd = ca.vertcat(*q), ca.vertcat(*qd), ca.vertcat(*qdd)
+    velocity = ca.jtimes(position, q, qd)  # pdot
+    K = link.mass / 2 * ca.dot(velocity, velocity)
+    P = link.stiffness / 2 * ca.dot(position, position) - link.mass * ca.dot(gravity, position)
+    R = link.damping / 2 * ca.dot(velocity, velocity)
+    L = K - P  # (2)
+    momentum = ca.gradient(L, qd)
+    rate = ca.jtimes(momentum, q, qd) + ca.jtimes(momentum, qd, qdd)  # d/dt dL/dqdot
+    return rate - ca.gradient(L, q) + ca.gradient(R, qd)  # (4)
+
+
+def whole_forces(chain: PartialLagrangian) -> ca.SX:
+    """The usual Lagrangian way, D_k L of the sum (3): the same forces, nothing to reuse; for comparison."""
+    n = len(chain)
+    q, qd, qdd = (ca.vertcat(*_symbols(name, n)) for name in ("q", "qd", "qdd"))
+    L, R = 0, 0
+    for column in chain._columns:
+        position, link = ca.vertcat(*column.place.mass), column.link
+        velocity = ca.jtimes(position, q, qd)
+        L += (
+            link.mass / 2 * ca.dot(velocity, velocity)
+            - link.stiffness / 2 * ca.dot(position, position)
+            + link.mass * ca.dot(ca.DM(chain.gravity), position)
+        )
+        R += link.damping / 2 * ca.dot(velocity, velocity)
+    momentum = ca.gradient(L, qd)
+    return ca.jtimes(momentum, q, qd) + ca.jtimes(momentum, qd, qdd) - ca.gradient(L, q) + ca.gradient(R, qd)
+
+
+_SYMBOLS: dict[str, list] = {"q": [], "qd": [], "qdd": []}
+
+
+def _symbols(name, count):
+    """The first `count` joint variables, rates or accelerations: the same in every chain, so columns are shared."""
+    symbols = _SYMBOLS[name]
+    while len(symbols) < count:
+        symbols.append(ca.SX.sym(f"{name}_{len(symbols)}"))
+    return symbols[:count]

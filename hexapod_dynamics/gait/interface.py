@@ -1,0 +1,136 @@
+"""What every gait offers to those who use one: the Simulator, the node `gait`, the tests."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Robot
+
+
+class Gait(ABC):
+    """A planar twist of the body in, joint set-points out.
+
+    A gait is made with its settings, bound to a robot, commanded, and stepped at a fixed rate:
+
+        gait = TripodGait().bind(robot)
+        gait.command(0.077, 0.0, 0.0)
+        position, velocity = gait.step(0.02)
+
+    After `bind`, `step` allocates nothing; the arrays that it returns belong to the gait and are overwritten by the
+    next step. `robot` is None before `bind`; `morphology` is None for a whole robot.
+    """
+
+    robot: Robot | None = None
+    morphology = None
+    period = 1.0
+
+    # ---- set up ------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def bind(self, robot, morphology=None):
+        """Lay the gait out for a Robot, whole by default; return self, standing. HexapodError if it cannot walk so."""
+
+    @abstractmethod
+    def copy(self):
+        """Return a gait of the same settings in the same state that goes its own way from here."""
+
+    @abstractmethod
+    def set_morphology(self, morphology):
+        """Adopt a Morphology at any time; None is the whole robot."""
+
+    @abstractmethod
+    def reset(self, *, walking=False, phase=0.0, joints=None):
+        """Start over: standing, or in the steady nominal walk at a phase, or led there from measured joints.
+
+        joints (n,) [rad]: where the robot is now.
+        """
+
+    def close(self):
+        """End what works in the background; by default there is nothing."""
+        return
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    # ---- every tick --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def command(self, vx, vy, wz):
+        """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (3,)."""
+
+    @abstractmethod
+    def scaled(self, vx, vy, wz):
+        """Return the command (3,) as it will be followed; HexapodError for what is not finite."""
+
+    @abstractmethod
+    def walk(self):
+        """Ask for the nominal walk; return what will be followed (3,)."""
+
+    @abstractmethod
+    def step(self, dt):
+        """Advance by dt [s], at most a quarter period; return (position, velocity), each (n,) [rad, rad/s]."""
+
+    def sense(self, roll, pitch, yaw):
+        """Take the measured attitude of the body [rad]; a gait that does not use it ignores it."""
+        return
+
+    def lean(self, offset):
+        """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad]."""
+        raise HexapodError(f"{type(self).__name__} does not move its body over its feet; choose the gait auto")
+
+    def sit(self):
+        """Sit down and stay until `stand`."""
+        raise HexapodError(f"{type(self).__name__} cannot sit down; choose the gait auto")
+
+    def stand(self):
+        """Stand up again; by default the gait always stands."""
+        return
+
+    def adjust(self, **settings):
+        """Change settings while it walks; HexapodError where that is not possible."""
+        raise HexapodError(f"{type(self).__name__} keeps its settings while it walks; choose the gait auto")
+
+    # ---- what it does now --------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def position(self):
+        """Joint set-points (n,) [rad] of the last step."""
+
+    @property
+    @abstractmethod
+    def velocity(self):
+        """Rates (n,) [rad/s] of the joint set-points of the last step."""
+
+    @property
+    @abstractmethod
+    def twist(self):
+        """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now."""
+
+    @property
+    @abstractmethod
+    def walking(self):
+        """Whether the legs are stepping."""
+
+    @property
+    @abstractmethod
+    def commanded(self):
+        """Whether the gait walks, or has been asked to."""
+
+    @property
+    def compiled(self):
+        """Arrays that the compiled loop of the Simulator advances; None: the Simulator calls `step`."""
+        return None
+
+    @property
+    def doing(self):
+        """What the gait does, in a word or two."""
+        return "walking" if self.walking else "standing"
+
+    def report(self):
+        """Return further values for the diagnostics, as {name: value}."""
+        return {}

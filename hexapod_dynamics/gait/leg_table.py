@@ -1,0 +1,51 @@
+"""The numbers of a robot's legs that compiled gaits read: one row a leg, for the robot as it is now."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hexapod_dynamics.kinematics import link_lengths
+from hexapod_dynamics.kinematics.three_joint_leg import knee_cosines
+
+# Columns of a row: rotation leg <- base (9), mount (3), lengths (3), joint limits (3 + 3), knee cosines (2), whether
+# each joint is free (3) and where it is held otherwise (3), link masses (3), places of their centres of mass along the
+# link as a fraction (3); then what a plan says of the leg: whether it walks, phase, foothold (x, y), joint angles while
+# it is held up (3).
+TO_LEG, MOUNT, LENGTHS, LOWER, UPPER, KNEE, FREE, HELD = 0, 9, 12, 15, 18, 21, 23, 26
+MASS, CENTRE, USED, PHASE, FOOTHOLD, REST, COLUMNS = 29, 32, 35, 36, 37, 39, 42
+
+
+def leg_table(robot, morphology=None):
+    """Return the rows (legs, COLUMNS) of a Robot as the Morphology leaves it; no leg walks yet.
+
+    Links that are gone have no mass; a leg's joints are as long as in the whole robot unless the link is shortened.
+    Raises HexapodError for a leg that is not a coxa, femur and tibia.
+    """
+    table = np.zeros((len(robot.legs), COLUMNS))
+    for row, leg in zip(table, robot.legs, strict=True):
+        row[LENGTHS:LOWER] = link_lengths(leg)
+        row[TO_LEG:MOUNT] = np.asarray(leg.mount_rotation, float).T.ravel()
+        row[MOUNT:LENGTHS] = leg.mount_position
+        row[LOWER:UPPER] = [joint.lower for joint in leg.joints]
+        row[UPPER:KNEE] = [joint.upper for joint in leg.joints]
+        row[KNEE:FREE] = knee_cosines(leg.joints[2].lower, leg.joints[2].upper)
+        row[FREE:HELD] = 1.0
+        row[MASS:CENTRE] = [link.mass for link in leg.links]
+        row[CENTRE:USED] = [link.com[0] / link.length for link in leg.links]
+        if morphology is None:
+            continue
+        for k, link in enumerate(leg.links):
+            remaining = morphology.remaining(leg.name, link.name)
+            row[MASS + k] *= remaining
+            if remaining > 0.0:
+                row[LENGTHS + k] *= remaining
+            angle = morphology.locked_angle(leg.name, link.name)
+            if angle is not None:
+                row[FREE + k], row[HELD + k] = 0.0, angle
+    return table
+
+
+def neutral_foothold(row):
+    """Return the place (x, y) [m] in base_link of a foot whose tibia stands upright, straight ahead of its hip."""
+    radius = row[LENGTHS] + row[LENGTHS + 1]
+    return row[MOUNT : MOUNT + 2] + radius * row[TO_LEG : TO_LEG + 2]

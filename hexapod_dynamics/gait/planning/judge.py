@@ -1,0 +1,50 @@
+"""Judges plans of one robot as it is now; memory is made once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hexapod_dynamics.gait import cycle
+from hexapod_dynamics.gait.leg_table import COLUMNS, REST, leg_table
+from hexapod_dynamics.gait.planning.evaluation import FINDINGS, judge, make_scratch
+
+# A foot at the ends of its stance is not relied on for this time [s].
+GUARD_TIME = 0.02
+
+
+def guard(period, duty):
+    """Return the share of the cycle in which a foot at the ends of its stance is not relied on."""
+    return min(GUARD_TIME / period, (duty - 0.5) / 2.2)
+
+
+class Judge:
+    """The robot's legs as a table, a plan in it, and what `evaluation.judge` finds.
+
+    robot: a Robot of three-joint legs; morphology: what is left of it; rest: joint angles (legs, 3) of legs held up.
+    """
+
+    def __init__(self, robot, morphology=None, rest=None):
+        self.robot = robot
+        self.table = leg_table(robot, morphology)
+        if rest is not None:
+            self.table[:, REST:COLUMNS] = rest
+        self.box = np.asarray(robot.body.box, float)
+        self.numbers = np.zeros(cycle.NUMBERS)
+        self.scratch, self.found = make_scratch(len(robot.legs)), np.zeros(FINDINGS)
+
+    def take(self, plan):
+        """Take a GaitPlan."""
+        plan.fill(self.table, self.robot.leg_names)
+        self.numbers[:] = plan.numbers()
+
+    def findings(self, twist):
+        """Return the findings (FINDINGS,) of the plan taken at a twist; the array is used again."""
+        mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
+        share = guard(numbers[cycle.PERIOD], numbers[cycle.DUTY])
+        judge(numbers, self.table, self.box, mass, gravity, *twist, share, self.scratch, self.found)
+        return self.found
+
+    def course(self, twist):
+        """Return the zero-moment point (x, y) [m] in the nominal frame and its margin [m] over the cycle, (K, 3)."""
+        self.findings(twist)
+        return self.scratch[4]

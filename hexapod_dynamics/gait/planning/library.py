@@ -1,0 +1,159 @@
+"""The library of plans of a robot: a YAML file that is read and checked at start, one plan for each set of lost legs.
+
+A set and its mirror image share a plan. The file names the robot and carries a digest of what the plans depend on, so a
+library of another robot is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.leg_table import leg_table
+from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners
+from hexapod_dynamics.robot.checked_yaml import Section, UniqueKeyLoader
+
+FORMAT = 1
+
+
+def robot_digest(robot):
+    """Return a short text that changes with every number of the robot that plans depend on."""
+    body = [robot.gravity, robot.body.mass, *robot.body.box, robot.servo.speed_limit]
+    numbers = np.concatenate([leg_table(robot).ravel(), body])
+    return hashlib.sha256(np.round(numbers, 9).tobytes()).hexdigest()[:16]
+
+
+class PlanLibrary:
+    """Plans by the set of lost legs."""
+
+    def __init__(self, robot, plans=()):
+        self.robot = robot
+        try:
+            self._partners = mirror_partners(robot)
+        except HexapodError:
+            self._partners = None  # a robot without a mirror image: every set needs a plan of its own
+        self._plans = {}
+        for plan in plans:
+            self.add(plan)
+
+    def add(self, plan):
+        """Add a plan, in place of one for the same legs."""
+        self._plans[self._lost(plan)] = plan
+
+    def _lost(self, plan):
+        return frozenset(self.robot.leg_names) - frozenset(plan.legs)
+
+    def find(self, lost):
+        """Return the plan for a set of lost legs (names), mirrored where needed; None if there is none."""
+        lost = frozenset(lost)
+        if lost in self._plans:
+            return self._plans[lost]
+        if self._partners is None:
+            return None
+        image = self._plans.get(frozenset(self._partners[name] for name in lost))
+        return None if image is None else image.mirrored(self._partners)
+
+    def classes(self, most_lost=3):
+        """Return the sets of lost legs, one of each mirror pair, from one leg lost to `most_lost`."""
+        from itertools import combinations
+
+        seen, out = set(), []
+        for count in range(1, most_lost + 1):
+            for lost in combinations(self.robot.leg_names, count):
+                image = frozenset(self._partners[n] for n in lost) if self._partners else frozenset(lost)
+                if image not in seen:
+                    seen.add(frozenset(lost))
+                    out.append(lost)
+        return out
+
+    def __len__(self):
+        return len(self._plans)
+
+    def __iter__(self):
+        return iter(self._plans.values())
+
+    # ---- file --------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, robot, path):
+        """Read and check a library; HexapodError names the file, the plan and what is wrong with it."""
+        path = Path(path)
+        try:
+            content = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)
+            return cls._parse(robot, content)
+        except (OSError, UnicodeDecodeError, yaml.YAMLError, HexapodError) as error:
+            raise HexapodError(
+                f"gait plans {path}: {error}; make the file with `ros2 run hexapod_dynamics plan`"
+            ) from None
+
+    @classmethod
+    def _parse(cls, robot, content):
+        top = Section(content, "")
+        if top.take("format") != FORMAT:
+            raise HexapodError(f"format: {top.take('format')!r} given, {FORMAT} needed")
+        name, digest, plans = top.text("robot"), top.text("digest"), top.take("plans")
+        top.done()
+        if digest != robot_digest(robot):
+            raise HexapodError(f"digest: the plans are of another robot ({name}) than {robot.name}, or it has changed")
+        if not isinstance(plans, list):
+            raise HexapodError(f"plans: {plans!r} given, a list needed")
+        return cls(robot, [_plan(robot, Section(entry, f"plans[{k}]")) for k, entry in enumerate(plans)])
+
+    def save(self, path):
+        """Write the library."""
+        plans = [_written(plan) for plan in self._plans.values()]
+        header = {"format": FORMAT, "robot": self.robot.name, "digest": robot_digest(self.robot), "plans": plans}
+        text = "# Gaits for the legs that are left. Made by `ros2 run hexapod_dynamics plan`, read by the node gait.\n"
+        text += yaml.safe_dump(header, sort_keys=False, width=118, default_flow_style=None)
+        Path(path).write_text(text, encoding="utf-8")
+
+
+def _written(plan):
+    return {
+        "legs": list(plan.legs),
+        "kind": plan.kind,
+        "phases": [round(v, 5) for v in plan.phases],
+        "footholds": [[round(x, 5), round(y, 5)] for x, y in plan.footholds],
+        "duty": round(plan.duty, 5),
+        "period": round(plan.period, 4),
+        "height": round(plan.height, 5),
+        "lift": round(plan.lift, 5),
+        "sway": [round(v, 6) for v in plan.sway],
+        "rise": round(plan.rise, 5),
+        "margin": round(plan.margin, 5),
+    }
+
+
+def _plan(robot, section):
+    legs = section.take("legs")
+    if not isinstance(legs, list) or [name for name in robot.leg_names if name in legs] != legs:
+        names = ", ".join(robot.leg_names)
+        raise HexapodError(f"{section.key('legs')}: {legs!r} given, names out of {names} in this order needed")
+    kind = section.text("kind")
+    if kind not in ("walk", "row"):
+        raise HexapodError(f"{section.key('kind')}: {kind!r} given, walk or row needed")
+    footholds = section.take("footholds")
+    if not isinstance(footholds, list) or len(footholds) != len(legs):
+        raise HexapodError(f"{section.key('footholds')}: a list of {len(legs)} places needed")
+    places = [Section({"place": place}, section.key(f"footholds[{k}]")) for k, place in enumerate(footholds)]
+    plan = GaitPlan(
+        kind=kind,
+        legs=tuple(legs),
+        phases=tuple(float(v) for v in section.vector("phases", len(legs))),
+        footholds=tuple(tuple(float(v) for v in place.vector("place", 2)) for place in places),
+        duty=section.number("duty", above=0.0),
+        period=section.number("period", above=0.2),
+        height=section.number("height", above=0.0),
+        lift=section.number("lift", above=0.0),
+        sway=tuple(float(v) for v in section.vector("sway", 32)),
+        rise=section.number("rise", low=0.0),
+        margin=section.number("margin", low=0.0),
+    )
+    if plan.duty >= 1.0 or min(plan.phases) < 0.0 or max(plan.phases) >= 1.0:
+        raise HexapodError(f"{section.where}: duty and phases from 0 to below 1 needed")
+    section.done()
+    return plan

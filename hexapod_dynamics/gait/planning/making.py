@@ -1,0 +1,78 @@
+"""Makes plans: one for a set of lost legs, or the library of a robot on several processes."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.leg_table import LENGTHS, leg_table
+from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.search import Demands, Search
+
+# Speeds that plans of the JetHexa are made for, by the number of legs that walk: forward, back, sideways [m/s], turning
+# [rad/s], least margin [m]. Other robots: in proportion to their legs and servos.
+SPEEDS = {3: (0.09, 0.08, 0.08, 0.35, 0.004), 4: (0.079, 0.07, 0.07, 0.3, 0.004), 5: (0.12, 0.09, 0.09, 0.45, 0.006)}
+JETHEXA_LEG, JETHEXA_SERVO = 0.2, 5.82
+# If there is no plan at these speeds, one is searched for at these shares of them.
+SHARES = (1.0, 0.75, 0.5, 0.3)
+
+
+def demands(robot, count, share=1.0):
+    """Return the Demands on a plan for `count` legs of a robot at a share of its speeds."""
+    length = float(leg_table(robot)[:, LENGTHS + 1 : LENGTHS + 3].sum(axis=1).mean())
+    scale = share * length / JETHEXA_LEG * min(1.0, robot.servo.speed_limit / JETHEXA_SERVO)
+    forward, back, side, turn, margin = SPEEDS[min(5, count)]
+    turning = share * min(1.0, robot.servo.speed_limit / JETHEXA_SERVO)
+    return Demands(scale * forward, scale * back, scale * side, turning * turn, margin * length / JETHEXA_LEG)
+
+
+def make_plan(robot, lost, *, morphology=None, height=None, seed=1):
+    """Return the GaitPlan of a robot without some legs (names); HexapodError where there is none."""
+    names = [name for name in robot.leg_names if name not in lost]
+    shape = leg_table(robot)
+    if height is None:
+        height = min(0.12, float(shape[:, LENGTHS + 2].min()))
+    if morphology is None:
+        from hexapod_dynamics.robot import Morphology
+
+        morphology = Morphology.whole(robot).without(*lost)
+    last = None
+    for share in SHARES:
+        try:
+            search = Search(
+                robot, names, demands(robot, len(names), share), morphology=morphology, height=height, seed=seed
+            )
+            return search.plan()
+        except HexapodError as error:
+            last = error
+            if len(names) < 3:
+                break
+    raise last
+
+
+def make_library(robot, report, *, jobs=None, most_lost=None, classes=None, library=None):
+    """Make the plans of every set of lost legs, one of each mirror pair; return the PlanLibrary.
+
+    report: called with (done, all, set, GaitPlan or HexapodError) as plans end. jobs: processes, one a core by default.
+    """
+    library = PlanLibrary(robot) if library is None else library
+    most = len(robot.legs) - 3 if most_lost is None else most_lost
+    classes = library.classes(most) if classes is None else classes
+    with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+        futures = {pool.submit(make_plan, robot, lost): lost for lost in classes}
+        for done, future in enumerate(as_completed(futures), start=1):
+            try:
+                plan = future.result()
+                library.add(plan)
+            except HexapodError as error:
+                plan = error
+            report(done, len(classes), futures[future], plan)
+    return library
+
+
+def _one_thread():
+    """Keep the matrix library of each process to one core."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"

@@ -1,0 +1,63 @@
+"""Textbook gaits as plans, without search: the tripod, the ripple and the wave."""
+
+from __future__ import annotations
+
+from hexapod_dynamics.gait.leg_table import LENGTHS, leg_table, neutral_foothold
+from hexapod_dynamics.gait.planning.plan import GaitPlan
+
+# Share of the cycle in which a leg of the tripod stands: a little more than half, so that one group has landed before
+# the other lifts off.
+TRIPOD_DUTY, HEIGHT, LIFT = 0.53, 0.12, 0.02
+PATTERNS = ("tripod", "ripple", "wave")
+
+
+def tripod_plan(robot):
+    """Return the tripod of a whole robot; None for a robot whose groups have fewer than three legs each."""
+    groups = [leg.tripod_group for leg in robot.legs]
+    if min(groups.count(1), groups.count(2)) < 3:
+        return None
+    phases = [0.0 if group == 1 else 0.5 for group in groups]
+    return _plan(robot, robot.leg_names, phases, TRIPOD_DUTY, 1.2)
+
+
+def pattern_plan(robot, pattern, lost=()):
+    """Return the wave or the ripple of the legs that are left: neutral footholds, no sway, phases evenly spread.
+
+    Legs of a side swing one after the other from the rear to the front; in the wave one side after the other, in the
+    ripple both sides half a cycle apart. None with fewer than four legs.
+    """
+    names = [name for name in robot.leg_names if name not in lost]
+    if len(names) < 4:
+        return None
+    place = {leg.name: leg.mount_position for leg in robot.legs}
+    right = sorted((name for name in names if place[name][1] < 0.0), key=lambda name: place[name][0])
+    left = sorted((name for name in names if place[name][1] >= 0.0), key=lambda name: place[name][0])
+    count = len(names)
+    if pattern == "wave":
+        order = [*right, *left]
+        # The leg that is k-th to swing touches down at (k + 1) / count.
+        phase = {name: -(k + 1) / count % 1.0 for k, name in enumerate(order)}
+        duty = 1.0 - 1.0 / count + 0.01
+    else:
+        phase = {name: -(k + 1) / max(1, len(right)) % 1.0 for k, name in enumerate(right)}
+        phase |= {name: (0.5 - (k + 1) / max(1, len(left))) % 1.0 for k, name in enumerate(left)}
+        duty = 1.0 - 1.0 / max(1, min(len(right), len(left)))
+        duty = max(duty, 0.55)
+    return _plan(robot, names, [phase[name] for name in names], duty, 1.6)
+
+
+def _plan(robot, names, phases, duty, period):
+    table = leg_table(robot)
+    rows = [table[robot.leg_names.index(name)] for name in names]
+    return GaitPlan(
+        kind="walk",
+        legs=tuple(names),
+        phases=tuple(phases),
+        footholds=tuple(tuple(float(v) for v in neutral_foothold(row)) for row in rows),
+        duty=duty,
+        period=period,
+        height=min(HEIGHT, float(table[:, LENGTHS + 2].min())),
+        lift=LIFT,
+        sway=(0.0,) * 32,
+        margin=0.03,
+    )

@@ -1,0 +1,90 @@
+"""What a plan of a gait is: numbers for the legs that walk, the same for every twist."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import cycle, leg_table
+
+# In a mirror y, vy and wz change their signs.
+MIRRORED_SWAY = ([1.0] * 4 + [-1.0] * 4) * 2 + ([-1.0] * 4 + [1.0] * 4) * 2
+
+
+@dataclass(frozen=True)
+class GaitPlan:
+    """A periodic gait for some legs of a robot.
+
+    kind: "walk", or "row" (on the belly, all legs in step). legs: names of those that walk, in the robot's order;
+    phases: of each, 0 to 1; footholds: of each, (x, y) [m] in base_link; duty: share of the cycle in which a leg
+    stands; period [s]; height [m] of base_link over the ground; lift [m] of a swinging foot; sway (32,) [m], see
+    `cycle`; rise [m] of a rowing body from its belly. margin [m]: least distance of the zero-moment point from the edge
+    of the standing feet's polygon over all twists the plan was made for.
+    """
+
+    kind: str
+    legs: tuple[str, ...]
+    phases: tuple[float, ...]
+    footholds: tuple[tuple[float, float], ...]
+    duty: float
+    period: float
+    height: float
+    lift: float
+    sway: tuple[float, ...]
+    rise: float = 0.0
+    margin: float = 0.0
+
+    def numbers(self):
+        """Return the array (cycle.NUMBERS,) that compiled gaits read."""
+        out = np.zeros(cycle.NUMBERS)
+        out[cycle.PERIOD], out[cycle.DUTY] = self.period, self.duty
+        out[cycle.HEIGHT], out[cycle.LIFT] = self.height, self.lift
+        out[cycle.SWAY : cycle.NUMBERS] = self.sway
+        out[cycle.ROWS], out[cycle.RISE] = self.kind == "row", self.rise
+        return out
+
+    def fill(self, table, names):
+        """Write what the plan says of each leg into a leg table (legs, COLUMNS) whose rows are the legs `names`."""
+        table[:, leg_table.USED] = 0.0
+        for name, phase, foothold in zip(self.legs, self.phases, self.footholds, strict=True):
+            row = table[names.index(name)]
+            row[leg_table.USED], row[leg_table.PHASE] = 1.0, phase
+            row[leg_table.FOOTHOLD : leg_table.REST] = foothold
+
+    def mirrored(self, partners):
+        """Return the plan of the robot seen in a mirror: left is right. partners: each leg's name on the other side."""
+        order = {name: k for k, name in enumerate(partners)}
+        rows = sorted(
+            (order[partners[name]], partners[name], phase, (x, -y))
+            for name, phase, (x, y) in zip(self.legs, self.phases, self.footholds, strict=True)
+        )
+        return dataclasses.replace(
+            self,
+            legs=tuple(row[1] for row in rows),
+            phases=tuple(row[2] for row in rows),
+            footholds=tuple(row[3] for row in rows),
+            sway=tuple(sign * value for sign, value in zip(MIRRORED_SWAY, self.sway, strict=True)),
+        )
+
+    def shifted(self, dx, dy):
+        """Return the plan with its feet moved by (dx, dy) [m] under the body."""
+        return dataclasses.replace(self, footholds=tuple((x + dx, y + dy) for x, y in self.footholds))
+
+
+def mirror_partners(robot):
+    """Return {leg: the leg on the other side}; HexapodError if the robot is not the same on both sides."""
+    partners = {}
+    for leg in robot.legs:
+        image = np.array(leg.mount_position) * (1.0, -1.0, 1.0)
+        for other in robot.legs:
+            if np.allclose(other.mount_position, image, atol=1e-6) and other.module == leg.module:
+                axis, theirs = leg.mount_rotation[:, 0], other.mount_rotation[:, 0]
+                if np.allclose(theirs, axis * (1.0, -1.0, 1.0), atol=1e-6):
+                    partners[leg.name] = other.name
+    if len(partners) != len(robot.legs):
+        alone = [leg.name for leg in robot.legs if leg.name not in partners]
+        raise HexapodError(f"robot {robot.name}: leg {', '.join(alone)} has no mirror image on the other side")
+    return partners

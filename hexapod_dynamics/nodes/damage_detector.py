@@ -1,0 +1,261 @@
+"""Detects damage and calls `set_morphology`: converts messages, calls DamageDetector, publishes its decisions.
+
+`detect`: declare acts, report only says. Whatever a person has declared stands above what is found here: a part that
+somebody else took out is never brought back by this node.
+"""
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
+from hexapod_dynamics.estimation.attitude import rotation_from_quaternion
+from hexapod_dynamics.nodes.common import (
+    LATCHED,
+    LEVELS,
+    Diagnostics,
+    declare,
+    load_robot,
+    run,
+    stamp_seconds,
+    steady_timer,
+)
+from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.robot import Morphology
+from rcl_interfaces.msg import ParameterEvent
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import Imu, JointState
+
+# A stamp further back than this [s], or in the future, is another clock's: the time of arrival counts instead.
+OLDEST = 0.5
+# Looks at the evidence further apart than this [s]: the machine was busy, and messages have waited or were lost.
+STALLED = 0.4
+MODES = ("declare", "report")
+
+
+class DamageDetectorNode(Node):
+    """Subscribes to commands and measurements; publishes `damage_hypotheses`; calls `set_morphology`."""
+
+    def __init__(self):
+        super().__init__("damage_detector")
+        self.robot = load_robot(self)
+        self.mode = declare(
+            self,
+            "detect",
+            "declare",
+            "declare: tell set_morphology what was found; report: only say it",
+            read_only=True,
+        )
+        if self.mode not in MODES:
+            raise HexapodError(f"parameter detect is {self.mode!r}: allowed are {' and '.join(map(repr, MODES))}")
+        rate = declare(self, "rate", 25.0, "looks at the evidence a second", low=5.0, high=100.0, read_only=True)
+        self.detector = DamageDetector(self.robot, self._settings(), self._executor())
+        self.detector.warm_up()
+        self._looked = None  # time of the last look at the evidence
+        self._index = {name: j for j, name in enumerate(self.robot.joint_names)}
+        self._n = self.robot.joint_count
+        self._chip = np.asarray(self.robot.imu.rotation)
+        self._command, self._angles, self._torques = (np.full(self._n, np.nan) for _ in range(3))
+        self._orders, self._refused, self._lacking = {}, "", None
+        self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
+        self._calls = []
+        self.create_subscription(JointState, "joint_commands", self._on_command, 20)
+        self.create_subscription(JointState, "feedforward_torques", self._on_torques, 5)
+        self.create_subscription(JointState, "servos/measurements", self._on_measurements, 20)
+        self.create_subscription(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
+        self._client = self.create_client(SetParametersAtomically, "set_morphology")
+        self._diagnostics = Diagnostics(self, self.robot.name, self._look)
+        steady_timer(self, 1.0 / rate, self._update)
+        steady_timer(self, 0.5, self._publish)
+
+    def _settings(self):
+        defaults = DetectorSettings()
+
+        def number(name, text, low, high):
+            return declare(self, name, getattr(defaults, name), text, low=low, high=high, read_only=True)
+
+        return DetectorSettings(
+            declare=number("declare", "probability above which damage is declared", 0.5, 0.9999),
+            suspect=number("suspect", "probability above which damage is suspected", 0.1, 0.9999),
+            silent_after=number("silent_after", "a servo without an answer for so long is silent [s]", 0.1, 2.0),
+            command_delay=number("command_delay", "from a command to the start of the servos [s]", 0.0, 0.2),
+            timestep=number("timestep", "step of the simulated hypotheses [s]", 0.0005, 0.005),
+        )
+
+    def _executor(self):
+        workers = declare(self, "workers", 1, "threads that simulate hypotheses", low=1, high=8, read_only=True)
+        # Whoever moves the robot goes first.
+        return ThreadPoolExecutor(
+            workers, "bank", lambda: os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        )
+
+    # ---- in ----------------------------------------------------------------------------------------------------------
+
+    def _scatter(self, topic, names, values, out):
+        """Write the values of a message to an array in joint order, NaN if missing; return False if it is rejected."""
+        order = self._orders.get(topic)
+        if order is None or order[0] != names:
+            known = [k for k, name in enumerate(names) if name in self._index]
+            order = self._orders[topic] = (list(names), known, [self._index[names[k]] for k in known])
+        if len(values) != len(names):
+            self._refused = f"{topic} has {len(names)} names and {len(values)} values; as many are needed"
+            return False
+        out[:] = np.nan
+        out[order[2]] = np.asarray(values, float)[order[1]]
+        out[np.isinf(out)] = np.nan
+        return True
+
+    def _time_of(self, stamp):
+        """Monotonic time of a message's stamp."""
+        now = time.monotonic()
+        age = 1e-9 * self.get_clock().now().nanoseconds - stamp_seconds(stamp)
+        return now - age if 0.0 <= age <= OLDEST else now
+
+    def _on_command(self, message):
+        if self._scatter("joint_commands", message.name, message.position, self._command):
+            self.detector.command(self._time_of(message.header.stamp), self._command, np.nan_to_num(self._torques))
+
+    def _on_torques(self, message):
+        self._scatter("feedforward_torques", message.name, message.effort, self._torques)
+
+    def _on_measurements(self, message):
+        if self._scatter("servos/measurements", message.name, message.position, self._angles):
+            self.detector.measure_joints(self._time_of(message.header.stamp), self._angles)
+
+    def _on_imu(self, message):
+        if message.orientation_covariance[0] == -1.0:
+            return
+        o = message.orientation
+        try:
+            rotation = rotation_from_quaternion((o.x, o.y, o.z, o.w)) @ self._chip.T
+        except HexapodError as error:
+            self._refused = f"imu/data: {error}"
+            return
+        self.detector.measure_attitude(self._time_of(message.header.stamp), rotation)
+
+    def _on_diagnostics(self, message):
+        for status in message.status:
+            if status.name == self._servos:
+                values = {pair.key: pair.value for pair in status.values}
+                if "silent" in values:
+                    self.detector.bus(
+                        self._time_of(message.header.stamp),
+                        *(self._mask(values.get(key, "")) for key in ("silent", "let go", "back")),
+                    )
+
+    def _mask(self, names):
+        mask = np.zeros(self._n, bool)
+        mask[[self._index[name] for name in names.split() if name in self._index]] = True
+        return mask
+
+    def _on_morphology(self, message):
+        angles = dict(zip(self.robot.joint_names, np.nan_to_num(self._angles).tolist(), strict=True))
+        try:
+            self.detector.set_morphology(
+                Morphology.from_parameters(self.robot, values_of(message.new_parameters), angles)
+            )
+        except HexapodError as error:
+            self._refused = f"morphology: {error}"
+
+    # ---- out ---------------------------------------------------------------------------------------------------------
+
+    def _update(self):
+        now = time.monotonic()
+        if self._looked is not None and now - self._looked > STALLED:
+            self.detector.disturb(now)
+        self._looked = now
+        try:
+            decisions = self.detector.update(now)
+        except HexapodError as error:
+            self._refused = str(error)
+            self.detector.restart()
+            return
+        for decision in decisions:
+            if decision.action == "suspect" or self.mode == "report":
+                self.get_logger().warning(f"{decision.text}; {decision.action}, not declared")
+                continue
+            self.get_logger().warning(decision.text)
+            self._declare(decision)
+        if decisions:
+            self._publish()
+
+    def _declare(self, decision):
+        if not self._client.service_is_ready():
+            self.get_logger().error(
+                f"{decision.name} is not declared: no service set_morphology; is damage_manager up?"
+            )
+            return
+        request = SetParametersAtomically.Request()
+        request.parameters = [
+            Parameter(name, value=value).to_parameter_msg() for name, value in decision.values.items()
+        ]
+        self._client.call_async(request).add_done_callback(lambda future: self._answered(decision, future))
+
+    def _answered(self, decision, future):
+        if future.exception() is not None:
+            self.get_logger().error(f"{decision.name} is not declared: {future.exception()}")
+        elif not future.result().result.successful:
+            self.get_logger().error(f"{decision.name} is refused: {future.result().result.reason}")
+
+    def _publish(self):
+        now, clock = time.monotonic(), 1e-9 * self.get_clock().now().nanoseconds
+        message = DiagnosticArray()
+        message.header.stamp = self.get_clock().now().to_msg()
+        for finding in self.detector.findings():
+            message.status.append(
+                DiagnosticStatus(
+                    name=finding.name,
+                    level=LEVELS["error" if finding.declared else "warn"],
+                    message="declared" if finding.declared else "suspected",
+                    hardware_id=self.robot.name,
+                    values=[
+                        KeyValue(key="probability", value=f"{finding.probability:.4f}"),
+                        KeyValue(key="evidence", value=finding.evidence),
+                        KeyValue(key="since", value=f"{clock - (now - finding.since):.3f}"),
+                    ],
+                )
+            )
+        self._publisher.publish(message)
+
+    def _look(self):
+        now, detector = time.monotonic(), self.detector
+        lacking = detector.cannot_know(now)
+        findings = detector.findings()
+        values = {
+            "detect": self.mode,
+            "declared by this node": ", ".join(detector.decisions.own) or "nothing",
+            "suspicion": detector.suspicion,
+            "banks simulated": detector.banks,
+            "last bank [s]": detector.bank_time,
+            "refused": self._refused,
+        }
+        if lacking:
+            return "warn", "; ".join(lacking), values
+        suspected = [finding.name for finding in findings if not finding.declared]
+        if suspected:
+            return "warn", f"suspects: {', '.join(suspected)}", values
+        return "ok", ", ".join(finding.name for finding in findings) or "nothing found", values
+
+    def close(self):
+        """End the bank's threads."""
+        self.detector.executor.shutdown(wait=False, cancel_futures=True)
+
+
+def main(args=None):
+    """Run the node."""
+    run(DamageDetectorNode, args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The gaits that the node `gait` can walk with, and how it changes between them."""
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+
+KINDS = ("auto", "tripod", "ripple", "wave", "optimal")
+# Settings: default, description, range.
+SETTINGS = {
+    "step_length": (0.05, "gaits tripod and optimal: stroke of a foot at the nominal speed [m]", 0.0, 0.2),
+    "step_height": (0.02, "lift of the swinging foot [m]", 0.0, 0.06),
+    "step_depth": (0.0001, "gaits tripod and optimal: how far standing feet push into the ground [m]", 0.0, 0.02),
+    "period": (0.0, "time of a whole cycle [s]; 0: as the gait chooses", 0.0, 10.0),
+    "body_height": (0.12, "height of the hips over the feet [m]", 0.03, 0.3),
+    "response_time": (0.2, "gaits tripod and optimal: how softly speed follows a command [s]", 0.01, 5.0),
+    "acceleration": (0.25, "limit of the body's acceleration, gaits auto, ripple, wave [m/s^2]", 0.01, 5.0),
+    "turning": (1.0, "limit of the body's angular acceleration, gaits auto, ripple, wave [rad/s^2]", 0.05, 20.0),
+}
+ADAPTIVE = ("auto", "ripple", "wave")
+# What an adaptive gait changes while it walks.
+LIVE = ("step_height", "body_height", "period", "yaw_hold")
+TRIPOD_PERIOD = 1.3
+
+
+def make(kind, values):
+    """Return the gait of a kind with the values of the node's parameters; HexapodError names a kind that is unknown."""
+    if kind not in KINDS:
+        raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(KINDS)}")
+    period = values["period"] or None
+    if kind in ADAPTIVE:
+        from hexapod_dynamics.gait.planning.background import BackgroundPlanner
+
+        return AdaptiveGait(
+            step_height=values["step_height"],
+            body_height=values["body_height"],
+            period=period,
+            acceleration=values["acceleration"],
+            turning=values["turning"],
+            yaw_hold=values["yaw_hold"],
+            plans=values["plans"] or None,
+            pattern=kind,
+            planner=BackgroundPlanner(),
+        )
+    plain = {name: values[name] for name in ("step_length", "step_height", "step_depth", "body_height")}
+    plain |= {"period": period or TRIPOD_PERIOD, "response_time": values["response_time"]}
+    if kind == "optimal":
+        from hexapod_dynamics.gait.optimal import Background, OptimalGait
+
+        return OptimalGait(planner=Background(), **plain)
+    return TripodGait(**plain)
+
+
+def change(gait, kind, new_kind, values, new_values):
+    """Return the gait to go on with: the same one with new settings, or another led on from where the joints are.
+
+    Raises HexapodError, and nothing has changed then, where settings are impossible or cannot change while it walks.
+    """
+    if kind in ADAPTIVE and new_kind in ADAPTIVE:
+        fixed = [name for name in values if name not in LIVE and values[name] != new_values[name]]
+        if fixed:
+            raise HexapodError(f"{fixed[0]}: set at start; while gait is {kind} you can set {', '.join(LIVE)}")
+        changed = {name: new_values[name] for name in LIVE if values[name] != new_values[name]}
+        if changed:
+            gait.adjust(**changed)
+        if kind != new_kind:
+            gait.set_pattern(new_kind)
+        return gait
+    if gait.walking:
+        raise HexapodError("the gait walks: send cmd_vel zero and wait until it stands, then change it")
+    other = make(new_kind, new_values).bind(gait.robot, gait.morphology)
+    other.reset(joints=gait.position)
+    gait.close()
+    return other

@@ -1,0 +1,162 @@
+"""Publishes the URDF of the robot as it is now, and the tf of every link, so that RViz and Foxglove show the robot.
+
+The URDF is latched and published again at each change of the morphology. tf: base_link -> every link by the measured
+joints; the same under `predicted/` by the predicted joints; base_link -> base_footprint (REP-120), level and at the
+height of the lowest foot. Nothing is computed while nobody subscribes to tf.
+"""
+
+import math
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from geometry_msgs.msg import TransformStamped
+from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, steady_timer
+from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot.link_tree import LinkTree
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+PREDICTED = "predicted/"
+
+
+class Transforms:
+    """The tf message of a LinkTree: made once, only its numbers change. prefix: of every frame's name."""
+
+    def __init__(self, tree, prefix):
+        self._tree = tree
+        self.messages = [TransformStamped(child_frame_id=prefix + child) for child in tree.children]
+        for message, parent in zip(self.messages, tree.parents, strict=True):
+            message.header.frame_id = prefix + parent
+
+    def update(self, q, stamp):
+        """Write the poses for joint positions q (n,) [rad or m]; return the poses (m, 4, 4)."""
+        poses = self._tree.poses(q)
+        turns = Rotation.from_matrix(poses[:, :3, :3]).as_quat().tolist()
+        for message, place, turn in zip(self.messages, poses[:, :3, 3].tolist(), turns, strict=True):
+            write(message, place, turn, stamp)
+        return poses
+
+
+def write(message, place, turn, stamp):
+    """Write a translation (3,) [m] and a quaternion (x, y, z, w) into a TransformStamped."""
+    message.header.stamp = stamp
+    translation, rotation = message.transform.translation, message.transform.rotation
+    translation.x, translation.y, translation.z = place
+    rotation.x, rotation.y, rotation.z, rotation.w = turn
+
+
+def footprint(rotation, lowest):
+    """Pose of base_footprint in base_link: level, heading as base_link, `lowest` [m] below it (REP-120).
+
+    rotation (3, 3): world <- base_link, its yaw does not matter. Returns (place (3,), quaternion (4,)).
+    """
+    yaw = math.atan2(rotation[1, 0], rotation[0, 0])
+    level = rotation.T @ Rotation.from_euler("z", yaw).as_matrix()
+    return (rotation.T @ np.array([0.0, 0.0, lowest])).tolist(), Rotation.from_matrix(level).as_quat().tolist()
+
+
+class RobotDescription(Node):
+    """The node."""
+
+    def __init__(self):
+        super().__init__("robot_description")
+        self.robot = load_robot(self)
+        rate = declare(self, "rate", 50.0, "tf messages [1/s]", low=1.0, high=200.0, read_only=True)
+        self._ghost = declare(self, "predicted", True, "also publish the predicted joints under predicted/")
+        namespace = self.get_namespace().strip("/")
+        self._prefix = f"{namespace}/" if namespace else ""
+        self._index = {name: k for k, name in enumerate(self.robot.joint_names)}
+        self._q = {"": None, PREDICTED: None}
+        self._rotation = None
+        self._footprint = TransformStamped(child_frame_id=f"{self._prefix}base_footprint")
+        self._footprint.header.frame_id = f"{self._prefix}base_link"
+        self._ghost_base = TransformStamped(child_frame_id=f"{self._prefix}{PREDICTED}base_link")
+        self._ghost_base.header.frame_id = f"{self._prefix}base_link"
+        self._message = TFMessage()
+        self._description = self.create_publisher(String, "robot_description", LATCHED)
+        self._tf = self.create_publisher(TFMessage, "/tf", 100)
+        self._take(Morphology.whole(self.robot))
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(JointState, "joint_states", lambda m: self._on_joints("", m), qos_profile_sensor_data)
+        self.create_subscription(
+            JointState, "predicted_joint_states", lambda m: self._on_joints(PREDICTED, m), qos_profile_sensor_data
+        )
+        self.create_subscription(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
+        steady_timer(self, 1.0 / rate, self._publish)
+        self._diagnostics = Diagnostics(self, self.robot.name, self._look)
+
+    def _take(self, morphology):
+        self.morphology = morphology
+        tree = LinkTree(self.robot, morphology)
+        self._transforms = {name: Transforms(tree, self._prefix + name) for name in ("", PREDICTED)}
+        self._tree = tree
+        self._description.publish(String(data=self.robot.to_urdf(morphology)))
+
+    def _on_morphology(self, message):
+        try:
+            morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
+        except MorphologyError as error:
+            self.get_logger().error(f"morphology ignored: {error}", throttle_duration_sec=5.0)
+            return
+        if morphology != self.morphology:
+            self._take(morphology)
+
+    def _on_joints(self, which, message):
+        q = self._q[which]
+        if q is None:
+            q = self._q[which] = np.zeros(self.robot.joint_count)
+        for name, position in zip(message.name, message.position, strict=False):
+            if name in self._index and math.isfinite(position):
+                q[self._index[name]] = position
+
+    def _on_imu(self, message):
+        o = message.orientation
+        if message.orientation_covariance[0] >= 0.0:  # -1: no orientation is given (REP-145)
+            self._rotation = (o.x, o.y, o.z, o.w)
+
+    def _publish(self):
+        if self._q[""] is None or self._tf.get_subscription_count() == 0:
+            return
+        stamp = self.get_clock().now().to_msg()
+        poses = self._transforms[""].update(self._q[""], stamp)
+        messages = list(self._transforms[""].messages)
+        if self._rotation is not None:
+            rotation = Rotation.from_quat(self._rotation).as_matrix()
+            write(self._footprint, *footprint(rotation, self._lowest(rotation, poses)), stamp)
+            messages.append(self._footprint)
+        if self._ghost and self._q[PREDICTED] is not None:
+            self._transforms[PREDICTED].update(self._q[PREDICTED], stamp)
+            write(self._ghost_base, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), stamp)
+            messages += [self._ghost_base, *self._transforms[PREDICTED].messages]
+        self._message.transforms = messages
+        self._tf.publish(self._message)
+
+    def _lowest(self, rotation, poses):
+        """Height [m] of the lowest frame over base_link's origin, the body's underside included."""
+        height, down, chain = -0.5 * float(self.robot.body.box[2]), rotation[2], np.eye(4)
+        for branch, pose in zip(self._tree.branches, poses, strict=True):
+            chain = pose if branch.parent == "base_link" else chain @ pose
+            height = min(height, float(down @ chain[:3, 3]))
+        return height
+
+    def _look(self):
+        values = {"frames": len(self._tree.children), "morphology": self.morphology.describe()}
+        if self._q[""] is None:
+            return "warn", "no joint_states yet: the links have no tf; is the node servos running?", values
+        return "ok", "publishing", values
+
+
+def main(args=None):
+    """Run the node."""
+    run(RobotDescription, args)
+
+
+if __name__ == "__main__":
+    main()

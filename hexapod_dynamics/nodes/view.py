@@ -1,0 +1,270 @@
+"""Shows any running robot in the browser, over ROS topics alone: 3-D, damage, drive, stop, hypotheses, plots.
+
+Where there is a simulated robot its true state is solid and the prediction is a translucent ghost; on a real robot the
+solid one stands at the predicted pose with the measured joints. A click on a leg of the simulated robot breaks it.
+"""
+
+import math
+import threading
+import time
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Twist
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.nodes.common import LATCHED, declare, run, steady_timer
+from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.view.panel import Commands, Panel
+from hexapod_dynamics.view.scene import RobotFigure, Surroundings, look_at, serve
+from nav_msgs.msg import Odometry, Path
+from rcl_interfaces.msg import ParameterEvent
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool
+
+NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
+SILENT_AFTER = 2.0  # [s] without a pose the robot is lost
+
+
+class Newest:
+    """The newest message of some topics, with its arrival time."""
+
+    def __init__(self, node):
+        self._node, self._messages = node, {}
+
+    def subscribe(self, kind, topic, qos=NEWEST):
+        """Keep the newest message of a topic."""
+
+        def keep(message):
+            self._messages[topic] = time.monotonic(), message
+
+        self._node.create_subscription(kind, topic, keep, qos)
+
+    def get(self, topic, within=math.inf):
+        """Return the newest message of a topic that came within this time [s], or None."""
+        at, message = self._messages.get(topic, (-math.inf, None))
+        return message if time.monotonic() - at <= within else None
+
+
+class RosCommands(Commands):
+    """Sends what the panel asks for; answers of services become a line in the panel."""
+
+    def __init__(self, node):
+        self._node = node
+        self.twist = None  # of the last drive command; the node repeats it
+        self.answer = ""
+        self._emergency = node.create_client(SetBool, "emergency_stop")
+        self._tell = node.create_client(SetParametersAtomically, "set_morphology")
+        self._break = node.create_client(SetParametersAtomically, "simulator/set_damage")
+
+    def drive(self, vx, vy, wz):
+        """Repeat this twist as cmd_vel."""
+        self.twist = (vx, vy, wz)
+
+    def emergency_stop(self, engaged):
+        """Call the service emergency_stop; driving ends either way."""
+        self.twist = (0.0, 0.0, 0.0)
+        self._call(self._emergency, SetBool.Request(data=engaged), lambda r: (r.success, r.message))
+
+    def break_part(self, values):
+        """Call simulator/set_damage."""
+        self._set(self._break, values)
+
+    def tell(self, values):
+        """Call set_morphology."""
+        self._set(self._tell, values)
+
+    def _set(self, client, values):
+        request = SetParametersAtomically.Request()
+        request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        self._call(client, request, lambda r: (r.result.successful, r.result.reason))
+
+    def _call(self, client, request, read):
+        if not client.service_is_ready():
+            self.answer = f"nobody offers the service {client.srv_name}: is the node running?"
+            return
+        client.call_async(request).add_done_callback(lambda future: self._take(client, *read(future.result())))
+
+    def _take(self, client, done, text):
+        self.answer = f"{client.srv_name}: {'done' if done else 'refused'}{f' ({text})' if text else ''}"
+
+
+class View(Node):
+    """The node; its drawing runs in a thread of its own."""
+
+    def __init__(self):
+        super().__init__("view")
+        port = declare(self, "port", 8080, "port of the web page", low=1, high=65535, read_only=True)
+        host = declare(self, "host", "127.0.0.1", "address to serve on; 0.0.0.0: to the whole network", read_only=True)
+        rate = declare(self, "rate", 25.0, "pictures a second", low=1.0, high=60.0, read_only=True)
+        self._newest = Newest(self)
+        newest = self._newest.subscribe
+        newest(String, "robot_description", LATCHED)
+        newest(String, "simulator/robot_description", LATCHED)
+        newest(ParameterEvent, "morphology", LATCHED)
+        newest(ParameterEvent, "simulator/damage", LATCHED)
+        newest(Odometry, "predicted_state")
+        newest(JointState, "predicted_joint_states")
+        newest(JointState, "joint_states")
+        newest(Odometry, "simulator/odom")
+        newest(JointState, "simulator/joint_states")
+        newest(Path, "predicted_path")
+        newest(DiagnosticArray, "damage_hypotheses", 10)
+        self._cmd_vel = self.create_publisher(Twist, "cmd_vel", 10)
+        self._commands = RosCommands(self)
+        self._server = serve(port, host)
+        self._robot = RobotFigure(self._server, "robot", on_click=self._clicked)
+        self._ghost = RobotFigure(self._server, "prediction", opacity=0.25)
+        self._surroundings = Surroundings(self._server)
+        self._panel = None
+        self._before = None
+        self._period, self._closing = 1.0 / rate, threading.Event()
+        steady_timer(self, 0.1, self._repeat_command)
+        self._thread = threading.Thread(target=self._draw_all, daemon=True)
+        self._thread.start()
+        print(f"open http://{host}:{port}", flush=True)
+
+    def close(self):
+        """End the drawing and the web page."""
+        self._closing.set()
+        self._thread.join(2.0)
+        self._server.stop()
+
+    def _repeat_command(self):
+        """A cmd_vel is repeated, or the gait stops by itself; a robot nobody drove from here is left alone."""
+        twist = self._commands.twist
+        if twist is None:
+            return
+        message = Twist()
+        message.linear.x, message.linear.y, message.angular.z = (float(value) for value in twist)
+        self._cmd_vel.publish(message)
+        if twist == (0.0, 0.0, 0.0):
+            self._commands.twist = None  # said once: another driver may take over
+
+    def _clicked(self, link):
+        leg = link.rpartition("_")[2]
+        if self._simulated() and f"legs.{leg}" in self._values("morphology"):
+            self._commands.break_part({f"legs.{leg}": False})
+
+    def _simulated(self):
+        return self._newest.get("simulator/odom", SILENT_AFTER) is not None
+
+    def _values(self, topic):
+        message = self._newest.get(topic)
+        return values_of(message.new_parameters) if message is not None else {}
+
+    def _draw_all(self):
+        ticks, due = 0, time.monotonic()
+        while not self._closing.is_set():
+            due = max(due + self._period, time.monotonic())
+            if not self._server.get_clients():
+                self._aim()
+            else:
+                try:
+                    with self._server.atomic():
+                        self._draw(ticks)
+                except HexapodError as error:
+                    self.get_logger().error(str(error), throttle_duration_sec=5.0)
+                ticks += 1
+            self._closing.wait(due - time.monotonic())
+
+    def _aim(self):
+        """Let the next page that is opened look at the robot."""
+        shown = self._newest.get("simulator/odom", SILENT_AFTER) or self._newest.get("predicted_state", SILENT_AFTER)
+        if shown is not None:
+            place = shown.pose.pose.position
+            look_at(self._server, (place.x, place.y, place.z))
+
+    def _draw(self, ticks):
+        told = self._newest.get("robot_description")
+        true = self._newest.get("simulator/robot_description") if self._simulated() else None
+        for figure, description in ((self._robot, true or told), (self._ghost, told or true)):
+            if description is not None:
+                figure.load(description.data)
+        if self._panel is None:
+            if self._newest.get("predicted_state") is None and not self._simulated():
+                return
+            self._panel = Panel(self._server, self._commands, simulated=self._simulated())
+        predicted = self._newest.get("predicted_state", SILENT_AFTER)
+        true = self._newest.get("simulator/odom", SILENT_AFTER)
+        shown = true or predicted
+        self._robot.visible = shown is not None
+        self._ghost.visible = true is not None and predicted is not None
+        if shown is not None:
+            joints = self._newest.get("simulator/joint_states" if true is not None else "joint_states")
+            self._place(self._robot, shown, joints)
+        if self._ghost.visible:
+            self._place(self._ghost, predicted, self._newest.get("predicted_joint_states"))
+        if ticks % 5 == 0:
+            path = self._newest.get("predicted_path", SILENT_AFTER)
+            points = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses] if path else []
+            self._surroundings.path(points)
+            self._sample(shown, true, predicted)
+        if ticks % 12 == 0:
+            self._tell_panel(shown)
+
+    @staticmethod
+    def _place(figure, odometry, joints):
+        p, o = odometry.pose.pose.position, odometry.pose.pose.orientation
+        figure.move((p.x, p.y, p.z), (o.x, o.y, o.z, o.w))
+        if joints is not None:
+            figure.turn(dict(zip(joints.name, joints.position, strict=False)))
+
+    def _sample(self, shown, true, predicted):
+        if shown is None:
+            return
+        o, v = shown.pose.pose.orientation, shown.twist.twist.linear
+        up = Rotation.from_quat([o.x, o.y, o.z, o.w]).as_matrix()[2, 2]
+        error = math.nan
+        if true is not None and predicted is not None:
+            a, b = true.pose.pose.position, predicted.pose.pose.position
+            error = 100 * math.dist((a.x, a.y, a.z), (b.x, b.y, b.z))
+        tilt = math.degrees(math.acos(float(np.clip(up, -1.0, 1.0))))
+        self._panel.sample(time.monotonic() - self._started(), tilt, 100 * math.hypot(v.x, v.y), error)
+
+    def _started(self):
+        if self._before is None:
+            self._before = time.monotonic()
+        return self._before
+
+    def _tell_panel(self, shown):
+        told = self._values("morphology")
+        if told:
+            self._panel.told.follow(told)
+        if self._panel.simulated is not None:
+            self._panel.simulated.follow(self._values("simulator/damage") or told)
+        if shown is None:
+            state = f"**robot lost**: no pose for {SILENT_AFTER:.0f} s"
+        elif not self._robot.has_robot:
+            state = "no robot_description yet: is the node robot_description running?"
+        else:
+            state = "connected"
+        self._panel.status([state, self._commands.answer] if self._commands.answer else [state])
+        array = self._newest.get("damage_hypotheses")
+        if array is not None:
+            self._panel.hypotheses(sorted((_hypothesis(s) for s in array.status), key=lambda h: -h[1])[:6])
+        self._panel.draw_plots()
+
+
+def _hypothesis(status):
+    values = {pair.key: pair.value for pair in status.values}
+    try:
+        probability = float(values.get("probability", "nan"))
+    except ValueError:
+        probability = math.nan
+    return status.name, probability if math.isfinite(probability) else 0.0, values.get("evidence", "")
+
+
+def main(args=None):
+    """Run the node."""
+    run(View, args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Print one line a second: speed, attitude, error of the prediction, damage."""
+
+import math
+import time
+
+import numpy as np
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion, rotation_vector
+from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare, run, stamp_seconds, steady_timer
+from hexapod_dynamics.nodes.morphology import values_of
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+# A pose older than this [s] is not shown; a message is repeated after this [s].
+SILENT_AFTER, REPEAT = 3.0, 30.0
+# At the start nodes discover each other and compile: early problems are shown only if they last this long [s].
+STARTING = 10.0
+# A node that is not in the graph for so long [s] is absent; one that respawns is back before. One that has never been
+# there is absent from this time [s] on. What a start may take, and how long a report that a node compiles counts [s].
+ABSENT, NEVER_SEEN, LONGEST_START, LONGEST_COMPILING = 5.0, 15.0, 60.0, 60.0
+
+
+class Pose:
+    """The values of an Odometry message that the line shows."""
+
+    def __init__(self, message):
+        p, o = message.pose.pose.position, message.pose.pose.orientation
+        self.time = stamp_seconds(message.header.stamp)
+        self.position = np.array([p.x, p.y, p.z])
+        self.rotation = rotation_from_quaternion(np.array([o.x, o.y, o.z, o.w]))
+        v = message.twist.twist.linear
+        self.velocity = self.rotation @ np.array([v.x, v.y, v.z])
+
+    def at(self, time):
+        """Return the position extrapolated to another time, a few milliseconds away, with its velocity."""
+        return self.position + self.velocity * (time - self.time)
+
+
+def losses(values):
+    """List the missing, locked and broken parts in a whole set of named values, without the parts that hang on them."""
+    lost = [name.partition(".")[2] for name, value in values.items() if name.startswith("legs.") and not value]
+    gone = set(lost)
+    for name, value in values.items():
+        kind, _, part = name.partition(".")
+        leg = part.partition(".")[0]
+        if kind == "legs" or leg in gone:
+            continue
+        if kind == "links" and not value:
+            lost.append(part)
+            gone.add(leg)  # links come from the body outward: the others hang on this one
+        elif kind == "locked" and value:
+            at = values.get(f"locked_at.{part}")
+            lost.append(f"{part} locked" if at is None else f"{part} locked at {at:.2f}")
+        elif kind == "remaining" and 0.0 < value < 1.0:
+            lost.append(f"{part} {value:.0%} left")
+    return lost
+
+
+def line(elapsed, predicted, true, speed, lost, wrong):
+    """Write the status line.
+
+    elapsed [s] since the start; predicted, true: Pose or None; speed (2,): forward speed [m/s] and turn rate [rad/s]
+    over the last second, or None; lost: parts declared missing; wrong: {what: names of nodes}.
+    """
+    parts = [f"{elapsed:5.0f} s"]
+    shown = true or predicted
+    if shown is None:
+        parts.append("no pose received yet")
+    else:
+        if speed is not None:
+            parts.append(f"{100 * speed[0]:5.1f} cm/s {math.degrees(speed[1]):5.1f} deg/s")
+        yaw, pitch, roll = np.degrees(euler_zyx(shown.rotation))
+        parts.append(f"roll {roll:5.1f} pitch {pitch:5.1f} yaw {yaw:6.1f} deg")
+        if true is not None and predicted is not None:
+            gap = np.linalg.norm(true.at(predicted.time) - predicted.position)
+            turn = np.linalg.norm(rotation_vector(true.rotation.T @ predicted.rotation))
+            parts.append(f"prediction off by {100 * gap:.1f} cm {math.degrees(turn):.1f} deg")
+        elif predicted is None:
+            parts.append("no prediction")
+    parts.append("missing: " + (" ".join(lost) if lost else "nothing"))
+    parts += [f"{what}: " + " ".join(sorted(names)) for what, names in wrong.items() if names]
+    return " | ".join(parts)
+
+
+class WalkStatus(Node):
+    """Subscribes to predictions, truth and diagnostics, and prints; hidden from `ros2 node list`."""
+
+    def __init__(self):
+        super().__init__("_walk_status")
+        self._predicted = self._true = None
+        self._before = None
+        self._lost = []
+        self._complaints, self._told, self._compiling, self._reported = {}, {}, {}, set()
+        self._expected = [
+            name
+            for name in declare(
+                self, "nodes", [""], "names of the nodes that should be there; one that is not is named", read_only=True
+            )
+            if name
+        ]
+        self._started, self._seen = time.monotonic(), {}
+        self.create_subscription(Odometry, "predicted_state", self._on_prediction, NEWEST)
+        self.create_subscription(Odometry, "simulator/odom", self._on_truth, NEWEST)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+        steady_timer(self, 1.0, self._print)
+
+    def _on_prediction(self, message):
+        self._predicted = time.monotonic(), message
+
+    def _on_truth(self, message):
+        self._true = time.monotonic(), message
+
+    def _on_morphology(self, message):
+        self._lost = losses(values_of(message.new_parameters))
+
+    def _on_diagnostics(self, message):
+        prefix = self.get_namespace().strip("/")
+        for status in message.status:
+            name = status.name
+            if prefix and not name.startswith(prefix + "/"):
+                continue
+            self._reported.add(name.rpartition("/")[2])
+            began, _, _ = self._compiling.pop(name, (self._elapsed(), 0.0, ""))
+            if status.message.startswith(COMPILING):
+                self._compiling[name] = began, self._elapsed(), status.message.rpartition(": ")[2]
+            elif status.level == DiagnosticStatus.OK:
+                self._complaints.pop(name, None)
+            else:
+                since, _ = self._complaints.get(name, (self._elapsed(), ""))
+                self._complaints[name] = since, status.message
+
+    def _absent(self, elapsed):
+        """Names of expected nodes that the graph has not had for a while."""
+        place = self.get_namespace()
+        there = {name for name, where in self.get_node_names_and_namespaces() if where == place}
+        absent = set()
+        for name in self._expected:
+            if name in there:
+                self._seen[name] = elapsed
+            elif elapsed - self._seen.get(name, NEVER_SEEN) > ABSENT:
+                absent.add(name)
+        return absent
+
+    def _elapsed(self):
+        return time.monotonic() - self._started
+
+    def _print(self):
+        now = time.monotonic()
+        poses = [
+            Pose(heard[1]) if heard is not None and now - heard[0] < SILENT_AFTER else None
+            for heard in (self._predicted, self._true)
+        ]
+        shown, speed = poses[1] or poses[0], None
+        if shown is not None and self._before is not None and shown.time > self._before.time:
+            moved = self._before.rotation.T @ (shown.position - self._before.position)
+            turned = rotation_vector(self._before.rotation.T @ shown.rotation)
+            speed = np.array([moved[0], turned[2]]) / (shown.time - self._before.time)
+        self._before = shown
+        elapsed = self._elapsed()
+        compiling = [
+            f"{name} ({part}, {elapsed - began:.0f} s)"
+            for name, (began, at, part) in self._compiling.items()
+            if elapsed - at < LONGEST_COMPILING
+        ]
+        absent = self._absent(elapsed)
+        starting = set(self._expected) - self._reported - absent if elapsed < LONGEST_START else set()
+        complaints = {
+            name: message
+            for name, (since, message) in self._complaints.items()
+            # Who starts or compiles serves nobody yet: what others report about that is no news.
+            if not compiling and not starting and name not in absent and max(since, elapsed - since) > STARTING
+        }
+        for name, message in complaints.items():
+            at = self._told.get(name, -math.inf)
+            if elapsed - at > REPEAT:  # printed once, then only the name of the node appears in the line
+                print(f"        {name}: {message}")
+                self._told[name] = elapsed
+        self._told = {name: told for name, told in self._told.items() if name in complaints}
+        known = {f"{prefix}damage_manager" for prefix in ("", self.get_namespace().strip("/") + "/")}
+        starting -= {name.rpartition("/")[2] for name in self._compiling}
+        wrong = {
+            "not well": complaints.keys() - known,
+            "absent": absent,
+            "starting": starting,
+            "compiling, once": compiling,
+        }
+        print(line(elapsed, *poses, speed, self._lost, wrong), flush=True)
+
+
+def main(args=None):
+    """Print until the launch ends."""
+    run(WalkStatus, args)
+
+
+if __name__ == "__main__":
+    main()

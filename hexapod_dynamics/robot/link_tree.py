@@ -1,0 +1,140 @@
+"""The tree of a robot's frames, as its morphology leaves it: each link's frame in its parent's, for any joint angles.
+
+Frames: `base_link`; for each link `LINK_link_LEG` with its origin at its joint and x along the link; `foot_LEG` at the
+end of a leg's last link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.morphology import Morphology
+from hexapod_dynamics.robot.parts import Joint, Link
+from hexapod_dynamics.se3 import exp, skew
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """One joint of the tree and the link behind it.
+
+    parent, child: frames. rotation (3, 3), position (3,) [m]: parent <- child at joint position zero. axis (3,): of the
+    joint, in the child's axes. joint, link: None for a foot, which is fixed to the link before it. index: of the joint
+    among all joints of the robot, -1 for a foot. lock: the position at which the joint is locked, None where it moves.
+    whole: whether all of the link is there. limp: whether its servo gives no torque. last: whether no link follows
+    in the undamaged leg.
+    """
+
+    leg: str
+    parent: str
+    child: str
+    rotation: NDArray[np.float64]
+    position: NDArray[np.float64]
+    axis: NDArray[np.float64]
+    joint: Joint | None = None
+    link: Link | None = None
+    index: int = -1
+    lock: float | None = None
+    whole: bool = True
+    limp: bool = False
+    last: bool = False
+
+
+def link_frame(leg: str, link: str) -> str:
+    """Name of a link's frame: `tibia_link_LF`."""
+    return f"{link}_link_{leg}"
+
+
+def foot_frame(leg: str) -> str:
+    """Name of the frame at the end of a leg's last link: `foot_LF`."""
+    return f"foot_{leg}"
+
+
+def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]:
+    """All joints of the tree from the body outward, leg by leg; None: the whole robot."""
+    morphology = Morphology.whole(robot) if morphology is None else morphology
+    tree = []
+    for leg in robot.legs:
+        links = morphology.links(leg.name)
+        parent, rotation, start = "base_link", leg.mount_rotation.T, -leg.mount_rotation.T @ leg.mount_position
+        for k, link in enumerate(links):
+            joint, child = leg.joints[k], link_frame(leg.name, link.name)
+            tree.append(
+                Branch(
+                    leg=leg.name,
+                    parent=parent,
+                    child=child,
+                    rotation=rotation.T @ link.rotation,
+                    position=rotation.T @ (joint.origin - start),
+                    axis=link.rotation.T @ joint.axis,
+                    joint=joint,
+                    link=link,
+                    index=robot.leg_joints(leg.name)[k],
+                    lock=morphology.locked_angle(leg.name, link.name),
+                    whole=morphology.remaining(leg.name, link.name) == 1.0,
+                    limp=morphology.is_limp(leg.name, link.name),
+                    last=k == len(leg.links) - 1,
+                )
+            )
+            parent, rotation, start = child, link.rotation, joint.origin
+        if links:
+            end = np.array([links[-1].length, 0.0, 0.0])
+            tree.append(Branch(leg.name, parent, foot_frame(leg.name), np.eye(3), end, np.zeros(3)))
+    return tree
+
+
+def displacement(kind: str, axis, position: float, pitch: float = 0.0) -> NDArray[np.float64]:
+    """Pose (4, 4) of a link in its own frame at zero, for a joint position [rad or m] about or along axis (3,)."""
+    axis = np.asarray(axis, float)
+    if kind == "prismatic":
+        return exp(np.concatenate([axis * position, np.zeros(3)]))
+    return exp(np.concatenate([axis * (pitch * position), axis * position]))
+
+
+class LinkTree:
+    """Poses of all frames in their parents, as arrays: for tf and viewers, some fifty times a second."""
+
+    def __init__(self, robot: Robot, morphology: Morphology | None = None):
+        """Read the tree once; `parents` and `children`, m names each, are its frames."""
+        self.branches = branches(robot, morphology)
+        self.parents = [branch.parent for branch in self.branches]
+        self.children = [branch.child for branch in self.branches]
+        self._at_zero = np.array([_at_zero(branch) for branch in self.branches]).reshape(-1, 4, 4)
+        moving = [(k, b) for k, b in enumerate(self.branches) if b.joint is not None and b.lock is None]
+        turning = [(k, b) for k, b in moving if b.joint is not None and b.joint.kind == "revolute"]
+        self._turning = np.array([k for k, _ in turning], int)
+        self._joints = np.array([b.index for _, b in turning], int)
+        self._skew = np.array([skew(b.axis) for _, b in turning]).reshape(-1, 3, 3)
+        self._skew2 = self._skew @ self._skew
+        self._others = [(k, b.joint, b.axis, b.index) for k, b in moving if b.joint and b.joint.kind != "revolute"]
+
+    def poses(self, q) -> NDArray[np.float64]:
+        """Poses (m, 4, 4) parent <- child for the joint positions q (n,) of all joints; locked ones are ignored.
+
+        Revolute joints by Rodrigues' formula, all at once: R = I + sin(q) [a] + (1 - cos(q)) [a]^2.
+        """
+        out = self._at_zero.copy()
+        angles = np.asarray(q, float)[self._joints][:, None, None]
+        turns = np.eye(3) + np.sin(angles) * self._skew + (1.0 - np.cos(angles)) * self._skew2
+        out[self._turning, :3, :3] = self._at_zero[self._turning, :3, :3] @ turns
+        for k, joint, axis, index in self._others:
+            out[k] = self._at_zero[k] @ displacement(joint.kind, axis, q[index], joint.pitch)
+        return out
+
+    def base_poses(self, q) -> dict[str, NDArray[np.float64]]:
+        """Poses {frame: (4, 4)} of all frames in base_link."""
+        done = {"base_link": np.eye(4)}
+        for branch, pose in zip(self.branches, self.poses(q), strict=True):
+            done[branch.child] = done[branch.parent] @ pose
+        return done
+
+
+def _at_zero(branch: Branch) -> NDArray[np.float64]:
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = branch.rotation, branch.position
+    if branch.lock is not None and branch.joint is not None:
+        return pose @ displacement(branch.joint.kind, branch.axis, branch.lock, branch.joint.pitch)
+    return pose

@@ -1,0 +1,152 @@
+"""MJCF (MuJoCo's model format) of a robot as its morphology leaves it.
+
+Bodies and joints bear the names of the URDF's frames and joints (`base_link`, `femur_link_LF`, `femur_joint_LF`);
+actuators those of their joints. Joint positions are those of this package. A locked joint is fixed at its angle, a
+missing link is not there, a broken one is cut; a limp joint's actuator has no gain, only its drag.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.link_tree import Branch, branches, displacement
+from hexapod_dynamics.robot.morphology import Morphology
+
+# Collision shapes [m]: capsules of links, spheres at the ends of legs, whose lowest point is the link's end.
+LINK_RADIUS, FOOT_RADIUS = 0.010, 0.002
+# Inertia of a servo's rotor as its output shaft feels it [kg m^2]: a few 1e-8 at a gear ratio of some 300.
+ROTOR_INERTIA = 0.003
+# Groups of shapes that meet: ground 1, robot 2; the robot's meet each other, too (bodies next to each other do not).
+GROUND, ROBOT = 1, 2
+
+
+def to_mjcf(
+    robot: Robot,
+    morphology: Morphology | None = None,
+    *,
+    timestep: float = 1e-3,
+    friction: float = 0.6,
+    extra: str = "",
+    payload: float = 0.0,
+    payload_position=(0.0, 0.0, 0.0),
+    rotor_inertia: float = ROTOR_INERTIA,
+    floor: bool = True,
+) -> str:
+    """MJCF text of a robot with servos, joint stops and collision shapes, floating over a plane.
+
+    timestep [s]: of MuJoCo. friction: Coulomb's coefficient of all shapes. extra: elements for the world. payload [kg],
+    payload_position (3,) [m]: point mass on the body. floor: whether there is the plane z = 0.
+    """
+    morphology = Morphology.whole(robot) if morphology is None else morphology
+    tree = branches(robot, morphology)
+    servo = robot.servo
+    plane = f'<geom name="ground" type="plane" size="0 0 1" contype="{GROUND}" conaffinity="{ROBOT}"/>' if floor else ""
+    box = _text(0.5 * np.asarray(robot.body.box))
+    weight = (
+        f'<body name="payload" pos="{_text(payload_position)}">'
+        f'<inertial pos="0 0 0" mass="{float(payload)!r}" diaginertia="1e-9 1e-9 1e-9"/></body>'
+        if payload > 0.0
+        else ""
+    )
+    legs = "".join(_links([b for b in tree if b.leg == leg.name], rotor_inertia) for leg in robot.legs)
+    actuators = "".join(_actuator(b, servo) for b in tree if b.joint is not None and b.lock is None)
+    return f"""<mujoco model="{robot.name}">
+  <compiler angle="radian" autolimits="true" boundmass="1e-9" boundinertia="1e-12" balanceinertia="true"/>
+  <option timestep="{float(timestep)!r}" gravity="0 0 {-float(robot.gravity)!r}" integrator="implicitfast"
+          cone="elliptic" impratio="10"/>
+  <default>
+    <geom friction="{float(friction)!r} 0.0001 0.00001" solref="0.004 1" solimp="0.95 0.99 0.0005" condim="3"/>
+    <joint limited="true" solreflimit="0.006 1"/>
+  </default>
+  <worldbody>{plane}{extra}
+    <body name="base_link"><freejoint name="floating_base"/>
+      {_inertial(robot.body.mass, np.zeros(3), robot.body.inertia)}
+      <geom name="base_link" type="box" size="{box}" {_collides()}/>
+      <site name="imu" pos="{_text(robot.imu.position)}"/>{weight}{legs}
+    </body>
+  </worldbody>
+  <actuator>{actuators}</actuator>
+</mujoco>"""
+
+
+def _collides() -> str:
+    return f'contype="{ROBOT}" conaffinity="{GROUND | ROBOT}" mass="0"'
+
+
+def _links(chain: list[Branch], rotor_inertia: float) -> str:
+    """Nested bodies of one leg."""
+    opening, closing = "", ""
+    for branch in chain:
+        if branch.joint is None or branch.link is None:  # the foot
+            position = branch.position - np.array([FOOT_RADIUS, 0.0, 0.0])
+            opening += (
+                f'<geom name="{branch.child}" type="sphere" size="{FOOT_RADIUS}" pos="{_text(position)}" '
+                f'{_collides()}/><site name="{branch.child}" pos="{_text(branch.position)}"/>'
+            )
+            continue
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = branch.rotation, branch.position
+        if branch.lock is not None:
+            pose = pose @ displacement(branch.joint.kind, branch.axis, branch.lock, branch.joint.pitch)
+        opening += f'<body name="{branch.child}" pos="{_text(pose[:3, 3])}" quat="{_quaternion(pose[:3, :3])}">'
+        if branch.lock is None:
+            opening += _joint(branch, rotor_inertia)
+        link = branch.link
+        opening += _inertial(link.mass, link.com, link.inertia)
+        # From one radius after the joint to well before the end, where the foot is.
+        if link.length > 4.0 * LINK_RADIUS:
+            start, end = LINK_RADIUS, link.length - 1.5 * LINK_RADIUS
+            opening += (
+                f'<geom name="{branch.child}" type="capsule" size="{LINK_RADIUS}" '
+                f'fromto="{_text([start, 0.0, 0.0, end, 0.0, 0.0])}" {_collides()}/>'
+            )
+        closing += "</body>"
+    return opening + closing
+
+
+def _joint(branch: Branch, rotor_inertia: float) -> str:
+    joint = branch.joint
+    assert joint is not None
+    if joint.kind == "helical":
+        raise NotImplementedError(f"joint {joint.name}: MuJoCo has no helical joints")
+    kind = {"revolute": "hinge", "prismatic": "slide"}[joint.kind]
+    limits = (
+        f'range="{float(joint.lower)!r} {float(joint.upper)!r}"'
+        if math.isfinite(joint.lower) and math.isfinite(joint.upper)
+        else 'limited="false"'
+    )
+    return (
+        f'<joint name="{joint.name}" type="{kind}" axis="{_text(branch.axis)}" {limits} '
+        f'armature="{float(rotor_inertia)!r}"/>'
+    )
+
+
+def _actuator(branch: Branch, servo) -> str:
+    """A position servo: torque = k (set-point - q) - d qdot within its limits; a limp one only drags."""
+    joint = branch.joint
+    assert joint is not None
+    k, d, limit = 0.0 if branch.limp else float(servo.stiffness), float(servo.damping), float(servo.torque_limit)
+    return (
+        f'<general name="{joint.name}" joint="{joint.name}" biastype="affine" gainprm="{k!r}" '
+        f'biasprm="0 {-k!r} {-d!r}" forcerange="{-limit!r} {limit!r}"/>'
+    )
+
+
+def _inertial(mass: float, com, inertia) -> str:
+    i = np.asarray(inertia)
+    full = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
+    return f'<inertial mass="{float(mass)!r}" pos="{_text(com)}" fullinertia="{_text(full)}"/>'
+
+
+def _quaternion(rotation) -> str:
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(np.asarray(rotation)).as_quat()
+    return _text([w, x, y, z])
+
+
+def _text(values) -> str:
+    return " ".join(repr(float(value)) for value in values)

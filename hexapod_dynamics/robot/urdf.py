@@ -1,0 +1,81 @@
+"""A robot, as its morphology leaves it, written as URDF: frames, inertias, limits and simple shapes to look at.
+
+The frames are those of robot/link_tree.py. A missing link is left out, a shortened one is shorter, a locked joint is
+fixed at its angle. Colours: red behind a locked joint, grey behind a limp one.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+
+import numpy as np
+
+from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot import urdf_shapes
+from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.link_tree import Branch, branches, displacement
+from hexapod_dynamics.robot.morphology import Morphology
+
+
+def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
+    """URDF text of the robot as `morphology` leaves it (None: whole).
+
+    Numbers are written with all their digits, so a reader gets the robot's own masses, inertias and lengths.
+    RobotError: a helical joint, which URDF does not have.
+    """
+    root = ET.Element("robot", name=robot.name)
+    for name, rgba in urdf_shapes.COLOURS.items():
+        ET.SubElement(ET.SubElement(root, "material", name=name), "color", rgba=rgba)
+    body = ET.SubElement(root, "link", name="base_link")
+    _inertial(body, robot.body.mass, np.zeros(3), robot.body.inertia)
+    urdf_shapes.body(body, robot)
+    for branch in branches(robot, morphology):
+        _joint(root, robot, branch)
+        element = ET.SubElement(root, "link", name=branch.child)
+        if branch.link is not None:
+            _inertial(element, branch.link.mass, branch.link.com, branch.link.inertia)
+            urdf_shapes.link(element, branch)
+    ET.indent(root)
+    return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
+    joint, turn, offset = branch.joint, branch.rotation, branch.position
+    if joint is not None and joint.kind == "helical":
+        raise RobotError(f"joint {joint.name}: URDF has no helical joint; revolute and prismatic joints can be written")
+    moves = joint is not None and branch.lock is None
+    name = joint.name if joint is not None else f"foot_joint_{branch.leg}"
+    element = ET.SubElement(root, "joint", name=name, type=joint.kind if moves and joint else "fixed")
+    if joint is not None and branch.lock is not None:
+        moved = displacement(joint.kind, branch.axis, branch.lock)
+        turn, offset = turn @ moved[:3, :3], offset + turn @ moved[:3, 3]
+    ET.SubElement(element, "origin", xyz=_numbers(offset), rpy=_numbers(_roll_pitch_yaw(turn)))
+    ET.SubElement(element, "parent", link=branch.parent)
+    ET.SubElement(element, "child", link=branch.child)
+    if moves and joint is not None:
+        ET.SubElement(element, "axis", xyz=_numbers(branch.axis))
+        bounds = {"lower": joint.lower, "upper": joint.upper}
+        bounds |= {"effort": robot.servo.torque_limit, "velocity": robot.servo.speed_limit}
+        ET.SubElement(element, "limit", {name: repr(float(value)) for name, value in bounds.items()})
+
+
+def _inertial(link: ET.Element, mass: float, com, inertia) -> None:
+    element = ET.SubElement(link, "inertial")
+    ET.SubElement(element, "origin", xyz=_numbers(com), rpy="0 0 0")
+    ET.SubElement(element, "mass", value=repr(float(mass)))
+    places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+    ET.SubElement(element, "inertia", {name: repr(float(inertia[place])) for name, place in places.items()})
+
+
+def _roll_pitch_yaw(rotation) -> tuple[float, float, float]:
+    """Roll, pitch, yaw [rad] of R = Rz(yaw) Ry(pitch) Rx(roll); yaw is zero where only its sum with roll is given."""
+    sine, cosine = -rotation[2, 0], math.hypot(rotation[0, 0], rotation[1, 0])
+    if cosine > 1e-9:
+        roll = math.atan2(rotation[2, 1], rotation[2, 2])
+        return roll, math.atan2(sine, cosine), math.atan2(rotation[1, 0], rotation[0, 0])
+    return math.atan2(-rotation[1, 2], rotation[1, 1]), math.atan2(sine, cosine), 0.0
+
+
+def _numbers(values) -> str:
+    return " ".join(repr(float(value) + 0.0) for value in values)

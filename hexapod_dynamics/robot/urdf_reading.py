@@ -1,0 +1,276 @@
+"""A robot read from URDF: any body with serial legs.
+
+Fixed joints are merged into the link before them. Legs are the chains that hang on the body, found, or named by their
+first joints. base_link is moved to the body's centre of mass, where this package has it. A link's axes are laid along
+it, from its joint to the next one (the last link: to its outermost fixed frame, such as a foot, else through its centre
+of mass). What URDF does not say (stiffness of servos, contact, IMU) is given, or the JetHexa's.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
+from hexapod_dynamics.robot.rotations import rotation_rpy, rotation_x_to
+
+MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
+TURN = math.pi  # [rad] limits of a continuous joint
+NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))  # mass, centre of mass, inertia about it
+
+
+class _Part:
+    """A link of the file: its own mass properties, the joint that carries it, and the joints that hang on it."""
+
+    def __init__(self, element: ET.Element):
+        self.name = element.get("name", "")
+        self.inertia = _inertial(element, self.name)
+        self.joint = ET.Element("none")  # until `_tree` finds one
+        self.children: list[_Part] = []
+
+
+def robot_arguments(text_or_path, legs, servo, contact, imu, gravity, make_leg) -> dict:
+    """Fields of the Robot that a URDF text or file describes; see Robot.from_urdf. RobotError."""
+    root = _root(text_or_path)
+    base = _tree(root)
+    inertia, branches, _ = _merged(base)
+    if inertia[0] <= 0:
+        raise RobotError(f"link {base.name}: no mass; the body needs an inertial element with a mass above 0")
+    center = inertia[1]
+    chosen = _choose(legs, branches)
+    limits = [part.joint.find("limit") for _, _, part in chosen.values()]
+    made = tuple(
+        make_leg(**_leg(name, pose_r, pose_p - center, part, 1 + index % 2))
+        for index, (name, (pose_r, pose_p, part)) in enumerate(chosen.items())
+    )
+    return {
+        "name": root.get("name") or "robot",
+        "gravity": gravity,
+        "body": Body(inertia[0], inertia[2], _box(root, base.name, made)),
+        "legs": made,
+        "servo": servo or _servo(limits),
+        "contact": contact or Contact(10000.0, 150.0, 50.0),
+        "imu": imu or Imu(np.zeros(3), np.eye(3)),
+    }
+
+
+def _root(text_or_path) -> ET.Element:
+    text = str(text_or_path)
+    if "<" not in text:
+        try:
+            text = Path(text_or_path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RobotError(f"URDF file {text_or_path}: cannot be read: {error}") from None
+    try:
+        root = ET.fromstring(text.strip())
+    except ET.ParseError as error:
+        raise RobotError(f"URDF: not XML: {error}") from None
+    if root.tag != "robot":
+        raise RobotError(f"URDF: the root element is <{root.tag}>, <robot> needed")
+    return root
+
+
+def _tree(root: ET.Element) -> _Part:
+    parts: dict[str, _Part] = {}
+    for element in root.findall("link"):
+        part = _Part(element)
+        if part.name in parts:
+            raise RobotError(f"link {part.name}: there are two of this name")
+        parts[part.name] = part
+    for joint in root.findall("joint"):
+        name, ends = joint.get("name"), []
+        for side in ("parent", "child"):
+            end = joint.find(side)
+            link = None if end is None else end.get("link")
+            if link not in parts:
+                raise RobotError(f"joint {name}: its {side} link {link!r} is not in the file")
+            ends.append(parts[link])
+        parent, child = ends
+        if child.joint.tag == "joint":
+            raise RobotError(f"link {child.name}: two joints carry it, {child.joint.get('name')} and {name}")
+        child.joint = joint
+        parent.children.append(child)
+    roots = [part for part in parts.values() if part.joint.tag != "joint"]
+    if len(roots) != 1:
+        names = ", ".join(part.name for part in roots) or "none"
+        raise RobotError(f"URDF: one link that no joint carries is needed (the body), there are: {names}")
+    return roots[0]
+
+
+def _merged(part: _Part):
+    """Mass properties of a link with all that is fixed to it, the moving parts on it with their poses, fixed frames."""
+    pieces, branches, frames = [part.inertia], [], []
+    for child in part.children:
+        rotation, position = _origin(child.joint)
+        kind = child.joint.get("type")
+        if kind == "fixed":
+            (mass, com, inertia), inner, inner_frames = _merged(child)
+            pieces.append((mass, position + rotation @ com, rotation @ inertia @ rotation.T))
+            branches += [(rotation @ r, position + rotation @ p, moving) for r, p, moving in inner]
+            frames += [position, *(position + rotation @ frame for frame in inner_frames)]
+        elif kind in MOVING:
+            branches.append((rotation, position, child))
+        else:
+            allowed = ", ".join((*MOVING, "fixed"))
+            raise RobotError(f"joint {child.joint.get('name')}: type {kind!r}, allowed are {allowed}")
+    return _sum(pieces), branches, frames
+
+
+def _sum(pieces):
+    mass = sum(piece[0] for piece in pieces)
+    if mass == 0:
+        return NOTHING
+    com = sum((m * c for m, c, _ in pieces), np.zeros(3)) / mass
+    total = np.zeros((3, 3))
+    for m, c, inertia in pieces:
+        d = c - com
+        total += inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
+    return mass, com, 0.5 * (total + total.T)
+
+
+def _choose(legs, branches) -> dict:
+    """Legs by name: those asked for (name -> first joint), or all, named by the part in which their joints differ."""
+    by_joint = {part.joint.get("name"): (rotation, position, part) for rotation, position, part in branches}
+    if legs is None:
+        if not by_joint:
+            raise RobotError("URDF: no moving joint hangs on the body, so there are no legs")
+        return dict(zip(_leg_names(list(by_joint)), by_joint.values(), strict=True))
+    if not isinstance(legs, Mapping):
+        raise RobotError(f"legs: {legs!r} given, a dict {{leg name: name of its first joint}} needed")
+    chosen = {}
+    for leg, joint in legs.items():
+        if joint not in by_joint:
+            raise RobotError(f"legs.{leg}: no joint {joint!r} on the body; there are {', '.join(by_joint)}")
+        chosen[leg] = by_joint[joint]
+    left = [joint for joint in by_joint if joint not in set(legs.values())]
+    if left:
+        raise RobotError(f"legs: joints {', '.join(left)} hang on the body, too, and belong to no leg; name them all")
+    return chosen
+
+
+def _leg_names(joints: list[str]) -> list[str]:
+    """What remains of the joints' names without their common beginning and end: coxa_joint_LF -> LF."""
+    words = [joint.replace(".", "_").split("_") for joint in joints]
+    while len(words) > 1 and all(len(w) > 1 for w in words) and len({w[0] for w in words}) == 1:
+        words = [w[1:] for w in words]
+    while len(words) > 1 and all(len(w) > 1 for w in words) and len({w[-1] for w in words}) == 1:
+        words = [w[:-1] for w in words]
+    return ["_".join(w) for w in words]
+
+
+def _leg(name: str, rotation, position, part: _Part, group: int) -> dict:
+    joints, links = [], []
+    turn, place = np.eye(3), np.zeros(3)  # mount frame <- the link's own frame at zero
+    while True:
+        (mass, com, inertia), branches, frames = _merged(part)
+        label = part.name
+        if len(branches) > 1:
+            names = ", ".join(child.joint.get("name") for _, _, child in branches)
+            raise RobotError(f"leg {name}: link {label} carries {names}; a leg is one chain, so it may carry one joint")
+        if mass <= 0:
+            raise RobotError(f"leg {name}: link {label} moves and has no mass; give it an inertial element")
+        end = branches[0][1] if branches else _end(com, frames)
+        length = float(np.linalg.norm(end))
+        axes = rotation_x_to(end / length) if length > 1e-9 else np.eye(3)
+        links.append(Link(_own(label, name), mass, length, axes.T @ com, axes.T @ inertia @ axes, turn @ axes))
+        joints.append(_joint(part.joint, turn, place))
+        if not branches:
+            break
+        r, p, part = branches[0]
+        turn, place = turn @ r, place + turn @ p
+    return {
+        "name": name,
+        "mount_rotation": rotation,
+        "mount_position": position,
+        "joints": tuple(joints),
+        "links": tuple(links),
+        "tripod_group": group,
+        "module": "urdf",
+    }
+
+
+def _end(com, frames):
+    """End of a leg's last link: its outermost fixed frame, else twice as far as its centre of mass."""
+    if frames:
+        farthest = max(frames, key=np.linalg.norm)
+        if np.linalg.norm(farthest) > 1e-9:
+            return farthest
+    return 2.0 * com
+
+
+def _own(link: str, leg: str) -> str:
+    """The link's name without its leg's: tibia_link_LF -> tibia."""
+    for ending in (f"_link_{leg}", f"_{leg}"):
+        if link.endswith(ending) and len(link) > len(ending):
+            link = link[: -len(ending)]
+    return link.replace(".", "_")
+
+
+def _joint(element: ET.Element, turn, place) -> Joint:
+    name, kind = element.get("name", ""), element.get("type", "")
+    axis = element.find("axis")
+    direction = np.array([1.0, 0.0, 0.0]) if axis is None else _numbers(axis.get("xyz"), 3, f"joint {name}: axis")
+    lower, upper = -TURN, TURN
+    if kind != "continuous":
+        limit = element.find("limit")
+        if limit is None:
+            raise RobotError(f"joint {name}: a {kind} joint needs a <limit> with lower and upper")
+        lower, upper = (
+            float(_numbers(limit.get(side, "0"), 1, f"joint {name}: {side}")[0]) for side in ("lower", "upper")
+        )
+    return Joint(name, MOVING[kind], turn @ direction, place, lower, upper)
+
+
+def _servo(limits) -> Servo:
+    known = [limit for limit in limits if limit is not None]
+    effort = [float(limit.get("effort", 0)) for limit in known]
+    speed = [float(limit.get("velocity", 0)) for limit in known]
+    return Servo(30.0, 0.3, max(effort, default=0) or 3.43, max(speed, default=0) or 5.82, math.radians(0.24))
+
+
+def _box(root: ET.Element, base: str, legs) -> np.ndarray:
+    """Size of the body: its own box, else what its hips span."""
+    for kind in ("collision", "visual"):
+        for shape in root.findall(f"link[@name='{base}']/{kind}/geometry/box"):
+            return _numbers(shape.get("size"), 3, f"link {base}: box")
+    hips = np.array([leg.mount_position for leg in legs])
+    return np.maximum(np.ptp(hips, axis=0), 0.01)
+
+
+def _inertial(element: ET.Element, name: str):
+    inertial = element.find("inertial")
+    if inertial is None:
+        return NOTHING
+    mass, moments = inertial.find("mass"), inertial.find("inertia")
+    if mass is None or moments is None:
+        raise RobotError(f"link {name}: its <inertial> needs <mass> and <inertia>")
+    rotation, com = _origin(inertial)
+    ixx, iyy, izz, ixy, ixz, iyz = (
+        float(_numbers(moments.get(key, "0"), 1, f"link {name}: {key}")[0])
+        for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+    )
+    inertia = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+    return float(_numbers(mass.get("value"), 1, f"link {name}: mass")[0]), com, rotation @ inertia @ rotation.T
+
+
+def _origin(element: ET.Element | None):
+    origin = None if element is None else element.find("origin")
+    if origin is None:
+        return np.eye(3), np.zeros(3)
+    rpy = _numbers(origin.get("rpy", "0 0 0"), 3, "origin rpy")
+    return rotation_rpy(*rpy), _numbers(origin.get("xyz", "0 0 0"), 3, "origin xyz")
+
+
+def _numbers(text, count: int, what: str) -> np.ndarray:
+    try:
+        values = np.array([float(word) for word in str(text).split()])
+    except ValueError:
+        raise RobotError(f"{what}: {text!r} given, {count} numbers needed") from None
+    if values.shape != (count,) or not np.isfinite(values).all():
+        raise RobotError(f"{what}: {text!r} given, {count} finite numbers needed")
+    return values

@@ -1,0 +1,59 @@
+"""Many simulations at once, on the cores of one machine or on whatever an executor reaches."""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.simulation.simulator import Simulator
+
+
+def simulate_many(
+    robot, morphologies, seconds, executor=None, *, gait=None, timestep=1e-3, log_every=10, progress=None, **options
+):
+    """Simulate the robot walking for so many seconds with each of the morphologies; return their Logs, in order.
+
+    executor: any concurrent.futures executor (threads, processes, or a cluster's, such as dask.distributed's
+    Client.get_executor() or mpi4py's MPIPoolExecutor); by default a thread for each core: the compiled loops let go of
+    the interpreter. gait: a Gait, the nominal tripod by default; each simulation walks a copy of it.
+    log_every: steps a row of the Logs. options: further ones of Simulator.
+    progress: called with (done, all) as simulations end; by default a line on the terminal, if there is one.
+    The first simulation that fails raises its error here, and those not yet begun are cancelled.
+    """
+    morphologies = list(morphologies)
+    report = _report if progress is None else progress
+    gait = TripodGait() if gait is None else gait.copy()
+    if gait.robot != robot:
+        gait.bind(robot)
+    own = ThreadPoolExecutor(max_workers=os.cpu_count()) if executor is None else None
+    pool = executor if own is None else own
+    try:
+        futures = [
+            pool.submit(simulate_one, robot, morphology, seconds, gait, timestep, log_every, options)
+            for morphology in morphologies
+        ]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
+                report(done, len(futures))
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+        return [future.result() for future in futures]
+    finally:
+        if own is not None:
+            own.shutdown()
+
+
+def simulate_one(robot, morphology, seconds, gait, timestep, log_every, options):
+    """Simulate one morphology and return its Log: a task for an executor, on any machine."""
+    simulator = Simulator(robot, morphology, gait=gait, timestep=timestep, **options)
+    return simulator.run(seconds, log_every=log_every)
+
+
+def _report(done, count):
+    """Show how far it is on the terminal, if there is one."""
+    if sys.stderr.isatty():
+        end = "\n" if done == count else ""
+        print(f"\rsimulated {done} of {count}", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,48 @@
+"""What damage does to a state: locked joints stop, and what they carried keeps its momentum.
+
+A lock is an impact within the joint. The rows k of the mass matrix that still move keep their momentum, so that
+
+    nu_k+ = (M_kk)^-1 (M nu)_k
+
+(equations.md, section 1; zeroing the joint's rate alone loses momentum). What is removed leaves with the momentum that
+it has: nothing pushes on the rest, whose velocities stay. What comes back starts at rest, relative to what it hangs on.
+"""
+
+import numpy as np
+
+from hexapod_dynamics.dynamics.kernels import EXTERNAL, forward, inverse
+
+NO_GRAVITY = np.zeros((3, 3))  # in the place of a rotation: its last row times gravity is the weight's direction
+
+
+def change_morphology(kernels, workspace, old, new, q, nu):
+    """Make the workspace that of morphology `new`, and q (n,) and nu (6 + n,) what it leaves of a state of `old`."""
+    locking = old.moving_mask & new.existing_mask & ~new.moving_mask
+    if not np.any(nu[6:][locking]):
+        kernels.set_morphology(workspace, new)
+        settle(workspace, new, q, nu)
+        return
+    momentum, still = np.zeros_like(nu), np.zeros_like(nu)
+    kernels.set_morphology(workspace, _unlocked(new, locking))  # what remains, a moment before the impact
+    inverse(workspace, NO_GRAVITY, q, still, nu, momentum)
+    kernels.set_morphology(workspace, new)
+    settle(workspace, new, q, nu)
+    push = workspace.shared[EXTERNAL : EXTERNAL + 6]
+    outside = push.copy()
+    push[:] = momentum[:6]
+    forward(workspace, NO_GRAVITY, q, still, momentum[6:], nu)
+    push[:] = outside
+
+
+def settle(workspace, morphology, q, nu):
+    """Put locked joints where they are locked and set the rates of all that is locked or missing to zero, in place."""
+    stuck = ~morphology.moving_mask
+    locked = morphology.existing_mask & stuck
+    q[locked] = workspace.locked[locked]
+    nu[6:][stuck] = 0.0
+
+
+def _unlocked(morphology, joints):
+    """Return the morphology with these joints (n,) bool moving."""
+    names = [f"{leg.name}.{link}" for leg in morphology.robot.legs for link in leg.link_names]
+    return morphology.updated({f"locked.{names[joint]}": False for joint in np.flatnonzero(joints)})

@@ -1,0 +1,477 @@
+"""The simulated robot on MuJoCo: contact, friction and rigid bodies are not this package's own.
+
+Same interface as `Simulator`. MuJoCo solves the bodies, the joint stops, the collisions of links with the ground and
+with each other, and Coulomb's friction cone; the servos' set-points move as the bus servos' do and act through MuJoCo's
+actuators. Needs the package `mujoco`, which is imported when the first simulator is made.
+"""
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot.mjcf import FOOT_RADIUS, GROUND, ROBOT
+from hexapod_dynamics.robot.rotations import roll_pitch_yaw
+from hexapod_dynamics.simulation import actuator
+from hexapod_dynamics.simulation.simulator import LONGEST_STEP
+from hexapod_dynamics.simulation.step import make_servos
+from hexapod_dynamics.simulation.trajectory import row_width, split
+from hexapod_dynamics.simulation.truth import Truth
+
+# A rough or stepped ground is a height field of so many points a side, so far apart [m], that follows the robot.
+FIELD_POINTS, FIELD_SPACING, FIELD_BASE = 401, 0.0125, 0.2
+
+
+def import_mujoco():
+    """Return the module mujoco; HexapodError with the remedy where it is not installed."""
+    try:
+        import mujoco
+    except ImportError as error:
+        raise HexapodError(
+            "physics 'mujoco' needs the Python package mujoco, which is not installed here: pip install mujoco "
+            "(or ./with_ros2, which installs it), or use physics:=built_in"
+        ) from error
+    return mujoco
+
+
+class MujocoSimulator:
+    """A Robot on the ground in MuJoCo, in time steps of `timestep` [s]; arguments as those of `Simulator`.
+
+    command_period [s]: how often the gait commands the servos, every 20 ms by default.
+    """
+
+    def __init__(
+        self,
+        robot,
+        morphology=None,
+        gait=None,
+        timestep=1e-3,
+        *,
+        ground=None,
+        command_period=0.02,
+        quantised=False,
+        truth=None,
+    ):
+        self._mujoco = import_mujoco()
+        if not (np.isfinite(timestep) and 0.0 < timestep <= LONGEST_STEP):
+            raise HexapodError(f"timestep: given {timestep!r} s, allowed are numbers above 0 to {LONGEST_STEP} s")
+        period = timestep if command_period is None else command_period
+        self._command_steps = max(1, round(period / timestep))
+        if abs(self._command_steps * timestep - period) > 1e-9 * period:
+            raise HexapodError(f"command_period: given {command_period} s, needed: a multiple of timestep {timestep}")
+        self.robot, self.timestep = robot, float(timestep)
+        self.truth = Truth() if truth is None else truth
+        self.ground = self.truth.ground() if ground is None else ground
+        self._true_robot = self.truth.robot(robot)
+        self.morphology = Morphology.whole(robot) if morphology is None else morphology
+        self._resolution = robot.servo.resolution if quantised else 0.0
+        self._band = self.truth.deadband * robot.servo.resolution
+        self._servo, self._servos = make_servos(self._true_robot)
+        self._delayed = actuator.DelayLine(self.truth.delay)
+        n = robot.joint_count
+        self._q, self._nu = np.zeros(n), np.zeros(6 + n)
+        self._position, self._rotation = np.zeros(3), np.eye(3)
+        self._wrench, self._mean_acceleration = np.zeros(6), np.zeros(3)
+        self._torques = np.zeros(n)
+        self._field = None
+        self.gait = None
+        if gait is not None:
+            gait = gait.copy()
+            if gait.robot is None or gait.robot != robot:
+                gait.bind(robot)
+            if not gait.commanded:
+                gait.reset(walking=True)
+            gait.set_morphology(self.morphology)
+            gait.step(0.0)
+            self.gait = gait
+        self._build()
+        self.reset()
+
+    # ---- the model ---------------------------------------------------------------------------------------------------
+
+    def _build(self):
+        """Compile MuJoCo's model of the morphology."""
+        truth, mujoco = self.truth, self._mujoco
+        self._flat = not self.ground.steps and self.ground.rough == 0.0
+        friction = 0.0 if self.ground.is_viscous else self.ground.friction
+        extra, assets = "", ""
+        if self._flat:
+            normal = np.array([-self.ground.slope_x, -self.ground.slope_y, 1.0])
+            axis = " ".join(repr(float(value)) for value in normal)
+            extra = f'<geom name="ground" type="plane" size="0 0 1" zaxis="{axis}" {_MEETS_ROBOT}/>'
+        else:
+            side, half = FIELD_POINTS, 0.5 * (FIELD_POINTS - 1) * FIELD_SPACING
+            assets = (
+                f'<asset><hfield name="ground" nrow="{side}" ncol="{side}" '
+                f'size="{half} {half} {self._relief()!r} {FIELD_BASE}"/></asset>'
+            )
+            extra = f'<geom name="ground" type="hfield" hfield="ground" {_MEETS_ROBOT}/>'
+        true = truth.morphology(self.morphology, self._true_robot)
+        text = self._true_robot.to_mjcf(
+            true,
+            timestep=self.timestep,
+            friction=friction,
+            extra=extra,
+            payload=truth.payload,
+            payload_position=truth.payload_position,
+            floor=False,
+        ).replace("<worldbody>", f"{assets}<worldbody>", 1)
+        self.model = mujoco.MjModel.from_xml_string(text)
+        self.data = mujoco.MjData(self.model)
+        names = self.robot.joint_names
+        present = [(j, self.model.joint(name).id) for j, name in enumerate(names) if self._has_joint(name)]
+        self._joints = np.array([j for j, _ in present], int)
+        ids = [i for _, i in present]
+        self._qpos, self._qvel = self.model.jnt_qposadr[ids], self.model.jnt_dofadr[ids]
+        self._actuators = np.array([self.model.actuator(names[j]).id for j, _ in present], int)
+        self._base = self.model.body("base_link").id
+        self._ground = self.model.geom("ground").id
+        feet = [f"foot_{leg.name}" for leg in self.robot.legs]
+        self._foot_geoms = {self.model.geom(name).id: i for i, name in enumerate(feet) if self._has_geom(name)}
+        self._foot_sites = [(i, self.model.site(name).id) for i, name in enumerate(feet) if self._has_geom(name)]
+        self._loaded_now = np.full(len(present), -1.0)
+        self._true_morphology = true
+        self._centre = None
+
+    def _has_joint(self, name):
+        return self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_JOINT, name) >= 0
+
+    def _has_geom(self, name):
+        return self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_GEOM, name) >= 0
+
+    def _relief(self):
+        """Return a height [m] that is more than the field's highest point less its lowest."""
+        ground, half = self.ground, 0.5 * (FIELD_POINTS - 1) * FIELD_SPACING
+        steps = sum(abs(rise) for _, rise in ground.steps)
+        return float(2.0 * half * (abs(ground.slope_x) + abs(ground.slope_y)) + ground.rough + steps + 1e-3)
+
+    def _lay_ground(self):
+        """Put the height field around the robot, where it has walked far from the field's centre."""
+        if self._flat:
+            return
+        here = self._position[:2]
+        half = 0.5 * (FIELD_POINTS - 1) * FIELD_SPACING
+        if self._centre is not None and np.abs(here - self._centre).max() < half - 0.6:
+            return
+        self._centre = np.round(here / FIELD_SPACING) * FIELD_SPACING
+        at = (np.arange(FIELD_POINTS) - (FIELD_POINTS - 1) // 2) * FIELD_SPACING
+        heights = self.ground.heights(self._centre[0] + at, self._centre[1] + at)
+        low = heights.min()
+        self.model.hfield_data[:] = ((heights - low) / self.model.hfield_size[0, 2]).ravel()
+        self.model.geom_pos[self._ground] = [*self._centre, low]
+        self.model.geom_sameframe[self._ground] = 0  # else MuJoCo takes its place for the world's origin
+
+    # ---- as Simulator ------------------------------------------------------------------------------------------------
+
+    def reset(self, *, position=None, rotation=None, joints=None):
+        """Put the robot at rest; see `Simulator.reset`."""
+        n = self.robot.joint_count
+        if joints is None:
+            joints = np.zeros(n) if self.gait is None else self.gait.position
+        self._q[:] = _checked("joints", joints, (n,))
+        self._rotation[:] = np.eye(3) if rotation is None else _checked("rotation", rotation, (3, 3))
+        if not np.allclose(self._rotation @ self._rotation.T, np.eye(3), atol=1e-9):
+            raise HexapodError(f"rotation: {self._rotation.tolist()} is no rotation matrix")
+        self._nu[:] = 0.0
+        self._settle_locked()
+        actuator.set_driven(self._servos, self._true_morphology, self._q)
+        self._servos[:, actuator.SETPOINT] = self._servos[:, actuator.TARGET] = self._q
+        self._servos[:, [actuator.RATE, actuator.SPEED]] = 0.0
+        self._delayed.clear()
+        self._steps = self._since_command = 0
+        self._mean_acceleration[:] = 0.0
+        self._position[:] = 0.0 if position is None else _checked("position", position, (3,))
+        self._lay_ground()
+        if position is None:
+            self._write()
+            self._position[2] = self._resting_height()
+        self._write()
+
+    def set_morphology(self, morphology):
+        """Change the morphology at once, between two steps; see `Simulator.set_morphology`."""
+        self.morphology = morphology
+        self._build()
+        self._settle_locked()
+        actuator.set_driven(self._servos, self._true_morphology, self._q)
+        self._lay_ground()
+        self._write()
+        if self.gait is not None:
+            self.gait.set_morphology(morphology)
+
+    def run(self, seconds, *, log_every=1):
+        """Simulate for so many seconds and return the Log, a row every `log_every` steps."""
+        if not (np.isfinite(seconds) and seconds >= 0.0):
+            raise HexapodError(f"seconds: given {seconds!r}, allowed are finite numbers from 0")
+        if log_every < 1:
+            raise HexapodError(f"log_every: given {log_every!r}, allowed are whole numbers from 1")
+        joints, legs = self.robot.joint_count, len(self.robot.legs)
+        rows = round(seconds / self.timestep) // log_every
+        log, first = np.empty((rows, row_width(joints, legs))), self._steps
+        for row in range(rows):
+            self.step(log_every)
+            log[row] = np.concatenate(
+                [
+                    self._position,
+                    self._rotation.ravel(),
+                    self._nu[:6],
+                    self.ground_force,
+                    self._q,
+                    self._nu[6:],
+                    self.setpoints,
+                    self._torques,
+                    self.foot_forces.ravel(),
+                ]
+            )
+        self.step(round(seconds / self.timestep) - rows * log_every)
+        return split((first + log_every * np.arange(1, rows + 1)) * self.timestep, log, joints, legs)
+
+    def step(self, steps=1):
+        """Take so many steps."""
+        if steps <= 0:
+            return
+        data, before = self.data, self._imu_velocity()
+        self._lay_ground()
+        pushed = self._wrench.any()
+        for _ in range(steps):
+            if self.gait is not None:
+                self._command_from_gait()
+            self._delayed.execute(self.time, self._servos, self._servo)
+            actuator.move_setpoints(self._servos, self.timestep)
+            self._apply_servos()
+            if pushed:
+                self._apply_wrench()
+            if self.ground.is_viscous:
+                self._apply_viscous_friction()
+            self._mujoco.mj_step(self.model, data)
+            self._steps += 1
+        self._read()
+        self._mean_acceleration[:] = (self._imu_velocity() - before) / (steps * self.timestep)
+        if not np.isfinite(self._position).all():
+            raise HexapodError(f"simulation diverged at {self.time:.3f} s with timestep {self.timestep} s")
+
+    def command(self, targets, duration):
+        """Send the servos to targets (n,) [rad] in the duration [s]; NaN leaves a servo's command as it is."""
+        targets = np.asarray(targets, float)
+        if targets.shape != self._q.shape or not duration > 0.0:
+            raise HexapodError(f"command: {self._q.size} targets and a duration above 0 s are needed")
+        for joint in np.flatnonzero(~np.isnan(targets)):
+            self.command_joint(joint, targets[joint], duration)
+
+    def command_joint(self, joint, target, duration):
+        """Send the servo of one joint, by its index, to the target [rad] in the duration [s]; 0 s means full speed."""
+        if not np.isfinite(target) or not duration >= 0.0:
+            raise HexapodError(f"command_joint: target {target} rad in {duration} s: finite numbers needed")
+        if self._resolution:
+            target = round(target / self._resolution) * self._resolution
+        self._carry_out(actuator.command, joint, float(target), float(duration))
+
+    def load_joint(self, joint, loaded):
+        """Give the servo of one joint torque, from where the joint is, or take it."""
+        row = self._servos[joint]
+        if loaded and row[actuator.LOADED] == 0.0:
+            row[[actuator.SETPOINT, actuator.TARGET]] = self._q[joint]
+            row[actuator.SPEED] = 0.0
+        row[actuator.LOADED] = 1.0 if loaded else 0.0
+
+    def drive(self, setpoints, targets, left, loaded):
+        """Set the servos to the state of external servos; see `Simulator.drive`."""
+        speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
+        self._carry_out(actuator.take_over, setpoints, targets, speeds, loaded)
+
+    def push(self, wrench):
+        """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
+        self._wrench[:] = _checked("wrench", wrench, (6,))
+        if not self._wrench.any():
+            self.data.xfrc_applied[self._base] = 0.0
+
+    @property
+    def time(self):
+        """Simulated time since the last reset [s]."""
+        return self._steps * self.timestep
+
+    @property
+    def position(self):
+        """Position (3,) of base_link in the world [m]."""
+        return self._position
+
+    @property
+    def rotation(self):
+        """Rotation (3, 3) world <- base_link."""
+        return self._rotation
+
+    @property
+    def q(self):
+        """Joint positions (n,) [rad], of all joints."""
+        return self._q
+
+    @property
+    def nu(self):
+        """Body twist, linear first, and joint rates (6 + n,) [m/s, rad/s]."""
+        return self._nu
+
+    @property
+    def setpoints(self):
+        """Where the servos' set-points are now (n,) [rad]."""
+        return self._servos[:, actuator.SETPOINT]
+
+    @property
+    def joint_torques(self):
+        """Torques of the servos in the last step (n,) [N m]."""
+        return self._torques
+
+    @property
+    def foot_forces(self):
+        """Contact force (legs, 3) at the end of each leg's last link [N, world axes]."""
+        return self._contact_forces()[0]
+
+    @property
+    def ground_force(self):
+        """Force (3,) of all contacts with the ground together [N, world axes]."""
+        return self._contact_forces()[1]
+
+    @property
+    def angular_velocity(self):
+        """What a gyroscope measures (3,) [rad/s], in base_link axes."""
+        return self._nu[3:6]
+
+    @property
+    def specific_force(self):
+        """What an accelerometer at the robot's IMU measures (3,) [m/s^2], in base_link axes: mean of the last call."""
+        return self._rotation.T @ (self._mean_acceleration + [0.0, 0.0, self.robot.gravity])
+
+    # ---- within a step -----------------------------------------------------------------------------------------------
+
+    def _carry_out(self, function, *arguments):
+        if self.truth.delay:
+            self._delayed.put(self.time, function, *arguments)
+        else:
+            function(self._servos, self._servo, *arguments)
+
+    def _command_from_gait(self):
+        if self._since_command == 0:
+            duration = self._command_steps * self.timestep
+            self.gait.sense(*roll_pitch_yaw(self._rotation))
+            targets = self.gait.step(duration)[0]
+            if self._resolution:
+                targets = np.round(targets / self._resolution) * self._resolution
+            for joint in range(targets.size):
+                self._carry_out(actuator.command, joint, float(targets[joint]), duration)
+        self._since_command = (self._since_command + 1) % self._command_steps
+
+    def _apply_servos(self):
+        """Write the set-points: the actuator pulls the joint to its control, whose rate is fed forward."""
+        servos, servo, joints = self._servos, self._servo, self._joints
+        on = servos[joints, actuator.LOADED] * servos[joints, actuator.DRIVEN]
+        if (on != self._loaded_now).any():
+            gain = on * servo[actuator.STIFFNESS]
+            self.model.actuator_gainprm[self._actuators, 0] = gain
+            self.model.actuator_biasprm[self._actuators, 1] = -gain
+            self._loaded_now = on
+        control = servos[joints, actuator.SETPOINT]
+        if self._band:
+            here = self.data.qpos[self._qpos]
+            lag = control - here
+            control = here + lag - np.clip(lag, -self._band, self._band)
+        if servo[actuator.STIFFNESS] > 0.0:
+            control = control + servo[actuator.DAMPING] / servo[actuator.STIFFNESS] * servos[joints, actuator.RATE]
+        self.data.ctrl[self._actuators] = control
+
+    def _apply_wrench(self):
+        rotation = self.data.xmat[self._base].reshape(3, 3)
+        self.data.xfrc_applied[self._base, :3] = rotation @ self._wrench[:3]
+        self.data.xfrc_applied[self._base, 3:] = rotation @ self._wrench[3:]
+
+    def _apply_viscous_friction(self):
+        """The paper's friction, as outside forces: -b v_t at every foot that is in the ground."""
+        mujoco, data = self._mujoco, self.data
+        data.qfrc_applied[:] = 0.0
+        velocity, jacobian = np.zeros(3), np.zeros((3, self.model.nv))
+        for _, site in self._foot_sites:
+            x, y, z = data.site_xpos[site]
+            if z > self.ground.height(x, y) + 1e-4:
+                continue
+            mujoco.mj_jacSite(self.model, data, jacobian, None, site)
+            velocity[:] = jacobian @ data.qvel
+            velocity[2] = 0.0
+            data.qfrc_applied += jacobian.T @ (-self.robot.contact.friction * velocity)
+
+    def _contact_forces(self):
+        mujoco, data = self._mujoco, self.data
+        feet, total, force = np.zeros((len(self.robot.legs), 3)), np.zeros(3), np.zeros(6)
+        for k in range(data.ncon):
+            contact = data.contact[k]
+            if self._ground not in (contact.geom1, contact.geom2):
+                continue
+            mujoco.mj_contactForce(self.model, data, k, force)
+            world = contact.frame.reshape(3, 3).T @ force[:3]
+            other, sign = (contact.geom2, 1.0) if contact.geom1 == self._ground else (contact.geom1, -1.0)
+            total += sign * world
+            if other in self._foot_geoms:
+                feet[self._foot_geoms[other]] += sign * world
+        return feet, total
+
+    def _imu_velocity(self):
+        """Velocity (3,) of the IMU in the world [m/s]."""
+        return self._rotation @ (self._nu[:3] + np.cross(self._nu[3:6], self.robot.imu.position))
+
+    def _settle_locked(self):
+        stuck = ~self._true_morphology.moving_mask
+        locked = self._true_morphology.existing_mask & stuck
+        self._q[locked] = self._true_morphology.locked_positions[locked]
+        self._nu[6:][stuck] = 0.0
+
+    def _write(self):
+        """Write the state into MuJoCo's."""
+        data = self.data
+        data.qpos[:3] = self._position
+        self._mujoco.mju_mat2Quat(data.qpos[3:7], self._rotation.ravel())
+        data.qpos[self._qpos] = self._q[self._joints]
+        data.qvel[:3] = self._rotation @ self._nu[:3]
+        data.qvel[3:6] = self._nu[3:6]
+        data.qvel[self._qvel] = self._nu[6 + self._joints]
+        data.xfrc_applied[:] = 0.0
+        self._apply_servos()
+        self._mujoco.mj_forward(self.model, data)
+        self._read()
+
+    def _read(self):
+        """Read the state out of MuJoCo's."""
+        data = self.data
+        self._position[:] = data.qpos[:3]
+        matrix = np.empty(9)
+        self._mujoco.mju_quat2Mat(matrix, data.qpos[3:7])
+        self._rotation[:] = matrix.reshape(3, 3)
+        self._nu[:3] = self._rotation.T @ data.qvel[:3]
+        self._nu[3:6] = data.qvel[3:6]
+        self._q[self._joints] = data.qpos[self._qpos]
+        self._nu[6 + self._joints] = data.qvel[self._qvel]
+        self._torques[:] = 0.0
+        self._torques[self._joints] = data.actuator_force[self._actuators]
+        self._torques[self._joints[self._loaded_now == 0.0]] = 0.0
+
+    def _resting_height(self):
+        """Height [m] of the body at which its lowest shape touches the ground."""
+        highest = -np.inf
+        for geom in range(self.model.ngeom):
+            if geom == self._ground:
+                continue
+            x, y, z = self.data.geom_xpos[geom]
+            size, matrix = self.model.geom_size[geom], self.data.geom_xmat[geom].reshape(3, 3)
+            kind = self.model.geom_type[geom]
+            if kind == self._mujoco.mjtGeom.mjGEOM_BOX:
+                below = np.abs(matrix[2]) @ size
+            elif kind == self._mujoco.mjtGeom.mjGEOM_CAPSULE:
+                below = size[0] + abs(matrix[2, 2]) * size[1]
+            else:
+                below = FOOT_RADIUS
+            highest = max(highest, self.ground.height(x, y) + below - (z - self._position[2]))
+        return highest
+
+
+_MEETS_ROBOT = f'contype="{GROUND}" conaffinity="{ROBOT}"'
+
+
+def _checked(name, value, shape):
+    value = np.asarray(value, float)
+    if value.shape != shape or not np.isfinite(value).all():
+        raise HexapodError(f"{name}: finite numbers of shape {shape} are needed, given {value.tolist()}")
+    return value

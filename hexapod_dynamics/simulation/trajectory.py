@@ -1,0 +1,76 @@
+"""What a simulation run leaves behind."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """States after each logged step of a run of T of them.
+
+    time (T,) [s]; position (T, 3) [m] and rotation (T, 3, 3) of base_link in the world; euler_zyx (T, 3): yaw, pitch,
+    roll [rad]; twist (T, 6): body twist, linear first [m/s, rad/s]; joint_positions, joint_velocities, setpoints,
+    joint_torques (T, n): all joints, those that are missing stay as they were, without torque; foot_forces (T, legs,
+    3) [N, world]: at the end of each leg's last link; ground_force (T, 3) [N, world]: all contacts, body and knees too.
+    """
+
+    time: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+    joint_positions: np.ndarray
+    twist: np.ndarray
+    joint_velocities: np.ndarray
+    setpoints: np.ndarray
+    joint_torques: np.ndarray
+    foot_forces: np.ndarray
+    ground_force: np.ndarray
+
+    def save(self, path) -> None:
+        """Write the log to a .npz file, which `load` reads and `ros2 run hexapod_dynamics plot` draws."""
+        np.savez_compressed(path, **{name: getattr(self, name) for name in self.__dataclass_fields__})
+
+    @classmethod
+    def load(cls, path) -> "Log":
+        """Read what `save` wrote; HexapodError where the file is something else."""
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
+        except (KeyError, ValueError, OSError) as error:
+            raise HexapodError(f"{path} is no file that Log.save() has written: {error}") from None
+
+    @property
+    def euler_zyx(self):
+        """Yaw, pitch and roll (T, 3) [rad]; yaw runs on beyond a half turn."""
+        yaw = np.unwrap(np.arctan2(self.rotation[:, 1, 0], self.rotation[:, 0, 0]))
+        pitch = np.arcsin(np.clip(-self.rotation[:, 2, 0], -1.0, 1.0))
+        roll = np.arctan2(self.rotation[:, 2, 1], self.rotation[:, 2, 2])
+        return np.stack([yaw, pitch, roll], axis=1)
+
+
+def row_width(joints, legs):
+    """Return the numbers that a logged step has."""
+    return 21 + 4 * joints + 3 * legs
+
+
+def split(time, rows, joints, legs):
+    """Return the Log of rows (T, row_width) as the compiled loops write them: views, nothing is copied."""
+    sizes = {
+        "position": (3,),
+        "rotation": (3, 3),
+        "twist": (6,),
+        "ground_force": (3,),
+        "joint_positions": (joints,),
+        "joint_velocities": (joints,),
+        "setpoints": (joints,),
+        "joint_torques": (joints,),
+        "foot_forces": (legs, 3),
+    }
+    fields, column = {}, 0
+    for name, shape in sizes.items():
+        width = int(np.prod(shape))
+        fields[name] = rows[:, column : column + width].reshape(len(rows), *shape)
+        column += width
+    return Log(time=time, **fields)

@@ -1,0 +1,136 @@
+"""A walk without declared damage: physics, a servo bus and an IMU with their faults, a gait and a detector.
+
+The bus reads joints one after another, loses answers as lost bytes make it, and asks silent servos seldom, as
+drivers/servos does; the IMU is an MPU6050's noise through the package's attitude filter (vqf). All in simulated time.
+"""
+
+import numpy as np
+from vqf import VQF
+
+from hexapod_dynamics.estimation import DamageDetector
+from hexapod_dynamics.estimation.attitude import rotation_from_quaternion
+from hexapod_dynamics.robot import Morphology
+
+TICK = 0.02  # [s] between two commands
+READS = 2  # readings a tick: 18 joints at 5.6 Hz
+_BYTES = 14  # of a request and its answer
+_GYRO, _ACCELEROMETER = 7.3e-4, 0.033  # noise [rad/s], [m/s^2]
+_SILENT_AFTER, _PROBE, _SELDOM, _ATTENTION = 3, 0.1, 0.5, 0.6
+
+
+class BlindWalk:
+    """Runs physics (a Simulator, or one with its methods), a Gait and a DamageDetector against each other.
+
+    lost_bytes: share of bytes lost on the bus. dead_band [rad]: play of every servo's reading. obey: decisions are
+    declared to gait and detector; else they are only kept. decisions: (time [s], Decision) so far.
+    """
+
+    def __init__(
+        self, robot, physics, gait, *, seed=0, settings=None, executor=None, lost_bytes=0.005, dead_band=0.0, obey=True
+    ):
+        self.robot, self.physics, self.obey, self.dead_band = robot, physics, obey, dead_band
+        self.gait = gait.bind(robot)
+        self.detector = DamageDetector(robot, settings, executor)
+        self.declared = Morphology.whole(robot)
+        self.time = 0.0
+        self.decisions = []
+        self.unplugged = np.zeros(robot.joint_count, bool)
+        self.push = np.zeros(6)
+        n = robot.joint_count
+        self._random = np.random.default_rng(seed)
+        self._loss = 1.0 - (1.0 - lost_bytes) ** _BYTES
+        self._attitude = VQF(TICK)
+        self._turn = 0
+        self._failures, self._silent = np.zeros(n, int), np.zeros(n, bool)
+        self._asked, self._silent_since = np.full(n, -np.inf), np.zeros(n)
+        self._answering = np.zeros(n, bool)
+        self._steps = round(TICK / physics.timestep)
+        physics.reset(joints=self.gait.position.copy())
+
+    def damage(self, morphology, unplugged=()):
+        """Break (or mend) the physical robot; unplugged: joints (indices) whose servos have no power and no answer."""
+        self.unplugged[:] = False
+        self.unplugged[list(unplugged)] = True
+        parts = [f"{leg.name}.{link.name}" for leg in self.robot.legs for link in leg.links]
+        for joint in unplugged:
+            morphology = morphology.limp(parts[joint])
+        self.physics.set_morphology(morphology)
+
+    def run(self, seconds, until=None):
+        """Walk for so many seconds, or until `until(self)`; return whether it came to that."""
+        for _ in range(round(seconds / TICK)):
+            self.tick()
+            if until is not None and until(self):
+                return True
+        return False
+
+    def tick(self):
+        """Make one command, 20 ms of physics, the sensor readings and one update of the detector."""
+        command = self.gait.step(TICK)[0].copy()
+        command[~self.declared.moving_mask] = np.nan
+        self.detector.command(self.time, command)
+        sent = command.copy()
+        sent[self.unplugged | ~self.physics.morphology.existing_mask] = np.nan
+        physics = self.physics
+        physics.push(self.push)
+        physics.command(sent, TICK)
+        physics.step(self._steps)
+        now = self.time + self.detector.settings.command_delay + TICK
+        self._measure(now)
+        if round(self.time / TICK) % 15 == 0:
+            self.detector.bus(self.time, self._silent, np.zeros(len(sent), bool), self._probe_gone())
+        for decision in self.detector.update(self.time + TICK):
+            self.decisions.append((self.time, decision))
+            if self.obey and decision.action != "suspect":
+                self.declare(self.declared.updated(decision.values))
+        self.time += TICK
+
+    def declare(self, morphology):
+        """Declare the morphology to gait and detector."""
+        back = morphology.existing_mask & ~self.declared.existing_mask
+        self._silent[back], self._failures[back] = False, 0
+        self.declared = morphology
+        self.gait.set_morphology(morphology)
+        self.detector.set_morphology(morphology)
+
+    def _mute(self):
+        return self.unplugged | ~self.physics.morphology.existing_mask
+
+    def _probe_gone(self):
+        return ~self.declared.existing_mask & ~self._mute()
+
+    def _measure(self, now):
+        random, physics = self._random, self.physics
+        gyro = physics.angular_velocity + random.normal(0.0, _GYRO, 3)
+        force = physics.specific_force + random.normal(0.0, _ACCELEROMETER, 3)
+        self._attitude.update(np.ascontiguousarray(gyro), np.ascontiguousarray(force))
+        w, x, y, z = self._attitude.getQuat6D()
+        self.detector.measure_attitude(now, rotation_from_quaternion((x, y, z, w)))
+        resolution, n, mute = self.robot.servo.resolution, len(physics.q), self._mute()
+        angles = np.full(n, np.nan)
+        for _ in range(READS):
+            joint = self._next()
+            if joint is None:
+                break
+            self._asked[joint] = self.time
+            if mute[joint] or random.random() < self._loss:
+                self._failures[joint] += 1
+                if self._failures[joint] < _SILENT_AFTER:
+                    self._turn -= 1  # asked again at once
+                elif not self._silent[joint]:
+                    self._silent[joint], self._silent_since[joint] = True, self.time
+                continue
+            self._failures[joint], self._silent[joint] = 0, False
+            play = self.dead_band * random.uniform(-0.5, 0.5)
+            angles[joint] = np.floor((physics.q[joint] + play) / resolution + 0.5) * resolution
+        self.detector.measure_joints(now, angles)
+
+    def _next(self):
+        exist = self.declared.existing_mask
+        for _ in range(len(exist)):
+            joint = self._turn % len(exist)
+            self._turn += 1
+            patience = _PROBE if self.time - self._silent_since[joint] < _ATTENTION else _SELDOM
+            if exist[joint] and (not self._silent[joint] or self.time - self._asked[joint] > patience):
+                return joint
+        return None

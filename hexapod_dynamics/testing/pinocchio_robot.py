@@ -1,0 +1,69 @@
+"""A morphology as a Pinocchio model, built from the description of the robot alone."""
+
+import numpy as np
+import pinocchio as pin
+
+from hexapod_dynamics.robot import Joint, Morphology
+
+
+class PinocchioRobot:
+    """Free-flying body with the remaining legs; a locked joint is replaced by a fixed one at its locked position."""
+
+    def __init__(self, morphology: Morphology):
+        robot = morphology.robot
+        self.model = model = pin.Model()
+        model.gravity.linear = np.array([0, 0, -robot.gravity])
+        base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
+        model.addJointFrame(base)
+        body = pin.Inertia(robot.body.mass, np.zeros(3), np.array(robot.body.inertia))
+        model.appendBodyToJoint(base, body, pin.SE3.Identity())
+        self.tips, self.q_places = {}, []
+        index = 0
+        for leg in robot.legs:
+            parent, placement = base, pin.SE3(np.array(leg.mount_rotation), np.array(leg.mount_position))
+            inner = np.zeros(3)
+            for joint, link in zip(leg.joints, morphology.links(leg.name), strict=False):
+                placement = placement * pin.SE3(np.eye(3), joint.origin - inner)
+                inner = joint.origin
+                lock = morphology.locked_angle(leg.name, link.name)
+                if lock is None:
+                    parent = model.addJoint(parent, joint_model(joint), placement, joint.name)
+                    model.addJointFrame(parent)
+                    self.q_places.append(index + leg.joints.index(joint))
+                    placement = pin.SE3.Identity()
+                else:
+                    placement = placement * fixed_joint(joint, lock)
+                axes = pin.SE3(np.array(link.rotation), np.zeros(3))
+                body = pin.Inertia(link.mass, np.array(link.com), np.array(link.inertia))
+                model.appendBodyToJoint(parent, body, placement * axes)
+                end = pin.SE3(np.eye(3), np.array([link.length, 0.0, 0.0]))
+                name, inner_frame = f"tip {leg.name} {link.name}", model.getFrameId(model.names[parent])
+                frame = pin.Frame(name, parent, inner_frame, placement * axes * end, pin.OP_FRAME)
+                self.tips[leg.name] = model.addFrame(frame)
+            index += len(leg.joints)
+        self.data = model.createData()
+
+    def configuration(self, rotation: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return Pinocchio's configuration vector; the body is at the origin.
+
+        rotation: (3, 3) world <- base_link; q: (N,) positions of all joints of the robot, missing ones included.
+        """
+        return np.concatenate([np.zeros(3), pin.Quaternion(np.array(rotation)).coeffs(), np.asarray(q)[self.q_places]])
+
+
+def joint_model(joint: Joint) -> pin.JointModel:
+    """Return the joint in Pinocchio's form."""
+    axis = np.array(joint.axis)
+    if joint.kind == "prismatic":
+        return pin.JointModelPrismaticUnaligned(axis)
+    if joint.kind == "helical":
+        return pin.JointModelHelicalUnaligned(axis, joint.pitch)
+    return pin.JointModelRevoluteUnaligned(axis)
+
+
+def fixed_joint(joint: Joint, position: float) -> pin.SE3:
+    """Return the placement of a joint that is fixed at a position [rad or m]."""
+    axis = np.array(joint.axis)
+    if joint.kind == "prismatic":
+        return pin.SE3(np.eye(3), axis * position)
+    return pin.SE3(pin.AngleAxis(position, axis).matrix(), axis * joint.pitch * position)

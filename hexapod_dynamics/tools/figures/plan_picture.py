@@ -1,0 +1,71 @@
+"""A plan as a picture: gait diagram, footholds with support polygons and sway, margin over the cycle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hexapod_dynamics.gait import cycle
+from hexapod_dynamics.gait.leg_table import PHASE, USED
+from hexapod_dynamics.gait.planning.evaluation import SAMPLES
+from hexapod_dynamics.gait.planning.judge import Judge
+
+
+def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):
+    """Draw a GaitPlan of a Robot at a twist [m/s, m/s, rad/s] and write the picture to a file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from hexapod_dynamics.robot import Morphology
+
+    lost = [name for name in robot.leg_names if name not in plan.legs]
+    judge = Judge(robot, Morphology.whole(robot).without(*lost) if lost else None)
+    judge.take(plan)
+    rows = np.flatnonzero(judge.table[:, USED])
+    phases = np.arange(SAMPLES) / SAMPLES
+    course = judge.course(velocity)
+    margins = course[:, 2]
+    figure, (left, middle, right) = pyplot.subplots(1, 3, figsize=(14, 4.2), constrained_layout=True)
+
+    for k, i in enumerate(rows):
+        begin = -judge.table[i, PHASE] % 1.0
+        for start in (begin - 1.0, begin):
+            left.barh(k, plan.duty, left=start, height=0.6, color="tab:blue")
+    left.set(xlim=(0, 1), yticks=range(len(rows)), yticklabels=plan.legs, xlabel="phase of the cycle")
+    left.invert_yaxis()
+    left.set_title(f"{plan.kind}: standing (blue) and swinging, period {plan.period:.2f} s")
+
+    numbers = plan.numbers()
+    colours = pyplot.colormaps["viridis"]
+    for phase in phases[::6]:
+        standing = []
+        for i in rows:
+            x, y, _, stands = cycle.cycle_foot(numbers, judge.table, i, phase, *velocity)
+            if stands:
+                standing.append((x, y))
+        polygon = np.array(_in_order(standing))
+        middle.fill(-polygon[:, 1], polygon[:, 0], fill=False, edgecolor=colours(phase), linewidth=0.8)
+    for i, name in zip(rows, plan.legs, strict=True):
+        path_of_foot = np.array([cycle.cycle_foot(numbers, judge.table, i, p, *velocity)[:2] for p in phases])
+        middle.plot(-path_of_foot[:, 1], path_of_foot[:, 0], color="tab:gray", linewidth=2)
+        x, y = plan.footholds[plan.legs.index(name)]
+        middle.text(-y, x, name, ha="center", va="center", fontsize=9)
+    middle.plot(-course[:, 1], course[:, 0], color="tab:red", linewidth=1.5)
+    middle.set(aspect="equal", xlabel="right [m]", ylabel="forward [m]")
+    middle.set_title("feet, support polygons, zero-moment point (red)")
+
+    right.plot(phases, 1e3 * margins)
+    right.axhline(0.0, color="black", linewidth=0.8)
+    right.set(xlabel="phase of the cycle", ylabel="margin [mm]", xlim=(0, 1))
+    right.set_title(f"margin of the zero-moment point, least {1e3 * margins.min():.1f} mm")
+    vx, vy, wz = velocity
+    figure.suptitle(f"{robot.name} without {' '.join(lost) or 'nothing'} at {vx} {vy} m/s, {wz} rad/s")
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def _in_order(points):
+    """Return points in the order of their angle around their middle."""
+    middle = np.mean(points, axis=0)
+    return sorted(points, key=lambda p: np.arctan2(p[1] - middle[1], p[0] - middle[0]))

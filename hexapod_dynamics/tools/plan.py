@@ -1,0 +1,103 @@
+"""ros2 run hexapod_dynamics plan: makes the library of gaits of a robot, or shows one plan.
+
+plan                                      the library of the JetHexa, to plans_jethexa.yaml here
+plan --robot my.yaml --out plans_my.yaml  of another robot
+plan --missing RM LM                      what the plan for these lost legs is
+plan --missing RM --plot                  draws gait diagram, footholds, polygons and margin to plan_RM.png
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+
+from hexapod_dynamics.errors import HexapodError
+
+
+def main(args=None):
+    """Run the command; return its exit status."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # small matrices: threads only get in each other's way
+    parser = argparse.ArgumentParser(prog="plan", description="Make or show the gaits for the legs that are left.")
+    parser.add_argument("--robot", default="", help="the robot's YAML file; by default the JetHexa")
+    parser.add_argument("--out", default="", help="file of the library (or of the picture, with --plot)")
+    parser.add_argument("--plans", default="", help="library to show plans from; by default that of the package")
+    parser.add_argument("--missing", nargs="*", default=None, metavar="LEG", help="show the plan for these lost legs")
+    parser.add_argument("--plot", action="store_true", help="with --missing: draw it")
+    parser.add_argument("--jobs", type=int, default=0, help="processes; by default one a core")
+    parser.add_argument("--again", action="store_true", help="with --missing: search for this plan anew")
+    parser.add_argument("--most-lost", type=int, default=None, help="make plans for up to so many lost legs")
+    given = parser.parse_args(args)
+    try:
+        return _show(given) if given.missing is not None else _make(given)
+    except HexapodError as error:
+        print(f"plan: {error}", file=sys.stderr)
+        return 1
+
+
+def _robot(given):
+    from hexapod_dynamics.robot import Robot
+
+    return Robot.load(given.robot) if given.robot else Robot.jethexa()
+
+
+def _make(given):
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
+    from hexapod_dynamics.gait.planning.making import make_library
+
+    robot, begin = _robot(given), time.monotonic()
+
+    path = given.out or f"plans_{robot.name}.yaml"
+    library = PlanLibrary(robot)
+
+    def report(done, count, lost, plan):
+        library.save(path)  # an interrupted run leaves what it has
+        took = time.monotonic() - begin
+        print(f"[{done}/{count}] {took:5.0f} s  without {' '.join(lost):9s} {_line(plan)}", flush=True)
+
+    make_library(robot, report, jobs=given.jobs or None, most_lost=given.most_lost, library=library)
+    print(f"{len(library)} plans in {path}")
+    return 0
+
+
+def _line(plan):
+    if isinstance(plan, HexapodError):
+        return f"none: {plan}"
+    return f"{plan.kind}, period {plan.period:.2f} s, duty {plan.duty:.3f}, margin {1e3 * plan.margin:.1f} mm"
+
+
+def _show(given):
+    from hexapod_dynamics.gait.adaptive import plans_path
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
+    from hexapod_dynamics.gait.planning.making import make_plan
+    from hexapod_dynamics.gait.planning.patterns import tripod_plan
+
+    robot = _robot(given)
+    unknown = [name for name in given.missing if name not in robot.leg_names]
+    if unknown:
+        raise HexapodError(f"--missing {unknown[0]}: no such leg; the legs are {', '.join(robot.leg_names)}")
+    path = given.plans or plans_path(robot)
+    if not given.missing:
+        plan = tripod_plan(robot)
+    elif given.again or path is None:
+        plan = make_plan(robot, given.missing)
+    else:
+        plan = PlanLibrary.load(robot, path).find(given.missing)
+    if plan is None:
+        raise HexapodError(f"no plan for {robot.name} without {', '.join(given.missing) or 'nothing'} in {path}")
+    print(_line(plan))
+    for name, phase, (x, y) in zip(plan.legs, plan.phases, plan.footholds, strict=True):
+        print(f"  {name}: phase {phase:.3f}, foothold {1e3 * x:6.1f} {1e3 * y:6.1f} mm")
+    if given.plot:
+        from hexapod_dynamics.tools.figures.plan_picture import draw
+
+        out = given.out or f"plan_{'_'.join(given.missing) or 'whole'}.png"
+        draw(robot, plan, out)
+        print(out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

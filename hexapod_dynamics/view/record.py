@@ -1,0 +1,180 @@
+"""What one walk left behind, from a bag or from a Simulator's Log, as arrays to draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.link_tree import LinkTree
+from hexapod_dynamics.simulation.trajectory import Log
+
+Array = NDArray[np.float64]
+LOADED = 0.5  # [N] a foot that carries more stands
+LIFTED = 0.004  # [m] a foot at most this high over the lowest one stands
+
+
+@dataclass(eq=False)
+class Track:
+    """A body's motion: time (T,) [s], position (T, 3) [m], quaternion (T, 4) (x, y, z, w)."""
+
+    time: Array
+    position: Array
+    quaternion: Array
+
+    @property
+    def tilt(self) -> Array:
+        """Angle (T,) [deg] between the body's z axis and the vertical."""
+        up = Rotation.from_quat(self.quaternion).as_matrix()[:, 2, 2]
+        return np.degrees(np.arccos(np.clip(up, -1.0, 1.0)))
+
+
+@dataclass(eq=False)
+class Joints:
+    """Joint angles: time (T,) [s], names, position (T, n) [rad or m], NaN where a joint has no value."""
+
+    time: Array
+    names: tuple[str, ...]
+    position: Array
+
+
+@dataclass(eq=False)
+class Record:
+    """A walk: `true` and `predicted` motion, `measured` and `commanded` joints; None where nothing was recorded.
+
+    events: (time [s], text). foot_forces: (legs, time (T,) [s], vertical force (T, legs) [N]) of a Log.
+    """
+
+    true: Track | None = None
+    predicted: Track | None = None
+    measured: Joints | None = None
+    commanded: Joints | None = None
+    events: list[tuple[float, str]] = field(default_factory=list)
+    foot_forces: tuple[tuple[str, ...], Array, Array] | None = None
+
+    def standing(self, robot: Robot) -> tuple[tuple[str, ...], Array, NDArray[np.bool_]] | None:
+        """Legs, times (T,) [s] and whether each foot stands (T, legs); None without the data.
+
+        From the foot forces where there are some, else from the joints and the body's attitude: a foot at most 4 mm
+        over the lowest one stands. A leg with a joint that has no value is taken for lost.
+        """
+        if self.foot_forces is not None:
+            legs, time, forces = self.foot_forces
+            return legs, time, forces > LOADED
+        track, joints = self.true or self.predicted, self.measured
+        if track is None or joints is None or len(track.time) == 0 or len(joints.time) == 0:
+            return None
+        nearest = np.clip(np.searchsorted(track.time, joints.time), 0, len(track.time) - 1)
+        turns = Rotation.from_quat(track.quaternion[nearest]).as_matrix()
+        tree, heights = LinkTree(robot), np.empty((len(joints.time), len(robot.legs)))
+        for k, row in enumerate(joints.position):
+            poses = tree.base_poses(np.nan_to_num(row))
+            lost = [bool(np.isnan(row[list(robot.leg_joints(leg))]).any()) for leg in robot.leg_names]
+            feet = [turns[k, 2] @ poses[f"foot_{leg}"][:3, 3] for leg in robot.leg_names]
+            heights[k] = np.where(lost, np.inf, feet)
+        return robot.leg_names, joints.time, heights - heights.min(axis=1, keepdims=True) < LIFTED
+
+
+def from_log(log: Log, robot: Robot | None = None) -> Record:
+    """Record of a Log; robot: of the log, default the JetHexa. HexapodError where the joints do not fit."""
+    robot = Robot.jethexa() if robot is None else robot
+    if log.joint_positions.shape[1] != robot.joint_count:
+        raise HexapodError(f"the log has {log.joint_positions.shape[1]} joints, {robot!r} has {robot.joint_count}")
+    names = robot.joint_names
+    return Record(
+        true=Track(log.time, log.position, Rotation.from_matrix(log.rotation).as_quat()),
+        measured=Joints(log.time, names, log.joint_positions),
+        commanded=Joints(log.time, names, log.setpoints),
+        foot_forces=(robot.leg_names, log.time, log.foot_forces[:, :, 2]),
+    )
+
+
+def from_bag(path: Path, robot: Robot | None = None) -> Record:
+    """Record of a rosbag2 folder with the topics of this package. HexapodError: no bag, or none of them in it."""
+    try:
+        from rosbags.rosbag2 import Reader, ReaderError
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError:
+        raise HexapodError("reading a bag needs rosbags: pip install rosbags") from None
+    robot = Robot.jethexa() if robot is None else robot
+    types, found = get_typestore(Stores.ROS2_HUMBLE), _Collected()
+    try:
+        with Reader(path) as reader:
+            chosen = [c for c in reader.connections if _kind(c.topic) is not None]
+            if not chosen:
+                raise HexapodError(f"{path}: none of {', '.join(TOPICS)} is in this bag")
+            for connection, stamp, raw in reader.messages(connections=chosen):
+                message = types.deserialize_cdr(raw, connection.msgtype)
+                found.take(_kind(connection.topic), stamp * 1e-9, message)
+    except (ReaderError, OSError) as error:
+        raise HexapodError(f"{path} is no bag that can be read: {error}") from None
+    return found.record(robot)
+
+
+TOPICS = ("simulator/odom", "predicted_state", "joint_states", "joint_commands", "morphology")
+
+
+def _kind(topic: str) -> str | None:
+    """Which of TOPICS a topic is, in whatever namespace; the simulator's joints are not the measured ones."""
+    for kind in TOPICS:
+        if topic.endswith(f"/{kind}") and not topic.endswith("simulator/joint_states"):
+            return kind
+    return None
+
+
+class _Collected:
+    """Rows by topic while a bag is read."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str | None, list] = {kind: [] for kind in TOPICS}
+
+    def take(self, kind: str | None, t: float, message) -> None:
+        if kind in ("simulator/odom", "predicted_state"):
+            p, o = message.pose.pose.position, message.pose.pose.orientation
+            self._rows[kind].append((t, p.x, p.y, p.z, o.x, o.y, o.z, o.w))
+        elif kind in ("joint_states", "joint_commands"):
+            self._rows[kind].append((t, dict(zip(message.name, message.position, strict=False))))
+        else:
+            values = {
+                p.name: p.value.bool_value if p.value.type == 1 else p.value.double_value
+                for p in message.new_parameters
+            }
+            self._rows[kind].append((t, values))
+
+    def record(self, robot: Robot) -> Record:
+        times = [row[0] for rows in self._rows.values() for row in rows]
+        if not times:
+            raise HexapodError("the bag has no messages")
+        start = min(times)
+        return Record(
+            true=self._track("simulator/odom", start),
+            predicted=self._track("predicted_state", start),
+            measured=self._joints("joint_states", start, robot),
+            commanded=self._joints("joint_commands", start, robot),
+            events=self._events(start, robot),
+        )
+
+    def _track(self, kind: str, start: float) -> Track | None:
+        rows = np.array(self._rows[kind])
+        return Track(rows[:, 0] - start, rows[:, 1:4], rows[:, 4:]) if len(rows) else None
+
+    def _joints(self, kind: str, start: float, robot: Robot) -> Joints | None:
+        rows = self._rows[kind]
+        if not rows:
+            return None
+        position = np.array([[values.get(name, np.nan) for name in robot.joint_names] for _, values in rows])
+        return Joints(np.array([t for t, _ in rows]) - start, robot.joint_names, position)
+
+    def _events(self, start: float, robot: Robot) -> list[tuple[float, str]]:
+        events, before = [], Morphology.whole(robot)
+        for t, values in self._rows["morphology"]:
+            morphology = Morphology.from_parameters(robot, values)
+            if morphology != before:
+                events.append((t - start, morphology.describe()))
+            before = morphology
+        return events

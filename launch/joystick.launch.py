@@ -1,0 +1,63 @@
+"""Drives the robot with a game pad: joy and teleop_twist_joy, where they are installed, publish cmd_vel.
+
+Beside a walk.launch.py that runs: ros2 launch hexapod_dynamics joystick.launch.py
+"""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch_ros.actions import Node
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
+NEEDED = ("joy", "teleop_twist_joy")
+ARGUMENTS = [
+    DeclareLaunchArgument("namespace", default_value="", description="namespace of the robot to drive"),
+    DeclareLaunchArgument("device", default_value="0", description="number of the game pad, as joy counts them"),
+    DeclareLaunchArgument("speed", default_value="0.12", description="speed [m/s] with the stick at its end"),
+    DeclareLaunchArgument("turn", default_value="0.6", description="turn [rad/s] with the stick at its end"),
+    DeclareLaunchArgument("enable_button", default_value="4", description="button to hold while driving (4: L1)"),
+]
+
+
+def nodes(context):
+    """Return the nodes, or a message that names what is not installed."""
+    missing = []
+    for package in NEEDED:
+        try:
+            get_package_prefix(package)
+        except PackageNotFoundError:
+            missing.append(package)
+    if missing:
+        packages = " ".join(f"ros-humble-{name.replace('_', '-')}" for name in missing)
+        return [LogInfo(msg=f"joystick: {', '.join(missing)} not installed; sudo apt install {packages}")]
+    given = {argument.name: context.launch_configurations[argument.name] for argument in ARGUMENTS}
+    speed, turn = float(given["speed"]), float(given["turn"])
+    teleop = {
+        "require_enable_button": True,
+        "enable_button": int(given["enable_button"]),
+        "axis_linear.x": 1,
+        "axis_linear.y": 0,
+        "axis_angular.yaw": 3,
+        "scale_linear.x": speed,
+        "scale_linear.y": speed,
+        "scale_angular.yaw": turn,
+    }
+    return [
+        Node(
+            package="joy",
+            executable="joy_node",
+            namespace=given["namespace"],
+            parameters=[{"device_id": int(given["device"]), "autorepeat_rate": 20.0}],
+        ),
+        Node(
+            package="teleop_twist_joy",
+            executable="teleop_node",
+            namespace=given["namespace"],
+            parameters=[teleop],
+        ),
+    ]
+
+
+def generate_launch_description():
+    """Declare the arguments, then start joy and teleop_twist_joy."""
+    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=nodes)])

@@ -1,0 +1,103 @@
+"""Foot forces: balance where balance is possible, never a pull, smooth in the load."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from hexapod_dynamics.control.foot_forces import FootForces
+from hexapod_dynamics.errors import HexapodError
+
+ANGLES = np.deg2rad([45, 90, 135, -135, -90, -45])
+TIPS = np.column_stack([0.2 * np.cos(ANGLES), 0.2 * np.sin(ANGLES), np.full(6, -0.12)])
+TRIPOD = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+WEIGHT = np.array([0.0, 0.0, 25.0, 0.0, 0.0, 0.0])
+
+
+def wrench_of(forces, rotation, tips):
+    body = forces @ rotation
+    return np.r_[body.sum(axis=0), np.cross(tips, body).sum(axis=0)]
+
+
+def tilt(angle):
+    return np.array([[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]])
+
+
+@pytest.mark.parametrize("load", [np.ones(6), TRIPOD, 1.0 - TRIPOD])
+@pytest.mark.parametrize("angle", [0.0, 0.1])
+def test_a_balanced_stance_carries_the_weight(load, angle):
+    rotation = tilt(angle)
+    wrench = np.r_[rotation.T @ WEIGHT[:3], 0, 0, 0]
+    forces = FootForces(6).solve(wrench, rotation, TIPS, load)
+    # The regularisation leaves 1e-4 / (feet + 1e-4) of the wrench uncarried.
+    np.testing.assert_allclose(wrench_of(forces, rotation, TIPS), wrench, atol=5e-3)
+    assert (forces[load == 0.0] == 0.0).all()
+
+
+def test_a_wrench_that_feet_cannot_make_is_met_without_pulling():
+    forces = FootForces(6).solve(np.r_[0, 0, 25.0, 8.0, 0, 0], np.eye(3), TIPS, TRIPOD)
+    assert (forces[:, 2] >= 0).all()
+    down = FootForces(6).solve(-WEIGHT, np.eye(3), TIPS, TRIPOD)
+    np.testing.assert_array_equal(down, np.zeros((6, 3)))
+
+
+def test_forces_stay_in_the_friction_cone():
+    rng = np.random.default_rng(2)
+    solver = FootForces(6, friction=0.5)
+    for _ in range(200):
+        wrench = rng.normal(size=6) * [20, 20, 30, 3, 3, 3]
+        forces = solver.solve(wrench, tilt(rng.normal() * 0.3), TIPS, rng.uniform(size=6))
+        assert (np.hypot(forces[:, 0], forces[:, 1]) <= 0.5 * forces[:, 2] + 1e-9).all()
+
+
+def test_it_is_the_minimum_of_the_stated_cost():
+    rng = np.random.default_rng(3)
+    solver = FootForces(3, regularisation=0.05)
+    tips, load = TIPS[::2], np.array([1.0, 0.6, 0.9])
+    wrench = np.r_[2.0, -1.0, 20.0, 0.4, -0.3, 0.1]
+
+    def cost(x):
+        forces = x.reshape(3, 4) @ solver.edges.T
+        gap = (wrench_of(forces, np.eye(3), tips) - wrench) / np.r_[1, 1, 1, np.full(3, solver.length)]
+        return gap @ gap + solver.regularisation**2 * (np.sum(forces**2, axis=1) / load).sum()
+
+    forces = solver.solve(wrench, np.eye(3), tips, load).copy()
+    options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000}
+    reference = min(
+        (
+            minimize(cost, rng.uniform(0, 5, 12), bounds=[(0, None)] * 12, method="L-BFGS-B", options=options)
+            for _ in range(3)
+        ),
+        key=lambda r: r.fun,
+    )
+    # L-BFGS-B stops at a gradient of 1e-10 on a cost of curvature >= 2 r^2: forces equal to about 1e-3 N.
+    np.testing.assert_allclose(forces, reference.x.reshape(3, 4) @ solver.edges.T, atol=5e-3)
+
+
+def test_a_foot_that_lifts_off_is_unloaded_smoothly():
+    solver, before = FootForces(6), None
+    for load in np.linspace(1.0, 0.0, 101):
+        forces = solver.solve(WEIGHT, np.eye(3), TIPS, np.r_[load, np.ones(5)]).copy()
+        if before is not None:
+            assert np.abs(forces - before).max() < 0.6
+        before = forces
+    assert (before[0] == 0.0).all()
+
+
+def test_nobody_stands_nobody_pushes():
+    np.testing.assert_array_equal(FootForces(6).solve(WEIGHT, np.eye(3), TIPS, np.zeros(6)), np.zeros((6, 3)))
+
+
+def no_convergence(*_):
+    raise RuntimeError("Maximum number of iterations reached.")  # scipy 1.12 to 1.15
+
+
+@pytest.mark.parametrize(
+    "wrench, solver",
+    [(np.full(6, np.nan), None), (np.full(6, np.inf), None), (WEIGHT, no_convergence)],
+    ids=["not a number", "infinite", "no convergence"],
+)
+def test_what_the_solver_cannot_do_is_an_error_of_this_package(monkeypatch, wrench, solver):
+    if solver is not None:
+        monkeypatch.setattr("hexapod_dynamics.control.foot_forces.nnls", solver)
+    with pytest.raises(HexapodError, match="no foot forces"):
+        FootForces(6).solve(wrench, np.eye(3), TIPS, np.ones(6))

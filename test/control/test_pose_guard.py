@@ -1,0 +1,117 @@
+"""What is sent to the servos: bounded in angle, speed and step, from where the joints are."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
+from hexapod_dynamics.errors import DeviceError
+
+N = 4
+SETTINGS = GuardSettings(speed_limit=5.0, approach_speed=0.5, step_limit=0.4, offset_limit=0.1)
+
+
+def guard_at(angle=0.0):
+    guard = PoseGuard([-1.0] * N, [1.0] * N, 30.0, SETTINGS)
+    guard.meet(np.ones(N, int), np.full(N, angle), np.ones(N, bool))
+    return guard
+
+
+def command(value):
+    return np.full(N, value)
+
+
+STILL = np.zeros(N)
+
+
+def test_a_joint_whose_pose_is_not_known_is_not_moved():
+    guard = PoseGuard([-1.0] * N, [1.0] * N, 30.0, SETTINGS)
+    assert np.isnan(guard.update(command(0.3), STILL, 0.02)).all()
+    guard.meet(np.ones(N, int), np.zeros(N), np.array([True, False, True, True]))
+    assert np.isnan(guard.update(command(0.3), STILL, 0.02)).tolist() == [False, True, False, False]
+
+
+def test_the_first_motion_is_slow_and_from_the_measured_pose():
+    guard, last = guard_at(0.7), 0.7
+    for _ in range(400):
+        sent = guard.update(command(-0.3), STILL, 0.02)
+        assert np.all(np.abs(sent - last) <= (0.5 * 0.02 if not guard.following.all() else 0.02) + 1e-12)
+        last = sent
+    assert np.allclose(last, -0.3) and guard.following.all()
+
+
+def test_once_met_a_command_is_followed_exactly():
+    guard = guard_at(0.0)
+    for k in range(200):
+        wanted = 0.5 * np.sin(0.1 * k)
+        sent = guard.update(command(wanted), STILL, 0.02)
+    assert np.allclose(sent, wanted) and guard.clamped == dict.fromkeys(guard.clamped, 0)
+
+
+def test_limits_clamp_and_are_counted():
+    guard = guard_at(0.9)
+    for wanted in (0.9, 0.95, 1.2, 1.3):
+        sent = guard.update(command(wanted), STILL, 0.02)
+    assert np.allclose(sent, 1.0) and guard.clamped["angle"] == 2 * N
+    guard = guard_at(0.0)
+    guard.update(command(0.0), STILL, 0.02)
+    sent = guard.update(command(0.3), STILL, 0.02)
+    assert np.allclose(sent, 0.1) and guard.clamped["speed"] == N
+
+
+def test_a_leap_is_counted_and_approached_slowly():
+    guard = guard_at(0.0)
+    guard.update(command(0.0), STILL, 0.02)
+    sent = guard.update(command(0.8), STILL, 0.02)
+    assert np.allclose(sent, 0.01) and guard.clamped["step"] == N and not guard.following.any()
+
+
+def test_after_a_pause_the_next_command_is_approached():
+    guard = guard_at(0.0)
+    guard.update(command(0.0), STILL, 0.02)
+    guard.pause()
+    assert np.allclose(guard.update(command(0.3), STILL, 0.02), 0.01)
+
+
+def test_a_joint_met_again_starts_from_where_it_is():
+    guard = guard_at(0.0)
+    guard.update(command(0.0), STILL, 0.02)
+    generation = np.ones(N, int)
+    generation[2] = 2
+    guard.meet(generation, np.full(N, -0.6), np.ones(N, bool))
+    sent = guard.update(command(0.0), STILL, 0.02)
+    assert np.allclose(sent, [0.0, 0.0, -0.59, 0.0])
+
+
+def test_feed_forward_torque_becomes_an_offset_bounded_and_smooth():
+    guard = guard_at(0.0)
+    offsets = [guard.update(command(0.0), np.array([0.9, -0.9, 30.0, np.nan]), 0.02).copy() for _ in range(20)]
+    assert np.allclose(offsets[-1], [0.03, -0.03, 0.1, 0.0])
+    assert np.abs(np.diff(offsets, axis=0)).max() <= 0.02 + 1e-12
+
+
+def test_what_is_not_asked_holds_and_infinity_is_counted():
+    guard = guard_at(0.2)
+    sent = guard.update(np.array([np.nan, np.inf, -np.inf, 0.2]), STILL, 0.02)
+    assert np.allclose(sent, 0.2) and guard.clamped["not finite"] == 2
+
+
+FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=64)
+
+
+@given(st.lists(st.tuples(FLOATS, FLOATS, st.floats(0.01, 0.04)), min_size=1, max_size=30), st.floats(-1.0, 1.0))
+def test_no_command_whatever_moves_a_joint_too_far_or_too_fast(messages, start):
+    guard = guard_at(start)
+    last = np.full(N, start)
+    for position, torque, interval in messages:
+        sent = guard.update(command(position), command(torque), interval)
+        assert np.isfinite(sent).all() and (np.abs(sent) <= 1.0).all()
+        assert (np.abs(sent - last) <= (5.0 + 1.0) * interval + 1e-9).all()
+        last = sent
+
+
+@pytest.mark.parametrize("wrong", [{"speed_limit": 0.0}, {"approach_speed": -1.0}, {"step_limit": float("nan")}])
+def test_bounds_that_bound_nothing_are_refused(wrong):
+    with pytest.raises(DeviceError, match="above 0"):
+        GuardSettings(**wrong)

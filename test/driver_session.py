@@ -1,0 +1,98 @@
+"""The simulated devices of one robot without dynamics, and somebody who commands it: for tests of driver nodes."""
+
+import threading
+import time
+from collections import deque
+
+import numpy as np
+
+from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
+from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulated_devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
+from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
+from sensor_msgs.msg import JointState
+
+ROBOT = Robot.jethexa()
+MAP = ServoMap.from_robot(ROBOT)
+NAMES = list(ROBOT.joint_names)
+
+
+class Robots:
+    """The devices of a robot without dynamics: shafts follow their set-points, the chip rests."""
+
+    def __init__(self, angle=0.1):
+        directory = device_directory()
+        self.servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, angle), loaded=True)
+        self.bus = ServoBusDevice(self.servos, directory / SERVO_BUS)
+        self.chip = VirtualMpu6050()
+        self.i2c = I2cBusDevice(self.chip, directory / IMU_BUS)
+        self.rate, self.sag = np.zeros(3), np.zeros(18)  # [rad] shafts stand so far from their set-points
+        self.bus.start()
+        self.i2c.start()
+        self.path = deque(maxlen=4000)  # (monotonic time, set-points), every 5 ms
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while not self._stop.wait(0.005):
+            now = time.monotonic()
+            angles = self.servos.setpoints(now)
+            self.path.append((now, angles))
+            self.servos.set_angles(angles + self.sag)
+            self.chip.set_motion((0, 0, STANDARD_GRAVITY), self.rate, now)
+
+    @property
+    def pose(self):
+        return self.servos.setpoints(time.monotonic())
+
+    def fastest(self, since, window=0.1):
+        """Largest speed of any set-point [rad/s] since a monotonic time, over pieces of `window` [s]."""
+        path = [(t, angles) for t, angles in list(self.path) if t >= since]
+        times = np.array([t for t, _ in path])
+        later = np.searchsorted(times, times + window)
+        pairs = [(k, j) for k, j in enumerate(later) if j < len(path)]
+        return max(
+            (float(np.abs(path[j][1] - path[k][1]).max()) / (times[j] - times[k]) for k, j in pairs), default=0.0
+        )
+
+    def last_motion(self, since):
+        """Monotonic time at which a set-point last changed, `since` where none has."""
+        path = [(t, angles) for t, angles in list(self.path) if t >= since]
+        moved = [t for (_, a), (t, b) in zip(path, path[1:], strict=False) if np.abs(a - b).max() > 1e-9]
+        return max(moved, default=since)
+
+    def close(self):
+        self._stop.set()
+        self._thread.join()
+        self.bus.stop()
+        self.i2c.stop()
+
+
+class Commands:
+    """Publishes a pose as joint_commands, 50 times a second where `interval` is left alone, while `pose` is set.
+
+    pose: (18,), or a function of the monotonic time that gives it.
+    """
+
+    def __init__(self, probe):
+        self.pose, self.interval = None, 0.02
+        self._publisher = probe.node.create_publisher(JointState, "joint_commands", 10)
+        self.message = JointState(name=NAMES)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while not self._stop.wait(self.interval):
+            pose = self.pose
+            if pose is not None:
+                self.message.position = [float(v) for v in (pose(time.monotonic()) if callable(pose) else pose)]
+                self._publisher.publish(self.message)
+
+    def close(self):
+        self._stop.set()
+        self._thread.join()

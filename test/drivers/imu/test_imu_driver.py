@@ -1,0 +1,511 @@
+"""MPU6050 driver against the simulated chip: set-up, units, errors, brown-out; attitude and calibration."""
+
+import json
+import math
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hexapod_dynamics.drivers.device_paths import calibration_file
+from hexapod_dynamics.drivers.imu import mpu6050 as chip
+from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
+from hexapod_dynamics.drivers.imu.i2c_bus import SocketSMBus, open_bus
+from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
+from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, UnexpectedAnswer
+from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, RestCalibrator
+from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
+from hexapod_dynamics.simulated_devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
+
+G = chip.STANDARD_GRAVITY
+
+
+class DirectBus:
+    """smbus2's calls straight into the simulated chip, on a clock of the test's own."""
+
+    def __init__(self, sensor):
+        self.sensor, self.now, self.log = sensor, 0.0, []
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+    def read_byte_data(self, _address, register):
+        self.log.append(("read", register))
+        return self.sensor.read(register, 1, self.now)[0]
+
+    def write_byte_data(self, _address, register, value):
+        self.log.append(("write", register, value))
+        self.sensor.write(register, value)
+
+    def read_i2c_block_data(self, _address, register, length):
+        self.log.append(("block", register, length))
+        return list(self.sensor.read(register, length, self.now))
+
+
+def quiet(**options):
+    return VirtualMpu6050(gyro_bias=(0, 0, 0), accel_bias=(0, 0, 0), noise=0.0, **options)
+
+
+def started(sensor, **options):
+    bus = DirectBus(sensor)
+    driver = Mpu6050(bus, Mpu6050Settings(**options), sleep=bus.sleep)
+    driver.start()
+    return driver, bus
+
+
+def hold(sensor, bus, force, rate, seconds=2.0):
+    for _ in range(round(seconds / 0.01)):
+        bus.now += 0.01
+        sensor.set_motion(force, rate, bus.now)
+
+
+def test_a_chip_that_was_not_woken_gives_nothing():
+    bus = DirectBus(quiet())
+    hold(bus.sensor, bus, (0, 0, G), (0, 0, 0))
+    assert Mpu6050(bus).read().raw == bytes(14)
+
+
+def test_start_resets_waits_wakes_sets_and_reads_back():
+    driver, bus = started(quiet())
+    assert bus.log[:2] == [("write", 0x6B, 0x80), ("write", 0x68, 0x07)] and bus.now == pytest.approx(0.2)
+    assert ("write", 0x6B, 0x01) in bus.log
+    written = {entry[1]: entry[2] for entry in bus.log if entry[0] == "write" and entry[1] not in (0x68,)}
+    assert written == {0x6B: 0x01, 0x1A: 3, 0x19: 4, 0x1B: 1 << 3, 0x1C: 1 << 3}
+    assert {entry[1] for entry in bus.log if entry[0] == "read"} >= {0x75, 0x6B, 0x1A, 0x19, 0x1B, 0x1C}
+    driver.read()
+    assert bus.log[-1] == ("block", 0x3B, 14)
+
+
+def test_a_register_that_does_not_take_is_an_error():
+    sensor = quiet()
+    write = sensor.write
+    sensor.write = lambda register, value: None if register == chip.CONFIG else write(register, value)
+    with pytest.raises(UnexpectedAnswer, match="register 0x1a reads 0x00 instead of 0x03"):
+        started(sensor)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.sampled_from(sorted(chip.ACCEL_RANGES)),
+    st.sampled_from(sorted(chip.GYRO_RANGES)),
+    st.integers(0, 6),
+    st.lists(st.floats(-0.95, 0.95), min_size=6, max_size=6),
+    st.floats(-20.0, 60.0),
+)
+def test_units_are_si_in_every_range(accel_range, gyro_range, dlpf, shares, temperature):
+    sensor = quiet()
+    driver, bus = started(sensor, accel_range=accel_range, gyro_range=gyro_range, dlpf=dlpf)
+    force, rate = np.array(shares[:3]) * accel_range * G, np.array(shares[3:]) * math.radians(gyro_range)
+    sensor._filtered[:] = (*force, *rate)
+    sensor.set_motion(force, rate, bus.now, temperature)
+    bus.now += 1.0
+    sample = driver.read()
+    # Half a unit of the last place.
+    assert np.allclose(sample.acceleration, force, rtol=0, atol=0.51 * G / chip.ACCEL_RANGES[accel_range])
+    gyro_unit = math.radians(1.0) / chip.GYRO_RANGES[gyro_range]
+    assert np.allclose(sample.angular_velocity, rate, rtol=0, atol=0.51 * gyro_unit)
+    assert sample.temperature == pytest.approx(temperature, abs=0.51 / 340.0)
+    assert not sample.saturated
+
+
+def test_saturation_is_told():
+    sensor = quiet()
+    driver, bus = started(sensor, accel_range=2)
+    hold(sensor, bus, (0, 0, 3 * G), (0, 0, 0))
+    sample = driver.read()
+    assert sample.saturated and sample.acceleration[2] == pytest.approx(2 * G, rel=1e-4)
+
+
+@pytest.mark.parametrize(("dlpf", "rate"), [(3, 100.0), (2, 200.0), (4, 50.0), (0, 100.0)])
+def test_noise_has_the_datasheets_variance(dlpf, rate):
+    sensor = VirtualMpu6050(gyro_bias=(0.02, -0.03, 0.01), accel_bias=(0.1, -0.2, 0.3))
+    driver, bus = started(sensor, dlpf=dlpf, rate=rate)
+    hold(sensor, bus, (0, 0, G), (0, 0, 0))
+    samples = np.zeros((2000, 6))
+    for row in samples:
+        bus.now += 1.0 / rate
+        sample = driver.read()
+        row[:3], row[3:] = sample.acceleration, sample.angular_velocity
+    assert np.allclose(samples.mean(axis=0), [0.1, -0.2, 0.3 + G, 0.02, -0.03, 0.01], atol=0.01)
+    # 2000 samples: standard error of a variance 3 %; quantisation adds lsb^2/12.
+    assert np.allclose(samples[:, :3].var(axis=0), driver.settings.accel_variance, rtol=0.2)
+    assert np.allclose(samples[:, 3:].var(axis=0), driver.settings.gyro_variance, rtol=0.2)
+
+
+def test_the_chip_samples_at_least_twice_as_often_as_it_is_read():
+    for rate in (50.0, 100.0, 200.0, 250.0):
+        for dlpf in chip.FILTERS:
+            settings_ = Mpu6050Settings(rate=rate, dlpf=dlpf)
+            base = 8000 if dlpf == 0 else 1000
+            assert base / (1 + settings_.divider) >= 2 * rate
+    sensor = VirtualMpu6050()
+    driver, bus = started(sensor)
+    raw = set()
+    for _ in range(200):
+        bus.now += 0.01
+        raw.add(driver.read().raw)
+    assert len(raw) == 200
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"address": 0x50}, {"accel_range": 3}, {"gyro_range": 100}, {"dlpf": 7}, {"rate": 0.0}, {"rate": 1000.0}]
+)
+def test_settings_the_chip_does_not_have_are_refused(wrong):
+    with pytest.raises(DeviceError, match="allowed is"):
+        Mpu6050Settings(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("identity", "words"), [(0x68, ""), (0x98, "known clone"), (0x70, "known clone"), (0x12, "unknown chip")]
+)
+def test_clones_are_accepted_with_a_warning(identity, words):
+    driver, _ = started(quiet(identity=identity))
+    assert words in driver.warning and bool(driver.warning) == bool(words)
+
+
+def test_a_dead_data_line_is_not_taken_for_a_clone():
+    with pytest.raises(UnexpectedAnswer, match="WHO_AM_I"):
+        started(quiet(identity=0xFF))
+
+
+def test_a_brown_out_is_seen_in_the_registers():
+    sensor = VirtualMpu6050()
+    driver, bus = started(sensor)
+    bus.now += 1.0
+    driver.read()
+    sensor.brown_out()
+    bus.now += 1.0
+    assert driver.read().raw == driver.read().raw, "frozen data, no error"
+    with pytest.raises(UnexpectedAnswer, match="asleep after a brown-out"):
+        driver.verify()
+    driver.start()
+    driver.verify()
+
+
+# Over the socket, with its thread ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def device(tmp_path):
+    device = I2cBusDevice(VirtualMpu6050(), tmp_path / "imu.sock")
+    device.start()
+    yield device
+    device.stop()
+
+
+@pytest.fixture
+def reading(device):
+    """Give a reader at 100 Hz and what it delivered."""
+    samples = []
+    reader = ImuReader(str(device.path), Mpu6050Settings(), lambda sample, t: samples.append((t, sample)))
+    reader.start()
+    yield SimpleNamespace(reader=reader, samples=samples, device=device, health=reader.health)
+    reader.stop()
+    assert not reader._thread.is_alive()
+
+
+def wait_until(condition, timeout=10.0, what="it happens"):
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, f"not within {timeout} s: {what}"
+        time.sleep(0.01)
+
+
+def test_the_socket_has_smbus2s_calls(device):
+    from smbus2 import SMBus
+
+    bus = open_bus(str(device.path))
+    assert isinstance(bus, SocketSMBus)
+    for name in ("read_i2c_block_data", "read_byte_data", "write_byte_data", "close"):
+        assert callable(getattr(SMBus, name))
+    assert bus.read_byte_data(0x68, chip.WHO_AM_I) == 0x68
+    bus.write_byte_data(0x68, chip.CONFIG, 5)
+    assert bus.read_i2c_block_data(0x68, chip.CONFIG, 2) == [5, 0]
+    with pytest.raises(OSError) as error:
+        bus.read_byte_data(0x3C, 0)
+    assert error.value.errno == 121
+    bus.close()
+
+
+def test_a_missing_bus_is_named_with_the_remedy(tmp_path):
+    with pytest.raises(DeviceError, match="i2cdetect"):
+        open_bus("97")
+    with pytest.raises(DeviceError, match="simulator running"):
+        open_bus(str(tmp_path / "none.sock"))
+
+
+def test_a_bus_without_permission_names_the_group(monkeypatch):
+    import smbus2
+
+    def refuse(_number):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(smbus2, "SMBus", refuse)
+    with pytest.raises(DeviceError, match='group "i2c"'):
+        open_bus("1")
+
+
+def test_samples_come_at_the_rate(reading):
+    wait_until(lambda: len(reading.samples) > 150)
+    times = np.array([t for t, _ in reading.samples])
+    # The median, because a busy machine leaves periods out.
+    assert np.median(np.diff(times)) == pytest.approx(0.01, rel=0.1)
+    assert reading.health.starts == 1 and reading.health.connected
+
+
+def test_single_errors_leave_no_gap(reading):
+    wait_until(lambda: reading.samples)
+    reading.device.faults.error_rate = 0.05
+    count = len(reading.samples)
+    wait_until(lambda: len(reading.samples) > count + 150)
+    assert set(reading.health.errors) <= {"errno 5", "errno 110", "errno 121"}
+    assert sum(reading.health.errors.values()) > 1
+    assert reading.health.starts == 1
+
+
+def test_failed_questions_after_the_registers_do_not_restart_the_chip(reading, monkeypatch):
+    wait_until(lambda: reading.samples)
+    asked = []
+
+    def fail(_bus, _address, register):
+        asked.append(register)
+        raise OSError(121, "Remote I/O error")
+
+    monkeypatch.setattr(SocketSMBus, "read_byte_data", fail)
+    count = len(reading.samples)
+    wait_until(lambda: len(asked) > 30, what="the registers are asked for")
+    wait_until(lambda: len(reading.samples) > count + 20)
+    assert reading.health.starts == 1 and reading.health.connected
+
+
+def test_a_brown_out_is_healed(reading):
+    wait_until(lambda: len(reading.samples) > 5)
+    reading.device.sensor.brown_out()
+    wait_until(lambda: reading.health.starts == 2, 5.0, "the chip is set up again")
+    count = len(reading.samples)
+    wait_until(lambda: len(reading.samples) > count + 10, 5.0, "samples again")
+    # While frozen, nothing is passed on for a measurement more than ten times.
+    raws = [sample.raw for _t, sample in reading.samples]
+    assert max(raws.count(raw) for raw in set(raws)) <= 11
+    assert all(t2 > t1 for (t1, _), (t2, _) in zip(reading.samples, reading.samples[1:], strict=False))
+
+
+@pytest.mark.parametrize("fault", ["locked", "absent"])
+def test_a_dead_bus_is_reported_and_survived(reading, fault):
+    wait_until(lambda: reading.samples)
+    setattr(reading.device.faults, fault, True)
+    wait_until(lambda: not reading.health.connected, 3.0, "the loss is told")
+    assert reading.health.last_error
+    setattr(reading.device.faults, fault, False)
+    wait_until(lambda: reading.health.connected, 4.0, "it comes back")
+    count = len(reading.samples)
+    wait_until(lambda: len(reading.samples) > count + 5, 3.0, "samples again")
+
+
+def test_the_simulator_may_come_later_and_go(tmp_path):
+    samples = []
+    reader = ImuReader(str(tmp_path / "imu.sock"), Mpu6050Settings(), lambda sample, t: samples.append(sample))
+    reader.start()
+    wait_until(lambda: "does not exist" in reader.health.last_error)
+    for _ in range(2):
+        device = I2cBusDevice(VirtualMpu6050(), tmp_path / "imu.sock")
+        device.start()
+        count = len(samples)
+        wait_until(lambda: len(samples) > count + 5)  # noqa: B023
+        device.stop()
+        wait_until(lambda: not reader.health.connected)
+    reader.stop()
+
+
+# Attitude and calibration --------------------------------------------------------------------------------------------
+
+
+def rocking(t):
+    """Roll, pitch and yaw [rad] of a walking body that starts from rest, and their rates."""
+    w = 2 * math.pi * 1.5
+
+    def angles(t):
+        return min(1.0, 0.5 * t) * np.array([0.05 * math.sin(w * t), 0.03 * math.cos(w * t), 0.2 * math.sin(0.3 * t)])
+
+    return angles(t), (angles(t + 1e-5) - angles(max(0.0, t - 1e-5))) / (1e-5 + min(t, 1e-5))
+
+
+def rotation_zyx(roll, pitch, yaw):
+    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a), math.sin(a)) for a in (roll, pitch, yaw))
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+@pytest.mark.parametrize("rate", [100.0, 200.0])
+def test_attitude_of_a_rocking_body_within_a_degree(rate):
+    """The whole chain on a clock of its own: chip with bias and noise, 3 s of calibration at rest, 60 s of walking."""
+    sensor = VirtualMpu6050()
+    driver, bus = started(sensor, rate=rate)
+    mount = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # base <- chip, +90 deg
+    calibrator = RestCalibrator(rate, 1.0)
+    hold(sensor, bus, (0, 0, G), (0, 0, 0), 1.0)
+    while not calibrator.done:
+        bus.now += 1.0 / rate
+        sample = driver.read()
+        calibrator.add(sample.acceleration, sample.angular_velocity)
+    offsets = calibrator.result(up=mount.T[:, 2])
+    assert np.allclose(offsets.gyro, sensor.gyro_bias, atol=5e-4)
+    assert np.allclose(offsets.accel, sensor.accel_bias, atol=0.02)
+    estimate = OrientationFilter(rate, heading=math.pi / 2)
+    errors, begin, chance = [], bus.now, np.random.default_rng(1)
+    for k in range(round(60 * rate)):
+        t = k / rate
+        ramp = min(1.0, t / 2.0)
+        (roll, pitch, yaw), (dr, dp, dy) = rocking(t)
+        R = rotation_zyx(roll, pitch, yaw)
+        omega = np.array(
+            [
+                dr - math.sin(pitch) * dy,
+                math.cos(roll) * dp + math.sin(roll) * math.cos(pitch) * dy,
+                -math.sin(roll) * dp + math.cos(roll) * math.cos(pitch) * dy,
+            ]
+        )
+        shake = 1.5 * chance.standard_normal(3) * ramp  # foot impacts [m/s^2]
+        bus.now = begin + t
+        sensor.set_motion(mount.T @ (R.T @ [0, 0, G] + shake), mount.T @ omega, bus.now)
+        sample = driver.read()
+        q = estimate.update(
+            np.array(sample.acceleration) - offsets.accel, np.array(sample.angular_velocity) - offsets.gyro, bus.now
+        )
+        found = euler_zyx(rotation_from_quaternion(q) @ mount.T)
+        if t > 5.0:
+            errors.append(found - [yaw, pitch, roll])
+    rms = np.degrees(np.sqrt(np.mean(np.square(errors), axis=0)))
+    assert rms[1] < 1.0 and rms[2] < 1.0, f"yaw, pitch, roll {rms} deg"
+    assert rms[0] < 1.0
+
+
+def test_a_bias_that_drifts_is_found_at_standstill():
+    sensor = VirtualMpu6050()
+    driver, bus = started(sensor)
+    estimate = OrientationFilter(100.0)
+    base = sensor.gyro_bias.copy()
+    sensor.drift[:] = (5e-5, -3e-5, 3e-5)
+    for _ in range(6000):
+        bus.now += 0.01
+        sample = driver.read()
+        estimate.update(sample.acceleration, np.array(sample.angular_velocity) - base, bus.now)
+    assert estimate.at_rest
+    # The drift of 60 s (0.17 deg/s) is followed with the filter's own slowness.
+    assert np.allclose(estimate.bias, sensor.gyro_bias - base, atol=6e-4)
+
+
+def test_calibration_while_moving_is_refused_with_the_figures():
+    calibrator = RestCalibrator(100.0)
+    for k in range(100):
+        calibrator.add((0.0, 0.0, G), (0.1 * math.sin(0.3 * k), 0.0, 0.0))
+    with pytest.raises(DeviceError, match=r"not at rest: angular velocity varies by 0\.07"):
+        calibrator.result()
+
+
+def test_a_gap_is_bridged_with_the_rate_at_its_end():
+    estimate = OrientationFilter(100.0)
+    t = 0.0
+    for _ in range(100):
+        t += 0.01
+        estimate.update((0, 0, G), (0, 0, 0), t)
+    for _ in range(10):
+        t += 0.05
+        q = estimate.update((0, 0, G), (0, 0, 0.5), t)
+    assert euler_zyx(rotation_from_quaternion(q))[0] == pytest.approx(0.25, abs=0.01)
+
+
+# Offsets of a running IMU --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def imu(tmp_path):
+    """Give a maker of calibrated IMUs (chip turned as on the robot) that share a memory, and what they warn."""
+    said = []
+    rotation = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    return SimpleNamespace(
+        said=said,
+        memory=tmp_path / "there" / "offsets.json",
+        make=lambda: CalibratedImu(100.0, rotation, 3.0, True, tmp_path / "there" / "offsets.json", said.append),
+    )
+
+
+def feed(imu, seconds, gyro=(0.02, -0.03, 0.01), accel=(0.1, 0.0, G), begin=0.0):
+    for k in range(round(100 * seconds)):
+        taken = imu.take(accel, gyro, begin + 0.01 * k)
+    return taken
+
+
+def test_standing_still_calibrates_the_gyro_by_itself_and_survives_a_restart(imu):
+    first = imu.make()
+    feed(first, 0.9)
+    assert not first.calibrated
+    accel, gyro, _ = feed(first, 0.2, begin=0.9)
+    assert first.calibrated and np.allclose(gyro, 0.0, atol=1e-3)
+    assert np.allclose(accel, (0.1, 0.0, G))  # nobody said that it stands level
+    second = imu.make()
+    assert second.calibrated and np.allclose(second.offsets.gyro, (0.02, -0.03, 0.01))
+    assert not imu.said
+
+
+@pytest.mark.parametrize("kept", ["not json", "[1, 2]", '{"time": "now"}'])
+def test_a_memory_that_makes_no_sense_is_named_and_not_used(imu, kept):
+    imu.memory.parent.mkdir()
+    imu.memory.write_text(kept, encoding="utf-8")
+    assert not imu.make().calibrated
+    assert len(imu.said) == 1 and "offsets.json is not used" in imu.said[0]
+
+
+def test_old_offsets_are_not_used(imu):
+    imu.memory.parent.mkdir()
+    kept = {"time": time.time() - 601.0, "gyro": [0.1, 0.1, 0.1], "accel": [0.0, 0.0, 0.0]}
+    imu.memory.write_text(json.dumps(kept), encoding="utf-8")
+    assert not imu.make().calibrated and not imu.said
+
+
+def test_asked_to_calibrate_it_waits_for_samples_and_finds_both_offsets(imu):
+    running = imu.make()
+    assert "too few samples" in running.calibrate(0.05)
+    stop = threading.Event()
+
+    def samples():
+        k = 0
+        while not stop.wait(0.001):
+            running.take((0.1, 0.0, G + 0.2), (0.02, -0.03, 0.01), 0.01 * k)
+            k += 1
+
+    thread = threading.Thread(target=samples)
+    thread.start()
+    try:
+        assert running.calibrate(10.0) == ""
+    finally:
+        stop.set()
+        thread.join()
+    assert np.allclose(running.offsets.accel, (0.1, 0.0, 0.2))
+    assert np.allclose(running.offsets.gyro, (0.02, -0.03, 0.01))
+
+
+def test_without_vqf_the_remedy_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vqf", None)  # importing it raises ImportError
+    with pytest.raises(DeviceError, match="pip install vqf") as refusal:
+        OrientationFilter(100.0)
+    assert "\n" not in str(refusal.value)
+
+
+def test_an_imus_offsets_lie_below_ros_home_one_file_for_each_chip(monkeypatch):
+    monkeypatch.setenv("ROS_HOME", "/home/robot/.ros")
+    directory = Path("/home/robot/.ros/hexapod_dynamics")
+    assert calibration_file("1", 0x68) == directory / "imu_offsets.1.0x68.json"
+    assert calibration_file("/tmp/a/imu.sock", 0x69) == directory / "imu_offsets.tmp.a.imu.sock.0x69.json"

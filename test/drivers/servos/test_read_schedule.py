@@ -1,0 +1,162 @@
+"""Whose turn it is on the servo bus, and when silence is a servo's and not the line's: pure, without a bus."""
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
+from hexapod_dynamics.drivers.servos.read_schedule import ReadSchedule
+from hexapod_dynamics.drivers.servos.servo_loss_detector import SilenceJudge
+
+N = 6
+SETTINGS = ChainSettings()
+
+
+@pytest.fixture
+def state():
+    """Six joints that all are known."""
+    state = ChainState.empty(N)
+    state.angle[:] = state.stamp[:] = 0.0
+    return state
+
+
+def positions(state, count, interval=0.01):
+    """Which joints are asked, one every `interval` s."""
+    schedule, asked = ReadSchedule(N, SETTINGS), []
+    for k in range(count):
+        index, due = schedule.position(state, interval * k)
+        asked.append(index if due <= interval * k else None)
+        if due <= interval * k:
+            schedule.asked(index, interval * k)
+    return asked
+
+
+def test_positions_are_read_round_robin(state):
+    assert positions(state, 12) == [*range(N), *range(N)]
+
+
+def test_no_joint_is_asked_more_often_than_its_rate(state):
+    asked = positions(state, 200, interval=0.001)
+    assert [asked.count(index) for index in range(N)] == [4] * N  # 20 a second, in 0.2 s
+
+
+def test_what_is_gone_is_never_asked_and_what_is_silent_seldom(state):
+    state.gone[1] = state.silent[2] = True
+    asked = positions(state, 100)
+    assert 1 not in asked
+    assert asked.count(2) == pytest.approx(1.0 / SETTINGS.silent_probe_interval, abs=1)
+    state.gone[:] = True
+    assert positions(state, 3) == [None] * 3
+
+
+def test_an_unknown_pose_is_always_due(state):
+    schedule = ReadSchedule(N, SETTINGS)
+    for index in range(N):
+        schedule.asked(index, 0.01 * index)
+    state.angle[4] = np.nan
+    assert schedule.position(state, 0.049) == (4, 0.049)
+
+
+def test_a_joint_in_doubt_is_asked_before_its_turn(state):
+    schedule = ReadSchedule(N, SETTINGS)
+    for index in range(N):
+        schedule.asked(index, 0.1 * index)
+    schedule.ask_soon(5)
+    turns = []
+    for k in range(3):
+        turns.append(schedule.position(state, 1.0 + 0.01 * k)[0])
+        schedule.asked(turns[-1], 1.0 + 0.01 * k)
+    assert turns == [5, 0, 1]
+
+
+def test_however_many_are_in_doubt_every_second_question_is_to_another(state):
+    schedule, turns = ReadSchedule(N, SETTINGS), []
+    for k in range(60):
+        for index in (1, 2, 4, 5):
+            schedule.ask_soon(index)
+        index, due = schedule.position(state, 1.0 + 0.03 * k)
+        assert due <= 1.0 + 0.03 * k
+        schedule.asked(index, due)
+        turns.append(index)
+    assert turns.count(0) >= 14 and turns.count(3) >= 14 and min(turns.count(index) for index in (1, 2, 4, 5)) >= 6
+
+
+def test_many_silent_servos_take_few_of_the_questions(state):
+    state.silent[:5] = True
+    schedule, turns, now = ReadSchedule(N, SETTINGS), [], 0.0
+    while now < 5.0:
+        index, due = schedule.position(state, now)
+        if due <= now:
+            schedule.asked(index, now, bool(state.silent[index]))
+            turns.append(index)
+        now += 0.01
+    assert set(turns) == set(range(N)) and 25 <= sum(index < 5 for index in turns) <= 34
+    assert turns.count(5) > 80
+
+
+def slow_reads(state, seconds):
+    schedule, reads = ReadSchedule(N, SETTINGS), []
+    for k in range(round(seconds / 0.01)):
+        kind, index = schedule.slow(state, 0.01 * k)
+        if index >= 0:
+            reads.append((kind, index))
+    return reads
+
+
+def test_every_joint_has_its_slow_reads(state):
+    reads = slow_reads(state, 6 * N)
+    for kind in ("voltage", "temperature", "loaded"):
+        assert {index for k, index in reads if k == kind} == set(range(N))
+    state.silent[3] = True
+    assert 3 not in {index for _, index in slow_reads(state, 6 * N)}
+
+
+def test_joints_that_do_not_follow_are_asked_whether_they_hold_within_a_second(state):
+    state.lagging[[0, 2, 5]] = True
+    reads = slow_reads(state, 1.0)
+    assert {index for kind, index in reads if kind == "loaded"} == {0, 2, 5}
+    assert sum(kind == "voltage" for kind, _ in reads) >= 3  # the supply may be why
+    reads = slow_reads(state, 6.0)
+    assert {index for kind, index in reads if kind == "temperature"} == {0, 2, 5}
+
+
+def asked(judge, answers):
+    """Ask the joints of {joint: it answers} in turn, four times; return who is called silent after each round."""
+    rounds = []
+    for _ in range(4):
+        for index, answered in answers.items():
+            judge.note(index, answered)
+        rounds.append([index for index in answers if judge.is_silent(index)])
+    return rounds
+
+
+def test_on_a_clean_line_three_failures_are_silence():
+    assert asked(SilenceJudge(N, 3), dict.fromkeys(range(N), True) | {1: False})[2:] == [[1], [1]]
+
+
+@pytest.mark.parametrize("silent", [range(9), range(16), [0, 5]])
+def test_however_many_are_silent_each_is_named_after_four_failures(silent):
+    judge = SilenceJudge(18, 3)
+    assert asked(judge, {index: index not in silent for index in range(18)})[-1] == list(silent)
+
+
+def test_on_a_bad_line_silence_takes_more_failures():
+    judge, chance = SilenceJudge(N, 3), np.random.default_rng(0)
+    wrong = 0
+    for _ in range(5000):
+        index = int(chance.integers(N))
+        judge.note(index, bool(chance.random() < 0.5))
+        wrong += judge.is_silent(index)
+    assert wrong < 25  # a thousandth was asked for; the loss itself is an estimate
+    for _ in range(30):
+        judge.note(1, False)
+        judge.note(0, True)
+    assert judge.is_silent(1)
+
+
+def test_when_nobody_answers_no_servo_is_to_blame():
+    judge = SilenceJudge(N, 3)
+    for k in range(200):
+        judge.note(k % N, False)
+    assert not any(judge.is_silent(index) for index in range(N))
+    judge.forget()
+    assert not judge.failing.any()

@@ -1,0 +1,495 @@
+"""Bus driver and bus thread over a real pty with simulated servos at true pace, with and without faults."""
+
+import math
+import os
+import sys
+import termios
+import time
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.drivers.servos import lx_frames
+from hexapod_dynamics.drivers.servos import lx_protocol as lx
+from hexapod_dynamics.drivers.servos.chain_state import FAULTS
+from hexapod_dynamics.drivers.servos.line_direction import GpioDirection
+from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.drivers.servos.servo_bus import BusError, Fault, NoReply, ServoBus
+from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
+from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
+
+MAP = ServoMap.from_robot(Robot.jethexa())
+COUNT = 1.0 / lx.COUNTS_PER_RADIAN
+
+
+def wait_until(condition, timeout=10.0, what="it happens"):
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, f"not within {timeout} s: {what}"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def rig(tmp_path):
+    """Give eighteen loaded servos on a pty, standing at 0.1 rad."""
+    servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
+    heard = []
+    device = ServoBusDevice(servos, tmp_path / "bus", on_frame=lambda frame, t: heard.append((t, frame)))
+    device.heard = heard
+    device.start()
+    yield device
+    device.stop()
+
+
+@pytest.fixture
+def bus(rig):
+    bus = ServoBus(str(rig.link), reply_timeout=0.05)  # patient: a loaded CI machine answers late
+    bus.open()
+    yield bus
+    bus.release()
+
+
+@pytest.fixture
+def chain(rig):
+    chain = ServoChain(ServoBus(str(rig.link), reply_timeout=0.05), MAP)
+    chain.start()
+    yield chain
+    chain.stop()
+
+
+def test_the_map_is_the_robots():
+    names = dict(zip(MAP.joint_names, zip(MAP.ids, MAP.directions, strict=True), strict=True))
+    assert names["coxa_joint_LF"] == (5, -1) and names["tibia_joint_RR"] == (14, 1)
+    assert names["femur_joint_LM"] == (9, -1)
+    # The vendor's default stance (hardware.md, section 1) in counts.
+    stance = np.array(
+        [
+            0.1712,
+            0.7384,
+            -0.5746,
+            0,
+            0.7436,
+            -0.5952,
+            -0.1712,
+            0.7384,
+            -0.5746,
+            0.1712,
+            0.7384,
+            -0.5746,
+            0,
+            0.7436,
+            -0.5952,
+            -0.1712,
+            0.7384,
+            -0.5746,
+        ]
+    )
+    vendor = [459, 323, 637, 500, 322, 642, 540, 323, 637, 459, 676, 362, 500, 677, 357, 540, 676, 362]
+    assert np.abs(MAP.counts(stance) - vendor).max() <= 1  # the vendor truncates, we round
+    assert np.allclose(MAP.angles(MAP.counts(stance)), stance, atol=0.5 * COUNT + 1e-12)
+
+
+def test_a_map_that_cannot_be_is_refused():
+    for ids, directions in (((1, 1), (1, 1)), ((1, 254), (1, 1)), ((1, 2), (1, 0)), ((1,), (1, 1))):
+        with pytest.raises(DeviceError):
+            ServoMap(("a", "b"), ids, directions)
+
+
+def test_a_pose_is_one_frame_a_servo_and_one_start():
+    angles = np.linspace(-1.0, 1.0, 18)
+    chosen = np.arange(18) % 3 != 0
+    frames = lx_frames.FrameParser().feed(PoseFrames(MAP).build(MAP.counts(angles), 0.02, chosen))
+    expected = [lx.move_time_wait(MAP.ids[i], MAP.directions[i] * angles[i], 0.02) for i in np.flatnonzero(chosen)]
+    assert [lx_frames.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
+
+
+def test_every_register_is_read_over_the_wire(bus, rig):
+    assert bus.read(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
+    assert bus.read(18, Command.VIN_READ) == pytest.approx(11.8)
+    assert bus.read(18, Command.TEMP_READ) == 32
+    assert bus.read(7, Command.LOAD_OR_UNLOAD_READ) is True
+    assert bus.read(7, Command.VIN_LIMIT_READ) == (9.0, 12.6)
+    bus.send(lx.load_write(7, False))
+    assert bus.read(7, Command.LOAD_OR_UNLOAD_READ) is False
+
+
+def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
+    begin = time.monotonic()
+    for _ in range(20):
+        bus.read(3, Command.POS_READ)
+    took = time.monotonic() - begin
+    assert took >= 20 * (14 * lx_frames.BITS_PER_BYTE / 115200 + 0.0003)
+    assert rig.counters.collisions == 0
+
+
+def test_a_missing_servo_is_said_to_be_silent(bus):
+    with pytest.raises(NoReply, match="servo 99 .*silence"):
+        bus.read(99, Command.POS_READ, retries=0)
+
+
+def test_two_servos_with_one_id_are_seen_as_damaged_answers(bus, rig):
+    rig.servos.ids[0] = 3  # coxa and femur of LF
+    rig.servos.set_angles(np.linspace(-0.5, 0.5, 18))
+    with pytest.raises(NoReply, match="two servos with this id"):
+        bus.read(3, Command.POS_READ)
+    assert bus.fault is Fault.CHECKSUM
+    assert bus.read(11, Command.POS_READ) == pytest.approx(-rig.servos.setpoints(0)[3], abs=1.0)
+
+
+def test_an_echo_is_passed_over(bus, rig):
+    rig.faults.echo = True
+    bus.send(lx.move_time_wait(5, 0.2, 0.1))
+    assert bus.read(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
+    with pytest.raises(NoReply, match="silence"):
+        bus.read(99, Command.POS_READ, retries=0)
+
+
+def test_a_port_belongs_to_one_process(bus, rig):
+    with pytest.raises(BusError, match="in use by another process.*jethexa_bringup"):
+        ServoBus(str(rig.link)).open()
+
+
+def test_a_port_that_is_not_there_is_named_with_the_remedy(tmp_path):
+    with pytest.raises(BusError, match="does not exist"):
+        ServoBus(str(tmp_path / "nothing")).open()
+
+
+def test_a_port_without_permission_names_the_group(tmp_path, monkeypatch):
+    def refuse(*_args, **_options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("hexapod_dynamics.drivers.servos.servo_bus.serial.Serial", refuse)
+    with pytest.raises(BusError, match="dialout"):
+        ServoBus(str(tmp_path)).open()
+
+
+class RecordingGpio:
+    """Jetson.GPIO as far as it is used, writing down what happens."""
+
+    BCM, OUT, HIGH, LOW = "BCM", "OUT", 1, 0
+
+    def __init__(self):
+        self.pins, self.log = {}, []
+
+    def setmode(self, mode):
+        self.log.append(mode)
+
+    def setup(self, pin, _direction, initial):
+        self.pins[pin] = initial
+
+    def output(self, pin, value):
+        self.pins[pin] = value
+        self.log.append((time.monotonic(), dict(self.pins)))
+
+    def cleanup(self, pins):
+        self.log.append(("cleanup", pins))
+
+
+def test_gpio_direction_sends_then_listens_only_after_the_last_byte_is_out(rig):
+    gpio = RecordingGpio()
+    bus = ServoBus(str(rig.link), direction=GpioDirection(27, 17, gpio), reply_timeout=0.05)
+    assert gpio.log[0] == "BCM" and gpio.pins == {27: 1, 17: 0}
+    bus.open()
+    bus.read(5, Command.POS_READ)
+    listening = [t for t, pins in gpio.log[1:] if pins == {27: 0, 17: 1}]
+    assert len(listening) == 1 and gpio.pins == {27: 1, 17: 0}
+    assert all(pins != {27: 1, 17: 1} for _t, pins in gpio.log[1:]), "never both: the sender would be heard"
+    assert listening[0] >= bus.wire_free
+    bus.release()
+    assert gpio.log[-1] == ("cleanup", (27, 17))
+
+
+def test_unplugging_while_a_gpio_bus_drains_is_a_lost_port(rig, monkeypatch):
+    bus = ServoBus(str(rig.link), direction=GpioDirection(27, 17, RecordingGpio()), reply_timeout=0.05)
+    bus.open()
+
+    def gone():
+        raise termios.error(5, "Input/output error")
+
+    monkeypatch.setattr(bus._serial, "flush", gone)
+    with pytest.raises(BusError, match="is gone"):
+        bus.read(5, Command.POS_READ)
+    assert not bus.is_open
+    bus.release()
+
+
+def test_gpio_without_its_package_says_what_to_install():
+    with pytest.raises(DeviceError, match="pip install Jetson.GPIO"):
+        GpioDirection()
+
+
+def test_whatever_importing_jetson_gpio_raises_is_one_line_with_the_remedy(tmp_path, monkeypatch):
+    (tmp_path / "Jetson").mkdir()
+    (tmp_path / "Jetson" / "GPIO.py").write_text("raise Exception('Could not determine Jetson model')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("Jetson", "Jetson.GPIO"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with pytest.raises(DeviceError, match="Could not determine Jetson model.*adapter") as refusal:
+        GpioDirection()
+    assert "\n" not in str(refusal.value)
+
+
+# The bus thread ------------------------------------------------------------------------------------------------------
+
+
+def settled(chain):
+    wait_until(lambda: chain.snapshot().settled, what="every joint is known")
+    return chain.snapshot()
+
+
+def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
+    state = settled(chain)
+    assert np.allclose(state.angle, 0.1, atol=0.5 * COUNT + 1e-9)
+    assert np.allclose(state.start_angle, 0.1, atol=0.5 * COUNT + 1e-9)
+    assert (state.generation == 1).all() and state.known.all()
+
+
+def test_a_sagging_leg_starts_from_the_servos_setpoint(rig):
+    move = PoseFrames(MAP).build(MAP.counts(np.full(18, 0.3)), 0.02, np.ones(18, bool))
+    for frame in lx_frames.FrameParser().feed(move):
+        rig.servos.execute(frame, time.monotonic() - 1.0)
+    rig.servos.set_angles(np.full(18, 0.25))
+    chain = ServoChain(ServoBus(str(rig.link), reply_timeout=0.05), MAP)
+    chain.start()
+    state = settled(chain)
+    chain.stop()
+    assert np.allclose(state.angle, 0.25, atol=0.01) and np.allclose(state.start_angle, 0.3, atol=0.01)
+
+
+def drive(rig, chain, seconds, pose=lambda t: 0.2 * np.sin(6.0 * t + np.arange(18))):
+    """Send poses 50 times a second as a node does; the shafts follow the set-points."""
+    epoch = chain.snapshot().epoch
+    begin = time.monotonic()
+    k = 0
+    while (t := time.monotonic() - begin) < seconds:
+        chain.set_targets(pose(t), 0.02, epoch)
+        rig.servos.set_angles(rig.servos.setpoints(time.monotonic()))
+        k += 1
+        time.sleep(max(0.0, begin + 0.02 * k - time.monotonic()))
+
+
+def test_all_servos_start_together_and_every_joint_is_read_while_they_move(rig, chain):
+    before = settled(chain)
+    rig.heard.clear()
+    latched, skews, together = set(), [], []
+    inner = rig.on_frame
+
+    def watch(frame, t):
+        inner(frame, t)
+        if frame.command == Command.MOVE_TIME_WAIT_WRITE:
+            latched.add(MAP.ids.index(frame.servo_id))
+        elif frame.command == Command.MOVE_START:
+            skews.append(np.ptp(rig.servos._begin[list(latched)]))
+            together.append(len(latched))
+            latched.clear()
+
+    rig.on_frame = watch
+    drive(rig, chain, 2.0)
+    after = chain.snapshot()
+    assert len(skews) > 30 and np.mean(together) > 12
+    assert max(skews) < 0.002
+    frames = [frame for _t, frame in rig.heard]
+    assert not [f for f in frames if f.command == Command.MOVE_TIME_WRITE]
+    reads = np.zeros(18)
+    for frame in frames:
+        if frame.command == Command.POS_READ:
+            reads[MAP.ids.index(frame.servo_id)] += 1
+    assert reads.min() >= 2, "about 6 a second on an idle machine; CI may be slow"
+    assert reads.max() - reads.min() <= 4, "round robin is fair"
+    assert after.reads > before.reads and after.errors[:, FAULTS.index("checksum")].sum() == 0
+    assert 0.3 < after.bus_load <= 1.05
+    allowed = {Command.MOVE_TIME_WAIT_WRITE, Command.MOVE_START} | lx_frames.READS
+    assert {f.command for f in frames} <= allowed
+    assert {f.servo_id for f in frames if f.command != Command.MOVE_START} <= set(MAP.ids)
+
+
+def test_unchanged_targets_are_not_sent_but_refreshed(rig, chain):
+    settled(chain)
+    drive(rig, chain, 0.3, lambda t: np.full(18, 0.1))
+    rig.heard.clear()
+    drive(rig, chain, 1.1, lambda t: np.full(18, 0.1))
+    writes = np.zeros(18)
+    for _t, frame in rig.heard:
+        if frame.command == Command.MOVE_TIME_WAIT_WRITE:
+            writes[MAP.ids.index(frame.servo_id)] += 1
+    assert 1 <= writes.min() and writes.max() <= 4
+
+
+def test_only_the_latest_of_several_poses_is_sent(rig, chain):
+    epoch = settled(chain).epoch
+    rig.heard.clear()
+    for value in np.linspace(0.1, 0.5, 200):
+        chain.set_targets(np.full(18, value), 0.02, epoch)
+    wait_until(lambda: np.allclose(rig.servos.setpoints(time.monotonic()), 0.5, atol=COUNT), what="the last is held")
+    assert sum(frame.command == Command.MOVE_START for _t, frame in rig.heard) < 20
+
+
+def test_voltage_temperature_and_velocity_come_in(rig, chain):
+    settled(chain)
+    rig.servos.voltage[:] = 11.1
+    rig.servos.temperature[:] = 44.0
+    wait_until(lambda: np.isfinite(chain.snapshot().temperature).sum() > 3, 20.0, "temperatures are read")
+    state = chain.snapshot()
+    assert np.nanmin(state.voltage) >= 11.1 and np.nanmax(state.temperature) == 44.0
+    rates = []
+
+    def ramp(t):
+        rates.append(np.median(chain.snapshot().rate))
+        return np.full(18, 0.1 + 0.3 * t)
+
+    drive(rig, chain, 1.5, ramp)
+    assert np.median(rates[len(rates) // 3 :]) == pytest.approx(0.3, abs=0.15)
+
+
+def test_a_silent_servo_is_named_and_comes_back_from_its_measured_pose(rig, chain):
+    generation = settled(chain).generation.copy()
+    rig.faults.silent.add(MAP.ids[4])
+    others = np.arange(18) != 4
+    wait_until(lambda: chain.snapshot().silent[4], 5.0, "the servo is missed")
+    wait_until(lambda: not chain.snapshot().silent[others].any() and chain.snapshot().settled, 5.0, "no other is")
+    drive(rig, chain, 0.4)
+    assert (time.monotonic() - chain.snapshot().stamp[others]).max() < 2.0, "the other seventeen go on"
+    rig.faults.silent.clear()
+    wait_until(lambda: not chain.snapshot().silent[4], 5.0, "the servo is welcomed back")
+    wait_until(lambda: chain.snapshot().generation[4] > generation[4], 5.0, "it starts anew")
+
+
+def test_a_servo_known_to_be_gone_is_neither_asked_nor_moved(rig, chain):
+    settled(chain)
+    gone = np.zeros(18, bool)
+    gone[[12, 13, 14]] = True
+    chain.set_gone(gone)
+    wait_until(lambda: chain.snapshot().gone.sum() == 3)
+    time.sleep(0.05)
+    rig.heard.clear()
+    drive(rig, chain, 0.3)
+    assert not {frame.servo_id for _t, frame in rig.heard} & {MAP.ids[i] for i in (12, 13, 14)}
+    chain.set_gone(np.zeros(18, bool))
+    wait_until(lambda: chain.snapshot().known.all(), 10.0, "the leg is asked again")
+
+
+def test_unplugging_is_survived_and_a_pose_planned_before_is_not_sent(rig, chain):
+    state = settled(chain)
+    rig.unplug()
+    wait_until(lambda: not chain.snapshot().connected, 5.0, "the loss is noticed")
+    assert "servo port" in chain.snapshot().last_port_error
+    chain.set_targets(np.full(18, -0.4), 0.02, state.epoch)
+    rig.servos.power_cycle(time.monotonic())
+    rig.plug_in()
+    wait_until(lambda: chain.snapshot().settled, 5.0, "the port is open again")
+    after = chain.snapshot()
+    assert after.epoch == state.epoch + 1 and (after.generation > state.generation).all()
+    assert np.allclose(rig.servos.setpoints(time.monotonic()), 0.1, atol=COUNT)
+    assert not rig.servos.holding().any()
+
+
+def test_a_servo_that_lets_go_by_itself_is_named_and_does_not_snap_back(rig, chain):
+    epoch = settled(chain).epoch
+    drive(rig, chain, 0.2, lambda t: np.full(18, 0.1))
+    rig.servos.temperature[7] = 95.0
+    hanging = np.full(18, 0.1)
+    hanging[7] = 0.6
+    rig.servos.set_angles(hanging)
+    wait_until(lambda: chain.snapshot().lagging[7] or chain.snapshot().loaded[7] == 0.0, 10.0, "it does not follow")
+    wait_until(lambda: chain.snapshot().loaded[7] == 0.0, 10.0, "it is asked why")
+    wait_until(lambda: abs(chain.snapshot().start_angle[7] - 0.6) < COUNT, 10.0, "it starts from where it hangs")
+    assert (chain.snapshot().loaded != 0.0).sum() == 17 and chain.snapshot().epoch == epoch
+    rig.servos.temperature[7] = 60.0
+    generation = chain.snapshot().generation[7]
+    wait_until(lambda: chain.snapshot().loaded[7] == 1.0, 10.0, "it holds again")
+    time.sleep(0.2)
+    assert chain.snapshot().generation[7] <= generation + 12
+
+
+def test_torque_off_lets_go_and_torque_on_holds_where_it_stands(rig, chain):
+    settled(chain)
+    chain.set_torque(False)
+    wait_until(lambda: not rig.servos.holding().any(), what="all let go")
+    rig.servos.set_angles(np.full(18, 0.4))
+    chain.set_targets(np.zeros(18), 0.02, chain.snapshot().epoch)
+    time.sleep(0.1)
+    assert not rig.servos.holding().any(), "a pose while limp must not stiffen the legs"
+    chain.set_torque(True)
+    wait_until(lambda: rig.servos.holding().all(), what="all hold")
+    wait_until(
+        lambda: chain.snapshot().settled and np.allclose(chain.snapshot().start_angle, 0.4, atol=COUNT),
+        what="start from the measured pose",
+    )
+    assert np.allclose(rig.servos.setpoints(time.monotonic()), 0.4, atol=COUNT)
+
+
+NOISE = {
+    "drop": {"drop_rate": 0.01},
+    "flip": {"flip_rate": 0.01},
+    "insert": {"insert_rate": 0.01},
+    "late": {"late_rate": 0.3, "late_delay": 0.03},
+    "echo": {"echo": True},
+    "everything": {"drop_rate": 0.003, "flip_rate": 0.003, "insert_rate": 0.003, "late_rate": 0.05, "echo": True},
+}
+
+
+@pytest.mark.parametrize("faults", NOISE.values(), ids=NOISE)
+def test_noise_costs_answers_but_no_wrong_value_and_no_command_to_a_stranger(rig, chain, faults):
+    settled(chain)
+    for name, value in faults.items():
+        setattr(rig.faults, name, value)
+    flash = rig.servos.flash_writes.copy()
+    ids = rig.servos.ids.copy()
+    worst, begin, k = 0.0, time.monotonic(), 0
+    history = []
+    epoch = chain.snapshot().epoch
+    while (t := time.monotonic() - begin) < 1.5:
+        pose = 0.1 + 0.2 * np.sin(2.0 * t + np.arange(18)) * min(1.0, t)
+        chain.set_targets(pose, 0.02, epoch)
+        now = time.monotonic()
+        rig.servos.set_angles(rig.servos.setpoints(now))
+        history.append((now, rig.servos.setpoints(now)))
+        k += 1
+        time.sleep(max(0.0, begin + 0.02 * k - time.monotonic()))
+        state = chain.snapshot()
+        for i in np.flatnonzero(state.stamp > begin):
+            near = [angles[i] for when, angles in history if abs(when - state.stamp[i]) < 0.12]
+            if near:
+                worst = max(worst, min(near) - state.angle[i], state.angle[i] - max(near))
+    assert worst < 0.1, "a reading that was never true"
+    assert (rig.servos.flash_writes == flash).all() and (rig.servos.ids == ids).all()
+    assert chain._thread.is_alive() and chain.snapshot().connected
+    rig.faults.__init__()
+    wait_until(
+        lambda: chain.snapshot().known.all() and (time.monotonic() - chain.snapshot().stamp).max() < 1.0,
+        15.0,
+        "recovery",
+    )
+
+
+def test_closing_leaves_no_thread_or_descriptor(rig):
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        chain = ServoChain(ServoBus(str(rig.link), reply_timeout=0.05), MAP)
+        chain.start()
+        settled(chain)
+        chain.stop()
+        assert not chain._thread.is_alive()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_letting_go_and_stopping_at_once_lets_go(rig):
+    chain = ServoChain(ServoBus(str(rig.link), reply_timeout=0.05), MAP)
+    chain.start()
+    settled(chain)
+    chain.set_torque(False)
+    chain.stop()
+    wait_until(lambda: not rig.servos.holding().any(), what="all let go")
+
+
+def test_nan_leaves_a_joint_alone(rig, chain):
+    epoch = settled(chain).epoch
+    pose = np.full(18, 0.2)
+    pose[3] = math.nan
+    chain.set_targets(pose, 0.02, epoch)
+    expected = np.where(np.isnan(pose), 0.1, pose)
+    wait_until(lambda: np.allclose(rig.servos.setpoints(time.monotonic()), expected, atol=COUNT))

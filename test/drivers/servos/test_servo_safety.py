@@ -1,0 +1,139 @@
+"""When the robot sits down, and what the bus's state says to people."""
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.control.posture import SitDown, SupplyJudge, SupplyLimits
+from hexapod_dynamics.drivers.servos.chain_state import FAULTS, ChainState
+from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
+from hexapod_dynamics.errors import DeviceError
+
+NAMES = [f"joint_{i}" for i in range(6)]
+
+
+def levels(volts_and_seconds):
+    """Feed a supply voltage by pieces of (volts, seconds); return the level after each piece."""
+    judge, t, found = SupplyJudge(SupplyLimits(10.2, 9.6, 9.1, 0.3, 2.0)), 0.0, []
+    for volts, seconds in volts_and_seconds:
+        for _ in range(round(seconds * 10)):
+            t += 0.1
+            level = judge.update(volts, t)
+        found.append(level)
+    return found
+
+
+def test_the_supply_asks_for_more_the_lower_it_is():
+    assert levels([(11.8, 3), (10.0, 3), (9.4, 3), (8.9, 3)]) == ["ok", "warn", "sit", "release"]
+
+
+def test_a_short_sag_asks_for_nothing():
+    assert levels([(11.8, 3), (8.0, 1.5), (11.8, 3), (8.0, 1.5)]) == ["ok"] * 4
+
+
+def test_a_level_is_left_only_above_its_hysteresis():
+    assert levels([(9.5, 3), (9.7, 5), (9.95, 1), (10.3, 5), (10.6, 1)]) == ["sit", "sit", "warn", "warn", "ok"]
+
+
+def test_an_unknown_supply_asks_for_nothing():
+    assert levels([(float("nan"), 5), (9.0, 5), (float("nan"), 5)]) == ["ok", "release", "release"]
+
+
+def test_limits_out_of_order_are_refused():
+    with pytest.raises(DeviceError, match="release <= sit <= warn"):
+        SupplyLimits(warn=9.0, sit=9.6)
+
+
+def test_sitting_down_is_slow_and_all_joints_arrive_together():
+    start, seated = np.array([0.0, 0.4, np.nan, -0.2]), np.array([0.0, 1.2, 1.0, np.nan])
+    down = SitDown(start, seated, 0.5, 10.0)
+    assert down.duration == pytest.approx(1.6)
+    assert np.array_equal(down.pose(10.0), [0.0, 0.4, np.nan, np.nan], equal_nan=True), "a joint not known is left"
+    assert np.array_equal(np.isnan(down.pose(11.0)), [False, False, True, True])
+    assert down.pose(10.8)[1] == pytest.approx(0.8) and down.pose(20.0)[1] == pytest.approx(1.2)
+    assert not down.done(11.7) and down.done(12.2)
+
+
+@pytest.fixture
+def state():
+    state = ChainState.empty(6)
+    state.angle[:], state.stamp[:], state.loaded[:], state.connected = 0.0, 0.0, 1.0, True
+    state.heard = 0.9
+    return state
+
+
+def judge(state, change=lambda state: None):
+    health = ServoHealth(NAMES)
+    health.judge(state, 0.0)
+    change(state)
+    state.reads += 60
+    return health.judge(state, 1.0)
+
+
+def test_all_well_is_ok(state):
+    assert judge(state) == ("ok", [])
+
+
+def test_a_port_not_yet_tried_is_no_error_and_one_that_failed_says_why(state):
+    def closed(error):
+        def change(state):
+            state.connected, state.last_port_error = False, error
+
+        return change
+
+    assert judge(state, closed("")) == ("warn", ["opening the port"])
+    assert judge(state, closed("/dev/x is in use")) == ("error", ["/dev/x is in use"])
+
+
+def test_each_trouble_has_its_own_words(state):
+    def silent(state):
+        state.silent[2] = True
+
+    def limp(state):
+        state.loaded[3] = 0.0
+        state.lagging[3] = True
+
+    def blocked(state):
+        state.lagging[4] = True
+
+    for change, name, words in (
+        (silent, "joint_2", "does not answer"),
+        (limp, "joint_3", "has let go"),
+        (blocked, "joint_4", "blocked or overloaded"),
+    ):
+        state_ = ChainState.empty(6)
+        state_.copy_from(state)
+        level, wrong = judge(state_, change)
+        assert level == "error" and len(wrong) == 1 and name in wrong[0] and words in wrong[0]
+
+
+def test_one_bad_joint_is_told_from_a_noisy_line(state):
+    def damaged(joints):
+        def change(state):
+            state.errors[joints, FAULTS.index("checksum")] += 8
+
+        return change
+
+    other = ChainState.empty(6)
+    other.copy_from(state)
+    assert "joint_1 answers badly" in judge(state, damaged([1]))[1][0]
+    assert "noisy line (48 checksum" in judge(other, damaged(range(6)))[1][0]
+
+
+def test_late_answers_are_told_and_single_ones_are_no_news(state):
+    def lost(count):
+        def change(state):
+            state.errors[:count, FAULTS.index("timeout")] += 1
+
+        return change
+
+    other = ChainState.empty(6)
+    other.copy_from(state)
+    assert judge(state, lost(2)) == ("ok", [])
+    assert "answers lost or late" in judge(other, lost(6))[1][0]
+
+
+def test_a_dead_bus_and_a_lost_port_are_one_error(state):
+    state.heard, state.unanswered = 0.0, 20
+    assert judge(state)[1] == ["no servo answers: is the servo supply on, is another program using the bus?"]
+    state.connected, state.last_port_error = False, "servo port /dev/x does not exist"
+    assert judge(state) == ("error", ["servo port /dev/x does not exist"])

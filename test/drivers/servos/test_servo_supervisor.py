@@ -1,0 +1,192 @@
+"""What the node `servos` decides, without the node: over a real bus thread, a pty and simulated servos."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.servo_supervisor import ControlSettings, ServoControl
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
+
+MAP = ServoMap.from_robot(Robot.jethexa())
+COUNT = math.radians(0.24)
+EVERY = np.arange(18)
+SEATED = np.tile([0.0, 1.2, -0.45], 6)
+
+
+def wait_until(condition, what, timeout=10.0):
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, f"not within {timeout} s: {what}"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def servos():
+    return VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+@pytest.fixture
+def device(servos, tmp_path):
+    device = ServoBusDevice(servos, tmp_path / "bus")
+    device.start()
+    yield device
+    device.stop()
+
+
+@pytest.fixture
+def control(device, said):
+    chain = ServoChain(ServoBus(str(device.link), reply_timeout=0.05), MAP)
+    guard = PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0)
+    control = ServoControl(chain, guard, ControlSettings(SEATED), said.append)
+    chain.start()
+    yield control
+    chain.stop()
+
+
+def follow(control, servos, joints, pose, until, what):
+    """Command 50 times a second until the condition on the servos' set-points holds; shafts go where they are told."""
+    end = time.monotonic() + 10.0
+    while not until(servos.setpoints(time.monotonic())):
+        assert time.monotonic() < end, what
+        control.follow(joints, pose, time.monotonic())
+        servos.set_angles(servos.setpoints(time.monotonic()))
+        time.sleep(0.02)
+
+
+def test_nothing_moves_before_the_whole_pose_is_known(control, servos):
+    control.follow(EVERY, np.full(18, 0.5), time.monotonic())  # the bus thread has just started
+    assert not control.state.settled
+    time.sleep(0.1)
+    assert np.allclose(servos.setpoints(time.monotonic()), 0.1, atol=COUNT)
+
+
+def test_what_is_no_number_is_counted_and_that_joint_holds(control, servos):
+    pose = np.full(18, 0.3)
+    pose[4] = np.nan
+    follow(control, servos, EVERY, pose, lambda setpoints: abs(setpoints[5] - 0.3) < COUNT, "the others follow")
+    assert servos.setpoints(time.monotonic())[4] == pytest.approx(0.1, abs=COUNT)
+    assert control.guard.clamped["not finite"] > 0
+
+
+def test_joints_that_are_not_named_hold(control, servos):
+    follow(
+        control,
+        servos,
+        EVERY[:3],
+        np.full(3, 0.3),
+        lambda setpoints: np.allclose(setpoints[:3], 0.3, atol=COUNT),
+        "three joints follow",
+    )
+    assert np.allclose(servos.setpoints(time.monotonic())[3:], 0.1, atol=COUNT)
+
+
+def test_the_end_of_commands_is_told_once(control, said):
+    control.follow(EVERY, np.full(18, 0.1), 100.0)
+    control.hold_when_commands_stop(100.29)
+    assert not said and control.doing() == ("ok", ["following commands"])
+    for t in (100.31, 100.4):
+        control.hold_when_commands_stop(t)
+    assert len(said) == 1 and "no joint_commands for 0.3 s" in said[0]
+    assert control.doing() == ("ok", ["holding the pose, no commands"])
+
+
+def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control, servos):
+    wait_until(lambda: control.chain.snapshot().settled, "the pose is known")
+    assert control.sit_down("for the test", time.monotonic()) == "" and control.sitting is not None
+    level, words = control.doing()
+    assert level == "warn" and words == ["sitting down: for the test"]
+    while control.sitting is not None:
+        control.follow(EVERY, np.zeros(18), time.monotonic())
+        control.step(time.monotonic())
+        servos.set_angles(servos.setpoints(time.monotonic()))
+        last = servos.setpoints(time.monotonic())
+        time.sleep(0.02)
+    assert np.allclose(last, SEATED, atol=2 * COUNT)
+    wait_until(lambda: not servos.holding().any(), "the servos let go")
+    assert control.stand() == ""
+    wait_until(lambda: servos.holding().all(), "they hold again")
+    # Seated as it is, there is nothing to sit down for.
+    wait_until(lambda: control.chain.snapshot().settled, "the pose is known again")
+    assert control.sit_down("once more", time.monotonic()) == "" and control.sitting is None
+    wait_until(lambda: not servos.holding().any(), "the servos let go at once")
+
+
+def step(control, servos):
+    control.step(time.monotonic())
+    servos.set_angles(servos.setpoints(time.monotonic()))
+    time.sleep(0.02)
+
+
+def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_back(control, servos, device):
+    wait_until(lambda: control.chain.snapshot().settled, "the pose is known")
+    epoch = control.chain.snapshot().epoch
+    device.unplug()
+    wait_until(lambda: not control.chain.snapshot().connected, "the loss is noticed")
+    for refusal in (control.let_go(), control.sit_down("asked", time.monotonic()), control.stand()):
+        assert "nothing is changed, the servos cannot be reached: servo port" in refusal
+    control.chain.set_torque(False)  # as a wish that came just as the cable was pulled
+    wait_until(lambda: control.chain.snapshot().port_errors > 2, "the port is tried again")
+    device.plug_in()
+    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, "all is back")
+    time.sleep(0.1)
+    assert servos.holding().all() and control.sitting is None
+
+
+def test_before_the_pose_is_known_a_robot_that_may_stand_is_not_let_go(device):
+    chain = ServoChain(ServoBus(str(device.link), reply_timeout=0.05), MAP)
+    control = ServoControl(chain, PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0), ControlSettings(SEATED), print)
+    device.faults.drop_rate = 1.0  # the port opens, no servo is heard; too soon to call them silent
+    chain.start()
+    wait_until(lambda: chain.snapshot().connected, "the port is open")
+    assert "not all measured yet" in control.sit_down("asked", time.monotonic())
+    chain.stop()
+    assert device.servos.holding().all()
+
+
+def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost_meanwhile(control, servos, device):
+    wait_until(lambda: control.chain.snapshot().settled, "the pose is known")
+    epoch = control.chain.snapshot().epoch
+    assert control.sit_down("for the test", time.monotonic()) == ""
+    while servos.setpoints(time.monotonic())[1] < 0.3:
+        step(control, servos)
+    device.unplug()
+    end = time.monotonic() + 1.2 * (control.sitting.duration + 0.5)  # longer than the rest would have taken
+    while time.monotonic() < end:
+        step(control, servos)
+    assert control.sitting is not None and servos.holding().all()
+    device.plug_in()
+    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, "all is back")
+    back = time.monotonic()
+    while servos.holding().any():
+        last = servos.setpoints(time.monotonic())
+        step(control, servos)
+        assert time.monotonic() < back + 10.0
+    assert np.allclose(last, SEATED, atol=2 * COUNT)
+    assert time.monotonic() - back > 1.0  # some 0.8 rad at 0.6 rad/s are left
+
+
+def test_low_supply_sits_lets_go_and_refuses_to_stand(control, servos, said):
+    wait_until(lambda: control.chain.snapshot().settled, "the pose is known")
+    servos.voltage[:] = 9.4  # below sit_voltage, the servos still hold
+    end = time.monotonic() + 20.0
+    while control.chain.snapshot().torque:
+        assert time.monotonic() < end
+        control.step(time.monotonic())
+        servos.set_angles(servos.setpoints(time.monotonic()))
+        time.sleep(0.02)
+    assert said == ["sitting down: supply at 9.4 V"]
+    assert "charge the battery" in control.stand() and control.doing()[0] == "error"
+    wait_until(lambda: not servos.holding().any(), "the servos let go")

@@ -1,0 +1,240 @@
+"""The observer beside a simulated truth: round-robin joints in counts, noisy attitude, late commands, damage."""
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.control.feedforward import Feedforward
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion, rotation_vector, rotation_z
+from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Simulator
+
+ROBOT = Robot.jethexa()
+DELAY = 0.017
+
+
+class World:
+    """Truth, its sensors, and an observer that hears them; `run` lets time pass in milliseconds."""
+
+    def __init__(self, *, walks_at=0.5, imu=True, **observer):
+        self.rng = np.random.default_rng(0)
+        self.gait = TripodGait().bind(ROBOT)
+        self.truth = Simulator(ROBOT)
+        self.truth.reset(joints=self.gait.position)
+        self.observer = Observer(ROBOT, command_delay=DELAY, **observer)
+        self.forward = Feedforward(ROBOT)
+        joints = [joint for leg in ROBOT.legs for joint in leg.joints]
+        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], ROBOT.servo.stiffness)
+        self.guard.meet(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
+        self.servos = ServoMap.from_robot(ROBOT)
+        self.sent, self.read, self.torques = [], self.gait.position.copy(), np.zeros(18)
+        self.unheard = []  # (time, joint) of measurements under way
+        self.filter = OrientationFilter(100.0)
+        self.walks_at, self.imu = walks_at, imu
+        self.time, self.log = 0, []
+        self.morphology = Morphology.whole(ROBOT)
+
+    def damage(self, *names):
+        """Break the truth and tell the software."""
+        self.morphology = self.morphology.without(*names)
+        self.truth.set_morphology(self.morphology)
+        self.observer.set_morphology(self.morphology.parameters())
+        self.gait.set_morphology(self.morphology)
+        self.forward.set_morphology(self.morphology)
+
+    def run(self, seconds):
+        """Return the rows logged meanwhile: time, true position and Euler angles, the same predicted."""
+        first = len(self.log)
+        for ms in range(self.time, self.time + round(1000 * seconds)):
+            t = 1e-3 * ms
+            if ms % 20 == 0:
+                self._command(t)
+            while self.sent and self.sent[0][0] <= t:
+                self.truth.command(self.sent.pop(0)[1], 0.02)
+            self.truth.step()
+            self._sense(ms, t)
+            if ms % 10 == 9:
+                self._observe(t + 1e-3)
+        self.time += round(1000 * seconds)
+        return np.array(self.log[first:])
+
+    def _command(self, t):
+        if t >= self.walks_at:
+            self.gait.command(0.077, 0.0, 0.0)
+        position, rates = self.gait.step(0.02)
+        setpoints = self.guard.update(position, self.torques, 0.02)
+        self.sent.append((t + DELAY, self.servos.angles(self.servos.counts(setpoints))))
+        self.observer.command(t, position, rates)
+
+    def _sense(self, ms, t):
+        joint = (ms // 5) % 18  # one servo is read each 5 ms
+        self.read[joint] = self.servos.angles(self.servos.counts(self.truth.q))[joint]
+        if ms % 5 == 0 and self.morphology.existing_mask[joint]:
+            self.unheard.append((t, joint))
+        if ms % 20 == 7:
+            while self.unheard:
+                read_at, joint = self.unheard.pop(0)
+                angles = np.full(18, np.nan)
+                angles[joint] = self.read[joint]
+                self.observer.measure_joints(read_at, angles)
+        if ms % 10 == 3 and self.imu:
+            chip, noise = ROBOT.imu.rotation, self.rng.normal(size=6)
+            force = self.truth.specific_force @ chip + 0.033 * noise[:3]
+            rate = self.truth.angular_velocity @ chip + 7e-4 * noise[3:]
+            attitude = rotation_from_quaternion(self.filter.update(force, rate, t)) @ chip.T
+            self.observer.measure_attitude(t, rotation_z(0.7) @ attitude)
+
+    def _observe(self, t):
+        observer = self.observer
+        if not observer.advance(t):
+            return
+        zero = np.zeros(18)
+        self.torques = self.forward.solve(
+            observer.rotation,
+            observer.position[2],
+            observer.nu[:6],
+            observer.commanded,
+            observer.commanded_rate,
+            zero,
+            observer.q,
+        ).copy()
+        observer.feed_forward(self.torques)
+        self.log.append(
+            (
+                t,
+                *self.truth.position,
+                *euler_zyx(self.truth.rotation),
+                *observer.position,
+                *euler_zyx(observer.rotation),
+            )
+        )
+
+
+def gaps(rows):
+    """Largest gap of position [m] and of each Euler angle [deg] between truth and prediction."""
+    return (
+        np.linalg.norm(rows[:, 1:4] - rows[:, 7:10], axis=1),
+        np.degrees(np.abs(rows[:, 4:7] - rows[:, 10:13])).max(axis=0),
+    )
+
+
+def test_it_walks_along_and_then_loses_legs_with_the_robot():
+    world = World()
+    world.run(1.0)
+    rows = world.run(10.0)
+    assert (rows[-1, 1] - rows[0, 1]) / 10.0 == pytest.approx(0.068, rel=0.15)
+    position, angles = gaps(rows)
+    assert position.max() < 0.01 and angles.max() < 0.5  # promised: 2 cm and 1 degree
+    world.damage("RM", "LM")
+    world.run(1.3)
+    rows = world.run(5.2)
+    assert np.linalg.norm(rows[-1, 1:3] - rows[0, 1:3]) < 0.04  # feet that grip row it back 5 mm a second
+    assert 1.5 < np.degrees(np.abs(rows[:, 6])).max() < 7.0
+    position, angles = gaps(rows)
+    assert np.ptp(position) < 0.005 and angles.max() < 1.0  # promised: 1 cm and 2 degrees
+
+
+def test_two_legs_down_to_the_coxa():
+    world = World()
+    world.run(3.0)
+    world.damage("LM.femur", "RR.femur")
+    rows = world.run(5.2)
+    assert 15 < np.degrees(rows[-1, 4] - rows[0, 4]) < 35
+    position, angles = gaps(rows)
+    assert np.ptp(position) < 0.005 and angles.max() < 1.0
+
+
+def test_the_path_ahead_is_where_the_robot_then_is():
+    world = World(horizon_period=0.025)
+    world.run(4.2)
+    positions, rotations, joints = (a.copy() for a in world.observer.look_ahead(4.2))
+    ahead = 0.025 * np.arange(1, 21)
+    rows = world.run(0.5)
+    for axis in range(3):
+        np.testing.assert_allclose(positions[:, axis], np.interp(4.2 + ahead, rows[:, 0], rows[:, 1 + axis]), atol=3e-3)
+    assert np.linalg.norm(rotation_vector(rotations[-1].T @ world.truth.rotation)) < 0.01
+    np.testing.assert_allclose(joints[-1], world.truth.q, atol=0.02)
+
+
+def test_without_an_imu_it_waits_and_then_starts_and_goes_by_the_model_alone():
+    world = World(imu=False, patience=0.3)
+    world.run(0.2)
+    assert not world.observer.started
+    rows = world.run(4.0)
+    position, angles = gaps(rows)
+    assert position.max() < 0.01 and angles.max() < 1.0
+
+
+def test_a_leg_that_is_off_without_having_been_reported_does_not_keep_the_others_waiting():
+    world = World(patience=0.3)
+    world.read[3:6] = np.nan
+    hear = world.observer.measure_joints
+
+    def without_it(t, angles):
+        angles[3:6] = np.nan
+        hear(t, angles)
+
+    world.observer.measure_joints = without_it
+    world.run(0.2)
+    assert not world.observer.started
+    world.run(1.0)
+    assert world.observer.started
+    np.testing.assert_allclose(world.observer.q[3:6], world.truth.q[3:6], atol=0.02)
+
+
+def test_when_joints_fall_silent_the_model_holds_them():
+    world = World()
+    world.run(2.0)
+    world.observer.measure_joints = lambda *_: None
+    world.run(0.6)
+    before = world.observer.q.copy()
+    rows = world.run(1.0)
+    assert np.abs(world.observer.q - before).max() < 0.01
+    assert np.ptp(rows[:, 7]) < 0.003
+
+
+def test_a_locked_joint_stands_where_the_message_says_whatever_is_measured():
+    world = World(walks_at=100.0)
+    world.run(1.0)
+    observer = world.observer
+    locked = Morphology.whole(ROBOT).locked("RF.tibia", -0.3)
+    observer.set_morphology(locked.parameters())
+    world.forward.set_morphology(locked)
+    world.run(0.3)
+    index = ROBOT.joint_names.index("tibia_joint_RF")
+    assert abs(world.read[index] + 0.3) > 0.1
+    assert observer.q[index] == -0.3
+    assert observer.morphology == observer.model.morphology == locked
+
+
+def test_a_refused_morphology_changes_nothing():
+    world = World(walks_at=100.0)
+    world.run(0.5)
+    with pytest.raises(MorphologyError, match="no such leg"):
+        world.observer.set_morphology({"legs.RM": False, "legs.XX": False})
+    assert world.observer.morphology.is_whole and world.observer.model.morphology.is_whole
+
+
+def test_a_stall_is_caught_up_to_a_bound_and_the_rest_is_said():
+    world = World(walks_at=100.0)
+    world.run(1.0)
+    assert world.observer.advance(4.0)
+    assert world.observer.time == 4.0
+    assert world.observer.skipped == pytest.approx(2.5, abs=0.02)
+
+
+def test_a_restart_keeps_the_place_and_the_heading():
+    world = World()
+    world.run(3.0)
+    place, yaw = world.observer.position.copy(), euler_zyx(world.observer.rotation)[0]
+    world.observer.restart()
+    assert not world.observer.started
+    world.run(0.3)
+    assert world.observer.started
+    assert np.linalg.norm(world.observer.position[:2] - place[:2]) < 0.03
+    assert euler_zyx(world.observer.rotation)[0] == pytest.approx(yaw, abs=0.02)

@@ -1,0 +1,69 @@
+"""The covariance of the predicted pose against drawn errors; the test that says when measurements contradict it."""
+
+import numpy as np
+
+from hexapod_dynamics.estimation.innovation_test import InnovationTest
+from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty, Spread
+
+STEPS = 300
+
+
+def test_the_covariance_is_that_of_drawn_errors():
+    """A walk along a curve, 4000 robots whose scale, crab, turn and noise are drawn from the spread."""
+    spread, rng, count = Spread(), np.random.default_rng(0), 4000
+    uncertainty = PoseUncertainty(spread)
+    scale, crab, turn = rng.normal(size=(3, count)) * np.array([[spread.along], [spread.across], [spread.turn]])
+    place = spread.start * rng.normal(size=(2, count))
+    yaw = spread.start_yaw * rng.normal(size=count)
+    heading, dx, dt = 0.0, 0.008, 0.1
+    here = np.zeros(2)
+    for _ in range(STEPS):
+        uncertainty.advance((dx, 0.0, dt), heading)
+        step = np.array([np.cos(heading + yaw), np.sin(heading + yaw)]) * dx * (1.0 + scale)
+        step += np.array([-np.sin(heading + yaw), np.cos(heading + yaw)]) * dx * crab
+        place += step + spread.way_noise * np.sqrt(dx) * rng.normal(size=(2, count))
+        yaw += turn * dx + np.hypot(spread.turn_noise * np.sqrt(dx), spread.yaw_rate * np.sqrt(dt)) * rng.normal(
+            size=count
+        )
+        here += np.array([np.cos(heading), np.sin(heading)]) * dx
+        heading += 0.003
+    drawn = np.vstack([place - here[:, None], yaw])
+    planar = np.ix_([0, 1, 5], [0, 1, 5])
+    square = np.einsum("ik,ik->k", drawn, np.linalg.solve(uncertainty.pose[planar], drawn))
+    assert abs(np.mean(square) - 3.0) < 0.2 and 0.93 < np.mean(square < 7.815) < 0.97
+
+
+def test_a_doubt_widens_it_as_fast_as_the_robot_may_move():
+    calm, doubted = PoseUncertainty(), PoseUncertainty()
+    for _ in range(500):
+        calm.advance((0.0, 0.0, 0.01), 0.0)
+        doubted.advance((0.0, 0.0, 0.01), 0.0, doubted=True)
+    assert np.sqrt(calm.pose[0, 0]) < 0.01
+    assert abs(np.sqrt(doubted.pose[0, 0]) - 0.5) < 0.02  # 0.1 m/s for 5 s
+
+
+def test_a_joint_that_does_not_fit_is_named_after_three_tenths_of_a_second():
+    test = InnovationTest(["a", "b", "c"])
+    zero, new = np.zeros(3), np.ones(3, bool)
+    errors, levels = np.array([0.0, 0.2, 0.0]), []
+    for k in range(40):
+        t = 0.1 * k
+        test.joints(t, new, errors if 10 <= k < 30 else zero, zero, zero)
+        test.attitude(t, np.array([0.01, 0.0, 0.0]), 0.3)
+        levels.append(test.level(t))
+    assert all(level == "ok" for level, _ in levels[:13])
+    assert levels[14][0] == "warn" and " b:" in levels[14][1] and levels[29][0] == "error"
+    assert test.level(10.0) == ("ok", "")
+
+
+def test_a_glitch_is_no_doubt_and_a_silent_joint_is():
+    test = InnovationTest(["a", "b"])
+    for k in range(50):
+        test.joints(0.02 * k, np.ones(2, bool), np.array([0.3 * (k % 10 == 0), 0.0]), np.zeros(2), np.zeros(2))
+        assert test.level(0.02 * k)[0] == "ok"
+    test.silent(2.0, np.array([0.0, 1.2]))
+    assert test.level(2.0)[0] == "warn" and test.doubted == ["b"]
+    tilted = InnovationTest([])
+    for k in range(5):
+        tilted.attitude(0.1 * k, np.array([0.0, 0.1, 0.0]), np.pi / 2)
+    assert tilted.level(0.4)[0] == "warn" and tilted.doubted == ["roll"]

@@ -1,0 +1,214 @@
+"""The adaptive gait: plans for the legs that are left, walked on Coulomb ground; changes while it walks."""
+
+import math
+
+import numpy as np
+import pytest
+from allocations import least_growth
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait import adaptive_kernel as kernel
+from hexapod_dynamics.gait.adaptive import plans_path
+from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Ground, Simulator
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+LIBRARY = PlanLibrary.load(ROBOT, plans_path(ROBOT))
+SPEED = 0.0769
+
+
+def simulator(morphology=None, command=(SPEED, 0.0, 0.0)):
+    """A robot that stands and has been told what it has lost, and to walk."""
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, morphology)
+    gait.command(*command)
+    options = {"timestep": 2e-3, "command_period": 0.02, "ground": Ground(friction=0.6)}
+    return Simulator(ROBOT, morphology, gait=gait, **options)
+
+
+def walked(sim, cycles):
+    """Speed (forward, left) [m/s] and turn [deg] over whole cycles, in which the sway adds nothing; largest tilt."""
+    seconds = 0.02 * round(cycles * sim.gait.period / 0.02)
+    start, rotation = sim.position.copy(), sim.rotation.copy()
+    angles = np.degrees(sim.run(seconds, log_every=5).euler_zyx)
+    way = rotation.T @ (sim.position - start) / seconds
+    return way[:2], angles[-1, 0] - angles[0, 0], np.abs(angles[:, 1:]).max()
+
+
+def test_a_whole_robot_walks_as_fast_as_commanded():
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    assert gait.scaled(0.17, 0.0, 0.0)[0] == 0.17
+    for speed in (SPEED, 0.17):
+        sim = simulator(command=(speed, 0.0, 0.0))
+        sim.run(2.0)
+        way, turn, tilt = walked(sim, 3)
+        assert way[0] == pytest.approx(speed, rel=0.02)
+        assert abs(turn) < 1.0 and tilt < 1.0
+
+
+@pytest.mark.parametrize(
+    "lost, least, most_tilt",
+    [("LM", 0.96, 1.5), ("RF", 0.96, 1.5), ("LM+RM", 0.95, 2.5), ("LF+RF", 0.95, 2.5), ("RF+RM+RR", 0.95, 3.5)],
+)
+def test_it_walks_straight_without_legs(lost, least, most_tilt):
+    sim = simulator(WHOLE.without(*lost.split("+")))
+    sim.run(4.0)
+    way, turn, tilt = walked(sim, 4)
+    assert way[0] >= least * SPEED and abs(way[1]) < 0.005
+    assert abs(turn) < 3.0 and tilt < most_tilt
+
+
+@pytest.mark.parametrize("hurt", [WHOLE.locked("RM.femur", 0.3), WHOLE.limp("LF.tibia")])
+def test_a_leg_with_a_bad_joint_is_held_up(hurt):
+    sim = simulator(hurt)
+    sim.run(3.0)
+    way, turn, tilt = walked(sim, 3)
+    assert way[0] >= 0.95 * SPEED and abs(turn) < 2.0 and tilt < 2.0
+
+
+@pytest.mark.parametrize("lost", ["LF", "LF+RF", "LM+LR+RM"])
+def test_losing_legs_while_it_walks_flips_nothing_and_it_walks_on(lost):
+    sim = simulator()
+    sim.run(2.37)
+    sim.set_morphology(WHOLE.without(*lost.split("+")))
+    angles = np.degrees(sim.run(6.0, log_every=5).euler_zyx)
+    assert np.abs(angles[:, 1:]).max() < 45.0
+    way, _, _ = walked(sim, 2)
+    assert way[0] >= 0.9 * SPEED
+
+
+def test_a_standing_foot_does_not_move_over_the_ground_while_the_twist_changes():
+    gait = AdaptiveGait(plans=LIBRARY, yaw_hold=False).bind(ROBOT, WHOLE.without("RM"))
+    gait.command(0.08, 0.0, 0.0)
+    place, heading, dt = np.zeros(2), 0.0, 0.01
+    feet = gait.data.feet
+    last = {}
+    for k in range(600):
+        if k == 200:
+            gait.command(0.0, 0.06, 0.3)
+        gait.step(dt)
+        vx, vy, wz = gait.data.state[kernel.GOING : kernel.GOING + 3]
+        c, s = math.cos(heading + 0.5 * wz * dt), math.sin(heading + 0.5 * wz * dt)
+        place += dt * np.array([c * vx - s * vy, s * vx + c * vy])
+        heading += wz * dt
+        c, s = math.cos(heading), math.sin(heading)
+        for i in np.flatnonzero(gait.data.legs[:, 35]):
+            if feet[i, kernel.AIR] == 0.0:
+                now = place + np.array([c * feet[i, 0] - s * feet[i, 1], s * feet[i, 0] + c * feet[i, 1]])
+                if i in last:
+                    assert np.abs(now - last[i]).max() < 1e-5
+                last[i] = now
+            else:
+                last.pop(i, None)
+
+
+def test_too_few_legs_sit_and_say_so():
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    gait.command(SPEED, 0.0, 0.0)
+    for _ in range(50):
+        gait.step(0.02)
+    gait.set_morphology(WHOLE.without("LF", "LM", "LR", "RR"))
+    for _ in range(150):
+        gait.step(0.02)
+    assert gait.doing == "sitting" and "fewer than 3" in gait.report()["why"]
+    assert np.all(gait.twist == 0.0)
+    with pytest.raises(HexapodError, match="fewer than 3"):
+        gait.stand()
+
+
+def test_a_tilted_robot_sits_down_and_goes_on_when_it_is_level():
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    gait.sense(0.0, 0.0, 0.0)
+    gait.command(SPEED, 0.0, 0.0)
+    for _ in range(50):
+        gait.step(0.02)
+    gait.sense(math.radians(9.0), 0.0, 0.0)
+    gait.step(0.02)
+    assert gait.doing == "sitting down"
+    for _ in range(100):
+        gait.step(0.02)
+    assert gait.doing == "sitting"  # still tilted
+    gait.sense(0.0, 0.0, 0.0)
+    for _ in range(150):
+        gait.step(0.02)
+    assert gait.doing == "walking"
+
+
+def test_it_sits_stands_and_stops_when_asked():
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    standing = gait.position.copy()
+    gait.sit()
+    for _ in range(100):
+        gait.step(0.02)
+    assert gait.doing == "sitting"
+    gait.stand()
+    for _ in range(200):
+        gait.step(0.02)
+    assert gait.doing == "standing" and np.allclose(gait.position, standing, atol=1e-6)
+    gait.command(SPEED, 0.0, 0.0)
+    for _ in range(150):
+        gait.step(0.02)
+    gait.command(0.0, 0.0, 0.0)
+    for _ in range(300):
+        gait.step(0.02)
+    assert gait.doing == "standing" and np.abs(gait.velocity).max() == 0.0
+
+
+def test_the_heading_is_held():
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    gait.sense(0.0, 0.0, 0.0)
+    gait.command(SPEED, 0.0, 0.0)
+    gait.step(0.02)
+    gait.sense(0.0, 0.0, -0.1)
+    for _ in range(5):
+        gait.step(0.02)
+    assert gait.data.state[kernel.GOING + 2] == pytest.approx(0.2, abs=0.01)
+    assert gait.twist[2] == 0.0
+
+
+def test_a_tick_allocates_nothing():
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, WHOLE.without("RM"))
+    gait.command(SPEED, 0.0, 0.0)
+    gait.step(0.02)
+    assert least_growth(lambda: gait.step(0.02)) < 1000
+
+
+def test_mirrored_plans_serve_the_other_side():
+    left, right = LIBRARY.find(["LM"]), LIBRARY.find(["RM"])
+    assert right.mirrored({name: name for name in ()} | LIBRARY._partners) == left
+    for lost in (["LF"], ["RF", "RM"], ["LF", "RM", "LR"]):
+        assert set(LIBRARY.find(lost).legs) == set(ROBOT.leg_names) - set(lost)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (("format: 1", "format: 7"), "format"),
+        (("digest: ", "digest: x"), "another robot"),
+        (("kind: walk", "kind: hop"), "walk or row"),
+        (("duty: 0", "dirty: 0"), "duty: missing"),
+        (("LR", "QQ"), "legs"),
+    ],
+)
+def test_a_wrong_library_is_refused_by_name(tmp_path, change, words):
+    path = tmp_path / "plans.yaml"
+    path.write_text(plans_path(ROBOT).read_text().replace(*change))
+    with pytest.raises(HexapodError, match=words) as refusal:
+        AdaptiveGait(plans=path).bind(ROBOT)
+    assert "plans.yaml" in str(refusal.value)
+
+
+def test_impossible_settings_are_refused_by_name():
+    for wrong in ({"step_height": -1.0}, {"body_height": 3.0}, {"period": math.nan}, {"pattern": "gallop"}):
+        with pytest.raises(HexapodError, match=next(iter(wrong))):
+            AdaptiveGait(**wrong)
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    with pytest.raises(HexapodError, match="finite"):
+        gait.command(math.nan, 0.0, 0.0)
+    with pytest.raises(HexapodError, match="body_height 0.25"):
+        gait.adjust(body_height=0.25)
+    gait.adjust(body_height=0.10, step_height=0.03, period=1.0)
+    with pytest.raises(HexapodError, match="body pose"):
+        gait.lean([0.5, 0, 0, 0, 0, 0])

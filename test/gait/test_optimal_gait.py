@@ -1,0 +1,128 @@
+import dataclasses
+import time
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.formulations.chain import Chain
+from hexapod_dynamics.formulations.sensitivities import inverse_dynamics, point_sensitivity
+from hexapod_dynamics.formulations.trajectory_optimisation import NotConvergedError
+from hexapod_dynamics.gait import TripodGait, swing_planning
+from hexapod_dynamics.gait.optimal import Background, OptimalGait
+from hexapod_dynamics.gait.swing_planning import PlannedSwing, plan_swing
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.simulation import Simulator
+from hexapod_dynamics.testing.swing_torques import COMMAND_PERIOD, ROBOT, STEP, swings, walk
+
+
+def test_planned_swings_take_less_torque_at_the_same_speed():
+    plain, planned = walk(TripodGait(**STEP)), walk(OptimalGait(**STEP))
+    assert planned[0] < 0.7 * plain[0]  # peak swing torque; measured 0.216 against 0.362 N m: 40 % less
+    assert planned[1] < 0.85 * plain[1]  # its mean square; measured 25 % less
+    assert planned[2] > plain[2]  # the plain gait slips at its jerks: 0.075 against 0.068 m/s, and
+    assert abs(planned[2] / (2 * 0.05 / 1.3) - 1) < 0.05  # 0.077 commanded
+    assert planned[3] < 0.4 * plain[3]  # no leap where plan and plain gait meet
+
+
+def test_a_simulator_walks_with_planned_swings():
+    gait = OptimalGait(**STEP)
+    simulator = Simulator(ROBOT, gait=gait, command_period=COMMAND_PERIOD)
+    log = simulator.run(2.6)
+    assert len(simulator.gait.plans) == 6 and log.position[-1, 0] > 0.16
+
+
+def test_a_plan_keeps_ends_limits_and_corridor():
+    _, all_swings = swings()
+    assert [swing.leg for swing in all_swings] == list(ROBOT.leg_names)
+    swing = all_swings[1]
+    plan = plan_swing(ROBOT, Morphology.whole(ROBOT), swing)
+    chain, reader = Chain.from_leg(ROBOT, swing.leg), PlannedSwing(plan)
+    q, qdot, at = np.zeros(3), np.zeros(3), []
+    for s in np.linspace(0, 1, 101):
+        reader.read(s, q, qdot, swing.duration)
+        at.append((q.copy(), qdot.copy()))
+    at = np.array(at)
+    assert np.allclose(at[0], (swing.joints[0], swing.start_rate), atol=1e-6)
+    assert np.allclose(at[-1], (swing.joints[-1], swing.end_rate), atol=1e-6)
+    assert np.abs(at[:, 1]).max() < 0.8 * ROBOT.servo.speed_limit * 1.001
+    qddot = np.gradient(at[:, 1], swing.duration / 100, axis=0)
+    torques = inverse_dynamics(chain, at[:, 0], at[:, 1], qddot)
+    assert np.abs(torques).max() < 0.8 * ROBOT.servo.torque_limit
+    height = point_sensitivity(chain, at[:, 0], 2, (0, 0, -0.0615))[0][:, 2] + 0.12
+    assert height.max() > 0.0119 and height.min() > -2e-4
+    plain = np.gradient(np.gradient(swing.joints, axis=0), axis=0) * (len(swing.joints) - 1) ** 2 / swing.duration**2
+    rates = np.gradient(swing.joints, axis=0) * (len(swing.joints) - 1) / swing.duration
+    effort = (inverse_dynamics(chain, swing.joints, rates, plain) ** 2).sum(axis=1)[2:-2].mean() * swing.duration
+    assert plan.effort < effort
+
+
+def test_least_time_is_shorter_and_within_the_limits():
+    _, all_swings = swings()
+    weak = dataclasses.replace(ROBOT, servo=dataclasses.replace(ROBOT.servo, speed_limit=3.0))
+    quick = plan_swing(weak, Morphology.whole(weak), all_swings[0], least="time")
+    assert quick.duration < 0.9 * all_swings[0].duration
+    reader, q, qdot, fastest = PlannedSwing(quick), np.zeros(3), np.zeros(3), 0.0
+    for s in np.linspace(0, 1, 201):
+        reader.read(s, q, qdot, quick.duration)
+        fastest = max(fastest, np.abs(qdot).max())
+    assert 0.8 * 3.0 * 0.99 < fastest < 0.8 * 3.0 * 1.002  # at the bound, which is what stops it
+
+
+def test_plans_follow_damage():
+    gait, _ = swings()
+    gait.reset(walking=True)
+    for _ in range(3):
+        gait.step(COMMAND_PERIOD)
+    assert sorted(gait.plans) == list(range(6)) and gait.refused == []
+    hurt = Morphology.whole(ROBOT).without("RM").without("LM.tibia").locked("RF.coxa", 0.1).broken("LF.tibia", 0.9)
+    gait.set_morphology(hurt)
+    assert gait.plans == {}
+    for _ in range(3):
+        gait.step(COMMAND_PERIOD)
+    names = [ROBOT.leg_names[i] for i in gait.plans]
+    assert "RM" not in names and "LM" not in names  # gone, or no foot left: nothing to plan
+    assert {"LR", "RR", "RF"} <= set(names)
+    assert gait.plans[ROBOT.leg_names.index("RF")].joints == 2  # the locked coxa is no variable
+
+
+def test_a_changing_command_leaves_the_plan_without_a_leap():
+    gait, _ = swings()
+    gait.reset(walking=True)
+    leap, rates = 0.0, gait.velocity.copy()
+    for k in range(300):
+        if k == 90:
+            gait.command(0.02, 0.02, 0.1)
+        velocity = gait.step(COMMAND_PERIOD)[1]
+        leap, rates = max(leap, np.abs(velocity - rates).max()), velocity.copy()
+    assert leap < 0.8  # rad/s in 20 ms; a half-sine swing leaps by 2
+    assert gait.plans and not np.allclose(gait._planned_for[:1], 0.0769)
+
+
+def test_planning_in_the_background_gives_the_same_plans():
+    gait, all_swings = swings()
+    morphology, background = Morphology.whole(ROBOT), Background()
+    background.ask(ROBOT, morphology, all_swings[:1])
+    assert background.poll() is None
+    until = time.monotonic() + 60
+    while (done := background.poll()) is None and time.monotonic() < until:
+        time.sleep(0.05)
+    plans, refused = done
+    here = plan_swing(ROBOT, morphology, all_swings[0])
+    assert refused == [] and np.allclose(plans[0].points, here.points, atol=1e-6)
+    background.ask(ROBOT, morphology, all_swings)
+    background.cancel()
+    assert background.poll() is None
+
+
+def test_what_cannot_be_planned_is_said_and_no_plan():
+    gait, all_swings = swings()
+    weak = dataclasses.replace(ROBOT, servo=dataclasses.replace(ROBOT.servo, torque_limit=0.02))
+    with pytest.raises(NotConvergedError, match="not a solution"):
+        plan_swing(weak, Morphology.whole(weak), all_swings[0])
+    plans, refused = swing_planning.plan_all(weak, Morphology.whole(weak), all_swings[:1])
+    assert plans == [] and refused[0].startswith("LF: no optimum")
+    with pytest.raises(HexapodError, match="least is"):
+        plan_swing(ROBOT, Morphology.whole(ROBOT), all_swings[0], least="noise")
+    with pytest.raises(HexapodError, match="step_height"):
+        OptimalGait(step_height=-1.0)

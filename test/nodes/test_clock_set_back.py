@@ -1,0 +1,104 @@
+"""The system clock is set back while nodes run: what they do in time goes on, and their stamps follow the clock.
+
+A Jetson Nano has no clock battery; the first contact with a time server moves its clock. Setting this machine's clock
+would disturb everybody on it, so a library between the node and the C library moves the one clock of the one process.
+"""
+
+import re
+import shutil
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from ros_session import Probe, Process, separate, wait_until
+
+import hexapod_dynamics
+from hexapod_dynamics.nodes.common import stamp_seconds
+from sensor_msgs.msg import JointState
+
+HOUR = 3600.0
+SOURCE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+
+static const volatile double *offset;
+static int (*real)(clockid_t, struct timespec *);
+
+__attribute__((constructor)) static void start(void) {
+    int file = open(getenv("CLOCK_OFFSET"), O_RDONLY);
+    offset = mmap(NULL, sizeof(double), PROT_READ, MAP_SHARED, file, 0);
+    real = dlsym(RTLD_NEXT, "clock_gettime");
+}
+
+int clock_gettime(clockid_t id, struct timespec *out) {
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    int result = real(id, out);
+    if (id == CLOCK_REALTIME && offset) out->tv_sec += (long)*offset;
+    return result;
+}
+
+time_t time(time_t *out) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (out) *out = now.tv_sec;
+    return now.tv_sec;
+}
+"""
+
+
+class Clock:
+    """The clock of processes started with `environment`; `set` moves it by so many seconds."""
+
+    def __init__(self, directory):
+        (directory / "clock.c").write_text(SOURCE)
+        library, self._offset = directory / "clock.so", directory / "offset"
+        subprocess.run(
+            ["gcc", "-shared", "-fPIC", "-O1", directory / "clock.c", "-o", library, "-ldl"], check=True, timeout=60
+        )
+        self._offset.write_bytes(struct.pack("d", 0.0))
+        self.environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET": str(self._offset)}
+
+    def set(self, seconds):
+        with open(self._offset, "r+b") as file:
+            file.write(struct.pack("d", seconds))
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc to make a clock of the node's own")
+def test_joint_commands_go_on_when_the_clock_is_set_back_an_hour(tmp_path):
+    separate()
+    probe, clock = Probe(), Clock(tmp_path)
+    heard = probe.hear(JointState, "joint_commands")
+    gait = Process.node("gait", environment=clock.environment)
+    try:
+        wait_until(lambda: len(heard) > 20, 120, lambda: gait.output)
+        assert abs(stamp_seconds(heard[-1][1].header.stamp) - time.time()) < 60.0
+        clock.set(-HOUR)
+        now = time.monotonic()
+        wait_until(
+            lambda: sum(at > now + 0.1 for at, _ in list(heard)) > 50,
+            20,
+            lambda: f"commands go on, but {sum(at > now for at, _ in heard)}",
+        )
+        assert abs(stamp_seconds(heard[-1][1].header.stamp) + HOUR - time.time()) < 60.0  # the clock was set
+        assert gait.running()
+    finally:
+        gait.end()
+        probe.close()
+
+
+def test_every_timer_of_a_node_runs_on_the_steady_clock():
+    nodes = Path(hexapod_dynamics.__file__).parent / "nodes"
+    wrong = [
+        f"{path.name}: {line.strip()}"
+        for path in nodes.glob("*.py")
+        for line in path.read_text().splitlines()
+        if re.search(r"\.create_timer\(", line) and "clock=STEADY" not in line
+    ]
+    assert not wrong

@@ -1,0 +1,141 @@
+"""The launch file's arguments: what is refused before anything starts, a namespace, damage from the start."""
+
+import os
+import subprocess
+import time
+
+import psutil
+import pytest
+from ros_session import NEWEST, Probe, Process, separate, wait_until
+
+from hexapod_dynamics.drivers.device_paths import device_directory
+from hexapod_dynamics.drivers.simulated_port import PortClaim
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+
+LAUNCH = ("ros2", "launch", "hexapod_dynamics", "walk.launch.py")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def domain():
+    separate()
+
+
+@pytest.mark.parametrize(
+    "argument, reason",
+    [
+        ("damage:=XX", "the legs are LF, LM, LR, RR, RM, RF"),
+        ("hardware:=moon", "['sim', 'jethexa']"),
+        ("gait:=gallop", "tripod"),
+        ("robot:=/nowhere.yaml", "/nowhere.yaml"),
+        ("velocity:=fast", "metres per second"),
+        ("velocity:=nan", "-1 to 1 m/s"),
+        ("params_file:=/nowhere.yaml", "there is no such file"),
+        ("log_level:=loud", "'debug', 'info', 'warn'"),
+        ("faults:=bus.colour=1", "bus.drop_rate"),
+        ("truth:=weight=2", "allowed are name=number with mass, payload"),
+        ("truth:=friction=-1", "friction=-1.0 given, allowed are numbers from 0.0 to 5.0"),
+        ("physics:=bullet", "mujoco"),
+    ],
+)
+def test_a_wrong_argument_is_refused_with_its_reason_before_any_node_starts(argument, reason):
+    done = subprocess.run([*LAUNCH, argument], capture_output=True, text=True, timeout=60)
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert reason in output
+    assert "process started" not in output
+
+
+def test_a_second_launch_of_the_same_robot_is_refused_before_any_node_starts():
+    claim = PortClaim(device_directory() / "launch", who="launch of this robot")
+    claim.name("")
+    done = subprocess.run(LAUNCH, capture_output=True, text=True, timeout=60)
+    claim.release()
+    output = done.stdout + done.stderr
+    assert done.returncode != 0 and "process started" not in output
+    assert f"another launch of this robot (process {os.getpid()})" in output
+
+
+def test_a_wrong_parameter_in_a_file_is_one_line_without_a_loop_and_the_absent_node_is_named(tmp_path):
+    (tmp_path / "mine.yaml").write_text("/**/gait:\n  ros__parameters:\n    rate: 50\n")
+    launch = Process(*LAUNCH, f"params_file:={tmp_path / 'mine.yaml'}")
+    try:
+        wait_until(lambda: "absent: gait" in launch.output, 120, lambda: launch.output[-3000:])
+        assert launch.output.count("parameter rate: ") == 1 and "from 10.0 to 100.0" in launch.output
+        assert "Traceback" not in launch.output
+    finally:
+        launch.end()
+
+
+def test_arguments_are_described():
+    done = subprocess.run([*LAUNCH, "--show-args"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    for name in ("hardware", "velocity", "gait", "damage", "robot", "namespace", "faults", "params_file", "log_level"):
+        assert f"'{name}':" in done.stdout
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.7, 2.0])
+def test_a_start_that_is_broken_off_ends_quietly(seconds):
+    launch = Process(*LAUNCH)
+    try:
+        wait_until(lambda: "[walk_status-" in launch.output, 60, lambda: launch.output)
+        time.sleep(seconds)
+        took, _ = launch.interrupt()
+        assert took < 3.5
+        assert "Traceback" not in launch.output
+    finally:
+        launch.end()
+
+
+def test_on_the_real_robot_no_simulator_runs_and_a_missing_bus_is_named():
+    probe = Probe()
+    launch = Process(*LAUNCH, "hardware:=jethexa", "namespace:=real")
+    try:
+        # servos is not among them: on a computer without the Jetson's pins it refuses to start, and says so.
+        names = {"imu", "gait", "dynamics", "damage_manager"}
+        wait_until(lambda: set(probe.node.get_node_names()) >= names, 60, lambda: launch.output[-3000:])
+        wait_until(lambda: "real/imu: I2C bus 1" in launch.output, 30, lambda: launch.output[-3000:])
+        assert "simulator" not in probe.node.get_node_names()
+        assert launch.interrupt()[0] < 3.5 and "Traceback" not in launch.output
+    finally:
+        launch.end()
+        probe.close()
+
+
+def test_a_robot_in_a_namespace_stands_on_five_legs_disturbs_no_other_and_ends_with_its_launch():
+    probe, arguments = (
+        Probe(),
+        (
+            "namespace:=left",
+            "velocity:=0.0",
+            "damage:=RM",
+            "detect:=off",
+            "status:=false",
+        ),
+    )
+    launch = Process(*LAUNCH, *arguments)
+    try:
+        truth = probe.hear(Odometry, "/left/simulator/odom", NEWEST)
+        joints = probe.hear(JointState, "/left/simulator/joint_states", NEWEST)
+        predicted = probe.hear(Odometry, "/left/predicted_state", NEWEST)
+        other = probe.hear(Odometry, "/predicted_state", NEWEST)
+        torques = probe.hear(JointState, "/left/feedforward_torques", NEWEST)
+        # Nobody has told the software: the prediction waits a while for three joints, then begins without them.
+        wait_until(lambda: truth and joints and predicted and torques, 120, lambda: launch.output[-3000:])
+        assert len(joints[-1][1].name) == 15 and len(torques[-1][1].name) == 18
+        assert probe.set("/left/set_morphology", {"legs.RM": False}, timeout=60) == (True, "")
+        wait_until(lambda: len(torques[-1][1].name) == 15, 10, "the prediction knows")
+        x = [m.pose.pose.position.x for _, m in truth]
+        assert abs(x[-1] - x[0]) < 0.005
+        assert not other
+        names = {name for name in probe.node.get_node_names_and_namespaces() if name[1] == "/left"}
+        assert {name for name, _ in names} >= {"imu", "servos", "gait", "dynamics", "damage_manager", "simulator"}
+        # A killed launch process (on the real ROS 2 SIGTERM is enough) cannot end its nodes: they do it themselves.
+        nodes = psutil.Process(launch.pid).children(recursive=True)
+        launch.popen.kill()
+        _, alive = psutil.wait_procs(nodes, timeout=5.0)
+        assert len(nodes) >= 6 and not alive
+        assert "Traceback" not in launch.output
+    finally:
+        launch.end()
+        probe.close()

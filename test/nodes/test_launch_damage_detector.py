@@ -1,0 +1,101 @@
+"""The launched robot is broken and nobody tells its software: it finds out by itself. Minutes long, so a soak."""
+
+import time
+
+import numpy as np
+import pytest
+from ros_session import LATCHED, NEWEST, Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import ParameterEvent
+
+pytestmark = pytest.mark.soak
+WARM_UP = 8.0  # [s] of walking in which the detector learns how this robot differs from its model
+
+
+class Session:
+    """The launched robot, what it publishes and what is declared."""
+
+    def __init__(self):
+        self.probe = Probe()
+        self.truth = self.probe.hear(Odometry, "simulator/odom", NEWEST, keep=500)
+        self.hypotheses = self.probe.hear(DiagnosticArray, "damage_hypotheses", keep=20)
+        self.morphologies = self.probe.hear(ParameterEvent, "morphology", LATCHED, keep=20)
+        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "detect:=declare")
+
+    def wait(self, condition, timeout, what):
+        return wait_until(condition, timeout, lambda: f"{what}\n{self.launch.output[-4000:]}")
+
+    def speed(self):
+        """Forward speed of the truth over the last two seconds heard [m/s]."""
+        track = [m for at, m in list(self.truth) if at > time.monotonic() - 2.0]
+        if len(track) < 20:
+            return 0.0
+        ends = [np.array([m.pose.pose.position.x, m.pose.pose.position.y]) for m in (track[0], track[-1])]
+        return float(np.linalg.norm(ends[1] - ends[0])) / 2.0
+
+    def declared(self, name):
+        """Value of a named value in the last morphology."""
+        for p in self.morphologies[-1][1].new_parameters:
+            if p.name == name:
+                return p.value.double_value if name.startswith("remaining") else p.value.bool_value
+        raise KeyError(name)
+
+    def break_and_mend(self, damage, mended, found):
+        """Break the simulated robot, wait until `found()` is declared, mend both and wait until it walks again."""
+        assert self.probe.set("simulator/set_damage", damage) == (True, "")
+        self.wait(found, 15, f"{damage} is found")
+        for service in ("simulator/set_damage", "set_morphology"):
+            assert self.probe.set(service, mended) == (True, "")
+        self.wait(lambda: self.speed() > 0.04, 30, "whole again, it walks")
+        time.sleep(WARM_UP)
+
+
+@pytest.fixture(scope="module")
+def session():
+    separate()
+    session = Session()
+    try:
+        session.wait(lambda: session.speed() > 0.04, 240, "it walks")
+        time.sleep(WARM_UP)
+        yield session
+    finally:
+        session.launch.end()
+        session.probe.close()
+
+
+def test_a_healthy_walk_is_left_alone(session):
+    assert not session.hypotheses[-1][1].status
+
+
+def test_two_legs_that_are_torn_off(session):
+    session.break_and_mend(
+        {"legs.RM": False, "legs.LM": False},
+        {"legs.RM": True, "legs.LM": True},
+        lambda: not session.declared("legs.RM") and not session.declared("legs.LM"),
+    )
+
+
+def test_a_locked_femur(session):
+    session.break_and_mend(
+        {"locked.RF.femur": True}, {"locked.RF.femur": False}, lambda: session.declared("locked.RF.femur")
+    )
+
+
+def test_a_limp_femur(session):
+    session.break_and_mend({"limp.LR.femur": True}, {"limp.LR.femur": False}, lambda: session.declared("limp.LR.femur"))
+
+
+def test_half_a_tibia_broken_off(session):
+    session.break_and_mend(
+        {"remaining.LM.tibia": 0.5}, {"remaining.LM.tibia": 1.0}, lambda: session.declared("remaining.LM.tibia") < 1.0
+    )
+
+
+def test_a_leg_that_is_unplugged_and_plugged_in_again(session):
+    names = " ".join(f"{link}_joint_RM" for link in ("coxa", "femur", "tibia"))
+    assert session.probe.set("simulator/set_parameters_atomically", {"faults.servo.silent": names})[0]
+    session.wait(lambda: not session.declared("legs.RM"), 15, "silence is found")
+    assert session.probe.set("simulator/set_parameters_atomically", {"faults.servo.silent": ""})[0]
+    session.wait(lambda: session.declared("legs.RM"), 20, "it is found to be back")

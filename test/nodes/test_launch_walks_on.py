@@ -1,0 +1,79 @@
+"""What this package is for: two legs are torn off the launched robot, nobody tells it, and it walks on."""
+
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from ros_session import LATCHED, NEWEST, Probe, Process, separate, wait_until
+
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import ParameterEvent
+
+COMMANDED = 0.077  # [m/s], the launch file's default
+CYCLES = 4.0  # [s] over which a speed is taken: the body sways within a cycle
+
+
+class Walk:
+    """The launched robot and its true path."""
+
+    def __init__(self):
+        self.probe = Probe()
+        self.truth = self.probe.hear(Odometry, "simulator/odom", NEWEST, keep=1000)
+        self.morphologies = self.probe.hear(ParameterEvent, "morphology", LATCHED, keep=20)
+        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py")
+
+    def wait(self, condition, timeout, what):
+        return wait_until(condition, timeout, lambda: f"{what}\n{self.launch.output[-4000:]}")
+
+    def speed(self):
+        """Mean speed [m/s] over the last seconds, 0 before there are as many."""
+        end = time.monotonic()
+        track = [m for at, m in list(self.truth) if at > end - CYCLES]
+        if len(track) < 30 * CYCLES:
+            return 0.0
+        ends = [np.array([m.pose.pose.position.x, m.pose.pose.position.y]) for m in (track[0], track[-1])]
+        return float(np.linalg.norm(ends[1] - ends[0])) / CYCLES
+
+    def lost(self):
+        """Legs that are declared missing."""
+        values = self.morphologies[-1][1].new_parameters if self.morphologies else []
+        return {p.name[5:] for p in values if p.name.startswith("legs.") and not p.value.bool_value}
+
+    def tilt(self):
+        """Largest tilt [rad] in what is kept of the path."""
+        turns = [m.pose.pose.orientation for _, m in list(self.truth)]
+        return max(2.0 * np.hypot(o.x, o.y) for o in turns)
+
+
+@pytest.fixture(scope="module")
+def walk():
+    separate()
+    walk = Walk()
+    try:
+        yield walk
+    finally:
+        walk.launch.end()
+        walk.probe.close()
+
+
+def test_a_whole_robot_walks_as_fast_as_it_is_told(walk):
+    walk.wait(lambda: abs(walk.speed() - COMMANDED) < 0.06 * COMMANDED, 120, "it walks at the commanded speed")
+
+
+def test_two_legs_are_torn_off_and_it_finds_out_and_walks_on(walk):
+    time.sleep(3.0)
+    walk.truth.clear()
+    assert walk.probe.set("simulator/set_damage", {"legs.RM": False, "legs.LM": False}) == (True, "")
+    walk.wait(lambda: {"RM", "LM"} <= walk.lost(), 20, "the loss is declared")
+    walk.wait(lambda: walk.speed() > 0.9 * COMMANDED, 30, "it walks on")
+    assert walk.tilt() < np.radians(30.0)  # nothing flips
+
+
+def test_the_stop_command_stops_it_and_it_stays_stopped(walk):
+    assert subprocess.run(["ros2", "run", "hexapod_dynamics", "stop"], timeout=60, check=False).returncode == 0
+    time.sleep(1.0)
+    walk.truth.clear()
+    time.sleep(CYCLES + 0.5)
+    assert walk.truth
+    assert walk.speed() < 0.002

@@ -1,0 +1,128 @@
+"""damage_detector and damage_manager in processes of their own, fed by hand with a standing robot whose leg goes."""
+
+import time
+
+import numpy as np
+import pytest
+from ros_session import LATCHED, Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulation import Predictor
+from rcl_interfaces.msg import ParameterEvent
+from sensor_msgs.msg import Imu, JointState
+
+ROBOT = Robot.jethexa()
+NAMES = list(ROBOT.joint_names)
+RM = [NAMES[j] for j in ROBOT.leg_joints("RM")]
+LF = [NAMES[j] for j in ROBOT.leg_joints("LF")]
+START = 120  # [s] a first start may compile the model
+
+
+class Feed:
+    """What a standing robot publishes, 25 times a second; `mute` joints do not answer, `back` do though gone."""
+
+    def __init__(self, probe):
+        node = self.node = probe.node
+        standing = TripodGait().bind(ROBOT).position.copy()
+        model = Predictor(ROBOT)
+        model.set_state(np.zeros(3), np.eye(3), standing, np.zeros(24))
+        model.position[2] = model.resting_height()
+        model.advance(1.0, standing, 0.02)
+        self.angles = model.q.copy()
+        self.mute, self.back = set(), []
+        self.command = JointState(name=NAMES, position=standing.tolist())
+        self.imu = Imu()
+        turn = self.imu.orientation
+        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(model.rotation @ ROBOT.imu.rotation)
+        self._publishers = {
+            topic: node.create_publisher(kind, topic, 10)
+            for topic, kind in (
+                ("/t/joint_commands", JointState),
+                ("/t/servos/measurements", JointState),
+                ("/t/imu/data", Imu),
+                ("/diagnostics", DiagnosticArray),
+            )
+        }
+        node.create_timer(0.04, self._publish)
+        node.create_timer(0.3, self._report)
+
+    def _publish(self):
+        stamp = self.node.get_clock().now().to_msg()
+        there = [j for j, name in enumerate(NAMES) if name not in self.mute]
+        measured = JointState(name=[NAMES[j] for j in there], position=self.angles[there].tolist())
+        for topic, message in (
+            ("/t/joint_commands", self.command),
+            ("/t/servos/measurements", measured),
+            ("/t/imu/data", self.imu),
+        ):
+            message.header.stamp = stamp
+            self._publishers[topic].publish(message)
+
+    def _report(self):
+        values = {"silent": " ".join(self.mute), "let go": "", "back": " ".join(self.back)}
+        status = DiagnosticStatus(name="t/servos", values=[KeyValue(key=k, value=v) for k, v in values.items()])
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = self.node.get_clock().now().to_msg()
+        self._publishers["/diagnostics"].publish(message)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    separate()
+    probe = Probe()
+    hypotheses = probe.hear(DiagnosticArray, "/t/damage_hypotheses", keep=20)
+    morphologies = probe.hear(ParameterEvent, "/t/morphology", LATCHED)
+    manager = Process.node("damage_manager", "-r", "__ns:=/t")
+    detector = Process.node("damage_detector", "-r", "__ns:=/t")
+    feed = Feed(probe)
+    try:
+        wait_until(lambda: hypotheses and morphologies, START, lambda: manager.output + detector.output)
+        time.sleep(3.0)  # every servo has been heard
+        yield probe, feed, detector
+        assert detector.interrupt()[1] == 0 and "Traceback" not in detector.output
+    finally:
+        detector.end()
+        manager.end()
+        probe.close()
+
+
+def declared(probe):
+    """The last morphology as {name: value}, bools only."""
+    return {p.name: p.value.bool_value for p in probe.messages["/t/morphology"][-1][1].new_parameters}
+
+
+def test_a_leg_whose_servos_fall_silent_is_declared_missing_and_explained(robot):
+    probe, feed, detector = robot
+    assert declared(probe)["legs.RM"] and not probe.messages["/t/damage_hypotheses"][-1][1].status
+    feed.mute = set(RM)
+    wait_until(lambda: not declared(probe)["legs.RM"], 20, lambda: detector.output)
+    assert all(declared(probe)[f"legs.{leg}"] for leg in ROBOT.leg_names if leg != "RM")
+    status = wait_until(lambda: probe.messages["/t/damage_hypotheses"][-1][1].status, 5, "it is published")[0]
+    values = {pair.key: pair.value for pair in status.values}
+    assert status.name == "RM missing" and float(values["probability"]) > 0.98
+    assert "no answer from its three servos" in values["evidence"]
+    assert abs(float(values["since"]) - time.time()) < 60.0
+    assert "RM missing: no answer from its three servos for" in detector.output
+
+
+def test_it_is_brought_back_when_its_servos_answer_again_but_not_what_a_person_took_out(robot):
+    probe, feed, detector = robot
+    assert probe.set("/t/set_morphology", {"legs.LF": False}) == (True, "")
+    feed.mute, feed.back = set(), [*RM, *LF]
+    wait_until(lambda: declared(probe)["legs.RM"], 20, lambda: detector.output)
+    time.sleep(3.0)
+    assert not declared(probe)["legs.LF"] and declared(probe)["legs.RM"]
+    assert "LF back" not in detector.output
+
+
+@pytest.mark.parametrize("name, value", [("detect", "maybe"), ("declare", "7.0"), ("rate", "0.0")])
+def test_a_bad_parameter_is_refused_by_name(name, value):
+    process = Process.node("damage_detector", "-p", f"{name}:={value}")
+    try:
+        assert process.popen.wait(START) != 0
+        assert name in process.output
+    finally:
+        process.end()

@@ -1,0 +1,257 @@
+"""damage_manager in its own process: one truth in parameters, service and topic; refusals change nothing."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from ros_session import Probe, Process, separate, wait_until
+
+from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.nodes.walk_status import losses
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.tools.set_morphology import changes
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter, parameter_value_to_python
+from sensor_msgs.msg import JointState
+
+WHOLE = Morphology.whole(Robot.jethexa()).parameters()
+
+
+@pytest.fixture(scope="module")
+def probe():
+    separate()
+    probe = Probe()
+    yield probe
+    probe.close()
+
+
+@pytest.fixture(scope="module")
+def manager(probe):
+    process = Process.node("damage_manager")
+    yield process
+    took, code = process.interrupt()
+    assert code == 0 and took < 3.0 and "Traceback" not in process.output, process.output
+    process.end()
+
+
+@pytest.fixture
+def last(manager, probe):
+    """Give the last morphology published, starting from a whole robot."""
+    last = probe.morphology()
+    wait_until(last, 30, lambda: f"a morphology is published\n{manager.output}")
+    if last() != WHOLE:
+        assert probe.set("set_morphology", changes(restore=Robot.jethexa().leg_names, known=WHOLE)) == (True, "")
+        wait_until(lambda: last() == WHOLE, 10, "the robot is whole again")
+    return last
+
+
+def parameters(probe):
+    request = GetParameters.Request(names=list(WHOLE))
+    values = probe.call(GetParameters, "damage_manager/get_parameters", request).values
+    return dict(zip(WHOLE, map(parameter_value_to_python, values), strict=True))
+
+
+def agrees(probe, last, expected):
+    wait_until(lambda: last() == expected, 10, lambda: f"the topic says so: {losses(last())}")
+    assert parameters(probe) == expected
+
+
+def after(*names, **changed):
+    return Morphology.whole(Robot.jethexa()).without(*names).parameters() | changed
+
+
+def test_all_four_kinds_of_damage_at_once(probe, last):
+    values = {
+        "legs.RM": False,
+        "links.LM.femur": False,
+        "locked.RF.tibia": True,
+        "locked_at.RF.tibia": 0.4,
+        "remaining.LF.tibia": 0.5,
+    }
+    assert probe.set("set_morphology", values) == (True, "")
+    agrees(probe, last, after("RM", "LM.femur") | values)
+
+
+def test_a_joint_locks_where_joint_states_has_it_unless_the_request_gives_the_angle(probe, last):
+    publisher = probe.node.create_publisher(JointState, "joint_states", 1)
+    wait_until(lambda: publisher.get_subscription_count() > 0, 10, "damage_manager subscribes")
+
+    def accepted():
+        message = JointState(name=["tibia_joint_RF"], position=[-0.321])
+        publisher.publish(message)
+        return probe.set("set_morphology", {"locked.RF.tibia": True})[0]
+
+    wait_until(accepted, 10, "the angle is known")
+    agrees(probe, last, WHOLE | {"locked.RF.tibia": True, "locked_at.RF.tibia": -0.321})
+    refused, why = probe.set("set_morphology", {"locked.LF.tibia": True})
+    assert not refused and "give locked_at.LF.tibia" in why
+    assert probe.set("set_morphology", {"locked_at.RF.tibia": 0.25}) == (True, "")
+    agrees(probe, last, WHOLE | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.25})
+    probe.node.destroy_publisher(publisher)
+
+
+def test_a_late_listener_hears_the_whole_set(probe, last):
+    assert probe.set("set_morphology", {"legs.RM": False})[0]
+    late = Process(
+        sys.executable,
+        "-c",
+        "import rclpy, sys\n"
+        "from rcl_interfaces.msg import ParameterEvent\n"
+        "from hexapod_dynamics.nodes.common import LATCHED\n"
+        'rclpy.init(); node = rclpy.create_node("late")\n'
+        "def hear(m): print(len(m.new_parameters), m.node, flush=True); sys.exit()\n"
+        'node.create_subscription(ParameterEvent, "morphology", hear, LATCHED)\n'
+        "rclpy.spin(node)",
+    )
+    wait_until(lambda: f"{len(WHOLE)} /damage_manager" in late.output, 20, lambda: late.output)
+    late.end()
+
+
+def test_a_parameter_set_by_hand_does_the_same_as_the_service(probe, last):
+    def by_hand(name, value):
+        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+        return probe.call(SetParameters, "damage_manager/set_parameters", request).results[0]
+
+    assert by_hand("links.LM.femur", False).successful
+    agrees(probe, last, after("LM.femur"))
+    refused = by_hand("links.LM.tibia", True)
+    assert not refused.successful and "LM.femur" in refused.reason
+    agrees(probe, last, after("LM.femur"))
+    assert by_hand("legs.RM", False).successful and by_hand("legs.RM", True).successful
+    agrees(probe, last, after("LM.femur"))
+
+
+@pytest.mark.parametrize(
+    "values, reason",
+    [
+        ({"links.LM.tibia": True}, "restore LM.femur first"),
+        ({"legs.XX": False}, "the legs are LF, LM, LR, RR, RM, RF"),
+        ({"links.LF.toe": False}, "its links are coxa, femur, tibia"),
+        ({"wings.LF": False}, "legs., links., locked., locked_at., limp. or remaining."),
+        ({"locked.LF.tibia": True}, "give locked_at.LF.tibia"),
+        ({"locked_at.LF.tibia": 0.4}, "give locked.LF.tibia: true"),
+        ({"locked.LF.tibia": True, "locked_at.LF.tibia": 1e300}, "6.283 rad"),
+        ({"remaining.LF": 0.5}, "remaining.LF.coxa"),
+        ({"legs.RM": 0.0}, "true or false"),
+        ({"legs.RM": "gone"}, "bool"),
+        ({"legs.RM": 0}, "bool"),
+        ({"remaining.LF.tibia": True}, "finite number"),
+        ({"remaining.LF.tibia": math.nan}, "finite number"),
+        ({"remaining.LF.tibia": 1.5}, "0..1"),
+        ({"remaining.LF.tibia": -0.1}, "0..1"),
+        ({"locked.LM.tibia": True}, "missing"),
+        ({"legs.RM": False, "remaining.LF.tibia": math.nan}, "remaining.LF.tibia"),
+        ({"legs.LF": True, "links.LF.coxa": False}, "contradicts"),
+        ({}, "legs.RM"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_reason_and_nothing_changes(probe, last, values, reason):
+    assert probe.set("set_morphology", {"links.LM.femur": False})[0]
+    before = after("LM.femur")
+    agrees(probe, last, before)
+    accepted, why = probe.set("set_morphology", values)
+    assert not accepted
+    assert reason in why
+    agrees(probe, last, before)
+
+
+def test_an_entry_without_a_value_or_named_twice_is_refused(probe, last):
+    twice = [Parameter("legs.RM", value=value).to_parameter_msg() for value in (True, False)]
+    for entries, reason in (([ParameterMessage(name="legs.RM")], "bool"), (twice, "twice")):
+        request = SetParametersAtomically.Request(parameters=entries)
+        result = probe.call(SetParametersAtomically, "set_morphology", request).result
+        assert not result.successful and reason in result.reason
+    agrees(probe, last, WHOLE)
+
+
+def tool(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "hexapod_dynamics.tools.set_morphology", *words],
+        text=True,
+        capture_output=True,
+        timeout=30,
+    )
+
+
+def test_the_short_form_accepts_restores_and_refuses(probe, last):
+    done = tool("--missing", "RM", "LM.femur", "--locked", "RF.tibia=0.4", "--remaining", "LF.tibia=0.5")
+    assert done.returncode == 0, done.stderr
+    changed = {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4, "remaining.LF.tibia": 0.5}
+    agrees(probe, last, after("RM", "LM.femur") | changed)
+    done = tool("--limp", "LR.femur")
+    assert done.returncode == 0, done.stderr
+    agrees(probe, last, after("RM", "LM.femur") | changed | {"limp.LR.femur": True})
+    done = tool("--restore", "RM", "LF", "LM", "RF", "LR")
+    assert done.returncode == 0, done.stderr
+    agrees(probe, last, WHOLE)
+    done = tool("--missing", "QQ")
+    assert done.returncode == 1 and "the legs are" in done.stderr and "Traceback" not in done.stderr
+    done = tool("--missing", "RM", "--service", "nobody/there", "--timeout", "1")
+    assert done.returncode == 2 and "walk.launch.py" in done.stderr
+    assert tool().returncode == 2
+    agrees(probe, last, WHOLE)
+
+
+def test_a_crash_forgets_nothing_within_a_session_and_a_clean_end_forgets(probe, last):
+    arguments = ("-r", "__ns:=/other", "-p", f"session:=test{os.getpid()}")
+    other = probe.morphology("/other/morphology")
+    hurt = after("RM") | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4}
+    for ending, known in ((signal.SIGKILL, hurt), (signal.SIGINT, WHOLE)):
+        process = Process.node("damage_manager", *arguments)
+        wait_until(other, 30, lambda process=process: process.output)
+        values = {"legs.RM": False, "locked.RF.tibia": True, "locked_at.RF.tibia": 0.4}
+        assert probe.set("/other/set_morphology", values)[0]
+        wait_until(lambda: other() == hurt, 10, "the change is published")
+        process.popen.send_signal(ending)
+        process.popen.wait(10)
+        probe.messages["/other/morphology"].clear()
+        process = Process.node("damage_manager", *arguments)
+        wait_until(lambda known=known: other() == known, 30, lambda: losses(other() or {}))
+        assert process.interrupt()[1] == 0
+        probe.messages["/other/morphology"].clear()
+    assert last() == WHOLE  # the namespace kept them apart
+
+
+@pytest.mark.parametrize(
+    "words, values",
+    [
+        ({"missing": ["RM", "LM.femur"]}, {"legs.RM": False, "links.LM.femur": False}),
+        (
+            {"locked": ["RF.tibia"], "remaining": ["LF.tibia=0.25"]},
+            {"locked.RF.tibia": True, "remaining.LF.tibia": 0.25},
+        ),
+        ({"limp": ["RF.tibia"]}, {"limp.RF.tibia": True}),
+        ({"locked": ["RF.tibia=-0.4"]}, {"locked.RF.tibia": True, "locked_at.RF.tibia": -0.4}),
+        (
+            {"restore": ["LF.tibia"], "known": WHOLE},
+            {
+                "links.LF.tibia": True,
+                "locked.LF.tibia": False,
+                "locked_at.LF.tibia": 0.0,
+                "limp.LF.tibia": False,
+                "remaining.LF.tibia": 1.0,
+            },
+        ),
+    ],
+)
+def test_words_become_named_values(words, values):
+    assert changes(**words) == values
+
+
+def test_words_that_contradict_each_other_are_refused():
+    with pytest.raises(MorphologyError, match="at once"):
+        changes(missing=["LF.tibia"], restore=["LF"], known=WHOLE)
+    with pytest.raises(MorphologyError, match="LF.tibia=0.5"):
+        changes(remaining=["LF.tibia"])
+    with pytest.raises(MorphologyError, match="RF.tibia=0.4"):
+        changes(locked=["RF.tibia=bent"])
+
+
+def test_losses_are_named_without_what_hangs_on_them():
+    values = after("RM", "LM.femur") | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4, "remaining.LF.tibia": 0.5}
+    assert losses(values) == ["RM", "LM.femur", "RF.tibia locked at 0.40", "LF.tibia 50% left"]
+    assert losses(WHOLE) == []

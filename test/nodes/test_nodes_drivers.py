@@ -1,0 +1,502 @@
+"""imu and servos in their own processes, over the simulated devices: topics, safety, faults, a clean end."""
+
+import math
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+from driver_session import MAP, NAMES, ROBOT, Commands, Robots
+from ros_session import LATCHED, NEWEST, Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import TransformStamped
+from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
+from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.simulated_devices.servo_bus_device import BusFaults
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import BatteryState, Imu, JointState, Temperature
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+
+COUNT = math.radians(0.24)
+PATIENCE = 30.0
+
+
+@pytest.fixture(scope="module")
+def probe():
+    separate()
+    probe = Probe()
+    yield probe
+    probe.close()
+
+
+@pytest.fixture(scope="module")
+def robot(probe):
+    robot = Robots()
+    yield robot
+    robot.close()
+
+
+def ended_cleanly(process):
+    took, code = process.interrupt()
+    assert code == 0 and took < 3.0 and "Traceback" not in process.output, process.output
+    process.end()
+
+
+@pytest.fixture(scope="module")
+def servos(probe, robot):
+    process = Process.node("servos")
+    yield process
+    ended_cleanly(process)
+
+
+@pytest.fixture(scope="module")
+def imu(probe, robot):
+    process = Process.node("imu")
+    yield process
+    ended_cleanly(process)
+
+
+@pytest.fixture(scope="module")
+def topics(probe):
+    """Start to hear what both nodes say."""
+    return {
+        "joint_states": probe.hear(JointState, "joint_states", keep=200),
+        "measurements": probe.hear(JointState, "servos/measurements", keep=200),
+        "battery": probe.hear(BatteryState, "battery_state", keep=5),
+        "diagnostics": probe.hear(DiagnosticArray, "/diagnostics", keep=50),
+        "raw": probe.hear(Imu, "imu/data_raw", keep=500),
+        "data": probe.hear(Imu, "imu/data", NEWEST, keep=500),
+        "temperature": probe.hear(Temperature, "imu/temperature", keep=5),
+        "tf_static": probe.hear(TFMessage, "/tf_static", LATCHED, keep=5),
+    }
+
+
+@pytest.fixture(scope="module")
+def commands(probe):
+    commands = Commands(probe)
+    yield commands
+    commands.close()
+
+
+@pytest.fixture
+def ready(robot, servos, topics, commands):
+    """The servos node measures, nothing is commanded, nothing is wrong."""
+    commands.pose = None
+    robot.bus.faults = BusFaults()
+    robot.servos.present[:] = True
+    robot.bus.plug_in()
+    topics["joint_states"].clear()
+    wait_until(
+        lambda: topics["joint_states"] and len(topics["joint_states"][-1][1].name) == 18,
+        PATIENCE,
+        lambda: f"joint_states of 18 joints\n{servos.output}",
+    )
+    return topics
+
+
+def last(heard):
+    return heard[-1][1]
+
+
+def status(topics, word):
+    """The last diagnostic status of the node whose name ends with `word`; STALE where it has said nothing yet."""
+    for _t, array in reversed(list(topics["diagnostics"])):
+        for found in array.status:
+            if found.name.endswith(word):
+                return found
+    return DiagnosticStatus(level=DiagnosticStatus.STALE)
+
+
+def says(topics, word, level, words="", timeout=10.0):
+    """Wait until the node whose name ends with `word` says these words at this level."""
+    wait_until(
+        lambda: status(topics, word).level == level and words in status(topics, word).message,
+        timeout,
+        lambda: f"{word} says {words!r} at level {level} but {status(topics, word)}",
+    )
+
+
+def counted(topics, key):
+    """A count of the servos node's diagnostics."""
+    return next((int(value.value) for value in status(topics, "servos").values if value.key == key), 0)
+
+
+def moved_to(robot, commands, pose, timeout=PATIENCE):
+    commands.pose = np.asarray(pose, float)
+    wait_until(lambda: np.allclose(robot.pose, pose, atol=COUNT), timeout, lambda: f"{robot.pose} reaches {pose}")
+
+
+def test_joint_states_are_measured_not_commanded(robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.1))
+    robot.sag[:] = np.linspace(-0.05, 0.05, 18)  # loaded servos stay away from where they are told to be
+    expected = 0.1 + robot.sag
+    wait_until(lambda: np.allclose(last(ready["joint_states"]).position, expected, atol=COUNT), 10, "the measured pose")
+    robot.sag[:] = 0.0
+    message = last(ready["joint_states"])
+    assert message.name == NAMES and len(message.velocity) == 18 and len(message.effort) == 0
+    assert abs(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec - time.time()) < 2.0
+
+
+def test_measurements_carry_each_joint_when_it_was_read(ready):
+    ready["measurements"].clear()
+    wait_until(lambda: len(ready["measurements"]) > 60, 20, "measurements")
+    messages = [message for _t, message in ready["measurements"]]
+    assert {name for message in messages for name in message.name} == set(NAMES)
+    assert all(len(message.name) == 1 for message in messages)  # the bus reads one joint at a time
+    stamps = [m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in messages]
+    assert all(b > a for a, b in zip(stamps, stamps[1:], strict=False))
+
+
+def test_the_first_motion_is_slow_then_commands_are_followed(robot, ready, commands):
+    begin, pose = time.monotonic(), robot.pose.copy()
+    commands.pose = pose + 0.4
+    fastest, before, when = 0.0, pose, begin
+    while not np.allclose(robot.pose, pose + 0.4, atol=COUNT):
+        assert time.monotonic() < begin + PATIENCE
+        time.sleep(0.1)
+        now, here = time.monotonic(), robot.pose.copy()
+        fastest = max(fastest, float(np.abs(here - before).max()) / (now - when))
+        before, when = here, now
+    assert time.monotonic() - begin > 0.35 and fastest < 2.0  # 0.8 rad/s and the machine's jitter
+    # Once met, a command 0.3 rad further is followed at the servo's own speed; on the way a joint is seen to go faster.
+    time.sleep(0.2)
+    commands.pose, fastest, before, when = robot.pose + 0.3, 0.0, robot.pose.copy(), time.monotonic()
+    while not np.allclose(robot.pose, commands.pose, atol=COUNT):
+        assert time.monotonic() < begin + 2 * PATIENCE
+        time.sleep(0.01)
+        now, here = time.monotonic(), robot.pose.copy()
+        fastest = max(fastest, float(np.abs(here - before).max()) / (now - when))
+        before, when = here, now
+    assert fastest > 1.5
+
+
+def test_the_pose_is_held_when_commands_stop(robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.2))
+    commands.pose = np.full(18, 0.6)
+    time.sleep(0.1)
+    commands.pose = None
+    time.sleep(0.6)
+    held = robot.pose.copy()
+    time.sleep(0.4)
+    assert np.array_equal(robot.pose, held) and robot.servos.holding().all()
+    says(ready, "servos", DiagnosticStatus.OK, "holding the pose, no commands")
+
+
+def test_limits_clamp_and_are_counted(robot, ready, commands):
+    pose = np.full(18, 0.1)
+    pose[0] = 2.0
+    expected = pose.copy()
+    expected[0] = 1.75
+    commands.pose = pose
+    wait_until(lambda: np.allclose(robot.pose, expected, atol=COUNT), PATIENCE, lambda: f"{robot.pose[0]} stops")
+    wait_until(lambda: counted(ready, "clamped angle") > 0, 5, "the clamp is counted")
+    moved_to(robot, commands, np.full(18, 0.1))
+
+
+def test_nonsense_moves_nothing(robot, ready, commands, probe):
+    moved_to(robot, commands, np.full(18, 0.1))
+    commands.pose = None
+    publisher = probe.node.create_publisher(JointState, "joint_commands", 10)
+    wait_until(lambda: publisher.get_subscription_count() > 0, 10, "the node listens")
+    for bad in (
+        JointState(name=["coxa_joint_XX"], position=[0.5]),
+        JointState(name=NAMES, position=[0.5]),
+        JointState(name=NAMES, position=[math.nan] * 18),
+        JointState(name=NAMES[:2], position=[math.inf, 0.2]),
+        JointState(name=NAMES[:2], position=[1e308, 0.2]),
+        JointState(name=NAMES, position=[0.2] * 18, velocity=[1e300] + [0.0] * 17),
+    ):
+        for _ in range(5):
+            publisher.publish(bad)
+            time.sleep(0.02)
+    for kind in (
+        "commands refused, unknown joints",
+        "commands refused, beyond what joints can do",
+    ):
+        wait_until(lambda kind=kind: counted(ready, kind) > 0, 10, f"counted: {kind}")
+    assert np.allclose(robot.pose, 0.1, atol=COUNT)
+    probe.node.destroy_publisher(publisher)
+
+
+def test_feedforward_torque_shifts_the_setpoint(robot, ready, commands, probe):
+    moved_to(robot, commands, np.full(18, 0.1))
+    publisher = probe.node.create_publisher(JointState, "feedforward_torques", 10)
+    torque = JointState(name=[NAMES[4]], effort=[1.5])
+    expected = np.full(18, 0.1)
+    expected[4] += 1.5 / 30.0
+
+    def shifted():
+        publisher.publish(torque)
+        return np.allclose(robot.pose, expected, atol=COUNT)
+
+    wait_until(shifted, 10, lambda: f"{robot.pose[4]} is shifted")
+    probe.node.destroy_publisher(publisher)
+    wait_until(lambda: np.allclose(robot.pose, 0.1, atol=COUNT), 5, "old torque is forgotten")
+
+
+def test_a_silent_servo_is_left_out_and_named(robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.1))
+    robot.bus.faults.silent = {MAP.ids[NAMES.index("femur_joint_RM")]}
+    says(ready, "servos", DiagnosticStatus.ERROR, "femur_joint_RM does not answer")
+    wait_until(lambda: "femur_joint_RM" not in last(ready["joint_states"]).name, 5, "it is left out")
+    assert len(last(ready["joint_states"]).name) == 17
+    commands.pose = np.full(18, 0.2)
+    others = np.array(NAMES) != "femur_joint_RM"
+    wait_until(lambda: np.allclose(robot.pose[others], 0.2, atol=COUNT), 10, "the other seventeen go on")
+    robot.bus.faults.silent = set()
+    wait_until(lambda: len(last(ready["joint_states"]).name) == 18, 5, "it is back")
+    says(ready, "servos", DiagnosticStatus.OK)
+
+
+def test_a_leg_known_to_be_gone_is_no_error(robot, ready, probe):
+    publisher = probe.node.create_publisher(ParameterEvent, "morphology", LATCHED)
+    gone = [i for i, name in enumerate(NAMES) if name.endswith("_LM")]
+
+    def tell(morphology):
+        publisher.publish(
+            ParameterEvent(
+                new_parameters=[
+                    Parameter(name, value=value).to_parameter_msg() for name, value in morphology.parameters().items()
+                ]
+            )
+        )
+
+    robot.servos.present[gone] = False
+    tell(Morphology.whole(ROBOT).without("LM"))
+    wait_until(lambda: len(last(ready["joint_states"]).name) == 15, 10, "LM is left out")
+    says(ready, "servos", DiagnosticStatus.OK)
+    robot.servos.present[gone] = True
+    tell(Morphology.whole(ROBOT))
+    wait_until(lambda: len(last(ready["joint_states"]).name) == 18, 10, "LM is back")
+    probe.node.destroy_publisher(publisher)
+
+
+def test_unplugging_is_told_and_survived(probe, robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.2))
+    robot.bus.unplug()
+    says(ready, "servos", DiagnosticStatus.ERROR, "servo port")
+    response = probe.call(Trigger, "servos/release", Trigger.Request())
+    assert not response.success and "the servos cannot be reached" in response.message
+    robot.bus.plug_in()
+    says(ready, "servos", DiagnosticStatus.OK)
+    moved_to(robot, commands, np.full(18, 0.3))
+
+
+def test_battery_voltage_is_the_servos(robot, ready):
+    wait_until(lambda: ready["battery"], 20, "battery_state")
+    message = last(ready["battery"])
+    assert message.voltage == pytest.approx(11.8, abs=0.01) and math.isnan(message.percentage)
+    assert message.power_supply_technology == BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO
+
+
+def test_a_second_node_is_refused_by_the_port_and_harmless(robot, ready, commands, topics):
+    moved_to(robot, commands, np.full(18, 0.3))
+    pose = robot.pose.copy()
+    commands.pose = None
+    # A second node while the first holds the port: refused by the port, harmless for the robot.
+    second = Process.node("servos", "-r", "__node:=second")
+    try:
+        says(topics, "second", DiagnosticStatus.ERROR, "in use", PATIENCE)
+        assert np.allclose(robot.pose, pose, atol=0.5 * COUNT)
+        ended_cleanly(second)
+    finally:
+        second.end()  # one that lived on would take the port when the first is killed
+
+
+def test_sigkill_holds_and_the_next_start_does_not_jump(probe, robot, servos, ready, commands, topics):
+    moved_to(robot, commands, np.full(18, 0.3))
+    pose = robot.pose.copy()
+    servos.popen.kill()
+    servos.popen.wait(5)
+    time.sleep(0.3)
+    assert np.allclose(robot.pose, pose) and robot.servos.holding().all()
+    topics["joint_states"].clear()
+    furthest = 0.0
+    fresh = Process.node("servos")
+    try:
+        commands.pose = pose
+        end = time.monotonic() + PATIENCE
+        while not topics["joint_states"] or len(topics["joint_states"]) < 50:
+            furthest = max(furthest, float(np.abs(robot.pose - pose).max()))
+            assert time.monotonic() < end, fresh.output
+            time.sleep(0.01)
+        assert furthest < 2 * COUNT
+        moved_to(robot, commands, pose - 0.1)
+    finally:
+        commands.pose = None
+        servos.popen = fresh.popen  # the fixture ends this one
+        servos.log = fresh.log
+
+
+SEATED = np.tile([0.0, 1.2, -0.45], 6)
+
+
+def torque_on(probe, robot):
+    assert probe.call(SetBool, "servos/torque", SetBool.Request(data=True)).success
+    wait_until(lambda: robot.servos.holding().all(), 10, "all hold")
+    assert probe.call(Trigger, "servos/follow", Trigger.Request()).success
+
+
+def test_letting_go_sits_down_first(probe, robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.3))
+    begin = time.monotonic()
+    response = probe.call(SetBool, "servos/torque", SetBool.Request(data=False))
+    assert response.success and "sitting down first" in response.message
+    wait_until(lambda: not robot.servos.holding().any(), 20, "all let go")
+    assert time.monotonic() - begin > 1.0  # 0.9 rad at 0.6 rad/s
+    assert np.allclose(robot.pose, SEATED, atol=0.03)
+    time.sleep(0.3)
+    assert not robot.servos.holding().any(), "commands go on, but nothing may stiffen"
+    commands.pose = None
+    torque_on(probe, robot)
+    # Seated already: nothing to do before letting go.
+    assert probe.call(SetBool, "servos/torque", SetBool.Request(data=False)).message == "letting go"
+    wait_until(lambda: not robot.servos.holding().any(), 5, "all let go")
+    torque_on(probe, robot)
+
+
+def test_release_lets_go_at_once(probe, robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.3))
+    assert probe.call(Trigger, "servos/release", Trigger.Request()).success
+    wait_until(lambda: not robot.servos.holding().any(), 5, "all let go")
+    assert np.allclose(robot.pose, 0.3, atol=0.03)
+    commands.pose = None
+    torque_on(probe, robot)
+
+
+def test_low_supply_warns_then_sits_then_refuses_to_stand(probe, robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.3))
+    try:
+        robot.servos.voltage[:] = 9.9
+        says(ready, "servos", DiagnosticStatus.WARN, "charge soon", 15)
+        assert robot.servos.holding().all()
+        robot.servos.voltage[:] = 9.4
+        says(ready, "servos", DiagnosticStatus.ERROR, "sitting down: supply at 9.4 V", 15)
+        wait_until(lambda: not robot.servos.holding().any(), 20, "it lets go")
+        assert np.allclose(robot.pose, SEATED, atol=0.03)
+        commands.pose = None
+        response = probe.call(SetBool, "servos/torque", SetBool.Request(data=True))
+        assert not response.success and "charge the battery" in response.message
+    finally:
+        robot.servos.voltage[:] = 11.8
+    wait_until(lambda: probe.call(SetBool, "servos/torque", SetBool.Request(data=True)).success, 15, "charged")
+    torque_on(probe, robot)
+
+
+# imu -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measuring(robot, imu, topics):
+    robot.rate[:] = 0.0
+    topics["data"].clear()
+    wait_until(lambda: len(topics["data"]) > 20, PATIENCE, lambda: f"imu/data\n{imu.output}")
+    return topics
+
+
+def test_imu_topics_are_those_of_rep_145(measuring):
+    wait_until(lambda: last(measuring["data"]).orientation_covariance[0] > 0.0, 10, "calibrated by itself, at rest")
+    raw, data = last(measuring["raw"]), last(measuring["data"])
+    assert raw.header.frame_id == data.header.frame_id == "imu_link"
+    assert raw.orientation_covariance[0] == -1.0 and data.orientation_covariance[0] > 0.0
+    assert raw.linear_acceleration.z == pytest.approx(STANDARD_GRAVITY, abs=0.5)
+    assert raw.angular_velocity_covariance[0] > 0.0 and raw.linear_acceleration_covariance[8] > 0.0
+    wait_until(lambda: measuring["temperature"], 10, "imu/temperature")
+    assert last(measuring["temperature"]).temperature == pytest.approx(31.0, abs=0.1)
+
+
+def test_the_mounting_turn_is_in_tf(measuring):
+    wait_until(lambda: measuring["tf_static"], 10, "tf_static")
+    transform = last(measuring["tf_static"]).transforms[0]
+    assert isinstance(transform, TransformStamped)
+    assert (transform.header.frame_id, transform.child_frame_id) == ("base_link", "imu_link")
+    turn = transform.transform.rotation
+    assert (turn.x, turn.y, turn.z, turn.w) == pytest.approx((0, 0, math.sqrt(0.5), math.sqrt(0.5)))
+    assert transform.transform.translation.z == pytest.approx(0.04)
+
+
+def test_the_imu_has_its_rate(measuring):
+    measuring["data"].clear()
+    wait_until(lambda: len(measuring["data"]) > 150, 20, "samples")
+    stamps = [m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for _t, m in measuring["data"]]
+    # The median, because a loaded machine leaves some out.
+    assert np.median(np.diff(stamps)) == pytest.approx(0.01, rel=0.1)
+
+
+def test_calibration_takes_the_offsets_away_and_is_refused_while_moving(probe, robot, measuring):
+    response = probe.call(Trigger, "imu/calibrate", Trigger.Request())
+    assert response.success, response.message
+    time.sleep(0.3)
+    data, raw = last(measuring["data"]), last(measuring["raw"])
+    assert raw.angular_velocity.y == pytest.approx(robot.chip.gyro_bias[1], abs=0.01)
+    rates = [data.angular_velocity.x, data.angular_velocity.y, data.angular_velocity.z]
+    assert np.allclose(rates, 0.0, atol=0.005)  # 7 sigma of the noise
+    forces = [data.linear_acceleration.x, data.linear_acceleration.y, data.linear_acceleration.z - STANDARD_GRAVITY]
+    assert np.allclose(forces, 0.0, atol=0.2)
+
+    shaking = threading.Event()
+
+    def shake():
+        k = 0
+        while not shaking.wait(0.01):
+            k += 1
+            robot.rate[:] = 0.3 * math.sin(0.5 * k)
+
+    thread = threading.Thread(target=shake)
+    thread.start()
+    time.sleep(0.2)
+    response = probe.call(Trigger, "imu/calibrate", Trigger.Request())
+    shaking.set()
+    thread.join()
+    robot.rate[:] = 0.0
+    assert not response.success and "not at rest" in response.message
+
+
+def test_a_restarted_imu_keeps_its_offsets_though_it_does_not_rest(probe, robot, imu, measuring):
+    wait_until(lambda: last(measuring["data"]).orientation_covariance[0] > 0.0, 10, "calibrated")
+    imu.popen.kill()
+    imu.popen.wait(5)
+    measuring["data"].clear()
+    robot.rate[:] = 0.3
+    fresh = Process.node("imu")
+    imu.popen, imu.log = fresh.popen, fresh.log  # the fixture ends this one
+    wait_until(lambda: measuring["data"], PATIENCE, lambda: fresh.output)
+    assert last(measuring["data"]).orientation_covariance[0] > 0.0
+    assert last(measuring["data"]).angular_velocity.y == pytest.approx(0.3, abs=0.05)
+    robot.rate[:] = 0.0
+
+
+def test_errors_of_the_i2c_bus_are_told_and_survived(robot, measuring):
+    robot.i2c.faults.locked = True
+    says(measuring, "imu", DiagnosticStatus.ERROR, "Connection timed out")
+    robot.i2c.faults.locked = False
+    measuring["data"].clear()
+    wait_until(lambda: len(measuring["data"]) > 10, 10, "samples again")
+    says(measuring, "imu", DiagnosticStatus.OK)
+
+
+def test_wrong_parameters_end_a_node_with_the_reason(probe):
+    for node, argument, words in (
+        ("imu", "accel_range:=3", "allowed is 2, 4, 8, 16"),
+        ("servos", "direction:=both", "allowed is adapter or gpio"),
+    ):
+        process = Process.node(node, "-p", argument, "-r", "__node:=wrong")
+        try:
+            assert process.popen.wait(PATIENCE) == 1
+            assert words in process.output and "Traceback" not in process.output, process.output
+        finally:
+            process.end()
+
+
+def test_no_simulated_device_stays_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "39")
+    robot = Robots()
+    directory = device_directory()
+    assert sorted(os.listdir(directory)) == [IMU_BUS, SERVO_BUS, f"{SERVO_BUS}.owner"]
+    robot.close()
+    assert os.listdir(directory) == []

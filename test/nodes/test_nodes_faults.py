@@ -1,0 +1,93 @@
+"""Faults of the launched devices by the simulator's parameters, seen by the driver nodes: the way a user makes them."""
+
+import pytest
+from ros_session import NEWEST, Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray
+from hexapod_dynamics.simulated_devices.faults import FAULTS
+from nav_msgs.msg import Odometry
+from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter, parameter_value_to_python
+from sensor_msgs.msg import Imu, JointState
+
+PATIENCE = 120.0  # the simulator may compile its model first
+
+
+@pytest.fixture(scope="module")
+def probe():
+    separate()
+    probe = Probe()
+    yield probe
+    probe.close()
+
+
+@pytest.fixture(scope="module")
+def robot(probe):
+    nodes = [Process.node("simulator", "-p", "faults.bus.echo:=true"), Process.node("servos"), Process.node("imu")]
+    yield nodes
+    for node in nodes:
+        took, code = node.interrupt()
+        assert code == 0 and "Traceback" not in node.output, node.output
+        node.end()
+
+
+@pytest.fixture(scope="module")
+def heard(probe, robot):
+    """What the driver nodes say, once all of it is said."""
+    heard = {
+        "joints": probe.hear(JointState, "joint_states", NEWEST, keep=20),
+        "imu": probe.hear(Imu, "imu/data", NEWEST, keep=20),
+        "said": probe.hear(DiagnosticArray, "/diagnostics"),
+        "odom": probe.hear(Odometry, "simulator/odom", NEWEST, keep=20),
+    }
+    # The devices are there before the physics; that the simulator answers services is told by its odom.
+    wait_until(
+        lambda: heard["joints"] and len(heard["joints"][-1][1].name) == 18 and heard["imu"] and heard["odom"],
+        PATIENCE,
+        lambda: "\n".join(node.output for node in robot),
+    )
+    return heard
+
+
+def set_faults(probe, **values):
+    request = SetParametersAtomically.Request()
+    request.parameters = [
+        Parameter("faults." + name.replace("__", "."), value=value).to_parameter_msg() for name, value in values.items()
+    ]
+    result = probe.call(SetParametersAtomically, "simulator/set_parameters_atomically", request).result
+    return result.successful, result.reason
+
+
+def get_fault(probe, name):
+    answer = probe.call(GetParameters, "simulator/get_parameters", GetParameters.Request(names=[f"faults.{name}"]))
+    return parameter_value_to_python(answer.values[0])
+
+
+def says(heard, words):
+    return any(words in status.message for _t, array in list(heard["said"])[-20:] for status in array.status)
+
+
+def test_every_fault_is_a_parameter_with_its_description(probe, heard):
+    names = [f"faults.{name}" for name in FAULTS]
+    answer = probe.call(DescribeParameters, "simulator/describe_parameters", DescribeParameters.Request(names=names))
+    assert [d.description for d in answer.descriptors] == [fault.description for fault in FAULTS.values()]
+    assert get_fault(probe, "bus.echo") is True, "as it was started"
+
+
+def test_faults_come_and_go_by_service(probe, heard):
+    assert set_faults(probe, servo__silent="tibia_joint_RF", imu__locked=True) == (True, "")
+    wait_until(lambda: says(heard, "tibia_joint_RF does not answer"), 10, "the servo is missed")
+    wait_until(lambda: "tibia_joint_RF" not in heard["joints"][-1][1].name, 10, "it is left out")
+    wait_until(lambda: says(heard, "Connection timed out"), 10, "the IMU is missed")
+    wait_until(lambda: len(heard["joints"][-1][1].name) == 17, 10, "the others are there")
+    assert set_faults(probe, servo__silent="", imu__locked=False) == (True, "")
+    wait_until(lambda: len(heard["joints"][-1][1].name) == 18, 10, "it is back")
+    heard["imu"].clear()
+    wait_until(lambda: heard["imu"], 10, "the IMU is back")
+
+
+@pytest.mark.parametrize("values", [{"bus__drop_rate": 2.0}, {"servo__silent": "nobody"}, {"bus__drop_rate": "much"}])
+def test_a_fault_that_cannot_be_is_refused_and_nothing_changes(probe, heard, values):
+    accepted, reason = set_faults(probe, bus__flip_rate=0.001, **values)
+    assert not accepted and reason
+    assert get_fault(probe, "bus.flip_rate") == 0.0 and get_fault(probe, "bus.drop_rate") == 0.0

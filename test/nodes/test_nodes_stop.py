@@ -1,0 +1,325 @@
+"""How the robot is stopped and stays stopped, over the real bus thread, a pty and simulated servos (docs/safety.md)."""
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pytest
+from driver_session import MAP, NAMES, Commands, Robots
+from ros_session import Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from hexapod_dynamics.runtime_directory import runtime_directory
+from hexapod_dynamics.simulated_devices.servo_bus_device import BusFaults
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+COUNT = 0.0042  # [rad]
+HERE = np.full(18, 0.1)
+SESSION = uuid.uuid4().hex
+
+
+@pytest.fixture(scope="module")
+def probe():
+    separate()
+    probe = Probe()
+    yield probe
+    probe.close()
+
+
+@pytest.fixture(scope="module")
+def robot(probe):
+    robot = Robots()
+    yield robot
+    robot.close()
+
+
+@pytest.fixture(scope="module")
+def commands(probe):
+    commands = Commands(probe)
+    yield commands
+    commands.close()
+
+
+class Servos:
+    """The node `servos` of one session, killed and started again as a launch does."""
+
+    def __init__(self, probe):
+        self._probe = probe
+        self.joints = probe.hear(JointState, "joint_states", keep=50)
+        self.measured = probe.hear(JointState, "servos/measurements", keep=400)
+        self._said = probe.hear(DiagnosticArray, "/diagnostics", keep=50)
+        self.process, self._clients = None, {}
+        self.start()
+
+    def start(self):
+        self.process = Process.node("servos", "-p", f"session:={SESSION}")
+        self.joints.clear()
+        self._said.clear()
+        wait_until(lambda: self.joints and len(self.joints[-1][1].name) == 18, 30, lambda: self.process.output)
+
+    def kill(self):
+        self.process.popen.kill()
+        self.process.popen.wait(5)
+
+    @property
+    def status(self):
+        for _t, array in reversed(list(self._said)):
+            for status in array.status:
+                if status.name == "servos":
+                    return status
+        return DiagnosticStatus(level=DiagnosticStatus.STALE)
+
+    def says(self, level, words, timeout=10.0):
+        wait_until(
+            lambda: self.status.level == level and words in self.status.message,
+            timeout,
+            lambda: f"servos says {words!r} at {level} but {self.status}",
+        )
+
+    def value(self, key):
+        return next((value.value for value in self.status.values if value.key == key), None)
+
+    def ask(self, name, on=None):
+        kind, request = (Trigger, Trigger.Request()) if on is None else (SetBool, SetBool.Request(data=on))
+        if name not in self._clients:
+            self._clients[name] = self._probe.node.create_client(kind, name)
+        assert self._clients[name].wait_for_service(10)
+        self.asked = time.monotonic()
+        future = self._clients[name].call_async(request)
+        while not future.done():
+            assert time.monotonic() < self.asked + 10, f"{name} does not answer"
+            time.sleep(0.001)
+        self.answered = time.monotonic()
+        return future.result()
+
+
+@pytest.fixture(scope="module")
+def node(probe, robot):
+    node = Servos(probe)
+    yield node
+    node.process.interrupt()
+    assert "Traceback" not in node.process.output, node.process.output
+    node.process.end()
+
+
+@pytest.fixture
+def servos(robot, node, commands):
+    """The node follows commands, stands at HERE, nothing is wrong."""
+    commands.pose, commands.interval = None, 0.02
+    robot.bus.faults = BusFaults()
+    assert node.ask("emergency_stop", False).success
+    assert node.ask("servos/torque", True).success
+    wait_until(lambda: robot.servos.holding().all(), 10, "all hold")
+    assert node.ask("servos/follow").success
+    commands.pose = HERE
+    wait_until(lambda: np.allclose(robot.pose, HERE, atol=COUNT), 10, lambda: f"{robot.pose} reaches {HERE}")
+    node.says(DiagnosticStatus.OK, "following commands")
+    return node
+
+
+def waving(t):
+    return HERE + 0.2 * np.sin(6.0 * t + np.arange(18))
+
+
+def stays(robot, seconds=1.0):
+    """Nothing moves for some seconds, what was on its way apart, while commands go on."""
+    time.sleep(0.1)
+    begin = time.monotonic()
+    time.sleep(seconds)
+    return robot.last_motion(begin) == begin
+
+
+def test_the_emergency_stop_freezes_at_once_survives_a_kill_and_lasts_until_it_is_ended(robot, servos, commands):
+    commands.pose = waving
+    wait_until(lambda: robot.fastest(time.monotonic() - 0.3) > 0.5, 10, "it moves")
+    answer = servos.ask("emergency_stop", True)
+    asked, answered = servos.asked, servos.answered
+    assert answer.success and "frozen" in answer.message
+    assert stays(robot)
+    # 20 ms from its arrival on an idle machine; a busy CI machine takes longer to bring the request there.
+    print(f"frozen {1e3 * (robot.last_motion(asked) - asked):.1f} ms after the call, answer {answered - asked:.3f} s")
+    assert robot.last_motion(asked) - asked < 0.2
+    servos.says(DiagnosticStatus.ERROR, "emergency stop")
+    assert not servos.ask("servos/torque", False).success, "sitting down is a motion"
+    servos.kill()
+    servos.start()
+    assert stays(robot) and robot.servos.holding().all()
+    servos.says(DiagnosticStatus.ERROR, "emergency stop")
+    begin = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "hexapod_dynamics.tools.stop", "--resume"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0 and "joint_commands move the robot again" in done.stdout, done
+    wait_until(lambda: robot.fastest(begin) > 0.5, 10, "commands move it again")
+
+
+def test_the_emergency_stop_holds_on_a_bad_line(robot, servos, commands):
+    commands.pose = waving
+    robot.bus.faults.drop_rate = 0.05
+    wait_until(lambda: robot.fastest(time.monotonic() - 0.3) > 0.5, 10, "it moves")
+    servos.ask("emergency_stop", True)
+    asked = servos.asked
+    assert stays(robot, 0.5)
+    print(f"on a bad line frozen {1e3 * (robot.last_motion(asked - 0.1) - asked):.1f} ms after it was asked")
+    assert robot.last_motion(asked) - asked < 0.3
+
+
+def test_who_was_released_on_a_bad_line_lets_go_whole_and_stays_so_over_a_kill(robot, servos, commands):
+    robot.bus.faults.drop_rate = 0.1
+    assert servos.ask("servos/release").success
+    wait_until(lambda: not robot.servos.holding().any(), 20, lambda: f"{robot.servos.holding()} all let go")
+    robot.bus.faults.drop_rate = 0.0
+    servos.says(DiagnosticStatus.WARN, "torque is off")
+    assert servos.value("torque not confirmed") == ""
+    servos.kill()
+    robot.servos.loaded[4] = True  # as by a stray frame while nobody watched
+    commands.pose = waving
+    servos.start()
+    wait_until(lambda: not robot.servos.holding().any(), 10, "it is told again")
+    time.sleep(1.0)
+    assert not robot.servos.holding().any()
+    answer = servos.ask("servos/torque", True)
+    assert "holding where it stands" in answer.message
+    wait_until(lambda: robot.servos.holding().all(), 10, "all hold")
+    assert stays(robot), "it holds, whatever commands come"
+
+
+def test_a_servo_that_does_not_let_go_is_named(robot, servos):
+    deaf = NAMES.index("tibia_joint_LM")
+    robot.bus.faults.silent = {MAP.ids[deaf]}
+    assert servos.ask("servos/release").success
+    servos.says(DiagnosticStatus.ERROR, "tibia_joint_LM has not confirmed that it has let go")
+    assert robot.servos.holding()[deaf] and servos.value("torque not confirmed") == "tibia_joint_LM"
+    robot.bus.faults.silent = set()
+    wait_until(lambda: not robot.servos.holding().any(), 10, "it lets go as soon as it hears")
+    wait_until(lambda: "tibia" not in servos.status.message, 10, "it is not named any more")
+
+
+def test_who_sat_down_stays_seated_over_a_kill_on_the_way(robot, servos, commands):
+    wait_until(lambda: "sitting down" in servos.ask("servos/torque", False).message, 10, "all joints are measured")
+    commands.pose = waving
+    time.sleep(0.5)
+    servos.kill()
+    servos.start()
+    wait_until(lambda: not robot.servos.holding().any(), 20, "it goes on sitting down, then lets go")
+    assert np.allclose(robot.pose.reshape(6, 3), [0.0, 1.2, -0.45], atol=0.03)
+    time.sleep(0.5)
+    assert not robot.servos.holding().any()
+
+
+def test_what_cannot_be_read_after_a_kill_does_not_move(robot, servos, commands):
+    servos.ask("emergency_stop", True)
+    servos.kill()
+    kept = [p for place in (Path(tempfile.gettempdir()), runtime_directory()) for p in place.rglob(f"*{SESSION}*")]
+    files = [p for place in kept for p in ([place] if place.is_file() else place.rglob("*servos*"))]
+    assert files
+    for file in files:
+        file.write_text("[1, 2]")
+    commands.pose = waving
+    servos.start()
+    assert stays(robot) and robot.servos.holding().all()
+    servos.says(DiagnosticStatus.WARN, "cannot be read")
+    assert servos.ask("servos/follow").success
+    begin = time.monotonic()
+    wait_until(lambda: robot.fastest(begin) > 0.3, 10, "a person has said so")
+
+
+def test_speed_is_bounded_by_time_however_many_commands_come(robot, servos, commands):
+    commands.interval = 0.001
+    begin = time.monotonic()
+    commands.pose = HERE + 1.0
+    wait_until(lambda: np.allclose(robot.pose, HERE + 1.0, atol=COUNT), 20, "it gets there")
+    assert 0.5 < robot.fastest(begin) < 1.6  # 0.8 on an idle machine; it was 5.8
+
+
+def test_after_a_stopped_process_goes_on_the_joints_approach_slowly(robot, servos, commands):
+    servos.process.popen.send_signal(signal.SIGSTOP)
+    commands.interval, commands.pose = 0.005, HERE + 0.45
+    time.sleep(1.0)
+    begin = time.monotonic()
+    servos.process.popen.send_signal(signal.SIGCONT)
+    wait_until(lambda: np.allclose(robot.pose, HERE + 0.45, atol=COUNT), 20, "it gets there")
+    assert robot.fastest(begin) < 1.6  # 0.8 on an idle machine; it was 2.5 to 7.1
+
+
+def test_nine_silent_servos_are_all_named_and_the_others_go_on_being_read(robot, servos, commands):
+    commands.pose = waving
+    side = [NAMES.index(name) for name in NAMES if name[-2] == "L"]
+    begin = time.monotonic()
+    robot.bus.faults.silent = {MAP.ids[index] for index in side}
+    names = [NAMES[index] for index in side]
+    wait_until(
+        lambda: all(name in servos.status.message for name in names) and "does not answer" in servos.status.message,
+        5,
+        lambda: f"nine names, but {servos.status}",
+    )
+    print(f"named after {time.monotonic() - begin:.2f} s")
+    assert "no servo answers" not in servos.status.message
+    servos.measured.clear()
+    time.sleep(1.0)
+    reads = [sum(name in message.name for _, message in servos.measured) for name in NAMES if name[-2] == "R"]
+    print("reads a second of the healthy", reads)
+    assert min(reads) >= 3  # at least 5 on a machine that is not full
+    robot.bus.faults.silent = set()
+    wait_until(lambda: "does not answer" not in servos.status.message, 10, "all are back")
+
+
+def test_a_second_publisher_is_named_and_nobody_moves_the_robot(probe, robot, servos, commands):
+    other = probe.node.__class__("stranger")
+    publisher = other.create_publisher(JointState, "joint_commands", 10)
+    servos.says(DiagnosticStatus.ERROR, "2 publishers, /probe, /stranger: one moves the robot")
+    commands.pose = HERE + 0.3
+    assert stays(robot, 0.5)
+    other.destroy_publisher(publisher)
+    other.destroy_node()
+    wait_until(lambda: np.allclose(robot.pose, HERE + 0.3, atol=COUNT), 20, "one is left, and is followed")
+
+
+def test_a_second_source_with_a_name_is_refused_while_the_first_goes_on(probe, robot, servos, commands):
+    commands.message.header.frame_id = "gait 1"
+    time.sleep(0.6)
+    publisher = probe.node.create_publisher(JointState, "joint_commands", 10)
+    try:
+        message = JointState(name=NAMES, position=(HERE + 0.4).tolist())
+        message.header.frame_id = "gait 2"
+        for _ in range(20):
+            publisher.publish(message)
+            time.sleep(0.02)
+        servos.says(DiagnosticStatus.ERROR, "'gait 2' is not followed, 'gait 1' is")
+        assert np.allclose(robot.pose, HERE, atol=COUNT)
+    finally:
+        commands.message.header.frame_id = ""
+        probe.node.destroy_publisher(publisher)
+
+
+@pytest.mark.parametrize("age, words", [(3600.0, "s old"), (-3600.0, "in the future")])
+def test_a_command_stamped_long_ago_or_in_the_future_is_refused(robot, servos, commands, age, words):
+    stamp = time.time() - age
+    commands.message.header.stamp.sec = int(stamp)
+    commands.pose = HERE + 0.3
+    try:
+        servos.says(DiagnosticStatus.WARN, words)
+        assert np.allclose(robot.pose, HERE, atol=COUNT)
+    finally:
+        commands.message.header.stamp.sec = 0
+
+
+def test_many_clamps_raise_the_level(servos, commands):
+    commands.pose = np.full(18, 1.6)
+    servos.says(DiagnosticStatus.WARN, "commands are clamped, a second: angle")
+
+
+def test_a_node_alone_says_once_what_is_wrong(probe):
+    alone = Process(sys.executable, "-m", "hexapod_dynamics.nodes.servos", ROS_DOMAIN_ID="101")
+    try:
+        wait_until(lambda: "no simulator is up" in alone.output, 30, lambda: alone.output)
+        time.sleep(1.0)
+        assert alone.output.count("does not exist") == 1, alone.output
+    finally:
+        alone.end()

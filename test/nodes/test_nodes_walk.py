@@ -1,0 +1,365 @@
+"""gait and dynamics in processes of their own, fed by hand: what they do with good input, bad input and none."""
+
+import math
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from ros_session import LATCHED, Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import Twist
+from hexapod_dynamics.estimation.attitude import quaternion_from_rotation, rotation_from_vector
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.nodes.common import stamp_seconds
+from hexapod_dynamics.robot import Morphology, Robot
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import Imu, JointState
+
+ROBOT = Robot.jethexa()
+STANDING = TripodGait().bind(ROBOT).position.copy()
+# Starting a node may compile the model first, on a busy machine.
+START = 120
+GAIT = ("-r", "__ns:=/g", "-p", "velocity:=0.05", "-p", f"session:=walk{os.getpid()}")
+
+
+@pytest.fixture(scope="module")
+def probe():
+    separate()
+    probe = Probe()
+    probe.hear(DiagnosticArray, "/diagnostics", 50)
+    yield probe
+    probe.close()
+
+
+@pytest.fixture(scope="module")
+def gait(probe):
+    process = Process.node("gait", *GAIT)
+    probe.hear(JointState, "/g/joint_commands")
+    wait_until(lambda: probe.messages["/g/joint_commands"], START, lambda: process.output)
+    yield process
+    assert process.interrupt()[1] == 0 and "Traceback" not in process.output
+    process.end()
+
+
+@pytest.fixture(scope="module")
+def dynamics(probe):
+    process = Process.node("dynamics", "-r", "__ns:=/d")
+    feed = Feed(probe)
+    probe.hear(Odometry, "/d/predicted_state", keep=500)
+    probe.hear(JointState, "/d/feedforward_torques", keep=500)
+    probe.hear(JointState, "/d/predicted_joint_states", keep=500)
+    wait_until(lambda: probe.messages["/d/predicted_state"], START, lambda: process.output)
+    yield feed
+    assert process.interrupt()[1] == 0 and "Traceback" not in process.output
+    process.end()
+
+
+class Feed:
+    """Publishes what a standing robot would, 50 times a second; tests bend the messages or stop them."""
+
+    def __init__(self, probe):
+        node = self.node = probe.node
+        self.joints = JointState(name=list(ROBOT.joint_names), position=STANDING.tolist())
+        self.commands = JointState(name=list(ROBOT.joint_names), position=STANDING.tolist(), velocity=[0.0] * 18)
+        self.imu = Imu()
+        turn = self.imu.orientation
+        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(ROBOT.imu.rotation)
+        self.muted, self.age = set(), 0
+        self._topics = [
+            (name, message, node.create_publisher(type(message), f"/d/{name}", 10))
+            for name, message in (
+                ("joint_states", self.joints),
+                ("joint_commands", self.commands),
+                ("imu/data", self.imu),
+            )
+        ]
+        self.morphology = node.create_publisher(ParameterEvent, "/d/morphology", LATCHED)
+        node.create_timer(0.02, self._publish)
+
+    def _publish(self):
+        for name, message, publisher in self._topics:
+            if name not in self.muted:
+                message.header.stamp = self.node.get_clock().now().to_msg()
+                message.header.stamp.sec -= self.age if name == "joint_commands" else 0
+                publisher.publish(message)
+
+    def tell(self, values):
+        event = ParameterEvent(node="/test")
+        event.new_parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        self.morphology.publish(event)
+
+
+def status(probe, name):
+    """The last diagnostic status of a node: (level, message)."""
+    for _, message in reversed(probe.messages["/diagnostics"]):
+        for entry in message.status:
+            if entry.name == name:
+                return entry.level, entry.message
+    return None, ""
+
+
+def says(probe, name, words, timeout=8):
+    return wait_until(
+        lambda: words in status(probe, name)[1], timeout, lambda: f"{name} says {words!r} but {status(probe, name)}"
+    )
+
+
+def last(probe, topic):
+    return probe.messages[topic][-1][1]
+
+
+def fresh(probe, topic, timeout=5):
+    """A message of the topic that has arrived after now."""
+    now = time.monotonic()
+    wait_until(lambda: probe.messages[topic] and probe.messages[topic][-1][0] > now, timeout, f"{topic} goes on")
+    return last(probe, topic)
+
+
+# ---- gait --------------------------------------------------------------------------------------------------------
+
+
+def speed_of(probe):
+    """Largest joint rate commanded within the last second."""
+    now = time.monotonic()
+    heard = [np.abs(m.velocity).max() for at, m in list(probe.messages["/g/joint_commands"]) if at > now - 1.0]
+    return max(heard, default=0.0)
+
+
+def test_it_walks_by_itself_until_it_hears_a_command_and_stops_softly_when_commands_do(gait, probe):
+    wait_until(lambda: speed_of(probe) > 0.1, 10, "the default velocity walks")
+    publisher = probe.node.create_publisher(Twist, "/g/cmd_vel", 10)
+    turning = Twist()
+    turning.angular.z = 0.3
+    for _ in range(30):
+        publisher.publish(turning)
+        time.sleep(0.1)
+    wait_until(lambda: speed_of(probe) > 0.1, 5, "it turns")
+    wait_until(lambda: speed_of(probe) < 1e-3, 15, "the last command is too old: it stands")
+    heard = list(probe.messages["/g/joint_commands"])  # more arrive meanwhile
+    positions = np.array([m.position for _, m in heard])
+    rates = np.array([m.velocity for _, m in heard])
+    # No joint moves further from one command to the next than the joints' rates allow; a tick may be 10 ms off.
+    stamps = np.array([stamp_seconds(m.header.stamp) for _, m in heard])
+    allowed = np.abs(rates).max() * (np.diff(stamps) + 0.022)
+    assert (np.abs(np.diff(positions, axis=0)).max(axis=1) < allowed).all()
+    np.testing.assert_allclose(last(probe, "/g/joint_commands").position, STANDING, atol=2e-3)
+    probe.node.destroy_publisher(publisher)
+
+
+def listening(probe, kind, topic):
+    """A publisher that gait subscribes to."""
+    publisher = probe.node.create_publisher(kind, topic, 10)
+    wait_until(lambda: publisher.get_subscription_count() > 0, 10, f"{topic} has a subscriber")
+    return publisher
+
+
+class Attitude:
+    """Publishes imu/data of a robot at rest with a roll angle, 50 times a second."""
+
+    def __init__(self, probe):
+        self.roll = 0.0
+        self._publisher = listening(probe, Imu, "/g/imu/data")
+        self._timer = probe.node.create_timer(0.02, self._publish)
+
+    def _publish(self):
+        rotation = rotation_from_vector([self.roll, 0.0, 0.0])
+        message = Imu()
+        turn, force = message.orientation, message.linear_acceleration
+        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotation @ ROBOT.imu.rotation)
+        force.x, force.y, force.z = 9.81 * ROBOT.imu.rotation.T @ rotation[2]
+        self._publisher.publish(message)
+
+
+def quiet(probe):
+    """Whether no joint was commanded within the last 0.3 seconds."""
+    return probe.messages["/g/joint_commands"][-1][0] < time.monotonic() - 0.3
+
+
+def test_a_stopped_robot_stays_stopped_when_gait_is_killed_and_respawned(gait, probe):
+    walk = listening(probe, Twist, "/g/cmd_vel")
+    wait_until(lambda: walk.publish(Twist()) or speed_of(probe) < 1e-3, 15, "it is stopped")
+    gait.popen.send_signal(signal.SIGKILL)
+    gait.popen.wait(10)
+    probe.messages["/g/joint_commands"].clear()
+    gait.popen = Process.node("gait", *GAIT).popen
+    wait_until(lambda: len(probe.messages["/g/joint_commands"]) > 150, START, "it commands joints again")  # 3 s
+    assert max(np.abs(m.velocity).max() for _, m in list(probe.messages["/g/joint_commands"])) < 1e-3
+    probe.node.destroy_publisher(walk)
+
+
+def test_after_a_fall_legs_stop_until_it_is_upright_and_told_to_walk(gait, probe):
+    imu, walk = Attitude(probe), listening(probe, Twist, "/g/cmd_vel")
+    forward = Twist()
+    forward.linear.x = 0.05
+    pushed = probe.node.create_timer(0.1, lambda: walk.publish(forward))  # a joystick that nobody lets go
+    wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
+    imu.roll = math.pi
+    wait_until(lambda: quiet(probe), 5, "legs stop")
+    says(probe, "g/gait", "has fallen")
+    gait.popen.send_signal(signal.SIGKILL)  # a respawn changes nothing
+    gait.popen.wait(10)
+    gait.popen = Process.node("gait", *GAIT).popen
+    says(probe, "g/gait", "has fallen", START)
+    imu.roll = 0.0
+    says(probe, "g/gait", "upright after a fall", 10)
+    time.sleep(1.0)
+    assert quiet(probe)
+    walk.publish(Twist())
+    wait_until(lambda: speed_of(probe) > 0.1, 10, "told to, it walks again")
+    pushed.cancel()
+    imu._timer.cancel()
+    probe.node.destroy_publisher(walk)
+
+
+def test_the_walk_keeps_to_the_clock_and_commands_are_fifty_a_second_at_most(gait, probe):
+    walk = listening(probe, Twist, "/g/cmd_vel")
+    forward = Twist()
+    forward.linear.x = 0.05
+    pushed = probe.node.create_timer(0.1, lambda: walk.publish(forward))
+    wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
+    time.sleep(1.5)
+    start = time.time()
+    time.sleep(4.0)
+    pushed.cancel()
+    heard = [(stamp_seconds(m.header.stamp), m.position) for _, m in list(probe.messages["/g/joint_commands"])]
+    stamps = np.array([stamp for stamp, _ in heard if start < stamp < start + 4.0])
+    positions = np.array([position for stamp, position in heard if start < stamp < start + 4.0])
+    assert 100 < stamps.size <= 202
+    # The cycle of 1.2 s is one of the clock's, whatever the machine has left out: two cycles later the same pose.
+    rows = np.flatnonzero(stamps + 2.4 < stamps[-1])
+    later = np.array([np.interp(stamps[rows] + 2.4, stamps, column) for column in positions.T]).T
+    assert np.median(np.abs(later - positions[rows]).max(axis=1)) < 0.03
+    assert np.ptp(positions, axis=0).max() > 0.2
+    probe.node.destroy_publisher(walk)
+
+
+def test_a_command_that_is_no_number_is_refused_and_named(gait, probe):
+    publisher = probe.node.create_publisher(Twist, "/g/cmd_vel", 10)
+    wrong = Twist()
+    wrong.linear.x = math.nan
+    wait_until(lambda: publisher.get_subscription_count() > 0, 10, "gait listens")
+    for _ in range(3):
+        publisher.publish(wrong)
+    says(probe, "g/gait", "finite numbers")
+    wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands: the walk of the test before has ended")
+    probe.node.destroy_publisher(publisher)
+
+
+def test_legs_that_are_missing_and_joints_that_are_locked_are_left_alone(gait, probe):
+    publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
+    morphology = Morphology.whole(ROBOT).without("RM", "LM.femur").locked("RF.tibia", 0.0)
+    event = ParameterEvent(node="/test")
+    event.new_parameters = [
+        Parameter(name, value=value).to_parameter_msg() for name, value in morphology.parameters().items()
+    ]
+    publisher.publish(event)
+    expected = [name for name, moves in zip(ROBOT.joint_names, morphology.moving_mask, strict=True) if moves]
+    wait_until(lambda: list(last(probe, "/g/joint_commands").name) == expected, 10, "only what moves is commanded")
+    assert len(last(probe, "/g/joint_commands").position) == len(expected) == 12
+
+
+def test_without_any_leg_it_does_not_say_that_it_walks(gait, probe):
+    publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
+    event = ParameterEvent(node="/test")
+    event.new_parameters = [
+        Parameter(name, value=value).to_parameter_msg()
+        for name, value in Morphology.whole(ROBOT).without(*ROBOT.leg_names).parameters().items()
+    ]
+    publisher.publish(event)
+    says(probe, "g/gait", "no leg is left")
+    wait_until(lambda: quiet(probe), 5, "nothing is commanded")
+    assert status(probe, "g/gait")[0] == DiagnosticStatus.ERROR
+
+
+# ---- dynamics ----------------------------------------------------------------------------------------------------
+
+
+def test_a_standing_robot_is_predicted_to_stand(dynamics, probe):
+    says(probe, "d/dynamics", "predicting")
+    message = fresh(probe, "/d/predicted_state")
+    p = message.pose.pose.position
+    assert math.hypot(p.x, p.y) < 0.005 and 0.11 < p.z < 0.125
+    assert message.header.frame_id == "d/odom" and message.child_frame_id == "d/base_link"
+    variances = np.reshape(message.pose.covariance, (6, 6)).diagonal()
+    assert (variances > 0.0).all() and (variances < 0.01).all()  # standing: the way adds nothing to them
+    assert np.abs(fresh(probe, "/d/feedforward_torques").effort).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    "bend, words",
+    [
+        (lambda feed: feed.joints.position.__setitem__(4, math.nan), "joint_states has a value that is not finite for"),
+        (lambda feed: feed.joints.name.__setitem__(0, "elbow"), "joint_states names the joint 'elbow'"),
+        (lambda feed: feed.joints.position.pop(), "joint_states has 18 names and 17 values"),
+        (lambda feed: feed.commands.position.__setitem__(0, math.inf), "joint_commands is refused: it asks inf rad"),
+        (lambda feed: feed.commands.position.__setitem__(0, 1e308), "joint_commands is refused: it asks 1e+308 rad"),
+        (lambda feed: feed.commands.velocity.__setitem__(0, 1e300), "joint_commands is refused: it asks 1e+300 rad/s"),
+        (lambda feed: setattr(feed, "age", 3600), "joint_commands is refused: it is 3.6e+03 s old"),
+        (lambda feed: setattr(feed.imu.orientation, "w", math.nan), "imu/data: quaternion"),
+        (lambda feed: feed.tell({"legs.XX": False}), "the legs are LF, LM, LR, RR, RM, RF"),
+        (lambda feed: feed.muted.add("imu/data"), "no imu/data"),
+        (lambda feed: feed.muted.add("joint_states"), "no joint_states"),
+    ],
+    ids=[
+        "a NaN joint",
+        "an unknown joint",
+        "a short message",
+        "an infinite command",
+        "a command of 1e308",
+        "a rate of 1e300",
+        "messages an hour old",
+        "a NaN attitude",
+        "an unknown leg",
+        "no IMU",
+        "no servos",
+    ],
+)
+def test_bad_input_is_named_and_the_rest_goes_on(dynamics, probe, bend, words):
+    bend(dynamics)
+    says(probe, "d/dynamics", words)
+    p = fresh(probe, "/d/predicted_state").pose.pose.position
+    assert math.hypot(p.x, p.y) < 0.02 and 0.1 < p.z < 0.13
+    dynamics.joints.name, dynamics.joints.position = list(ROBOT.joint_names), STANDING.tolist()
+    dynamics.commands.position, dynamics.commands.velocity = STANDING.tolist(), [0.0] * 18
+    dynamics.age = 0
+    w = quaternion_from_rotation(ROBOT.imu.rotation)[3]
+    dynamics.imu.orientation.w = w
+    dynamics.muted.clear()
+    wait_until(
+        lambda: (
+            words not in status(probe, "d/dynamics")[1] and status(probe, "d/dynamics")[0] != DiagnosticStatus.ERROR
+        ),
+        12,
+        lambda: f"all is well again but {status(probe, 'd/dynamics')}",
+    )
+
+
+def test_a_change_of_morphology_is_in_the_next_prediction(dynamics, probe):
+    told = time.monotonic()
+    dynamics.tell(Morphology.whole(ROBOT).without("RM").parameters())
+    wait_until(lambda: len(last(probe, "/d/feedforward_torques").name) == 15, 5, "fifteen joints are left")
+    assert len(fresh(probe, "/d/predicted_joint_states").name) == 15
+    # State and torques of one prediction, which carry one stamp, always have the same joints.
+    torques = {stamp_seconds(m.header.stamp): len(m.name) for at, m in list(probe.messages["/d/feedforward_torques"])}
+    pairs = [
+        (len(m.name), torques[stamp_seconds(m.header.stamp)])
+        for at, m in list(probe.messages["/d/predicted_joint_states"])
+        if at > told - 1.0 and stamp_seconds(m.header.stamp) in torques
+    ]
+    assert {(18, 18), (15, 15)} == set(pairs)
+    dynamics.tell(Morphology.whole(ROBOT).locked("RF.tibia", 0.0).parameters())
+    wait_until(
+        lambda: len(last(probe, "/d/feedforward_torques").name) == 17,
+        15,
+        lambda: f"seventeen joints move, but {status(probe, 'd/dynamics')}",
+    )
+    message = fresh(probe, "/d/predicted_joint_states")
+    assert len(message.name) == 18
+    # Locked where the message says, in the state and in the torques alike.
+    index = ROBOT.joint_names.index("tibia_joint_RF")
+    assert message.position[index] == 0.0

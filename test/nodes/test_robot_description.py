@@ -1,0 +1,103 @@
+"""The node robot_description: the URDF follows the morphology, and tf is one tree without a gap."""
+
+import time
+
+import numpy as np
+import pytest
+from ros_session import LATCHED, Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.link_tree import LinkTree
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+ROBOT = Robot.jethexa()
+
+
+@pytest.fixture(scope="module")
+def session():
+    separate()
+    probe = Probe()
+    yield probe
+    probe.close()
+
+
+@pytest.fixture
+def node(session):
+    process = Process.node("robot_description")
+    yield process
+    process.end()
+
+
+def tree(message):
+    """{child: parent} of one tf message; a child named twice fails."""
+    pairs = [(t.child_frame_id, t.header.frame_id) for t in message.transforms]
+    assert len(dict(pairs)) == len(pairs)
+    return dict(pairs)
+
+
+def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(session, node):
+    urdf = session.hear(String, "robot_description", LATCHED)
+    tf = session.hear(TFMessage, "/tf", keep=50)
+    joints = session.node.create_publisher(JointState, "joint_states", 10)
+    predicted = session.node.create_publisher(JointState, "predicted_joint_states", 10)
+    imu = session.node.create_publisher(Imu, "imu/data", 10)
+    morphology = session.node.create_publisher(ParameterEvent, "morphology", LATCHED)
+    q = np.random.default_rng(1).uniform(-0.5, 0.5, 18)
+    state = JointState(name=list(ROBOT.joint_names), position=q.tolist())
+    level = Imu()
+    level.orientation.w = 1.0
+
+    def publish():
+        for publisher, message in ((joints, state), (predicted, state), (imu, level)):
+            publisher.publish(message)
+
+    def complete():
+        publish()
+        return tf and {"base_footprint", "predicted/foot_RF"} <= set(tree(tf[-1][1]))
+
+    wait_until(lambda: urdf, 30, node.output)
+    assert "foot_RM" in urdf[-1][1].data
+    wait_until(complete, 20, node.output)
+    parents = tree(tf[-1][1])
+    for child in parents:
+        chain = child
+        while chain in parents:
+            chain = parents[chain]
+        assert chain == "base_link", f"{child} hangs on {chain}"
+    poses = LinkTree(ROBOT).poses(q)
+    sent = {t.child_frame_id: t.transform for t in tf[-1][1].transforms}
+    for child, pose in zip(LinkTree(ROBOT).children, poses, strict=True):
+        place = sent[child].translation
+        np.testing.assert_allclose([place.x, place.y, place.z], pose[:3, 3], atol=1e-12)
+    lowest = min(pose[2, 3] for pose in LinkTree(ROBOT).base_poses(q).values())
+    assert sent["base_footprint"].translation.z == pytest.approx(min(lowest, -0.018), abs=1e-9)
+
+    hurt = Morphology.whole(ROBOT).without("RM")
+    event = ParameterEvent(node="/damage_manager")
+    event.new_parameters = [
+        Parameter(name, value=value).to_parameter_msg() for name, value in hurt.parameters().items()
+    ]
+    morphology.publish(event)
+    wait_until(lambda: "foot_RM" not in urdf[-1][1].data, 10, node.output)
+    time.sleep(0.2)  # messages under way are those of the whole robot
+    tf.clear()
+    wait_until(complete, 10, node.output)
+    assert not [child for child in tree(tf[-1][1]) if child.endswith("RM")]
+
+
+def test_it_publishes_no_tf_before_it_has_measured_joints_and_says_so(session, node):
+    tf = session.hear(TFMessage, "/tf")
+    statuses = session.hear(DiagnosticArray, "/diagnostics")
+    tf.clear()
+    statuses.clear()
+
+    def said():
+        return any("no joint_states" in s.message for _, m in statuses for s in m.status)
+
+    wait_until(said, 30, node.output)
+    assert not tf

@@ -1,0 +1,150 @@
+"""Every import is declared: to pip in setup.py, to rosdep in package.xml."""
+
+import ast
+import importlib
+import importlib.metadata
+import re
+import runpy
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+import setuptools
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+# Import names that differ from the name pip or rosdep knows.
+PIP = {
+    "serial": "pyserial",
+    "yaml": "pyyaml",
+    "urdf_parser_py": "urdf-parser-py",
+    "Jetson": "Jetson.GPIO",
+    "pinocchio": "pin",
+}
+NAMES = set((Path(__file__).parent / "rosdep_names.txt").read_text().splitlines()[1:])
+ROSDEP = {
+    "urdf_parser_py": "urdfdom_py",
+    "pinocchio": "pinocchio",
+    "tf2_ros": "tf2_ros_py",
+    "casadi": "casadi-pip",
+    "mujoco": "python3-mujoco-pip",
+    "Jetson": "python-jetson-gpio-pip",
+}
+# Without a rosdep key: named in a comment of package.xml.
+PYPI_ONLY = {"vqf", "llvmlite", "mpmath", "distributed", "viser", "rosbags", "trimesh", "playwright"}
+OPTIONAL = {"mujoco"}  # for use: package.xml has it among what the tests need
+UBUNTU_22_04 = {
+    "setuptools": "59.6.0",
+    "numpy": "1.21.5",
+    "scipy": "1.8.0",
+    "numba": "0.55.1",
+    "llvmlite": "0.38.0",
+    "pyserial": "3.5",
+    "smbus2": "0.4.1",
+    "pyyaml": "5.4.1",
+    "matplotlib": "3.5.1",
+    "urdf-parser-py": "1.2.1",  # the one of ROS Humble
+    "pytest": "6.2.5",
+    "hypothesis": "6.36.0",
+    "mpmath": "1.2.1",
+    "psutil": "5.9.0",
+    "distributed": "2022.2.0",
+}
+# Packages of ROS: a ROS 2 brings them, or pocket_ros2 does; pip does not know them.
+ROS = {path.parent.name for path in (ROOT / "pocket_ros2" / "src").glob("*/__init__.py")} - {"pocket_ros2"}
+
+
+TESTING = "hexapod_dynamics/testing"  # needs the extra `test`
+
+
+def imported(*folders):
+    """Return the top names of all imports in these folders that are neither Python's nor this package's."""
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    if TESTING not in folders:
+        paths = [path for path in paths if not path.is_relative_to(ROOT / TESTING)]
+    assert paths
+    names = set()
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names.add(node.module.partition(".")[0])
+    ours = {"hexapod_dynamics", *(path.stem for path in paths), *(path.parent.name for path in paths)}
+    return names - set(sys.stdlib_module_names) - ours
+
+
+@pytest.fixture
+def setup(monkeypatch):
+    """Return what setup.py gives to setuptools."""
+    given = {}
+    monkeypatch.setattr(setuptools, "setup", given.update)
+    monkeypatch.chdir(ROOT)
+    runpy.run_path("setup.py")
+    return given
+
+
+def names_of(requirements):
+    return {re.match(r"[\w.-]+", each).group() for each in requirements}
+
+
+def test_setup_py_declares_every_import(setup):
+    needed = {PIP.get(name, name) for name in imported("hexapod_dynamics", "launch") - ROS}
+    for_tests = {PIP.get(name, name) for name in imported("test", TESTING) - ROS - {"packaging"}}
+    extras = {extra: names_of(each) for extra, each in setup["extras_require"].items()}
+    declared = names_of(setup["install_requires"]) | extras["jetson"] | extras["view"] | extras["mujoco"]
+    assert needed - declared == set()
+    assert for_tests - declared - extras["test"] == set()
+    every_extra = set().union(*extras.values())
+    assert names_of(setup["install_requires"]) - {"setuptools"} <= needed  # nothing is asked for that nobody uses
+    assert every_extra - {"distributed"} <= needed | for_tests  # which is imported by pytest.importorskip
+
+
+def test_every_requirement_has_bounds_that_admit_ubuntu_22_04_and_what_is_installed(setup):
+    given = [*setup["install_requires"], *(each for extra in setup["extras_require"].values() for each in extra)]
+    for requirement in map(Requirement, given):
+        operators = {each.operator for each in requirement.specifier}
+        assert operators == {">=", "<"}, requirement
+        for version in (UBUNTU_22_04.get(requirement.name), installed(requirement.name)):
+            assert version is None or requirement.specifier.contains(version, prereleases=True), (requirement, version)
+
+
+def installed(name):
+    """Version of a distribution, None where it is not here: what is optional, and the system's own."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def test_rosdep_knows_every_key():
+    """Only the names are copied, so a rule that changes is not seen here: rosdep itself has to be tried, too."""
+    package = ElementTree.fromstring((ROOT / "package.xml").read_text())
+    keys = {each.text for each in package if each.tag.endswith("depend")}
+    assert keys
+    assert keys - NAMES == set()
+
+
+def test_package_xml_declares_every_import():
+    text = (ROOT / "package.xml").read_text()
+    package = ElementTree.fromstring(text)
+    declared = {each.text for each in package if each.tag.endswith("depend")}
+    for_use = {each.text for each in package if each.tag in ("exec_depend", "depend")}
+
+    def missing(names, known):
+        return {
+            name for name in names - PYPI_ONLY if name not in known and ROSDEP.get(name, f"python3-{name}") not in known
+        }
+
+    assert missing(imported("hexapod_dynamics", "launch") - OPTIONAL, for_use) == set()
+    assert (
+        missing(imported("test", TESTING) - {"setuptools", "packaging"}, declared) == set()
+    )  # pytest brings packaging
+    assert {name for name in imported("hexapod_dynamics", "launch") & PYPI_ONLY if name not in text} == set()
+
+
+def test_every_program_exists(setup):
+    for entry in setup["entry_points"]["console_scripts"]:
+        module, function = entry.split(" = ")[1].split(":")
+        assert callable(getattr(importlib.import_module(module), function))

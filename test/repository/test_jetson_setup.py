@@ -1,0 +1,62 @@
+"""The script that prepares a Jetson shows everything, asks, and does what was answered with yes, nothing else."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "jetson_setup"
+pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="the scripts are in the source tree only")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run the script where sudo and getent only write down what they were asked."""
+    log = tmp_path / "log"
+    for name in ("sudo", "getent"):
+        stand_in = tmp_path / name
+        stand_in.write_text(f'#!/bin/sh\n[ "$1" != tee ] || cat >> {log}\necho {name} "$@" >> {log}\n')
+        stand_in.chmod(0o755)
+
+    def run(*arguments, answers=""):
+        done = subprocess.run(
+            [str(SCRIPT), *arguments],
+            input=answers,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        )
+        return done, log.read_text() if log.exists() else ""
+
+    return run
+
+
+def test_a_dry_run_shows_all_and_does_nothing(run):
+    done, log = run("--dry-run")
+    assert done.returncode == 0 and log == "" and "nothing was done" in done.stdout
+    for word in ("dialout,i2c,gpio", "udevadm", "nvgetty", "jethexa_bringup", "bus_clk_rate"):
+        assert word in done.stdout
+
+
+@pytest.mark.parametrize("answers", ["", "n\n" * 5, "\n" * 5, "maybe\n" * 5])
+def test_what_is_not_answered_with_yes_is_left_out(run, answers):
+    done, log = run(answers=answers)
+    assert done.returncode == 0 and log == "" and "0 step(s) done" in done.stdout
+
+
+def test_a_yes_does_that_step_only(run):
+    done, log = run(answers="n\nn\ny\nn\nn\n")
+    assert done.returncode == 0 and log == "sudo systemctl disable --now nvgetty\n" and "1 step(s) done" in done.stdout
+
+
+def test_the_udev_rules_are_whole(run):
+    _done, log = run(answers="n\ny\nn\nn\nn\n")
+    assert 'KERNEL=="ttyTHS1", GROUP="dialout", MODE="0660", SYMLINK+="hexapod_servos"\n' in log
+    assert log.count("KERNEL==") == 3
+
+
+def test_an_unknown_option_is_refused(run):
+    done, log = run("--force")
+    assert done.returncode == 2 and log == "" and "--dry-run" in done.stderr

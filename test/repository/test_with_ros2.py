@@ -1,0 +1,381 @@
+"""The script with_ros2, with stand-ins for python3 and colcon that write down how they were called."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "with_ros2"
+TOOLS = (
+    "bash sh env readlink dirname find sort cmp cat head tail sed cut comm grep rm mkdir flock uname sleep tr cp "
+    "ln true echo"
+).split()
+PYTHON = """#!/usr/bin/env bash
+echo "python $*" >>"$CALLS"
+case "$*" in
+    *version_info*) echo "$VERSION" ;;
+    *'import ensurepip'*) exit "$NO_VENV" ;;
+    *'-m venv '*)
+        bin=${@: -1}/bin
+        mkdir -p "$bin"
+        cp "$0" "$bin/python"
+        ln -s python "$bin/python3"
+        cp "${0%/*}/colcon.stand_in" "$bin/colcon" ;;
+    *'-m pip '*)
+        : >"$CALLS.pip"
+        sleep "$PIP_SECONDS"
+        [ -z "$PIP_ERROR" ] || { echo "$PIP_ERROR"; exit 1; } ;;
+    -' test') echo pytest ;;
+    -) echo "$REQUIREMENT" ;;
+    -V) echo "Python $VERSION" ;;
+esac
+"""
+COLCON = """#!/usr/bin/env bash
+echo "colcon $*" >>"$CALLS"
+mkdir -p build/hexapod_dynamics install/hexapod_dynamics
+echo 'export SOURCED=yes' >install/local_setup.bash
+exit "$COLCON_CODE"
+"""
+
+
+class Checkout:
+    """A checkout with the script, the least of a package, and a folder of programs that is all of PATH."""
+
+    def __init__(self, folder):
+        self.root = folder / "checkout"
+        self.bin = folder / "bin"
+        self.calls_path = folder / "calls"
+        for name in (
+            "hexapod_dynamics/node.py",
+            "setup.py",
+            "setup.cfg",
+            "package.xml",
+            "pocket_ros2/pyproject.toml",
+            "launch/walk.launch.py",
+            "config/robot.yaml",
+            "resource/hexapod_dynamics",
+        ):
+            self.write(name)
+        shutil.copy2(SCRIPT, self.root)
+        self.bin.mkdir()
+        for tool in TOOLS:
+            (self.bin / tool).symlink_to(shutil.which(tool))
+        for name, text in (("python3", PYTHON), ("colcon.stand_in", COLCON)):
+            (self.bin / name).write_text(text)
+            (self.bin / name).chmod(0o755)
+        self.environment = {
+            "PATH": str(self.bin),
+            "CALLS": str(self.calls_path),
+            "VERSION": "3.11",
+            "NO_VENV": "0",
+            "PIP_SECONDS": "0",
+            "PIP_ERROR": "",
+            "REQUIREMENT": "numpy",
+            "COLCON_CODE": "0",
+            "LC_ALL": "C",
+        }
+
+    def write(self, name, text="# nothing\n"):
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def start(self, *command, **variables):
+        self.calls_path.write_text("")
+        return subprocess.Popen(
+            [str(self.root / "with_ros2"), *command],
+            env={**self.environment, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *command, **variables):
+        """Return (exit code, stdout, stderr)."""
+        process = self.start(*command, **variables)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def calls(self):
+        """Return what was called by the last run: 'venv', 'pip ...' and 'colcon ...'."""
+        found = []
+        for line in self.calls_path.read_text().splitlines():
+            if "-m venv" in line:
+                found.append("venv")
+            elif "-m pip" in line:
+                found.append("pip " + line.split("--no-input ")[1].split()[0])
+            elif line.startswith("colcon"):
+                found.append("colcon build")
+        return found
+
+
+ALL = ["venv", "pip setuptools>=68,<80", "pip --no-build-isolation", "pip numpy", "pip pytest", "colcon build"]
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    return Checkout(tmp_path)
+
+
+def test_first_run_makes_all_and_tells_how_far_it_is(checkout):
+    code, out, err = checkout.run("sh", "-c", 'echo "$SOURCED $VIRTUAL_ENV $0 $1"; exit 7', "a b", "*")
+    assert code == 7
+    assert out == f"yes {checkout.root / '.ros2_env/venv'} a b *\n"
+    assert checkout.calls() == ALL
+    for step in range(1, 7):
+        assert f"with_ros2: [{step}/6] " in err
+
+
+def test_later_runs_call_nothing(checkout):
+    checkout.run("true")
+    code, out, err = checkout.run("sh", "-c", 'echo "$SOURCED"')
+    assert (code, out, err) == (0, "yes\n", "")
+    assert checkout.calls_path.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hexapod_dynamics/node.py",
+        "hexapod_dynamics/new.py",
+        "launch/walk.launch.py",
+        "config/robot.yaml",
+        "package.xml",
+    ],
+)
+def test_changed_source_is_built(checkout, name):
+    checkout.run("true")
+    checkout.write(name, "# changed\n")
+    assert checkout.run("true")[0] == 0
+    assert checkout.calls() == ["colcon build"]
+    checkout.run("true")
+    assert checkout.calls() == []
+
+
+def test_what_was_deleted_does_not_stay_installed(checkout):
+    checkout.write("hexapod_dynamics/old.py")
+    checkout.run("true")
+    installed = checkout.root / "install/hexapod_dynamics/old.py"
+    installed.touch()
+    (checkout.root / "hexapod_dynamics/old.py").unlink()
+    checkout.run("true")
+    assert checkout.calls() == ["colcon build"]
+    assert not installed.exists()
+
+
+def test_the_metadata_of_an_older_version_does_not_stay(checkout):
+    """Python may find the older one first: a new program then ends with StopIteration."""
+    checkout.run("true")
+    packages = checkout.root / "install/hexapod_dynamics/lib/python3.11/site-packages"
+    old, kept = packages / "hexapod_dynamics-0.1.0-py3.11.egg-info", packages / "other-0.1.0.egg-info"
+    old.mkdir(parents=True)
+    kept.mkdir()
+    checkout.write("hexapod_dynamics/node.py", "# changed\n")
+    checkout.run("true")
+    assert not old.exists()
+    assert kept.exists()
+
+
+@pytest.mark.parametrize(("name", "requirement"), [("setup.py", "scipy"), ("pocket_ros2/pyproject.toml", "numpy")])
+def test_changed_requirements_are_installed_into_what_is_there(checkout, name, requirement):
+    checkout.run("true")
+    checkout.write(name, "# changed\n")
+    code, _, err = checkout.run("true", REQUIREMENT=requirement)
+    assert code == 0
+    assert "requirements have changed" in err
+    assert checkout.calls()[:4] == [
+        "pip setuptools>=68,<80",
+        "pip --no-build-isolation",
+        f"pip {requirement}",
+        "pip pytest",
+    ]
+
+
+def test_setup_py_changed_elsewhere_installs_nothing(checkout):
+    checkout.run("true")
+    checkout.write("setup.py", "# another entry point\n")
+    assert checkout.run("true")[0] == 0
+    assert checkout.calls() == ["colcon build"]
+    checkout.run("true")
+    assert checkout.calls_path.read_text() == ""
+
+
+def test_what_python_and_numba_leave_is_no_change(checkout):
+    checkout.run("true")
+    checkout.write("hexapod_dynamics/__pycache__/kernel.nbi")
+    checkout.run("true")
+    assert checkout.calls() == []
+
+
+def test_failed_install_is_refused_with_its_remedy_and_heals(checkout):
+    for error, remedy in (
+        ("error: command 'gcc' failed: No such file or directory", "build-essential"),
+        ("OSError: [Errno 28] No space left on device", "make room"),
+        ("NewConnectionError: Network is unreachable", "mind the network"),
+        ("something else", "mend what it says"),
+    ):
+        code, out, err = checkout.run("echo", "never", PIP_ERROR=error)
+        assert (code, out) == (1, "")
+        assert error in err
+        assert remedy in err
+    assert checkout.run("true")[0] == 0
+    assert checkout.calls() == ALL
+
+
+def test_failed_build_is_refused_and_tried_again(checkout):
+    code, out, err = checkout.run("echo", "never", COLCON_CODE="1")
+    assert (code, out) == (1, "")
+    assert "colcon build) failed" in err
+    assert checkout.run("true")[0] == 0
+    assert checkout.calls() == ["colcon build"]
+
+
+def wait_for(path):
+    until = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < until, f"{path} does not appear"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_broken_off_first_run_heals(checkout, number):
+    process = checkout.start("true", PIP_SECONDS="30")
+    wait_for(Path(f"{checkout.calls_path}.pip"))
+    os.killpg(process.pid, number)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
+    if number == signal.SIGINT:
+        assert "broken off; the next run starts over" in err
+    code, _, err = checkout.run("true")
+    assert code == 0
+    assert "making it anew" in err
+    assert checkout.calls() == ALL
+
+
+def test_second_first_run_waits_for_the_first(checkout):
+    first = checkout.start("echo", "first", PIP_SECONDS="0.3")
+    wait_for(Path(f"{checkout.calls_path}.pip"))
+    second = subprocess.Popen(
+        [str(checkout.root / "with_ros2"), "echo", "second"],
+        env=checkout.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    out, err = second.communicate(timeout=30)
+    assert (second.returncode, out) == (0, "second\n")
+    assert "another with_ros2 is setting up" in err
+    assert first.communicate(timeout=30)[0] == "first\n"
+    assert checkout.calls() == ALL
+
+
+def test_moved_checkout_is_made_anew(checkout):
+    checkout.run("true")
+    checkout.root = checkout.root.rename(checkout.root.with_name("moved"))
+    code, out, err = checkout.run("sh", "-c", 'echo "$VIRTUAL_ENV"')
+    assert (code, out) == (0, f"{checkout.root / '.ros2_env/venv'}\n")
+    assert "making it anew" in err
+
+
+def test_python_that_will_not_do_is_refused_with_the_remedy(checkout):
+    code, _, err = checkout.run("true", VERSION="3.8")
+    assert code == 1
+    assert "python3 is 3.8" in err
+    assert "remedy: install one" in err
+    code, _, err = checkout.run("true", NO_VENV="1")
+    assert code == 1
+    assert "remedy: sudo apt install python3.11-venv" in err
+    (checkout.bin / "python3").unlink()
+    code, _, err = checkout.run("true")
+    assert code == 1
+    assert "no Python from 3.10 to 3.13 found" in err
+    assert not (checkout.root / ".ros2_env/venv").exists()
+
+
+def test_named_python_is_taken(checkout):
+    (checkout.bin / "python3").rename(checkout.bin / "snake")
+    assert checkout.run("true", WITH_ROS2_PYTHON="snake")[0] == 0
+
+
+def test_foreign_virtual_environment_is_left_alone(checkout, tmp_path):
+    code, out, _ = checkout.run(
+        "sh", "-c", 'echo "$VIRTUAL_ENV ${PYTHONHOME-unset}"', VIRTUAL_ENV=str(tmp_path), PYTHONHOME=str(tmp_path)
+    )
+    assert (code, out) == (0, f"{checkout.root / '.ros2_env/venv'} unset\n")
+
+
+def sourced(checkout, tmp_path):
+    prefix = tmp_path / "ros"
+    (prefix / "share/ament_index/resource_index/packages").mkdir(parents=True)
+    (prefix / "share/ament_index/resource_index/packages/rclpy").touch()
+    return {"AMENT_PREFIX_PATH": f"{tmp_path}:{prefix}", "ROS_DISTRO": "humble"}
+
+
+def test_sourced_ros2_is_used_and_the_package_built_for_it(checkout, tmp_path):
+    variables = sourced(checkout, tmp_path)
+    code, _, err = checkout.run("true", **variables)
+    assert code == 1
+    assert "remedy: sudo apt install python3-colcon-common-extensions" in err
+    (checkout.bin / "colcon").symlink_to(checkout.bin / "colcon.stand_in")
+    code, out, _ = checkout.run("sh", "-c", 'echo "$SOURCED ${VIRTUAL_ENV-none}"', **variables)
+    assert (code, out) == (0, "yes none\n")
+    assert checkout.calls() == ["colcon build"]
+    checkout.run("true", **variables)
+    assert checkout.calls() == []
+    assert not (checkout.root / ".ros2_env/venv").exists()
+    checkout.run("true")  # without it: an environment of our own, and a build for that
+    assert checkout.calls() == ALL
+
+
+def test_path_that_colcon_cannot_stand_is_refused(checkout):
+    checkout.root = checkout.root.rename(checkout.root.with_name("a checkout"))
+    code, _, err = checkout.run("true")
+    assert code == 1
+    assert "blanks" in err
+    assert checkout.calls() == []
+
+
+def test_half_sourced_ros2_is_refused(checkout):
+    code, _, err = checkout.run("true", ROS_DISTRO="humble")
+    assert code == 1
+    assert "ROS_DISTRO is 'humble', but no rclpy is in AMENT_PREFIX_PATH" in err
+    assert "unset ROS_DISTRO" in err
+
+
+def test_within_its_own_environment_nothing_is_made_again(checkout):
+    checkout.run("true")
+    code, out, _ = checkout.run(str(checkout.root / "with_ros2"), "sh", "-c", 'echo "$PATH"')
+    assert code == 0
+    assert out.count(".ros2_env/venv/bin") == 1
+    assert checkout.calls() == []
+
+
+def test_command_takes_the_place_of_the_script(checkout):
+    checkout.run("true")
+    process = checkout.start("sh", "-c", "echo $$; exec sleep 30")
+    assert int(process.stdout.readline()) == process.pid
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=10)
+    assert process.returncode == -signal.SIGTERM
+
+
+def test_command_that_is_not_there_and_no_command(checkout):
+    checkout.run("true")
+    assert checkout.run("no_such_command")[0] == 127
+    code, out, err = checkout.run()
+    assert (code, out) == (2, "")
+    assert "./with_ros2 COMMAND" in err
+    assert checkout.run("--help")[0] == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_folder_without_write_permission_is_refused(checkout):
+    checkout.root.chmod(0o555)
+    code, _, err = checkout.run("true")
+    checkout.root.chmod(0o755)
+    assert code == 1
+    assert "cannot be written to" in err

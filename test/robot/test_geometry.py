@@ -1,0 +1,160 @@
+import dataclasses
+import runpy
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.formulations.chain import Chain
+from hexapod_dynamics.formulations.hollerbach import newton_euler
+from hexapod_dynamics.formulations.partial_lagrangian import Link as PointLink
+from hexapod_dynamics.formulations.partial_lagrangian import PartialLagrangian, Place
+from hexapod_dynamics.robot import Leg, Morphology, Robot
+from hexapod_dynamics.robot.geometry import LinkGeometry
+from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
+
+FILE = Path(__file__).parents[2] / "config" / "jethexa_by_positions.py"
+POSITIONS = runpy.run_path(str(FILE))
+coxa, femur, tibia = (POSITIONS[name] for name in ("coxa", "femur", "tibia"))
+COXA, FEMUR = POSITIONS["COXA"], POSITIONS["FEMUR"]
+TOLERANCE = 1e-9  # the issue's
+
+
+def shin(q, point):
+    """A prismatic shin, drawn out of the tibia by q[3]."""
+    x, y, z = point
+    return tibia(q, (0.1 + x + q[3], y, z))
+
+
+def test_the_jethexa_by_positions_equals_the_jethexa_by_screws():
+    robot, ours = Robot.jethexa(), Robot.load(FILE)
+    assert ours.joint_names == robot.joint_names
+    rng = np.random.default_rng(0)
+    models = [
+        (WholeBodyModel(each), Morphology.whole(each).without("RM").without("LM.femur")) for each in (robot, ours)
+    ]
+    q, nu, nudot = rng.uniform(-1, 1, 18), rng.normal(size=6 + 13), rng.normal(size=6 + 13)
+    rotation = pin.exp3(rng.normal(size=3))
+    results = [
+        (
+            model.mass_matrix(q, hurt),
+            model.coriolis_matrix(q, nu, hurt),
+            model.gravity_force(rotation, q, hurt),
+            model.tip_jacobian("LF", q, hurt),
+            model.inverse_dynamics(rotation, q, nu, nudot, hurt),
+        )
+        for model, hurt in models
+    ]
+    for theirs, mine in zip(*results, strict=True):
+        assert np.allclose(mine, theirs, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def sliding_leg(name="A", **mount):
+    inertia = np.diag([1e-5, 1e-4, 1e-4])
+    links = [
+        LinkGeometry("coxa", coxa, 0.02, COXA, inertia),
+        LinkGeometry("femur", femur, 0.07, FEMUR, inertia),
+        LinkGeometry("tibia", tibia, 0.06, 0.1, inertia),
+        LinkGeometry("shin", shin, 0.05, 0.06, inertia, lower=0.0, upper=0.05),
+    ]
+    return Leg.from_geometry(
+        name, links, mount_rotation=mount.get("rotation", np.eye(3)), mount_position=mount.get("position", np.zeros(3))
+    )
+
+
+def test_a_leg_with_a_prismatic_shin_goes_into_the_whole_body_model():
+    turns = [pin.exp3(np.array([0, 0, angle])) for angle in (0.5, 2.0, 4.0, 5.5)]
+    legs = tuple(sliding_leg(f"L{i}", rotation=turn, position=turn @ [0.1, 0, 0]) for i, turn in enumerate(turns))
+    robot = dataclasses.replace(Robot.jethexa(), legs=legs)
+    assert [joint.kind for joint in legs[0].joints] == ["revolute"] * 3 + ["prismatic"]
+    whole, rng = Morphology.whole(robot), np.random.default_rng(1)
+    q, nu, nudot = rng.uniform(0, 0.05, 16), rng.normal(size=22), rng.normal(size=22)
+    rotation = pin.exp3(rng.normal(size=3))
+    theirs = PinocchioRobot(whole)
+    reference = pin.rnea(theirs.model, theirs.data, theirs.configuration(rotation, q), nu, nudot)
+    ours = WholeBodyModel(robot).inverse_dynamics(rotation, q, nu, nudot, whole)
+    assert np.allclose(ours, reference, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def test_the_positions_lagrangian_is_the_legs_dynamics():
+    """Point masses where the links' masses are: six per link reproduce mass, centre and inertia exactly."""
+    leg = sliding_leg()
+    robot = dataclasses.replace(Robot.jethexa(), legs=(leg,))
+    chain = Chain.from_leg(robot, "A")
+    columns = []
+    for j, (place, link) in enumerate(zip((coxa, femur, tibia, shin), leg.links, strict=True)):
+        spread = np.sqrt((np.trace(link.inertia) / 2 - np.diag(link.inertia)) / link.mass * 3)
+        for k in range(6):
+            point = np.array(link.com) + (-1) ** k * spread[k // 2] * np.eye(3)[k // 2]
+            columns.append((j, link.mass / 6, place, tuple(point)))
+    rng = np.random.default_rng(2)
+    q, qdot, qddot = rng.uniform(0, 0.05, 4), rng.normal(size=4), rng.normal(size=4)
+    total = np.zeros(4)
+    for j, mass, place, point in columns:  # each mass is the last of a chain of massless links
+
+        def at(q, before, place=place, point=point):
+            joints = [*before.direction, q]
+            where = place([*joints, *[0] * (4 - len(joints))], point) if len(joints) > 0 else (0, 0, 0)
+            return Place(tuple(where), None, joints)
+
+        def pass_on(q, before):
+            return Place((ca.SX(0), ca.SX(0), ca.SX(0)), None, [*before.direction, q])
+
+        links = [PointLink(0.0, pass_on)] * j + [PointLink(mass, at)]
+        one = PartialLagrangian(links, gravity=(0, 0, -9.81), base=Place((0, 0, 0), (0, 0, 0), []))
+        total[: j + 1] += one.dynamics().torques(q[: j + 1], qdot[: j + 1], qddot[: j + 1])
+    theirs = newton_euler(chain.with_gravity((0, 0, -9.81)), q, qdot, qddot)
+    assert np.allclose(total, theirs, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def geometry(place, **change):
+    return LinkGeometry(
+        **{"name": "odd", "place": place, "mass": 0.1, "length": 0.1, "inertia": np.diag([1e-5, 1e-4, 1e-4]), **change}
+    )
+
+
+@pytest.mark.parametrize(
+    "places, needle",
+    [
+        ([], "no links"),
+        ([lambda q, p: (p[0] + 2 * q[0], p[1], p[2])], "moves it by 2 m"),
+        ([lambda q, p: coxa([2 * q[0]], p)], "turns it by 2 rad"),
+        ([lambda q, p: (2 * p[0], p[1], p[2])], "rigid body"),
+        ([lambda q, p: (p[0] + q[0], p[1])], "2 coordinates"),
+        ([lambda q, p: (p[0] + q[1], p[1], p[2])], "fails"),
+        ([lambda q, p: coxa(q, (p[0] + 0.1, p[1], p[2]))], "off its joint"),
+        ([lambda q, p: (p[0] + q[0] ** 2 + q[0], p[1], p[2])], "one fixed screw motion"),
+        ([coxa, lambda q, p: (p[0], p[1] + q[1], p[2])], "one fixed screw motion"),
+        ([lambda q, p: (p[0], p[1], p[2])], "moves it by 0 m"),
+    ],
+)
+def test_positions_that_make_no_leg_are_refused_by_name(places, needle):
+    with pytest.raises(RobotError, match=needle):
+        Leg.from_geometry(
+            "A", [geometry(place) for place in places], mount_rotation=np.eye(3), mount_position=np.zeros(3)
+        )
+
+
+def test_a_negative_mass_is_refused():
+    with pytest.raises(RobotError, match="mass"):
+        Leg.from_geometry("A", [geometry(coxa, mass=-1)], mount_rotation=np.eye(3), mount_position=np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "text, needle",
+    [
+        (None, "no such file"),
+        ("x = 1", r"no function robot\(\)"),
+        ("def robot():\n    return 3", "returns int"),
+    ],
+)
+def test_a_program_that_makes_no_robot_is_refused(tmp_path, text, needle):
+    path = tmp_path / "robot.py"
+    if text:
+        path.write_text(text)
+    with pytest.raises(RobotError, match=needle):
+        Robot.load(path)

@@ -1,0 +1,226 @@
+"""Damage in every combination: what hangs on a lost part is lost, and what cannot be is refused, nothing changed."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+LINKS = [f"{leg.name}.{link}" for leg in ROBOT.legs for link in leg.link_names]
+
+
+@st.composite
+def morphologies(draw):
+    morphology = WHOLE
+    for name in draw(st.lists(st.sampled_from(LINKS), max_size=6)):
+        if not morphology.has_link(*name.split(".")):
+            continue
+        kind = draw(st.sampled_from(["leg", "link", "lock", "limp", "break"]))
+        if kind == "leg":
+            morphology = morphology.without(name.split(".")[0])
+        elif kind == "link":
+            morphology = morphology.without(name)
+        elif kind == "lock":
+            if not morphology.is_limp(*name.split(".")):
+                morphology = morphology.locked(name, draw(st.floats(-2, 2)))
+        elif kind == "limp":
+            if morphology.locked_angle(*name.split(".")) is None:
+                morphology = morphology.limp(name)
+        else:
+            morphology = morphology.broken(name, draw(st.just(0.0) | st.floats(1e-6, 1)))
+    return morphology
+
+
+def test_what_hangs_on_a_lost_link_is_lost():
+    hurt = WHOLE.without("LM.femur")
+    assert hurt.has_link("LM", "coxa")
+    assert not hurt.has_link("LM", "tibia")
+    assert hurt.moving_mask.sum() == 16
+
+
+def test_what_hangs_on_a_broken_off_link_is_lost_and_the_stump_stays():
+    hurt = WHOLE.broken("LM.femur", remaining=0.25)
+    assert hurt.remaining("LM", "femur") == 0.25
+    assert not hurt.has_link("LM", "tibia")
+    stump = hurt.links("LM")[-1]
+    assert stump.length == pytest.approx(0.25 * 0.077)
+    assert stump.mass == pytest.approx(0.25 * 0.07)
+    assert stump.com[0] == pytest.approx(0.25 * 0.077 / 2)
+    assert stump.inertia[0, 0] == pytest.approx(0.25 * 0.23e-5)
+    across = 0.25**3 * (3.07e-5 - 0.23e-5 / 2) + 0.25 * 0.23e-5 / 2
+    assert stump.inertia[1, 1] == pytest.approx(across)
+
+
+@pytest.mark.parametrize("remaining", [0.9, 0.2, 0.05, 1e-3])
+def test_a_stump_is_a_possible_body(remaining):
+    """The rod law r^3 alone breaks the triangle inequality: of a coxa below 0.24, of a tibia below 0.105."""
+    for link in LINKS:
+        stump = WHOLE.broken(link, remaining).links(link.partition(".")[0])[-1]
+        small, middle, large = np.linalg.eigvalsh(stump.inertia)
+        assert 0 < small and large <= (small + middle) * (1 + 1e-9)
+
+
+def test_a_locked_joint_keeps_its_link_but_does_not_move():
+    hurt = WHOLE.locked("RF.tibia", angle=0.4)
+    assert hurt.locked_angle("RF", "tibia") == 0.4
+    assert hurt.existing_mask.all()
+    assert hurt.moving_mask.sum() == 17
+    assert hurt.locked_positions[17] == 0.4
+
+
+def test_a_leg_without_its_first_link_is_gone():
+    assert not WHOLE.without("RM.coxa").has_leg("RM")
+    assert WHOLE.without("RM.coxa") == WHOLE.without("RM") == WHOLE.broken("RM.coxa", remaining=0.0)
+
+
+@given(morphologies())
+@settings(max_examples=60, deadline=None)
+def test_named_values_say_all_of_a_morphology(morphology):
+    again = Morphology.from_parameters(ROBOT, morphology.parameters())
+    assert again == morphology
+    assert hash(again) == hash(morphology)
+
+
+@given(morphologies())
+@settings(max_examples=60, deadline=None)
+def test_the_table_carried_along_is_the_one_made_anew(morphology):
+    assert WHOLE.table.shape == (4, 18)  # from here on, changes carry it along
+    fresh = Morphology(ROBOT, morphology._remaining, morphology._locked, morphology._limp)
+    np.testing.assert_array_equal(morphology.table, fresh.table)
+    np.testing.assert_array_equal(morphology.existing_mask, [morphology.has_link(*name.split(".")) for name in LINKS])
+
+
+@given(morphologies())
+@settings(max_examples=60, deadline=None)
+def test_everything_can_be_restored(morphology):
+    for leg in ROBOT.leg_names:
+        morphology = morphology.restored(leg)
+    assert morphology == WHOLE
+    assert morphology.is_whole
+
+
+@given(morphologies())
+@settings(max_examples=60, deadline=None)
+def test_no_link_exists_beyond_a_missing_or_broken_one(morphology):
+    for leg in ROBOT.legs:
+        remaining = [morphology.remaining(leg.name, link) for link in leg.link_names]
+        for inner, outer in zip(remaining, remaining[1:], strict=False):
+            assert outer == 0 or inner == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"links.LM.tibia": True}, ("links.LM.tibia", "LM.femur is missing", "restore")),
+        ({"legs.XX": True}, ("XX", "LF, LM, LR, RR, RM, RF")),
+        ({"links.LF.toe": False}, ("toe", "coxa, femur, tibia")),
+        ({"wheels.LF": True}, ("wheels.LF", "legs., links., locked., locked_at., limp. or remaining.")),
+        ({"legs.LF.coxa": True}, ("legs.LF.coxa", "legs.LF")),
+        ({"links.LF": True}, ("links.LF", "links.LF.coxa")),
+        ({"legs.LF": 0}, ("legs.LF", "0", "true or false")),
+        ({"remaining.LF.tibia": True}, ("remaining.LF.tibia", "True", "number")),
+        ({"remaining.LF.tibia": "half"}, ("remaining.LF.tibia", "half", "number")),
+        ({"remaining.LF.tibia": float("nan")}, ("remaining.LF.tibia", "nan")),
+        ({"remaining.LF.tibia": 1.5}, ("remaining.LF.tibia", "1.5", "0..1")),
+        ({"remaining.LF.tibia": 1e-9}, ("remaining.LF.tibia", "1e-09", "at least 1e-06")),
+        ({"remaining.LM.tibia": 0.5}, ("remaining.LM.tibia", "missing")),
+        ({"locked.LM.tibia": True}, ("locked.LM.tibia", "missing")),
+        ({"locked.LF.tibia": True}, ("locked.LF.tibia", "tibia_joint_LF", "not known", "locked_at.LF.tibia")),
+        ({"locked_at.LF.tibia": 0.4}, ("locked_at.LF.tibia", "not locked", "locked.LF.tibia: true")),
+        ({"locked.LF.tibia": False, "locked_at.LF.tibia": 0.4}, ("locked_at.LF.tibia", "not locked")),
+        ({"locked.LF.tibia": True, "locked_at.LF.tibia": float("nan")}, ("locked_at.LF.tibia", "nan")),
+        ({"locked.LF.tibia": True, "locked_at.LF.tibia": 1e300}, ("locked_at.LF.tibia", "6.283 rad")),
+        ({"limp.LM.tibia": True}, ("limp.LM.tibia", "missing", "restore LM.tibia")),
+        ({"limp.RR.tibia": True}, ("limp.RR.tibia", "locked", "locked.RR.tibia")),
+        ({"limp.LF.tibia": 1}, ("limp.LF.tibia", "1", "true or false")),
+        ({"limp.LF.toe": True}, ("toe", "coxa, femur, tibia")),
+        ({"limp.LF.tibia": True, "locked.LF.tibia": True}, ("limp.LF.tibia", "locked.LF.tibia")),
+        ({"locked.RR.femur": True, "locked_at.RR.femur": 0.1}, ("locked.RR.femur", "limp", "limp.RR.femur")),
+        ({"legs.LF": False, "limp.LF.coxa": True}, ("limp.LF.coxa", "legs.LF")),
+        ({"legs.LF": False, "links.LF.coxa": True}, ("links.LF.coxa", "legs.LF")),
+        ({"links.LF.tibia": True, "remaining.LF.tibia": 0.0}, ("remaining.LF.tibia", "links.LF.tibia")),
+    ],
+)
+def test_a_refused_change_says_why(values, named):
+    hurt = WHOLE.without("LM.femur").locked("RR.tibia", 0.3).limp("RR.femur")
+    with pytest.raises(MorphologyError) as refusal:
+        hurt.updated(values)
+    for part in named:
+        assert part in str(refusal.value)
+    assert hurt == WHOLE.without("LM.femur").locked("RR.tibia", 0.3).limp("RR.femur")
+
+
+def test_a_limp_joint_moves_without_torque():
+    tired = WHOLE.limp("LR.femur")
+    joint = ROBOT.joint_names.index("femur_joint_LR")
+    assert tired.is_limp("LR", "femur") and tired.moving_mask.all()
+    assert np.flatnonzero(~tired.driven_mask).tolist() == [joint]
+    assert tired != WHOLE and not tired.is_whole
+    assert tired.describe() == "LR.femur limp"
+    assert tired.parameters()["limp.LR.femur"] is True
+    assert tired.updated({"limp.LR.femur": False}) == tired.restored("LR.femur") == tired.restored("LR") == WHOLE
+
+
+def test_what_is_missing_is_not_limp_and_comes_back_driven():
+    tired = WHOLE.limp("LR.femur").without("LR.femur")
+    assert tired == WHOLE.without("LR.femur")
+    assert tired.restored("LR") == WHOLE
+    assert WHOLE.limp("LR.femur").broken("LR.coxa", 0.5) == WHOLE.broken("LR.coxa", 0.5)
+
+
+def test_a_limp_joint_jams_and_a_locked_one_comes_free_in_one_request():
+    tired, stuck = WHOLE.limp("LR.femur"), WHOLE.locked("LR.femur", 0.2)
+    assert tired.updated({"limp.LR.femur": False, "locked.LR.femur": True, "locked_at.LR.femur": 0.2}) == stuck
+    assert stuck.updated({"locked.LR.femur": False, "limp.LR.femur": True}) == tired
+    with pytest.raises(MorphologyError, match=r"limp\.LR\.femur: the joint is locked"):
+        stuck.limp("LR.femur")
+
+
+def test_a_change_is_made_from_the_body_outward_whatever_its_order():
+    hurt = WHOLE.without("LM.femur")
+    assert hurt.updated({"links.LM.tibia": True, "links.LM.femur": True}) == WHOLE
+    assert hurt.updated({"links.LM.tibia": False, "legs.LM": True}) == hurt
+    stuck = hurt.updated({"locked.RF.tibia": True}, {"tibia_joint_RF": 0.25})
+    assert stuck.locked_angle("RF", "tibia") == 0.25
+    assert stuck.updated({"locked.RF.tibia": True}, {"RF.tibia": 0.7}) == stuck
+    assert stuck.updated({"locked.RF.tibia": False}) == hurt
+
+
+def test_a_lock_stands_where_the_request_says_before_where_it_was_measured():
+    given = {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4}
+    stuck = WHOLE.updated(given, {"tibia_joint_RF": 0.25})
+    assert stuck == WHOLE.locked("RF.tibia", 0.4)
+    assert stuck.parameters()["locked_at.RF.tibia"] == 0.4
+    assert stuck.updated({"locked_at.RF.tibia": 0.3}) == WHOLE.locked("RF.tibia", 0.3)
+    assert stuck.updated({"locked.RF.tibia": False}).parameters()["locked_at.RF.tibia"] == 0.0
+
+
+def test_a_leg_that_comes_back_comes_back_whole():
+    assert WHOLE.without("RM").updated({"legs.RM": True}) == WHOLE
+    assert WHOLE.broken("RM.tibia", 0.5).updated({"legs.RM": True}) == WHOLE.broken("RM.tibia", 0.5)
+
+
+@pytest.mark.parametrize("angle", [float("nan"), float("inf"), "0.4", True, None])
+def test_an_angle_that_is_no_number_is_refused(angle):
+    with pytest.raises(MorphologyError, match=r"RF\.tibia"):
+        WHOLE.locked("RF.tibia", angle)
+
+
+def test_it_travels_to_another_process():
+    hurt = WHOLE.without("RM").locked("RF.tibia", 0.4).limp("LR.femur")
+    again = pickle.loads(pickle.dumps(hurt))
+    assert again == hurt
+    assert hash(again) == hash(hurt)
+    assert not again.table.flags.writeable
+
+
+def test_it_says_what_is_wrong():
+    hurt = WHOLE.without("RM").without("LM.femur").locked("RF.tibia", 0.4).broken("LF.tibia", 0.5)
+    assert hurt.describe() == "LF.tibia broken, 50% left, LM.femur missing, RM missing, RF.tibia locked at 0.400"
+    assert WHOLE.describe() == "whole"

@@ -1,0 +1,77 @@
+"""The URDF of a robot, loaded by programs that nobody here wrote, is the robot."""
+
+import xml.etree.ElementTree as ET
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+MORPHOLOGIES = {
+    "whole": WHOLE,
+    "leg gone": WHOLE.without("RM"),
+    "link gone": WHOLE.without("LM.femur"),
+    "locked": WHOLE.locked("RF.tibia", 0.4).locked("LF.coxa", -0.3),
+    "broken": WHOLE.broken("LF.tibia", 0.5),
+}
+
+
+def angles(seed=0):
+    return np.random.default_rng(seed).uniform(-0.6, 0.6, 18)
+
+
+def turned():
+    return pin.exp3(np.array([0.2, -0.3, 0.4]))
+
+
+@pytest.mark.parametrize("name", MORPHOLOGIES)
+def test_pinocchio_reads_the_same_mass_matrix(name):
+    """1e-9 relative: numbers are written with all digits, what is left are the roll-pitch-yaw angles of URDF."""
+    morphology = MORPHOLOGIES[name]
+    model = pin.buildModelFromXML(ROBOT.to_urdf(morphology), pin.JointModelFreeFlyer())
+    data, q, ours = model.createData(), angles(), WholeBodyModel(ROBOT)
+    names = ours.joint_names(morphology)
+    assert sorted(model.names[2:]) == sorted(names)
+    theirs = np.concatenate([np.zeros(3), pin.Quaternion(turned()).coeffs(), np.zeros(len(names))])
+    order = np.zeros(6 + len(names), int)
+    order[:6] = range(6)
+    for k, joint in enumerate(names):
+        index = model.getJointId(joint)
+        theirs[model.idx_qs[index]] = q[ROBOT.joint_names.index(joint)]
+        order[6 + k] = model.idx_vs[index]
+    matrix = pin.crba(model, data, theirs)
+    matrix = np.triu(matrix) + np.triu(matrix, 1).T
+    expected = ours.mass_matrix(q, morphology)
+    assert np.abs(matrix[np.ix_(order, order)] - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", MORPHOLOGIES)
+def test_mujoco_reads_the_same_mass(name):
+    morphology = MORPHOLOGIES[name]
+    # By default MuJoCo merges links that are fixed to the root into the world and drops their mass.
+    apart = '<mujoco><compiler fusestatic="false"/></mujoco></robot>'
+    model = mujoco.MjModel.from_xml_string(ROBOT.to_urdf(morphology).replace("</robot>", apart))
+    mass = ROBOT.body.mass + sum(link.mass for leg in ROBOT.leg_names for link in morphology.links(leg))
+    assert model.body_subtreemass[0] == pytest.approx(mass, rel=1e-9)
+
+
+def test_the_tree_has_a_foot_for_each_leg_and_limits_of_the_servos():
+    root = ET.fromstring(ROBOT.to_urdf(WHOLE.without("RM", "LM.tibia")))
+    links = {link.get("name") for link in root.iter("link")}
+    assert {f"foot_{leg}" for leg in ROBOT.leg_names if leg != "RM"} <= links
+    assert not {"foot_RM", "coxa_link_RM", "tibia_link_LM"} & links
+    limit = root.find("joint[@name='femur_joint_LF']/limit")
+    assert float(limit.get("upper")) == ROBOT.legs[0].joints[1].upper
+    assert float(limit.get("effort")) == ROBOT.servo.torque_limit
+
+
+def test_a_locked_joint_is_fixed_and_red():
+    root = ET.fromstring(ROBOT.to_urdf(WHOLE.locked("RF.tibia", 0.4)))
+    assert root.find("joint[@name='tibia_joint_RF']").get("type") == "fixed"
+    assert {v.get("name") for v in root.findall("link[@name='tibia_link_RF']/visual/material")} == {"locked"}
+    assert "locked" not in {v.get("name") for v in root.findall("link[@name='tibia_link_LF']/visual/material")}

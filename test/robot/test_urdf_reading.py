@@ -1,0 +1,112 @@
+"""Robots read from URDF have the dynamics that Pinocchio reads from the same text."""
+
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from hexapod_dynamics.dynamics.closed_form import ClosedForm
+from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOTS = Path(__file__).parents[1] / "robots"
+
+# A body whose centre of mass is off its frame, a mast that is fixed to it, two legs of 2 and 3 joints with feet.
+SPIDER = """<robot name="spider">
+<link name="trunk"><inertial><origin xyz="0.02 -0.01 0.03" rpy="0.1 0 0.2"/><mass value="2"/>
+  <inertia ixx="0.01" iyy="0.02" izz="0.025" ixy="0.001" ixz="0" iyz="0"/></inertial></link>
+<link name="mast"><inertial><origin xyz="0 0 0.1"/><mass value="0.3"/>
+  <inertia ixx="0.002" iyy="0.002" izz="0.0005" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="mast_joint" type="fixed"><parent link="trunk"/><child link="mast"/><origin xyz="0 0 0.05" rpy="0 0.3 0"/>
+</joint>
+{legs}</robot>"""
+LEG = """<joint name="hip_{n}" type="revolute"><parent link="trunk"/><child link="thigh_{n}"/>
+  <origin xyz="0.1 {y} 0" rpy="0.2 0.1 {yaw}"/><axis xyz="0 0.6 0.8"/>
+  <limit lower="-1" upper="2" effort="5" velocity="7"/>
+</joint>
+<link name="thigh_{n}"><inertial><origin xyz="0.05 0.01 0"/><mass value="0.2"/>
+  <inertia ixx="0.0001" iyy="0.0003" izz="0.00035" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="knee_{n}" type="continuous"><parent link="thigh_{n}"/><child link="shin_{n}"/>
+  <origin xyz="0.1 0.02 -0.03" rpy="0 0 0.4"/><axis xyz="1 0 0"/></joint>
+<link name="shin_{n}"><inertial><origin xyz="0 0 -0.06"/><mass value="0.1"/>
+  <inertia ixx="0.0002" iyy="0.0002" izz="0.00005" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="foot_joint_{n}" type="fixed"><parent link="shin_{n}"/><child link="foot_{n}"/>
+  <origin xyz="0 0 -0.12"/></joint>
+<link name="foot_{n}"><inertial><mass value="0.01"/>
+  <inertia ixx="1e-6" iyy="1e-6" izz="1e-6" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+TEXT = SPIDER.format(legs=LEG.format(n="L", y=0.1, yaw=0.5) + LEG.format(n="R", y=-0.1, yaw=-0.5))
+
+
+def mass_matrices(text, robot):
+    """Ours, and Pinocchio's seen from the body's centre of mass in our order of joints."""
+    model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
+    data, q = model.createData(), np.random.default_rng(0).uniform(-0.5, 0.5, robot.joint_count)
+    theirs, order = pin.neutral(model), list(range(6))
+    for name, angle in zip(robot.joint_names, q, strict=True):
+        joint = model.joints[model.getJointId(name)]
+        theirs[joint.idx_q : joint.idx_q + joint.nq] = angle if joint.nq == 1 else (np.cos(angle), np.sin(angle))
+        order.append(joint.idx_v)
+    M = pin.crba(model, data, theirs)
+    M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(order, order)]
+    T = np.eye(len(M))
+    T[:3, 3:6] = pin.skew(model.inertias[1].lever)
+    return ClosedForm(Morphology.whole(robot)).mass_matrix(q), T.T @ M @ T
+
+
+@pytest.mark.parametrize("source", ["spider", "jethexa", "quadruped_with_sliders.yaml"])
+def test_the_dynamics_are_those_that_pinocchio_reads(source):
+    if source == "spider":
+        text = TEXT
+    else:
+        text = (Robot.jethexa() if source == "jethexa" else Robot.load(ROBOTS / source)).to_urdf()
+    robot = Robot.from_urdf(text)
+    ours, theirs = mass_matrices(text, robot)
+    assert np.abs(ours - theirs).max() < 1e-9 * np.abs(theirs).max()
+
+
+def test_what_to_urdf_writes_is_read_back():
+    robot = Robot.jethexa()
+    again = Robot.from_urdf(robot.to_urdf(), legs={leg.name: leg.joints[0].name for leg in robot.legs})
+    assert again.leg_names == robot.leg_names and again.joint_names == robot.joint_names
+    for leg, read in zip(robot.legs, again.legs, strict=True):
+        assert read.link_names == leg.link_names
+        for link, other in zip(leg.links, read.links, strict=True):
+            assert other.length == pytest.approx(link.length, abs=1e-12) and other.mass == link.mass
+    assert again.servo.torque_limit == robot.servo.torque_limit
+    assert Robot.from_urdf(robot.to_urdf()).leg_names == robot.leg_names  # found, not named
+
+
+def test_a_file_is_read_and_its_legs_are_found(tmp_path):
+    path = tmp_path / "spider.urdf"
+    path.write_text(TEXT)
+    robot = Robot.from_urdf(path)
+    assert robot.name == "spider" and robot.leg_names == ("L", "R")
+    assert robot.legs[0].link_names == ("thigh", "shin")
+    assert robot.legs[0].links[1].length == pytest.approx(0.12)  # to the foot
+    assert robot.body.mass == pytest.approx(2.3)
+
+
+@pytest.mark.parametrize(
+    ("text", "legs", "named"),
+    [
+        ("no such file.urdf", None, ("no such file.urdf", "cannot be read")),
+        ("<robot", None, ("not XML",)),
+        ("<sdf/>", None, ("<sdf>", "<robot> needed")),
+        (TEXT, {"A": "hip_X"}, ("legs.A", "hip_X", "hip_L")),
+        (TEXT, {"A": "hip_L"}, ("hip_R", "belong to no leg")),
+        (TEXT, ["hip_L"], ("legs:", "dict")),
+        (TEXT.replace('type="continuous"', 'type="planar"', 1), None, ("knee_L", "planar", "fixed")),
+        (TEXT.replace('<parent link="shin_L"/>', '<parent link="shank"/>'), None, ("foot_joint_L", "shank")),
+        (TEXT.replace('value="0.2"', 'value="nan"', 1), None, ("thigh_L", "nan")),
+        (TEXT.replace('name="knee_R" type="continuous"><parent link="thigh_R"/>', 'name="knee_R" type="continuous">'
+                      '<parent link="shin_L"/>').replace('type="fixed"><parent link="shin_L"/>', 'type="revolute">'
+                      '<parent link="shin_L"/><limit lower="-1" upper="1"/>'), None, ("shin_L", "one chain")),
+        ('<robot name="x"><link name="a"/></robot>', None, ("link a", "no mass")),
+    ],
+)  # fmt: skip
+def test_what_is_no_legged_robot_is_refused_by_name(text, legs, named):
+    with pytest.raises(RobotError) as refusal:
+        Robot.from_urdf(text, legs)
+    for part in named:
+        assert part in str(refusal.value)

@@ -1,0 +1,159 @@
+"""The robot on MuJoCo: the same walks as the built-in physics, damage at run time, truths that differ, refusals."""
+
+import sys
+
+import mujoco
+import numpy as np
+import pytest
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Ground, MujocoSimulator, Readings, Simulator, TripodGait, Truth
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+MASS = ROBOT.body.mass + sum(link.mass for leg in ROBOT.legs for link in leg.links)
+STAND = TripodGait().bind(ROBOT).position.copy()
+SCENARIOS = [WHOLE, WHOLE.without("RM", "LM"), WHOLE.without("LM.femur", "RR.femur")]
+
+
+def test_its_mass_matrix_is_the_model_s():
+    from hexapod_dynamics.dynamics import WholeBodyModel
+
+    hurt = WHOLE.without("RM", "LM.femur").locked("RF.tibia", -0.4).broken("LF.tibia", 0.5)
+    for morphology in (WHOLE, hurt):
+        model = mujoco.MjModel.from_xml_string(ROBOT.to_mjcf(morphology, rotor_inertia=0.0))
+        data = mujoco.MjData(model)
+        q = np.random.default_rng(1).uniform(-0.5, 0.5, 18)
+        names = WholeBodyModel(ROBOT).joint_names(morphology)
+        assert [model.joint(k).name for k in range(1, model.njnt)] == list(names)
+        data.qpos[:7] = [0, 0, 1, 1, 0, 0, 0]
+        data.qpos[7:] = q[[ROBOT.joint_names.index(name) for name in names]]
+        mujoco.mj_forward(model, data)
+        full = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, full)
+        np.testing.assert_allclose(full, WholeBodyModel(ROBOT).mass_matrix(q, morphology), atol=1e-9)
+
+
+@pytest.mark.parametrize("morphology", SCENARIOS, ids=["whole", "middle legs lost", "two femurs lost"])
+def test_with_the_paper_s_friction_both_physics_agree_within_a_tenth(morphology):
+    ends = []
+    for physics in (Simulator, MujocoSimulator):
+        sim = physics(ROBOT, morphology, gait=TripodGait(), ground=Ground.viscous(), command_period=0.02)
+        log = sim.run(5.2, log_every=20)
+        roll = np.ptp(log.euler_zyx[65:, 2])
+        ends.append(np.array([*log.position[-1, :2], 0.1 * log.euler_zyx[-1, 0], roll]))
+    # Distances in metres, yaw weighted with 0.1 m; 2 mm are below what the feet's size makes.
+    assert np.abs(ends[1] - ends[0]).max() < 0.1 * np.abs(ends[0]).max() + 0.002
+
+
+def test_damage_at_run_time_and_limp_servos():
+    sim = MujocoSimulator(ROBOT, gait=TripodGait())
+    sim.step(500)
+    before = sim.position.copy()
+    sim.set_morphology(WHOLE.without("RM").limp("LR.femur").locked("RF.tibia", float(sim.q[17])))
+    assert np.array_equal(sim.position, before)
+    sim.step(1300)
+    assert sim.joint_torques[ROBOT.joint_names.index("femur_joint_LR")] == 0.0
+    assert sim.q[17] == sim.morphology.locked_positions[17] and sim.position[2] > 0.05
+    assert sim.foot_forces[ROBOT.leg_names.index("RM")].tolist() == [0.0, 0.0, 0.0]
+    sim.set_morphology(WHOLE)
+    sim.step(1300)
+    assert 0.10 < sim.position[2] < 0.13
+
+
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_a_truth_is_what_the_physics_simulates(physics):
+    truth = Truth.parse("mass=1.1,payload=0.2,payload_x=0.05,stiffness=0.8,friction=0.5")
+    sim = physics(ROBOT, truth=truth)
+    sim.reset(joints=STAND)
+    sim.step(1500)
+    plain = physics(ROBOT)
+    plain.reset(joints=STAND)
+    plain.step(1500)
+    assert sim.ground_force[2] == pytest.approx((1.1 * MASS + 0.2) * ROBOT.gravity, rel=0.01)
+    sag = np.abs(sim.q - STAND).max() / np.abs(plain.q - STAND).max()
+    assert 1.15 * 1.1 / 0.8 * 0.8 < sag < 2.5
+    # The payload is 5 cm in front of the body's centre: the front legs carry more.
+    assert sim.foot_forces[[0, 5], 2].sum() - sim.foot_forces[[2, 3], 2].sum() > 0.5
+
+
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_commands_start_after_the_truth_s_delay_and_stop_in_its_dead_band(physics):
+    sim = physics(ROBOT, truth=Truth(delay=0.03, deadband=2.0))
+    sim.reset(position=[0.0, 0.0, 1.0], joints=STAND)
+    sim.command(STAND + 0.2, 0.02)
+    sim.step(29)
+    assert np.array_equal(sim.setpoints, STAND)
+    sim.step(60)
+    assert sim.setpoints == pytest.approx(STAND + 0.2)
+    held = physics(ROBOT, truth=Truth(deadband=2.0))
+    held.reset(joints=STAND)
+    held.command(STAND + 0.5 * ROBOT.servo.resolution, 0.02)
+    held.step(500)
+    band = 2.0 * ROBOT.servo.resolution
+    stretched = np.abs(held.setpoints - held.q) - band
+    torque = 24.0 / 0.8 * np.maximum(stretched, 0.0)
+    assert np.abs(held.joint_torques) == pytest.approx(torque, abs=0.03)
+
+
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_a_slope_and_rough_ground_are_the_same_under_both(physics):
+    truth = Truth(slope=3.0, slope_yaw=90.0, rough=0.008, seed=7)
+    sim = physics(ROBOT, gait=TripodGait(step_height=0.02), command_period=0.02, truth=truth)
+    log = sim.run(3.9, log_every=20)
+    assert log.position[-1, 0] > 0.2
+    assert np.degrees(log.euler_zyx[65:, 2].mean()) == pytest.approx(3.0, abs=0.6)
+    x, y, z = log.position[-65:].T
+    heights = np.array([sim.ground.height(*point) for point in zip(x, y, strict=True)])
+    assert np.mean(z - heights) == pytest.approx(0.119, abs=0.006)
+
+
+def test_a_push_accelerates_it():
+    sim = MujocoSimulator(ROBOT)
+    sim.reset(position=[0, 0, 2.0], joints=STAND)
+    sim.push([3.0, 0, 0, 0, 0, 0])
+    sim.step(100)
+    assert (sim.rotation @ sim.nu[:3])[0] * MASS == pytest.approx(0.3, rel=0.2)
+    assert sim.specific_force == pytest.approx([3.0 / MASS, 0.0, 0.0], abs=0.6)
+
+
+@pytest.mark.parametrize(
+    "text, named",
+    [
+        ("mass=-1", "mass=-1.0 given, allowed are numbers from 0.2 to 5.0"),
+        ("friction=nan", "friction"),
+        ("stiffness=soft", "stiffness='soft' given, a number is needed"),
+        ("weight=2", "'weight=2' given, allowed are name=number with mass, payload"),
+        ("mass", "'mass' given"),
+        ("mass=1,mass=2", "mass is given twice"),
+        ("seed=1.5", "seed=1.5 given, a whole number"),
+    ],
+)
+def test_bad_truths_are_refused_by_name(text, named):
+    with pytest.raises(HexapodError, match=named):
+        Truth.parse(text)
+    assert Truth.parse("") == Truth()
+    truth = Truth.parse("mass=1.1, payload=0.2,seed=7")
+    assert truth == Truth(mass=1.1, payload=0.2, seed=7) and Truth.parse(truth.describe()) == truth
+
+
+def test_without_mujoco_the_error_names_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(HexapodError, match="pip install mujoco"):
+        MujocoSimulator(ROBOT)
+
+
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_readings_are_those_of_the_devices(physics):
+    sim = physics(ROBOT, WHOLE.without("RM"))
+    sim.reset(joints=STAND)
+    sim.step(1500)
+    readings = Readings(sim, seed=1)
+    joints = readings.joints()
+    assert np.isnan(joints[12:15]).all() and np.isfinite(np.delete(joints, [12, 13, 14])).all()
+    assert np.nanmax(np.abs(joints - sim.q)) <= 0.5 * ROBOT.servo.resolution + 1e-12
+    force, rate = np.array([np.concatenate(readings.imu()) for _ in range(200)]).mean(axis=0).reshape(2, 3)
+    assert force == pytest.approx(sim.rotation.T @ [0, 0, ROBOT.gravity], abs=0.05) and np.abs(rate).max() < 1e-2
+    sim.reset(joints=STAND + 0.1)
+    assert np.sum(readings.poll(3)[:12] > STAND[:12] + 0.05) == 3  # one servo after the other

@@ -1,0 +1,302 @@
+"""Every fault of the simulated devices, alone and in pairs, under the real drivers: found, survived, recovered from.
+
+    python test/soak/device_soak.py                      # singles and pairs, 2 s each: 14 minutes
+    python test/soak/device_soak.py --seconds 60 --rigs 3  # an hour; on one rig three
+    python test/soak/device_soak.py --only bus.flip_rate servo.hot
+
+Prints one line a case: seconds until the right diagnosis, seconds until full recovery, what was wrong otherwise.
+"""
+
+import argparse
+import gc
+import itertools
+import multiprocessing
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
+from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050Settings
+from hexapod_dynamics.drivers.servos import lx_frames
+from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.servo_supervisor import ControlSettings, ServoControl
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulated_devices.faults import FAULTS, FaultInjector
+from hexapod_dynamics.simulated_devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
+from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
+
+ROBOT = Robot.jethexa()
+MAP = ServoMap.from_robot(ROBOT)
+SENT = {
+    Command.MOVE_TIME_WAIT_WRITE,
+    Command.MOVE_START,
+    Command.POS_READ,
+    Command.VIN_READ,
+    Command.TEMP_READ,
+    Command.LOAD_OR_UNLOAD_READ,
+    Command.MOVE_TIME_WAIT_READ,
+}
+LINE = ("line", "answers lost", "badly", "does not answer", "no servo answers")
+# What is set, and words of which one must be said within the second (none: the driver takes it in its stride).
+CASES = {
+    "bus.drop_rate": (0.01, LINE),
+    "bus.flip_rate": (0.01, LINE),
+    "bus.insert_rate": (0.01, LINE),
+    "bus.late_rate": (0.4, LINE),
+    "bus.echo": (True, ()),
+    "bus.unplugged": (True, ("servo port",)),
+    "servo.silent": ("femur_joint_RM", ("femur_joint_RM",)),
+    "servo.duplicate": ("coxa_joint_LF tibia_joint_RF", ("coxa_joint_LF", "tibia_joint_RF")),
+    "servo.hot": ("tibia_joint_LR", ("tibia_joint_LR",)),
+    "servo.power": (False, ("no servo answers",)),
+    "battery.voltage": (8.7, ("has let go", "stays away")),
+    "imu.error_rate": (0.01, ()),
+    "imu.locked": (True, ("imu lost",)),
+    "imu.absent": (True, ("imu lost",)),
+    "imu.brown_out": (True, ("imu started again", "imu lost")),
+    "imu.identity": (0x98, ()),
+    "imu.drift": (1e-3, ()),
+    "imu.shake": (80.0, ("imu saturated",)),
+}
+# While one of these is on, what the others do cannot be seen.
+HIDES = {
+    "bus.unplugged": ("bus.", "servo.", "battery."),
+    "servo.power": ("bus.", "servo.", "battery."),
+    "imu.locked": ("imu.",),
+    "imu.absent": ("imu.",),
+}
+
+
+class TappedBus(ServoBus):
+    """A ServoBus that checks what is sent: only harmless commands, only to the robot's ids."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.wrong = []
+
+    def send(self, frames):
+        """Check, then send."""
+        for frame in lx_frames.FrameParser().feed(frames):
+            known = frame.servo_id in MAP.ids or (frame.servo_id, frame.command) == (254, Command.MOVE_START)
+            if frame.command not in SENT or not known:
+                self.wrong.append(frame)
+        super().send(frames)
+
+
+class Rig:
+    """Devices and drivers of one robot; shafts follow their set-points, limp joints hang 0.4 rad off."""
+
+    def __init__(self, directory):
+        self.servos = VirtualServos(MAP.ids, MAP.directions, np.zeros(18), loaded=True)
+        self.bus_device = ServoBusDevice(self.servos, Path(directory) / "servo_bus")
+        self.chip = VirtualMpu6050()
+        self.i2c = I2cBusDevice(self.chip, Path(directory) / "imu.sock")
+        self.injector = FaultInjector(MAP.joint_names, self.bus_device, self.i2c)
+        self.bus_device.start()
+        self.i2c.start()
+        self.bus = TappedBus(str(self.bus_device.link))
+        self.chain = ServoChain(self.bus, MAP)
+        self.samples = 0
+        self.imu = ImuReader(str(self.i2c.path), Mpu6050Settings(), self._on_sample)
+        self.health, self.told = ServoHealth(MAP.joint_names), []
+        joints = [joint for leg in ROBOT.legs for joint in leg.joints]
+        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], 30.0)
+        # Not told to `step`: it would sit down for good on low supply, and what is timed here is the recovery.
+        self.control = ServoControl(self.chain, self.guard, ControlSettings(np.zeros(18)), self.told.append)
+        self._marks = (0, 0)
+        self.said = set()
+        self.sample_time = 0.0
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=target, daemon=True) for target in (self._physics, self._node)]
+        self.chain.start()
+        self.imu.start()
+        for thread in self._threads:
+            thread.start()
+
+    def _on_sample(self, _sample, t):
+        self.samples += 1
+        self.sample_time = t
+
+    def _physics(self):
+        hanging = np.zeros(18)
+        while not self._stop.wait(0.004):
+            now = time.monotonic()
+            holding = self.servos.holding()
+            hanging = np.where(holding, 0.0, np.minimum(hanging + 0.02, 0.4))
+            setpoints = self.servos.setpoints(now)
+            with self.servos.lock:
+                shaft = (self.servos._shaft - self.servos.trim - 500) / self.servos.slope
+            self.servos.set_angles(np.where(holding, setpoints, np.where(hanging < 0.4, shaft - 0.02, shaft)))
+            self.chip.set_motion((0, 0, STANDARD_GRAVITY), (0, 0, 0), now)
+
+    def _node(self):
+        """What the node does: pose after pose, 50 times a second."""
+        begin, every = time.monotonic(), np.arange(18)
+        while not self._stop.wait(0.02):
+            t = time.monotonic()
+            self.control.follow(every, 0.15 * np.sin(4.0 * (t - begin) + every), t)
+            self.said.update(self.health.judge(self.control.state, t)[1])
+
+    def sayings(self):
+        """What has been diagnosed since `forget`."""
+        health = self.imu.health
+        words = list(self.said)
+        if not health.connected:
+            words.append("imu lost")
+        if health.starts > self._marks[0]:
+            words.append("imu started again")
+        if health.saturated > self._marks[1]:
+            words.append("imu saturated")
+        return words
+
+    def forget(self):
+        """Start listening anew."""
+        self._marks = (self.imu.health.starts, self.imu.health.saturated)
+        self.said.clear()
+
+    def well(self):
+        """Everything measures, follows and is said to be well."""
+        now, state = time.monotonic(), self.chain.snapshot()
+        return (
+            state.settled
+            and state.known.all()
+            and (now - state.stamp).max() < 0.5
+            and self.health.judge(state, now)[0] == "ok"
+            and not state.lagging.any()
+            and self.guard.following.all()
+            and self.imu.health.connected
+            and now - self.sample_time < 0.1
+        )
+
+    def close(self):
+        """End all threads."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        self.chain.stop()
+        self.imu.stop()
+        self.bus_device.stop()
+        self.i2c.stop()
+
+
+def wait(condition, timeout):
+    """Seconds until condition() is true, None after the timeout."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < timeout:
+        if condition():
+            return time.monotonic() - begin
+        time.sleep(0.01)
+    return None
+
+
+def expected(names):
+    """For each fault of a case the words of which one must be said, as far as the others let it be seen."""
+    return [
+        CASES[name][1]
+        for name in names
+        if CASES[name][1] and not any(name.startswith(HIDES.get(other, ())) for other in names if other != name)
+    ]
+
+
+def run_case(rig, names, seconds, patience=1.0):
+    """Make the faults so for some seconds; return (seconds to diagnosis, to recovery, complaints).
+
+    patience: stretches the time allowed for diagnosis (1 s) and recovery (2 s) on a busy machine.
+    """
+    complaints = []
+    if wait(rig.well, 20.0) is None:
+        return None, None, ["not well before the fault"]
+    rig.forget()
+    begin = time.monotonic()
+    rig.injector.set({name: CASES[name][0] for name in names})
+    wanted = expected(names)
+    found = (
+        wait(
+            lambda: all(any(word in said for said in rig.sayings() for word in words) for words in wanted),
+            max(seconds, patience),
+        )
+        if wanted
+        else 0.0
+    )
+    if found is None or found > patience:
+        complaints.append(f"diagnosis after {found} s: {sorted(rig.sayings())}")
+    time.sleep(max(0.0, seconds - (time.monotonic() - begin)))
+    rig.injector.set({name: FAULTS[name].healthy for name in names})
+    recovered = wait(rig.well, max(10.0, 2.0 * patience))
+    if recovered is None or recovered > 2.0 * patience:
+        complaints.append(f"recovery after {recovered} s")
+    if rig.bus.wrong:
+        complaints.append(f"sent what nobody asked for: {rig.bus.wrong[:3]}")
+        rig.bus.wrong.clear()
+    if rig.servos.flash_writes.any():
+        complaints.append("a servo wrote its flash")
+    if not (rig.chain._thread.is_alive() and rig.imu._thread.is_alive()):
+        complaints.append("a thread has ended")
+    return found, recovered, complaints
+
+
+def run_cases(cases, options):
+    """Run cases one by one on a rig of their own, a line each; return (complaints, slowest diagnosis, recovery)."""
+    bad, slowest = 0, [0.0, 0.0]
+    with tempfile.TemporaryDirectory() as directory:
+        rig = Rig(directory)
+        rig.bus_device.faults.random.seed(options.seed)
+        files, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+        gc.collect()
+        gc.freeze()  # as the nodes do
+        for k, names in enumerate(cases, 1):
+            found, recovered, complaints = run_case(rig, names, options.seconds, options.patience)
+            bad += bool(complaints)
+            slowest = [max(slowest[0], found or 0.0), max(slowest[1], recovered or 0.0)]
+            times = " ".join("   -" if t is None else f"{t:4.1f}" for t in (found, recovered))
+            print(f"{k:3}/{len(cases)} {times}  {' + '.join(names):45} {'; '.join(complaints)}", flush=True)
+        wait(rig.well, 20.0)
+        print(
+            f"{len(cases)} cases, descriptors {files} -> {len(os.listdir('/proc/self/fd'))}, threads {threads} -> "
+            f"{threading.active_count()}; errors {dict(rig.imu.health.errors)}, longest IMU gap "
+            f"{rig.imu.health.longest_gap:.3f} s",
+            flush=True,
+        )
+        rig.close()
+    return bad, *slowest
+
+
+def main():
+    """Run all cases and print them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=2.0, help="length of each fault")
+    parser.add_argument("--rigs", type=int, default=1, help="sets of devices and drivers side by side (0.2 cores each)")
+    parser.add_argument("--seed", type=int, default=0, help="order of the cases and noise")
+    parser.add_argument("--patience", type=float, default=1.0, help="stretch the allowed times on a busy machine")
+    parser.add_argument("--only", nargs="*", help="one case: these faults together")
+    parser.add_argument("--singles", action="store_true", help="no pairs")
+    options = parser.parse_args()
+    cases = [tuple(options.only)] if options.only else [(name,) for name in CASES]
+    if not (options.only or options.singles):
+        pairs = list(itertools.combinations(CASES, 2))
+        random.Random(options.seed).shuffle(pairs)
+        cases += pairs
+    with ProcessPoolExecutor(options.rigs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        done = list(
+            pool.map(run_cases, [cases[k :: options.rigs] for k in range(options.rigs)], itertools.repeat(options))
+        )
+    bad, found, recovered = sum(d[0] for d in done), max(d[1] for d in done), max(d[2] for d in done)
+    print(f"{len(cases)} cases, {bad} with complaints; slowest diagnosis {found:.1f} s, recovery {recovered:.1f} s")
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()
