@@ -35,7 +35,7 @@ class DirectFrames(PoseFrames):
 
     def __init__(self, servo_map, shifted):
         super().__init__(servo_map)
-        self._frames[:, 4] = lx_frames.Command.MOVE_TIME_WRITE
+        self._bodies[:, 2] = lx_frames.Command.MOVE_TIME_WRITE
         self._start, self._shifted = b"", shifted
 
     def build(self, counts, duration, chosen):
@@ -44,11 +44,7 @@ class DirectFrames(PoseFrames):
         # Ten bytes of wire a frame before this one; a millisecond is what the protocol can say.
         late = np.cumsum(chosen) * 10 * lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
         total = 18 * 10 * lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
-        times = np.maximum(1, np.floor(1000 * (duration + total - late) + 0.5)).astype(int)
-        frames = self._frames
-        frames[:, 5], frames[:, 6], frames[:, 7], frames[:, 8] = counts & 255, counts >> 8, times & 255, times >> 8
-        frames[:, 9] = ~frames[:, 2:9].sum(axis=1, dtype=np.uint8)
-        return frames[chosen].tobytes()
+        return super().build(counts, np.maximum(0.001, duration + total - late), chosen)
 
 
 def devices(link, turnaround, seconds, results):

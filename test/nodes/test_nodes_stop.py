@@ -265,7 +265,7 @@ def test_nine_silent_servos_are_all_named_and_the_others_go_on_being_read(robot,
     time.sleep(1.0)
     reads = [sum(name in message.name for _, message in servos.measured) for name in NAMES if name[-2] == "R"]
     print("reads a second of the healthy", reads)
-    assert min(reads) >= 3  # at least 5 on a machine that is not full
+    assert min(reads) >= 5  # 16 to 18 on an idle machine
     robot.bus.faults.silent = set()
     wait_until(lambda: "does not answer" not in servos.status.message, 10, "all are back")
 

@@ -19,6 +19,7 @@ class ChainSettings:
     refresh_interval: float = 0.5  # an unchanged target is sent again after this
     starving: tuple = ((0.4, 4), (0.15, 1))  # oldest measurement [s], from which changes of so many counts wait ...
     defer_interval: float = 0.05  # ... by at most this
+    silent_write_interval: float = 0.2  # between two targets of a servo that does not answer
     silent_after: int = 3  # reads in a row without an answer, more on a lossy line
     silent_probe_interval: float = 0.5  # between two questions to one silent servo ...
     silent_probe_pace: float = 0.15  # ... and to any of them, so that many silent ones leave the wire to the others

@@ -80,9 +80,9 @@ class PoseFrames:
         self._bodies = np.array([move[2:-1] for move in moves], np.uint8).reshape(len(moves), -1)
         self._start = lx.move_start()
 
-    def build(self, counts: np.ndarray, duration: float, chosen: np.ndarray) -> bytes:
-        """Frames for counts (n,) int in 0..1000 over `duration` [s] for the servos of the mask `chosen` (n,) bool."""
-        milliseconds = min(int(duration * 1000.0 + 0.5), 30000)
+    def build(self, counts: np.ndarray, duration: np.ndarray, chosen: np.ndarray) -> bytes:
+        """Frames for counts (n,) int in 0..1000 over `duration` (n,) [s] for the servos of the mask `chosen` (n,)."""
+        milliseconds = np.minimum(duration * 1000.0 + 0.5, 30000.0).astype(np.int64)
         bodies = self._bodies
         bodies[:, 3] = counts & 0xFF
         bodies[:, 4] = counts >> 8

@@ -358,6 +358,38 @@ def test_a_silent_servo_is_named_and_comes_back_from_its_measured_pose(rig, chai
     wait_until(lambda: chain.snapshot().generation[4] > generation[4], 5.0, "it starts anew")
 
 
+@pytest.mark.parametrize("turnaround", [0.0003, 0.001])
+def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times_a_second(tmp_path, turnaround):
+    servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
+    device = ServoBusDevice(servos, tmp_path / "bus", turnaround=turnaround)
+    device.start()
+    chain = ServoChain(ServoBus(str(device.link)), MAP)  # with the driver's own reply_timeout
+    chain.start()
+    try:
+        settled(chain)
+        silent = np.arange(18) < 9
+        device.faults.silent = {MAP.ids[i] for i in range(9)}
+        begin, named, reads, last = time.monotonic(), math.inf, np.zeros(18), np.full(18, math.nan)
+
+        def pose(t):
+            nonlocal named
+            state = chain.snapshot()
+            if state.silent[silent].all():
+                named = min(named, time.monotonic() - begin)
+            reads[state.stamp != last] += 1
+            last[:] = state.stamp
+            return 0.1 + 0.2 * np.sin(6.0 * t + np.arange(18))
+
+        drive(device, chain, 1.5, pose)
+        assert named < 1.0 and not chain.snapshot().silent[~silent].any()
+        reads[:] = 0
+        drive(device, chain, 2.0, pose)
+        assert reads[~silent].min() >= 5 * 2.0, "16 to 18 a second on an idle machine"
+    finally:
+        chain.stop()
+        device.stop()
+
+
 def test_a_servo_known_to_be_gone_is_neither_asked_nor_moved(rig, chain):
     settled(chain)
     gone = np.zeros(18, bool)
