@@ -23,9 +23,9 @@ from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, RestCali
 from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.simulated_devices.faults import FaultInjector
 from hexapod_dynamics.simulated_devices.simulated_robot import SimulatedRobot
 

@@ -96,7 +96,7 @@ def print_ticks(slow):
 def launched(seconds):
     """Launch, let it walk, print shares of a core, rates, delays and the prediction's error."""
     import rclpy
-    from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
+    from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
     from nav_msgs.msg import Odometry
     from rclpy.qos import qos_profile_sensor_data
     from sensor_msgs.msg import Imu, JointState

@@ -30,7 +30,7 @@ from hexapod_dynamics.dynamics.leg_program import LegType
 from hexapod_dynamics.dynamics.trigonometric import TrigonometricLeg
 from hexapod_dynamics.dynamics.workspace import Rows
 from hexapod_dynamics.robot import Body, Joint, Leg, Link, Morphology, Robot
-from hexapod_dynamics.robot.rotations import rotation_rpy
+from hexapod_dynamics.se3 import rotation_rpy
 
 LOOP = 1000
 run_forward, run_inverse = kernels.forward, kernels.inverse

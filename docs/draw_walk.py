@@ -10,8 +10,8 @@ import time
 import numpy as np
 
 import rclpy
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.tools.figures.output import COLOURS, panels
 from hexapod_dynamics.tools.figures.robot_picture import draw
 from nav_msgs.msg import Odometry

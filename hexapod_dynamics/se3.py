@@ -1,20 +1,32 @@
-"""SE(3) as Murray, Li and Sastry write it: twists V = (v, w) and wrenches F = (f, m), linear part first.
+"""SE(3) and SO(3): poses, twists and rotations, for the whole package.
 
-Farghdani & Chhabra 2025, section III-A; all functions take and return float arrays.
+Conventions of Murray, Li and Sastry: twists V = (v, w) and wrenches F = (f, m), linear part first (Farghdani & Chhabra
+2025, section III-A). Quaternions are (x, y, z, w). Roll, pitch and yaw are those of R = Rz(yaw) Ry(pitch) Rx(roll).
+All functions take and return float arrays.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.errors import HexapodError
+
+Array = npt.NDArray[np.float64]
+
+# ---- poses and twists ------------------------------------------------------------------------------------------------
 
 
-def skew(vector) -> np.ndarray:
+def skew(vector: npt.ArrayLike) -> Array:
     """Matrix [a] (3, 3) with [a] b = a x b, of a vector (3,)."""
-    x, y, z = vector
+    x, y, z = np.asarray(vector, float)
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def pose(rotation, position) -> np.ndarray:
+def pose(rotation: npt.ArrayLike, position: npt.ArrayLike) -> Array:
     """Homogeneous matrix (4, 4) of a rotation (3, 3) and a position (3,) (equation 1)."""
     g = np.eye(4)
     g[:3, :3] = rotation
@@ -22,13 +34,13 @@ def pose(rotation, position) -> np.ndarray:
     return g
 
 
-def inverse(g) -> np.ndarray:
+def inverse(g: Array) -> Array:
     """Inverse (4, 4) of a pose (4, 4)."""
     rotation = g[:3, :3].T
     return pose(rotation, -rotation @ g[:3, 3])
 
 
-def Ad(g) -> np.ndarray:
+def Ad(g: Array) -> Array:
     """Adjoint (6, 6) of the pose g_ab: takes a twist seen in frame b to frame a (equation 3)."""
     rotation = g[:3, :3]
     adjoint = np.zeros((6, 6))
@@ -37,7 +49,7 @@ def Ad(g) -> np.ndarray:
     return adjoint
 
 
-def ad(twist) -> np.ndarray:
+def ad(twist: Array) -> Array:
     """Lie bracket matrix (6, 6): ad_V W = [V, W], of a twist V (6,) (equation 4)."""
     bracket = np.zeros((6, 6))
     bracket[:3, :3] = bracket[3:, 3:] = skew(twist[3:])
@@ -45,9 +57,10 @@ def ad(twist) -> np.ndarray:
     return bracket
 
 
-def exp(twist) -> np.ndarray:
+def exp(twist: npt.ArrayLike) -> Array:
     """Pose (4, 4) reached by following the constant twist (6,) for a unit of time (Rodrigues' formula)."""
-    v, w = np.asarray(twist[:3], dtype=float), np.asarray(twist[3:], dtype=float)
+    twist = np.asarray(twist, float)
+    v, w = twist[:3], twist[3:]
     angle2 = float(w @ w)
     a, b, c = _rodrigues(angle2)
     hat = skew(w)
@@ -55,7 +68,7 @@ def exp(twist) -> np.ndarray:
     return pose(np.eye(3) + a * hat + b * hat2, v + b * (hat @ v) + c * (hat2 @ v))
 
 
-def log(g) -> np.ndarray:
+def log(g: Array) -> Array:
     """Twist (6,) with exp(twist) = g, rotation angle in [0, pi]; inverse of `exp`."""
     rotation, position = g[:3, :3], g[:3, 3]
     axial = 0.5 * np.array(
@@ -92,7 +105,7 @@ def _rodrigues(angle2: float) -> tuple[float, float, float]:
     return np.sin(angle) / angle, 2.0 * half * half / angle2, (angle - np.sin(angle)) / (angle2 * angle)
 
 
-def spatial_inertia(mass: float, com, inertia) -> np.ndarray:
+def spatial_inertia(mass: float, com: Array, inertia: Array) -> Array:
     """Generalised mass matrix (6, 6) about a frame's origin, of a body with com (3,) and inertia (3, 3) about it."""
     hat = skew(com)
     matrix = np.zeros((6, 6))
@@ -101,3 +114,129 @@ def spatial_inertia(mass: float, com, inertia) -> np.ndarray:
     matrix[3:, :3] = mass * hat
     matrix[3:, 3:] = inertia - mass * hat @ hat
     return matrix
+
+
+def combined_inertia(parts: Iterable[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
+    """Mass, centre of mass (3,) and inertia (3, 3) about it of several (mass, centre, inertia) in the same axes."""
+    parts = list(parts)
+    mass = float(sum(part[0] for part in parts))
+    if mass == 0.0:
+        return 0.0, np.zeros(3), sum((part[2] for part in parts), np.zeros((3, 3)))
+    com = sum((m * c for m, c, _ in parts), np.zeros(3)) / mass
+    total = np.zeros((3, 3))
+    for m, c, inertia in parts:
+        arm = skew(c - com)
+        total += inertia - m * arm @ arm
+    return mass, com, 0.5 * (total + total.T)
+
+
+# ---- rotations -------------------------------------------------------------------------------------------------------
+
+
+def rotation_about(axis: int, angle: float) -> Array:
+    """Rotation (3, 3) about the axis x (0), y (1) or z (2) by an angle [rad]."""
+    c, s = math.cos(angle), math.sin(angle)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    rotation = np.eye(3)
+    rotation[i, i] = rotation[j, j] = c
+    rotation[i, j], rotation[j, i] = -s, s
+    return rotation
+
+
+def rotation_z(angle: float) -> Array:
+    """Rotation (3, 3) about z by an angle [rad]."""
+    return rotation_about(2, angle)
+
+
+def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
+    """Rotation Rz(yaw) Ry(pitch) Rx(roll), (3, 3); angles in rad; exact zeros at right angles."""
+    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a), math.sin(a)) for a in (roll, pitch, yaw))
+    rotation = np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+    rotation[np.abs(rotation) < 1e-15] = 0.0  # cos(pi/2) is not zero in floating point, a mount at 90 degrees is
+    return rotation
+
+
+def roll_pitch_yaw(rotation: Array) -> tuple[float, float, float]:
+    """Roll, pitch and yaw [rad] of a rotation (3, 3), the inverse of `rotation_rpy`.
+
+    At a pitch of +-90 degrees only yaw -+ roll is defined: yaw is then 0.
+    """
+    sine, cosine = -rotation[2, 0], math.hypot(rotation[0, 0], rotation[1, 0])
+    if cosine > 1e-9:
+        roll = math.atan2(rotation[2, 1], rotation[2, 2])
+        return roll, math.atan2(sine, cosine), math.atan2(rotation[1, 0], rotation[0, 0])
+    return math.atan2(-rotation[1, 2], rotation[1, 1]), math.atan2(sine, cosine), 0.0
+
+
+def euler_zyx(rotation: Array) -> Array:
+    """(yaw, pitch, roll) (3,) [rad] of a rotation (3, 3)."""
+    return np.array(roll_pitch_yaw(rotation)[::-1])
+
+
+def rotation_x_to(direction: npt.ArrayLike) -> Array:
+    """Smallest rotation (3, 3) that takes x to a unit vector (3,); about z where the two are opposite."""
+    x, y, z = (float(component) for component in np.asarray(direction))
+    if x < -1 + 1e-12:
+        return np.diag([-1.0, -1.0, 1.0])
+    k = 1.0 / (1.0 + x)
+    return np.array([[x, -y, -z], [y, 1.0 - k * y * y, -k * y * z], [z, -k * y * z, 1.0 - k * z * z]])
+
+
+def rotation_from_quaternion(quaternion: Iterable[float]) -> Array:
+    """Rotation (3, 3) of a quaternion (x, y, z, w) of any length; HexapodError if it is zero or not finite."""
+    x, y, z, w = (float(c) for c in quaternion)
+    square = x * x + y * y + z * z + w * w
+    if not (math.isfinite(square) and square > 1e-12):
+        raise HexapodError(f"quaternion ({x}, {y}, {z}, {w}) is no rotation: it must be finite and not zero")
+    s = 2.0 / square
+    return np.array(
+        [
+            [1 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
+            [s * (x * y + z * w), 1 - s * (x * x + z * z), s * (y * z - x * w)],
+            [s * (x * z - y * w), s * (y * z + x * w), 1 - s * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_from_rotation(rotation: Array) -> tuple[float, float, float, float]:
+    """Unit quaternion (x, y, z, w), w >= 0, of a rotation (3, 3), by Shepperd's method."""
+    r = rotation
+    terms = (
+        r[0, 0] - r[1, 1] - r[2, 2],
+        r[1, 1] - r[0, 0] - r[2, 2],
+        r[2, 2] - r[0, 0] - r[1, 1],
+        r[0, 0] + r[1, 1] + r[2, 2],
+    )
+    largest = max(range(4), key=terms.__getitem__)
+    root = math.sqrt(max(1.0 + terms[largest], 0.0))
+    half, part = 0.5 * root, 0.5 / root
+    if largest == 3:
+        return ((r[2, 1] - r[1, 2]) * part, (r[0, 2] - r[2, 0]) * part, (r[1, 0] - r[0, 1]) * part, half)
+    i, j, k = largest, (largest + 1) % 3, (largest + 2) % 3
+    out = [0.0, 0.0, 0.0, (r[k, j] - r[j, k]) * part]
+    out[i], out[j], out[k] = half, (r[j, i] + r[i, j]) * part, (r[k, i] + r[i, k]) * part
+    sign = -1.0 if out[3] < 0.0 else 1.0
+    return sign * out[0], sign * out[1], sign * out[2], sign * out[3]
+
+
+def rotation_vector(rotation: Array) -> Array:
+    """Axis times angle (3,) [rad] of a rotation (3, 3), angle 0 to pi."""
+    x, y, z, w = quaternion_from_rotation(rotation)
+    sine = math.sqrt(x * x + y * y + z * z)
+    scale = 2.0 * math.atan2(sine, w) / sine if sine > 1e-12 else 2.0
+    return np.array([x, y, z]) * scale
+
+
+def rotation_from_vector(vector: Array) -> Array:
+    """Rotation (3, 3) of axis times angle (3,) [rad], by Rodrigues' formula."""
+    angle = float(np.linalg.norm(vector))
+    if angle < 1e-12:
+        return rotation_from_quaternion((0.5 * vector[0], 0.5 * vector[1], 0.5 * vector[2], 1.0))
+    s = math.sin(0.5 * angle) / angle
+    return rotation_from_quaternion((s * vector[0], s * vector[1], s * vector[2], math.cos(0.5 * angle)))

@@ -24,7 +24,7 @@ class LegConstants:
     screws: np.ndarray  # xi_ij, (n_i, 6)
     zero_poses: list  # g_ij(0) of the link's centre of mass
     inertias: list  # M_ij, at the link's centre of mass in link axes
-    tip_zero: np.ndarray | None  # g_i,tip(0) at the end of the last existing link
+    tip_zero: np.ndarray  # g_i,tip(0) at the end of the last existing link, at the hip if there is none
     locked: np.ndarray  # locked position, nan where the joint moves
 
 
@@ -32,7 +32,7 @@ def leg_constants(morphology: Morphology, leg) -> LegConstants:
     """Constants of one leg of a morphology."""
     mount = pose(leg.mount_rotation, leg.mount_position)
     existing = morphology.links(leg.name)
-    zero_poses, inertias, tip_zero = [], [], None
+    zero_poses, inertias, tip_zero = [], [], mount
     for joint, link in zip(leg.joints, existing, strict=False):
         start = pose(link.rotation, joint.origin)
         zero_poses.append(mount @ start @ pose(np.eye(3), link.com))
@@ -59,7 +59,7 @@ class LegTerms:
         self.lam, self.lam_links, self.count = constants.lam, constants.lam_links, n
         self.J = np.zeros((6, n))  # its columns J^k, (14)-(17)
         moved = np.eye(4)  # exp(xi_i1 q_i1) ... exp(xi_ij q_ij)
-        self.M_link, self.g_link, self.tip = [], [], None
+        self.M_link, self.g_link, self.tip = [], [], constants.tip_zero
         for j in range(int(np.sum(constants.lam_links))):
             self.J[:, j] = Ad(moved) @ constants.screws[j]  # J^j
             moved = moved @ exp(constants.screws[j] * q[j])

@@ -5,7 +5,7 @@ Both compare a measurement with what the model had at the time it was taken, not
 
 import numpy as np
 
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_vector, rotation_z
+from hexapod_dynamics.se3 import euler_zyx, rotation_vector, rotation_z
 
 
 class TimedBuffer:

@@ -17,12 +17,12 @@ import numpy as np
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_vector, rotation_z
 from hexapod_dynamics.estimation.commands import CommandHistory
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.innovation_test import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation import Predictor
 
 # A model that has fallen behind by more than this [s] skips time instead of running after it.

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.formulations.chain_sources import BASE, KINDS, PRISMATIC, REVOLUTE, leg_arguments, urdf_arguments
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import Ad, combined_inertia, inverse, pose, rotation_about, skew, spatial_inertia
 
-REVOLUTE, PRISMATIC = "revolute", "prismatic"
-KINDS = (REVOLUTE, PRISMATIC)
-BASE = -1
+__all__ = ["BASE", "KINDS", "PRISMATIC", "REVOLUTE", "Chain", "DenavitHartenbergRow"]
 
 
 class DenavitHartenbergRow(NamedTuple):
@@ -142,12 +142,12 @@ class Chain:
             raise DynamicsError(f"convention is {convention!r}, allowed: 'standard', 'modified'")
         placements, screws, kinds = [], [], []
         for row in (DenavitHartenbergRow(*row) for row in rows):
-            about_z = rigid_motion(_rotation(2, row.theta), (0, 0, row.d))
-            about_x = rigid_motion(_rotation(0, row.alpha), (row.a, 0, 0))
+            about_z = pose(rotation_about(2, row.theta), (0, 0, row.d))
+            about_x = pose(rotation_about(0, row.alpha), (row.a, 0, 0))
             axis = np.array([0, 0, 0, 0, 0, 1.0] if row.kind == REVOLUTE else [0, 0, 1.0, 0, 0, 0])
             if convention == "standard":
                 placements.append(about_z @ about_x)
-                screws.append(carry(inverse(about_x), axis))  # the axis is z_{i-1}; seen from frame i
+                screws.append(Ad(inverse(about_x)) @ axis)  # the axis is z_{i-1}; seen from frame i
             else:
                 placements.append(about_x @ about_z)
                 screws.append(axis)
@@ -187,10 +187,9 @@ class Chain:
                 f"{poses.shape} and ({len(parents)},)"
             )
         placements = [
-            pose if parent == BASE else inverse(poses[parent]) @ pose
-            for pose, parent in zip(poses, parents, strict=True)
+            g if parent == BASE else inverse(poses[parent]) @ g for g, parent in zip(poses, parents, strict=True)
         ]
-        body_screws = [carry(inverse(pose), screw) for pose, screw in zip(poses, screws, strict=True)]
+        body_screws = [Ad(inverse(g)) @ screw for g, screw in zip(poses, screws, strict=True)]
         kinds = tuple(REVOLUTE if np.any(screw[3:]) else PRISMATIC for screw in screws)
         arrays = (np.asarray(masses), np.asarray(coms), np.asarray(inertias), np.asarray(gravity))
         return cls(tuple(parents), kinds, np.array(placements), np.array(body_screws), *arrays, names=tuple(names))
@@ -203,8 +202,6 @@ class Chain:
 
         With a morphology: the links that are left, shortened ones as they are, locked joints welded.
         """
-        from hexapod_dynamics.formulations.chain_sources import leg_arguments
-
         links = robot.leg(leg).links if morphology is None else morphology.links(leg)
         chain = cls(**leg_arguments(robot, leg, links, gravity))
         if morphology is not None:
@@ -242,8 +239,6 @@ class Chain:
     @classmethod
     def from_urdf(cls, text: str, *, gravity: npt.ArrayLike = (0, 0, -9.81)) -> Chain:
         """Tree from the text of a URDF; the root link is the base, fixed joints weld, every other joint adds a body."""
-        from hexapod_dynamics.formulations.chain_sources import urdf_arguments
-
         return cls(**urdf_arguments(text), gravity=np.asarray(gravity))
 
     # ---- what the methods ask for --------------------------------------------------------------------------------
@@ -278,7 +273,7 @@ class Chain:
         masses, coms, inertias = self.masses.copy(), self.coms.copy(), self.inertias.copy()
         if above != BASE:
             com, turn = held[:3, :3] @ coms[joint] + held[:3, 3], held[:3, :3]
-            masses[above], coms[above], inertias[above] = weld(
+            masses[above], coms[above], inertias[above] = combined_inertia(
                 [(masses[above], coms[above], inertias[above]), (masses[joint], com, turn @ inertias[joint] @ turn.T)]
             )
         return Chain(
@@ -306,7 +301,7 @@ class Chain:
     def hats(self) -> np.ndarray:
         """X_i^ of every joint (n,4,4), so that dT_i/dq_i = T_i X_i^."""
         hats = np.zeros((len(self), 4, 4))
-        hats[:, :3, :3] = [cross_matrix(w) for w in self.screws[:, 3:]]
+        hats[:, :3, :3] = [skew(w) for w in self.screws[:, 3:]]
         hats[:, :3, 3] = self.screws[:, :3]
         return hats
 
@@ -338,57 +333,7 @@ class Chain:
 
     def spatial_inertias(self) -> np.ndarray:
         """(n,6,6) inertia of every body about its frame's origin, for twists (v, w): Mueller & Kumar, eq. 12."""
-        spatial = np.zeros((len(self), 6, 6))
-        for i, (m, c, inertia) in enumerate(zip(self.masses, self.coms, self.inertias, strict=True)):
-            cross = cross_matrix(c)
-            spatial[i, :3, :3] = m * np.eye(3)
-            spatial[i, :3, 3:] = -m * cross
-            spatial[i, 3:, :3] = m * cross
-            spatial[i, 3:, 3:] = inertia - m * cross @ cross
-        return spatial
-
-
-def weld(parts):
-    """Mass, centre of mass (3,) and inertia (3,3) about it of several (mass, centre, inertia) in the same axes."""
-    mass = sum(part[0] for part in parts)
-    com = sum((part[0] * part[1] for part in parts), np.zeros(3)) / mass if mass else np.zeros(3)
-    inertia = np.zeros((3, 3))
-    for part_mass, part_com, part_inertia in parts:
-        arm = cross_matrix(part_com - com)
-        inertia = inertia + part_inertia - part_mass * arm @ arm
-    return mass, com, inertia
-
-
-def cross_matrix(w: np.ndarray) -> np.ndarray:
-    """[w], so that [w] u = w x u: (3,) -> (3,3)."""
-    return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
-
-
-def rigid_motion(rotation: npt.ArrayLike, translation: npt.ArrayLike) -> np.ndarray:
-    """(4,4) of a rotation (3,3) and a translation (3,)."""
-    motion = np.eye(4)
-    motion[:3, :3], motion[:3, 3] = rotation, translation
-    return motion
-
-
-def inverse(motion: np.ndarray) -> np.ndarray:
-    """Inverse of a rigid motion (4,4)."""
-    return rigid_motion(motion[:3, :3].T, -motion[:3, :3].T @ motion[:3, 3])
-
-
-def carry(motion: np.ndarray, screw: np.ndarray) -> np.ndarray:
-    """Ad_motion screw: a screw (v, w) seen from the other side of a rigid motion."""
-    angular = motion[:3, :3] @ screw[3:]
-    return np.concatenate((motion[:3, :3] @ screw[:3] + np.cross(motion[:3, 3], angular), angular))
-
-
-def _rotation(axis: int, angle: float) -> np.ndarray:
-    c, s = np.cos(angle), np.sin(angle)
-    i, j = (axis + 1) % 3, (axis + 2) % 3
-    rotation = np.eye(3)
-    rotation[i, i] = rotation[j, j] = c
-    rotation[i, j], rotation[j, i] = -s, s
-    return rotation
+        return np.array([spatial_inertia(*body) for body in zip(self.masses, self.coms, self.inertias, strict=True)])
 
 
 def _finite(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:

@@ -4,17 +4,26 @@ The URDF is read by urdf_parser_py, ROS's own parser (rosdep urdfdom_py): 0.07 s
 takes 0.9 s and 124 MB because it brings a mesh library. It is imported when a URDF is read, not before.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from hexapod_dynamics import se3
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.formulations.chain import BASE, PRISMATIC, REVOLUTE, carry, inverse, rigid_motion, weld
+from hexapod_dynamics.robot import Link, Robot
+
+REVOLUTE, PRISMATIC = "revolute", "prismatic"
+KINDS = (REVOLUTE, PRISMATIC)
+BASE = -1  # the parent of a body that hangs on the base
 
 _URDF_KINDS = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC, "fixed": None}
 
 
-def urdf_arguments(text):
+def urdf_arguments(text: str | bytes) -> dict[str, Any]:
     """Arguments of `Chain` (gravity excepted) from the text of a URDF."""
     from urdf_parser_py.urdf import URDF
 
@@ -37,7 +46,7 @@ def urdf_arguments(text):
     names: list[str] = []
     seen: set[str] = set()
 
-    def descend(link, body, pose):
+    def descend(link: str, body: int, pose: se3.Array) -> None:
         seen.add(link)
         if body != BASE:
             bodies[body]["masses"].append((links[link].inertial, pose))
@@ -72,7 +81,7 @@ def urdf_arguments(text):
     }
 
 
-def _check_joint(joint, links, above):
+def _check_joint(joint: Any, links: dict[str, Any], above: dict[str, Any]) -> None:
     if joint.type not in _URDF_KINDS:
         raise DynamicsError(f"joint {joint.name} is {joint.type!r}, allowed: {', '.join(_URDF_KINDS)}")
     if joint.mimic is not None:
@@ -87,20 +96,13 @@ def _check_joint(joint, links, above):
         )
 
 
-def _origin(origin):
+def _origin(origin: Any) -> se3.Array:
     if origin is None:
         return np.eye(4)
-    roll, pitch, yaw = origin.rpy or (0, 0, 0)
-    cr, sr, cp, sp, cy, sy = np.cos(roll), np.sin(roll), np.cos(pitch), np.sin(pitch), np.cos(yaw), np.sin(yaw)
-    rotation = [
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ]
-    return rigid_motion(rotation, origin.xyz or (0, 0, 0))
+    return se3.pose(se3.rotation_rpy(*(origin.rpy or (0.0, 0.0, 0.0))), origin.xyz or (0.0, 0.0, 0.0))
 
 
-def _weld(parts):
+def _weld(parts: list[tuple[Any, se3.Array]]) -> tuple[float, se3.Array, se3.Array]:
     """Mass, centre of mass and inertia about it of several inertials, each at a pose."""
     placed = []
     for inertial, pose in parts:
@@ -109,23 +111,22 @@ def _weld(parts):
         pose = pose @ _origin(inertial.origin)
         turn, inertia = pose[:3, :3], np.array(inertial.inertia.to_matrix())
         placed.append((inertial.mass, pose[:3, 3], turn @ inertia @ turn.T))
-    return weld(placed)
+    return se3.combined_inertia(placed)
 
 
-def leg_arguments(robot, leg, links, gravity):
+def leg_arguments(robot: Robot, name: str, links: Sequence[Link], gravity: npt.ArrayLike | None) -> dict[str, Any]:
     """Arguments of `Chain` from a leg of a robot: frames at the links' centres of mass, base axes those of the body."""
-    joints = robot.leg(leg).joints[: len(links)]
-    leg = robot.leg(leg)
+    leg = robot.leg(name)
+    joints = leg.joints[: len(links)]
     for joint in joints:
         if joint.kind not in (REVOLUTE, PRISMATIC):
             raise DynamicsError(f"joint {joint.name} is {joint.kind}, a chain has {REVOLUTE} and {PRISMATIC} joints")
-    mount = rigid_motion(leg.mount_rotation, leg.mount_position)
+    mount = se3.pose(leg.mount_rotation, leg.mount_position)
     poses = [
-        mount @ rigid_motion(np.eye(3), joint.origin + link.com_in_leg)
-        for joint, link in zip(joints, links, strict=True)
+        mount @ se3.pose(np.eye(3), joint.origin + link.com_in_leg) for joint, link in zip(joints, links, strict=True)
     ]
-    placements = [poses[0]] + [inverse(before) @ pose for before, pose in zip(poses, poses[1:], strict=False)]
-    screws = [carry(inverse(pose) @ mount, joint.screw) for pose, joint in zip(poses, joints, strict=True)]
+    placements = [poses[0]] + [se3.inverse(before) @ pose for before, pose in zip(poses, poses[1:], strict=False)]
+    screws = [se3.Ad(se3.inverse(pose) @ mount) @ joint.screw for pose, joint in zip(poses, joints, strict=True)]
     return {
         "parents": tuple(range(-1, len(joints) - 1)),
         "kinds": tuple(joint.kind for joint in joints),

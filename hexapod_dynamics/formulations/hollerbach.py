@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.formulations.chain import PRISMATIC, Chain, carry, inverse, rigid_motion
+from hexapod_dynamics.formulations.chain import PRISMATIC, Chain
+from hexapod_dynamics.se3 import Ad, inverse, pose
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,14 @@ def link_terms(chain: Chain, q: np.ndarray) -> LinkTerms:
 
 def _onto_axis(placement, screw: np.ndarray):
     """Rigid motion from the parent's frame to one with its origin on the joint's axis and z along it."""
-    at_zero = carry(placement, screw)
+    at_zero = Ad(placement) @ screw
     linear, angular = at_zero[:3], at_zero[3:]
     turns = bool(np.any(angular))
     z = angular if turns else linear
     helper = np.eye(3)[np.argmin(np.abs(z))]
     x = np.cross(helper, z)
     x /= np.linalg.norm(x)
-    return rigid_motion(np.column_stack((x, np.cross(z, x), z)), np.cross(z, linear) if turns else np.zeros(3))
+    return pose(np.column_stack((x, np.cross(z, x), z)), np.cross(z, linear) if turns else np.zeros(3))
 
 
 # ---- the six, each from its terms: these run on floats and on counting numbers alike ---------------------------------

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hexapod_dynamics import se3
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.formulations.chain import BASE, Chain, cross_matrix, inverse
+from hexapod_dynamics.formulations.chain import BASE, Chain
 
 
 class FloatingBase(NamedTuple):
@@ -50,7 +51,7 @@ def recursive(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase |
     X, M = chain.screws, chain.spatial_inertias()
     rates = motion[1:]  # rates[k] = q^(k+1)
     Ad = [
-        _adjoint_derivatives(_adjoint(inverse(T)), twist_matrix(x), rates[:, i])
+        _adjoint_derivatives(se3.Ad(se3.inverse(T)), se3.ad(x), rates[:, i])
         for i, (T, x) in enumerate(zip(chain.transforms(motion[0]), X, strict=True))
     ]
     V, G = np.empty((n, N + 2, 6)), np.empty((n, N + 1, 6))
@@ -77,7 +78,7 @@ def recursive(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase |
 
 def _wrenches(M, V: np.ndarray, G: np.ndarray, N):
     """Newton-Euler equation (13) of one body and its derivatives: W = M (Vdot + G) - ad_V^T M V."""
-    ad_T = np.array([twist_matrix(v).T for v in V])
+    ad_T = np.array([se3.ad(v).T for v in V])
     momentum = V @ M.T
     return np.array([M @ (V[k + 1] + G[k]) - _leibniz(ad_T, momentum, k) for k in range(N + 1)])
 
@@ -100,9 +101,9 @@ def closed_form(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase
         rows = _block(i + first)
         X[rows, i + 6 * first] = chain.screws[i]
         M[rows, rows] = chain.spatial_inertias()[i]
-        ad_X[i] = twist_matrix(chain.screws[i])
+        ad_X[i] = se3.ad(chain.screws[i])
         if parent != BASE or base is not None:
-            step[rows, _block(parent + first)] = _adjoint(inverse(T))
+            step[rows, _block(parent + first)] = se3.Ad(se3.inverse(T))
     a = [
         _block_diagonal([np.zeros((6, 6))] * first + [ad * rate for ad, rate in zip(ad_X, row[-n:], strict=True)])
         for row in rates
@@ -112,7 +113,7 @@ def closed_form(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase
         A.append(_leibniz(A, a, k) - sum(comb(k, j) * A[j] @ _leibniz(a, A, k - j) for j in range(k + 1)))
     J = [A_k @ X for A_k in A]  # (22), (52)
     V = [sum(comb(k, j) * J[j] @ rates[k - j] for j in range(k + 1)) for k in range(N + 1)]  # (21)
-    b = [_block_diagonal([twist_matrix(v) for v in V_k.reshape(-1, 6)]) for V_k in V]  # (42)
+    b = [_block_diagonal([se3.ad(v) for v in V_k.reshape(-1, 6)]) for V_k in V]  # (42)
     gravity = [_gravity_twists(chain, motion[0], base)]
     for k in range(N):  # U' = -b U (44)
         gravity.append(-_leibniz(b, gravity, k))
@@ -146,7 +147,7 @@ def _base_motion(chain: Chain, base, N):
         G[0, :3] = -chain.gravity
         return np.zeros((N + 2, 6)), G
     gravity = [np.concatenate((-base.rotation.T @ chain.gravity, np.zeros(3)))]
-    ad = [-twist_matrix(twist) for twist in base.twists]
+    ad = [-se3.ad(twist) for twist in base.twists]
     for k in range(N):
         gravity.append(_leibniz(ad, gravity, k))
     return base.twists, np.array(gravity)
@@ -157,22 +158,6 @@ def _gravity_twists(chain: Chain, q: np.ndarray, base):
     if base is not None:
         rotations = np.concatenate(([base.rotation], base.rotation @ rotations))
     return np.hstack((-chain.gravity @ rotations, np.zeros((len(rotations), 3)))).ravel()
-
-
-def _adjoint(motion: np.ndarray):
-    """Ad (6,6) of a rigid motion (4,4), for twists (v, w)."""
-    Ad = np.zeros((6, 6))
-    Ad[:3, :3] = Ad[3:, 3:] = motion[:3, :3]
-    Ad[:3, 3:] = cross_matrix(motion[:3, 3]) @ motion[:3, :3]
-    return Ad
-
-
-def twist_matrix(V: np.ndarray) -> np.ndarray:
-    """ad_V (6,6) of a twist (v, w)."""
-    ad = np.zeros((6, 6))
-    ad[:3, :3] = ad[3:, 3:] = cross_matrix(V[3:])
-    ad[:3, 3:] = cross_matrix(V[:3])
-    return ad
 
 
 def _block(i: int):

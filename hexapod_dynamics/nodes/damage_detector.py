@@ -14,7 +14,6 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
-from hexapod_dynamics.estimation.attitude import rotation_from_quaternion
 from hexapod_dynamics.nodes.common import (
     LATCHED,
     LEVELS,
@@ -27,6 +26,7 @@ from hexapod_dynamics.nodes.common import (
 )
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.se3 import rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node

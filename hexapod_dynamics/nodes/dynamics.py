@@ -10,12 +10,12 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.lateness import Lateness
 from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.estimation.observer import Gains, Observer
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds, steady_timer
 from hexapod_dynamics.nodes.crash_recovery import Kept
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data

@@ -14,7 +14,6 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Pose, Twist
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.nodes import gait_choice as gaits
 from hexapod_dynamics.nodes.command_watch import source_name
@@ -31,6 +30,7 @@ from hexapod_dynamics.nodes.common import (
 from hexapod_dynamics.nodes.crash_recovery import Kept
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data

@@ -11,9 +11,9 @@ from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, dev
 from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
 from hexapod_dynamics.nodes.clock_offset import Stamps
 from hexapod_dynamics.nodes.common import Diagnostics, declare, frame, load_robot, run, steady_timer
+from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, Temperature

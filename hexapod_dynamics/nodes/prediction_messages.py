@@ -3,9 +3,9 @@
 import numpy as np
 
 from geometry_msgs.msg import PoseStamped, TransformStamped
-from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
 from hexapod_dynamics.nodes.clock_offset import Stamps
 from hexapod_dynamics.nodes.common import frame
+from hexapod_dynamics.se3 import quaternion_from_rotation
 from nav_msgs.msg import Odometry, Path
 from rclpy.time import Time
 from sensor_msgs.msg import JointState

@@ -5,10 +5,10 @@ import time
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError
-from hexapod_dynamics.estimation.attitude import quaternion_from_rotation, rotation_from_quaternion
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, frame, load_robot, run, steady_timer
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion
 from hexapod_dynamics.simulated_devices.faults import FAULTS, FaultInjector
 from hexapod_dynamics.simulated_devices.simulated_robot import PHYSICS, SimulatedRobot
 from hexapod_dynamics.simulation import Truth

@@ -6,9 +6,9 @@ import time
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion, rotation_vector
 from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare, run, stamp_seconds, steady_timer
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node

@@ -1,6 +1,7 @@
 """The robot's description (YAML file, checked) and its morphology: what exists, moves, is locked or shortened."""
 
-from hexapod_dynamics.robot.description import Leg, Robot
+from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
 

@@ -1,7 +1,6 @@
-"""Legs and robots: immutable, checked at their creation; their components are in parts.py.
+"""The robot: a body with legs; immutable, checked at its creation.
 
-Frames: `base_link` at the main body's centre of mass (x forward, y left, z up); a leg's mount frame at its first
-joint (x outward, z up).
+Frame: `base_link` at the main body's centre of mass (x forward, y left, z up).
 """
 
 from __future__ import annotations
@@ -14,53 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo, check_rotation, constant
-from hexapod_dynamics.robot.rotations import rotation_rpy
-
-
-@dataclass(frozen=True, eq=False)
-class Leg:
-    """A leg: its mount (base_link <- mount frame), its joints and links, and its tripod group."""
-
-    name: str
-    mount_rotation: np.ndarray
-    mount_position: np.ndarray
-    joints: tuple[Joint, ...]
-    links: tuple[Link, ...]
-    tripod_group: int
-    module: str
-
-    def __post_init__(self):
-        where = f"leg {self.name}"
-        object.__setattr__(self, "mount_rotation", constant(self.mount_rotation, (3, 3), f"{where}.mount_rotation"))
-        object.__setattr__(self, "mount_position", constant(self.mount_position, (3,), f"{where}.mount_position"))
-        check_rotation(self.mount_rotation, f"{where}.mount_rotation")
-        if not self.joints or len(self.joints) != len(self.links):
-            raise RobotError(f"{where}: {len(self.joints)} joints and {len(self.links)} links, as many of each needed")
-        names = [link.name for link in self.links]
-        if len(set(names)) != len(names):
-            raise RobotError(f"{where}: link names {names} are not all different")
-
-    @classmethod
-    def from_geometry(
-        cls, name: str, links, *, mount_rotation, mount_position, tripod_group=1, module="geometry"
-    ) -> Leg:
-        """Leg described by positions alone, `LinkGeometry` by `LinkGeometry`; see robot/geometry.py. RobotError."""
-        from hexapod_dynamics.robot.geometry import leg_from_geometry  # brings CasADi, which nothing else here needs
-
-        return leg_from_geometry(
-            name,
-            links,
-            mount_rotation=mount_rotation,
-            mount_position=mount_position,
-            tripod_group=tripod_group,
-            module=module,
-        )
-
-    @property
-    def link_names(self) -> tuple[str, ...]:
-        """Names of the links, from the body outward."""
-        return tuple(link.name for link in self.links)
+from hexapod_dynamics.robot.leg import Leg
+from hexapod_dynamics.robot.loading import jethexa_path, load_robot
+from hexapod_dynamics.robot.mjcf import to_mjcf
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Servo
+from hexapod_dynamics.robot.urdf import to_urdf
+from hexapod_dynamics.robot.urdf_reading import robot_arguments
+from hexapod_dynamics.se3 import rotation_rpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +62,11 @@ class Robot:
         A path that ends in .py is a program, not data: it is EXECUTED with all rights of this process, and its function
         robot() returns the Robot (robot/geometry.py). Load programs only from people whose code you would run.
         """
-        from hexapod_dynamics.robot.loading import load_robot
-
-        return load_robot(path)
+        return load_robot(path, cls)
 
     @classmethod
     def jethexa(cls) -> Robot:
         """The JetHexa of the 2025 paper, from the installed (or the source tree's) config/jethexa.yaml."""
-        from hexapod_dynamics.robot.loading import jethexa_path
-
         return cls.load(jethexa_path())
 
     @classmethod
@@ -131,20 +86,14 @@ class Robot:
         Fixed joints are merged, base_link moves to the body's centre of mass (robot/urdf_reading.py). RobotError names
         what makes no such robot: a branching leg, a moving link without mass, an unknown joint.
         """
-        from hexapod_dynamics.robot.urdf_reading import robot_arguments
-
-        return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity, Leg))
+        return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity))
 
     def to_urdf(self, morphology=None) -> str:
         """URDF text of this robot as a Morphology leaves it (None: whole); see robot/urdf.py."""
-        from hexapod_dynamics.robot.urdf import to_urdf
-
         return to_urdf(self, morphology)
 
     def to_mjcf(self, morphology=None, **options) -> str:
         """MJCF text (MuJoCo) of this robot as a Morphology leaves it (None: whole); options: see robot/mjcf.py."""
-        from hexapod_dynamics.robot.mjcf import to_mjcf
-
         return to_mjcf(self, morphology, **options)
 
     @property

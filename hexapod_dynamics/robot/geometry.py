@@ -1,8 +1,8 @@
 """A leg described by positions alone: where each link's points are, as a function of the joint variables.
 
 Automatic differentiation (CasADi) turns the positions into joint screws: link j is carried by q_1 .. q_j, and what
-dq_j does to it at zero is joint j's twist. The idea is Kusaka & Tanaka's (2022): the user writes the geometry, nothing
-else. The result is an ordinary `Leg`, checked at random postures against the positions it came from.
+dq_j does to it at zero is joint j's twist. The idea is Kusaka & Tanaka's (2022): the user writes the geometry only.
+`Leg.from_geometry` returns an ordinary `Leg`, checked at random postures against the positions.
 
 Positions are written with `casadi.sin`, `casadi.cos` and arithmetic:
 
@@ -18,11 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import casadi as ca
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.description import Leg
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.se3 import exp
 
@@ -50,9 +48,8 @@ class LinkGeometry:
     servo_direction: int | None = None
 
 
-def leg_from_geometry(name, links, *, mount_rotation, mount_position, tripod_group=1, module="geometry") -> Leg:
-    """Leg of `LinkGeometry`s, from the body outward; RobotError names the link whose positions are no such chain."""
-    links = tuple(links)
+def chain_of_geometry(name: str, links: tuple[LinkGeometry, ...]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
+    """Joints and links of a leg, from the body outward; RobotError names the link whose positions are no such chain."""
     if not links:
         raise RobotError(f"leg {name}: no links given, at least one needed")
     poses = _pose_functions(name, links)
@@ -68,11 +65,13 @@ def leg_from_geometry(name, links, *, mount_rotation, mount_position, tripod_gro
         com = np.array([link.length / 2, 0, 0]) if link.com is None else link.com
         bodies.append(Link(link.name, link.mass, link.length, com, link.inertia, rotation))
     _check_chain(name, links, poses, screws)
-    return Leg(name, mount_rotation, mount_position, tuple(joints), tuple(bodies), tripod_group, module)
+    return tuple(joints), tuple(bodies)
 
 
 def _pose_functions(leg, links):
     """For each link a function of q: its pose (4,4) and d pose / dq_k side by side (4, 4n)."""
+    import casadi as ca  # 0.3 s and 60 MB, which robots from YAML or URDF do not need
+
     q = ca.SX.sym("q", len(links))
     variables = ca.vertsplit(q)
     functions = []

@@ -7,14 +7,17 @@ end of a leg's last link.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.se3 import exp, skew
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.description import Robot
 
 
 @dataclass(frozen=True, eq=False)

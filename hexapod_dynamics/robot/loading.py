@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import os
 import runpy
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.checked_yaml import Section, UniqueKeyLoader, integer, sign
-from hexapod_dynamics.robot.description import Leg, Robot
+from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo, constant
-from hexapod_dynamics.robot.rotations import rotation_rpy, rotation_x_to
+from hexapod_dynamics.se3 import rotation_rpy, rotation_x_to
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.description import Robot
 
 
 def jethexa_path() -> Path:
@@ -41,43 +46,43 @@ def jethexa_path() -> Path:
     )
 
 
-def load_robot(path) -> Robot:
+def load_robot(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
     """Read and check a robot's YAML file, or execute a Python file and take its robot(). Raises RobotError.
 
-    A Python file is trusted code: see `Robot.load`.
+    make: the class `Robot`, whose module imports this one. A Python file is trusted code: see `Robot.load`.
     """
     if str(path).endswith(".py"):
-        return _robot_of_program(path)
+        return _robot_of_program(path, make)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RobotError(f"robot file {path}: cannot be read: {error}") from None
     try:
-        return parse_robot(yaml.load(text, Loader=UniqueKeyLoader))
+        return make(**robot_fields(yaml.load(text, Loader=UniqueKeyLoader)))
     except yaml.YAMLError as error:
         raise RobotError(f"robot file {path}: not YAML: {error}") from None
     except RobotError as error:
         raise RobotError(f"robot file {path}: {error}") from None
 
 
-def _robot_of_program(path) -> Robot:
+def _robot_of_program(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
     """What the function robot() of a Python file returns."""
     if not Path(path).is_file():
         raise RobotError(f"robot file {path}: cannot be read: there is no such file")
     try:
-        make = runpy.run_path(str(path)).get("robot")
-        if not callable(make):
+        program = runpy.run_path(str(path)).get("robot")
+        if not callable(program):
             raise RobotError("defines no function robot() that returns a Robot")
-        robot = make()
+        robot = program()
     except RobotError as error:
         raise RobotError(f"robot file {path}: {error}") from None
-    if not isinstance(robot, Robot):
+    if not isinstance(robot, make):
         raise RobotError(f"robot file {path}: robot() returns {type(robot).__name__}, a Robot needed")
     return robot
 
 
-def parse_robot(data) -> Robot:
-    """Robot from the YAML file's content. Raises RobotError."""
+def robot_fields(data: Any) -> dict[str, Any]:
+    """Fields of the `Robot` that the content of a YAML file describes. Raises RobotError."""
     top = Section(data, "")
     name = top.text("name")
     gravity = top.number("gravity", 9.81, low=0.0)
@@ -123,7 +128,15 @@ def parse_robot(data) -> Robot:
             used = ", ".join(dict.fromkeys(modules.asked))
             raise RobotError(f"leg_modules.{key}: no leg uses it; the legs use {used}")
     top.done()
-    return Robot(name=name, gravity=gravity, body=body, legs=legs, servo=servo, contact=contact, imu=imu)
+    return {
+        "name": name,
+        "gravity": gravity,
+        "body": body,
+        "legs": legs,
+        "servo": servo,
+        "contact": contact,
+        "imu": imu,
+    }
 
 
 def _parse_leg(name: str, section: Section, modules: Section) -> Leg:

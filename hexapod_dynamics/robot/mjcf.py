@@ -8,12 +8,16 @@ missing link is not there, a broken one is cut; a limp joint's actuator has no g
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.link_tree import Branch, branches, displacement
 from hexapod_dynamics.robot.morphology import Morphology
+from hexapod_dynamics.se3 import quaternion_from_rotation
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.description import Robot
 
 # Collision shapes [m]: capsules of links, spheres at the ends of legs, whose lowest point is the link's end.
 LINK_RADIUS, FOOT_RADIUS = 0.010, 0.002
@@ -141,10 +145,8 @@ def _inertial(mass: float, com, inertia) -> str:
     return f'<inertial mass="{float(mass)!r}" pos="{_text(com)}" fullinertia="{_text(full)}"/>'
 
 
-def _quaternion(rotation) -> str:
-    from scipy.spatial.transform import Rotation
-
-    x, y, z, w = Rotation.from_matrix(np.asarray(rotation)).as_quat()
+def _quaternion(rotation: np.ndarray) -> str:
+    x, y, z, w = quaternion_from_rotation(rotation)
     return _text([w, x, y, z])
 
 

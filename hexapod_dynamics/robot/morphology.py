@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.parts import Link
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.description import Robot
 
 # First words of the named values, in the order in which `parameters` gives them.
 KINDS = ("legs", "links", "locked", "locked_at", "limp", "remaining")

@@ -6,16 +6,19 @@ fixed at its angle. Colours: red behind a locked joint, grey behind a limp one.
 
 from __future__ import annotations
 
-import math
 import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import urdf_shapes
-from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.link_tree import Branch, branches, displacement
 from hexapod_dynamics.robot.morphology import Morphology
+from hexapod_dynamics.se3 import roll_pitch_yaw
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.description import Robot
 
 
 def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
@@ -50,7 +53,7 @@ def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
     if joint is not None and branch.lock is not None:
         moved = displacement(joint.kind, branch.axis, branch.lock)
         turn, offset = turn @ moved[:3, :3], offset + turn @ moved[:3, 3]
-    ET.SubElement(element, "origin", xyz=_numbers(offset), rpy=_numbers(_roll_pitch_yaw(turn)))
+    ET.SubElement(element, "origin", xyz=_numbers(offset), rpy=_numbers(roll_pitch_yaw(turn)))
     ET.SubElement(element, "parent", link=branch.parent)
     ET.SubElement(element, "child", link=branch.child)
     if moves and joint is not None:
@@ -66,15 +69,6 @@ def _inertial(link: ET.Element, mass: float, com, inertia) -> None:
     ET.SubElement(element, "mass", value=repr(float(mass)))
     places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
     ET.SubElement(element, "inertia", {name: repr(float(inertia[place])) for name, place in places.items()})
-
-
-def _roll_pitch_yaw(rotation) -> tuple[float, float, float]:
-    """Roll, pitch, yaw [rad] of R = Rz(yaw) Ry(pitch) Rx(roll); yaw is zero where only its sum with roll is given."""
-    sine, cosine = -rotation[2, 0], math.hypot(rotation[0, 0], rotation[1, 0])
-    if cosine > 1e-9:
-        roll = math.atan2(rotation[2, 1], rotation[2, 2])
-        return roll, math.atan2(sine, cosine), math.atan2(rotation[1, 0], rotation[0, 0])
-    return math.atan2(-rotation[1, 2], rotation[1, 1]), math.atan2(sine, cosine), 0.0
 
 
 def _numbers(values) -> str:

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
-from hexapod_dynamics.robot.rotations import rotation_rpy, rotation_x_to
+from hexapod_dynamics.se3 import combined_inertia, rotation_rpy, rotation_x_to
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
 TURN = math.pi  # [rad] limits of a continuous joint
@@ -34,7 +35,7 @@ class _Part:
         self.children: list[_Part] = []
 
 
-def robot_arguments(text_or_path, legs, servo, contact, imu, gravity, make_leg) -> dict:
+def robot_arguments(text_or_path, legs, servo, contact, imu, gravity) -> dict:
     """Fields of the Robot that a URDF text or file describes; see Robot.from_urdf. RobotError."""
     root = _root(text_or_path)
     base = _tree(root)
@@ -45,7 +46,7 @@ def robot_arguments(text_or_path, legs, servo, contact, imu, gravity, make_leg) 
     chosen = _choose(legs, branches)
     limits = [part.joint.find("limit") for _, _, part in chosen.values()]
     made = tuple(
-        make_leg(**_leg(name, pose_r, pose_p - center, part, 1 + index % 2))
+        Leg(**_leg(name, pose_r, pose_p - center, part, 1 + index % 2))
         for index, (name, (pose_r, pose_p, part)) in enumerate(chosen.items())
     )
     return {
@@ -118,19 +119,7 @@ def _merged(part: _Part):
         else:
             allowed = ", ".join((*MOVING, "fixed"))
             raise RobotError(f"joint {child.joint.get('name')}: type {kind!r}, allowed are {allowed}")
-    return _sum(pieces), branches, frames
-
-
-def _sum(pieces):
-    mass = sum(piece[0] for piece in pieces)
-    if mass == 0:
-        return NOTHING
-    com = sum((m * c for m, c, _ in pieces), np.zeros(3)) / mass
-    total = np.zeros((3, 3))
-    for m, c, inertia in pieces:
-        d = c - com
-        total += inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
-    return mass, com, 0.5 * (total + total.T)
+    return combined_inertia(pieces), branches, frames
 
 
 def _choose(legs, branches) -> dict:

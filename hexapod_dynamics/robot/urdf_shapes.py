@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.link_tree import Branch
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.description import Robot
 
 COLOURS = {
     "plate": "0.16 0.17 0.20 1",

@@ -10,7 +10,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS, GROUND, ROBOT
-from hexapod_dynamics.robot.rotations import roll_pitch_yaw
+from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import actuator
 from hexapod_dynamics.simulation.simulator import LONGEST_STEP
 from hexapod_dynamics.simulation.step import make_servos

@@ -8,7 +8,7 @@ import numpy as np
 from hexapod_dynamics.dynamics.kernels import BODY, EXTERNAL
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.robot.rotations import roll_pitch_yaw
+from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import actuator, loops
 from hexapod_dynamics.simulation.damage import change_morphology, settle
 from hexapod_dynamics.simulation.step import kernels_of, make_state, make_world

@@ -8,8 +8,8 @@ import numpy as np
 from vqf import VQF
 
 from hexapod_dynamics.estimation import DamageDetector
-from hexapod_dynamics.estimation.attitude import rotation_from_quaternion
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.se3 import rotation_from_quaternion
 
 TICK = 0.02  # [s] between two commands
 READS = 2  # readings a tick: 18 joints at 5.6 Hz

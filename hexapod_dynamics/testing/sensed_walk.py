@@ -12,11 +12,11 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.simulation import MujocoSimulator, Readings, Simulator, Truth
 
 DELAY = 0.017

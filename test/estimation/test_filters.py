@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_vector, rotation_z
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_vector, rotation_z
 
 
 def test_memory_interpolates_and_keeps_to_its_ends():

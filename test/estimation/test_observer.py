@@ -8,10 +8,10 @@ from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion, rotation_vector, rotation_z
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector, rotation_z
 from hexapod_dynamics.simulation import Simulator
 
 ROBOT = Robot.jethexa()

@@ -3,7 +3,8 @@ import pinocchio as pin
 import pytest
 
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.formulations.chain import Chain, DenavitHartenbergRow, carry
+from hexapod_dynamics.formulations.chain import Chain, DenavitHartenbergRow
+from hexapod_dynamics.se3 import Ad
 from hexapod_dynamics.testing.pinocchio_chain import pinocchio_model, random_chain, random_state
 
 URDF = """<robot name="tree"><link name="base"/>
@@ -72,7 +73,7 @@ def test_screws_rebuild_the_chain_they_were_read_from():
     rng = np.random.default_rng(3)
     chain = random_chain(rng, 5, tree=True)
     zero = chain.poses(np.zeros(5))
-    screws = [carry(pose, screw) for pose, screw in zip(zero, chain.screws, strict=True)]
+    screws = [Ad(pose) @ screw for pose, screw in zip(zero, chain.screws, strict=True)]
     again = Chain.from_screws(screws, zero, chain.masses, chain.coms, chain.inertias, parents=chain.parents)
     q = rng.normal(size=5)
     assert np.allclose(again.poses(q), chain.poses(q), atol=1e-12)

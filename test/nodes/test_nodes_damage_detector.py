@@ -7,9 +7,9 @@ import pytest
 from ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from hexapod_dynamics.estimation.attitude import quaternion_from_rotation
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.se3 import quaternion_from_rotation
 from hexapod_dynamics.simulation import Predictor
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState

@@ -11,10 +11,10 @@ from ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
-from hexapod_dynamics.estimation.attitude import quaternion_from_rotation, rotation_from_vector
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.nodes.common import stamp_seconds
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import Parameter

@@ -19,7 +19,6 @@ import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.attitude import euler_zyx
 from hexapod_dynamics.estimation.damage import joint_evidence
 from hexapod_dynamics.estimation.damage.bank import Bank
 from hexapod_dynamics.estimation.damage.baseline import Baseline
@@ -31,6 +30,7 @@ from hexapod_dynamics.estimation.damage.running_model import RunningModel
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.estimation.damage.window import TILTS, Window
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.se3 import euler_zyx
 
 _SUSPICIOUS = 4.0  # mean square of the largest residuals, in their usual sizes, above which the bank is asked
 _ANSWERS = -3.0  # log odds of a link that is gone while its servo answers, against one that is broken off

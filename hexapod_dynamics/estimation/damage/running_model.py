@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hexapod_dynamics.estimation.attitude import euler_zyx
+from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import Predictor
 
 _TICKS = 512

@@ -21,7 +21,7 @@ from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, UnexpectedAnswer
 from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, RestCalibrator
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.estimation.attitude import euler_zyx, rotation_from_quaternion
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from hexapod_dynamics.simulated_devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
 
 G = chip.STANDARD_GRAVITY

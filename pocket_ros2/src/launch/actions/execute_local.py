@@ -5,7 +5,6 @@ import codecs
 import os
 import signal
 
-from ..action import Action
 from ..conditions import evaluate_condition_expression
 from ..event_handler import EventHandler
 from ..event_handlers import OnProcessExit, OnShutdown
@@ -19,6 +18,7 @@ from ..events.process import (
     SignalProcess,
 )
 from ..logging import get_logger, get_output_loggers
+from ..process_action import ProcessAction
 from ..substitutions import LaunchConfiguration, TextSubstitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from ..utilities.type_utils import normalize_typed_substitution, perform_typed_substitution
@@ -44,7 +44,7 @@ class _Lines:
             self._logger.info(self._formatted(line.removesuffix("\r")))
 
 
-class ExecuteLocal(Action):
+class ExecuteLocal(ProcessAction):
     """Runs a process, writes its output, tells its start, output and end as events, and ends it on a shutdown."""
 
     def __init__(

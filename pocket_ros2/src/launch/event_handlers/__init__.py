@@ -1,9 +1,11 @@
 """Handlers for the common events; each takes entities, or a function of (event, context) that returns some."""
 
+from ..action import Action
 from ..event_handler import BaseEventHandler
 from ..events import ExecutionComplete, IncludeLaunchDescription, Shutdown
 from ..events.process import ProcessExited, ProcessIO, ProcessStarted
 from ..launch_description_entity import LaunchDescriptionEntity
+from ..process_action import ProcessAction
 from ..utilities import as_entities
 
 
@@ -15,15 +17,17 @@ def event_named(name):
 class OnActionEventBase(BaseEventHandler):
     """Base of handlers for one kind of event of one action, of those a function picks, or of all."""
 
-    def __init__(self, *, action_matcher, on_event, target_event_cls, target_action_cls, **kwargs):
+    def __init__(
+        self, *, action_matcher, on_event, target_event_cls, target_action_cls, target_action_name=None, **kwargs
+    ):
+        """Create a handler; target_action_name: of the class in messages, by default its own."""
+        self._action_name = target_action_name or target_action_cls.__name__
         if not (action_matcher is None or isinstance(action_matcher, target_action_cls) or callable(action_matcher)):
             raise TypeError(
-                f"action_matcher must be an '{target_action_cls.__name__}' instance or a callable, "
-                f"got '{action_matcher}'"
+                f"action_matcher must be an '{self._action_name}' instance or a callable, got '{action_matcher}'"
             )
         self._action_matcher = action_matcher
         self._event_class = target_event_cls
-        self._action_class = target_action_cls
         self._on_event = on_event
         self._entities = []
         if not callable(on_event):
@@ -63,7 +67,7 @@ class OnActionEventBase(BaseEventHandler):
     def matcher_description(self):
         """Which events it handles, for people."""
         text = f"event == {self._event_class.__name__}"
-        return text if self._action_matcher is None else f"{text} and {self._action_class.__name__}(event.action)"
+        return text if self._action_matcher is None else f"{text} and {self._action_name}(event.action)"
 
 
 def _nothing(event, context):
@@ -74,13 +78,12 @@ class OnProcessExit(OnActionEventBase):
     """When a process has ended."""
 
     def __init__(self, *, target_action=None, on_exit=None, **kwargs):
-        from ..actions import ExecuteLocal
-
         super().__init__(
             action_matcher=target_action,
             on_event=_nothing if on_exit is None else on_exit,
             target_event_cls=ProcessExited,
-            target_action_cls=ExecuteLocal,
+            target_action_cls=ProcessAction,
+            target_action_name="ExecuteLocal",
             **kwargs,
         )
 
@@ -89,13 +92,12 @@ class OnProcessStart(OnActionEventBase):
     """When a process has started."""
 
     def __init__(self, *, target_action=None, on_start, **kwargs):
-        from ..actions import ExecuteLocal
-
         super().__init__(
             action_matcher=target_action,
             on_event=on_start,
             target_event_cls=ProcessStarted,
-            target_action_cls=ExecuteLocal,
+            target_action_cls=ProcessAction,
+            target_action_name="ExecuteLocal",
             **kwargs,
         )
 
@@ -104,8 +106,6 @@ class OnProcessIO(OnActionEventBase):
     """When a process writes; the functions take the event alone, its bytes are `event.text`."""
 
     def __init__(self, *, target_action=None, on_stdin=None, on_stdout=None, on_stderr=None, **kwargs):
-        from ..actions import ExecuteLocal
-
         functions = {0: on_stdin, 1: on_stdout, 2: on_stderr}
 
         def handle(event, context):
@@ -116,7 +116,8 @@ class OnProcessIO(OnActionEventBase):
             action_matcher=target_action,
             on_event=handle,
             target_event_cls=ProcessIO,
-            target_action_cls=ExecuteLocal,
+            target_action_cls=ProcessAction,
+            target_action_name="ExecuteLocal",
             **kwargs,
         )
 
@@ -125,8 +126,6 @@ class OnExecutionComplete(OnActionEventBase):
     """When an action is done."""
 
     def __init__(self, *, target_action=None, on_completion, **kwargs):
-        from ..action import Action
-
         super().__init__(
             action_matcher=target_action,
             on_event=on_completion,

@@ -12,28 +12,6 @@ def described(substitutions):
     return " + ".join(sub.describe() for sub in substitutions)
 
 
-class TextSubstitution(Substitution):
-    """A text as it is."""
-
-    def __init__(self, *, text):
-        if not isinstance(text, str):
-            raise TypeError(f"TextSubstitution expected a str, got '{type(text)}' instead.")
-        self._text = text
-
-    @property
-    def text(self):
-        """The text."""
-        return self._text
-
-    def describe(self):
-        """Return the text in quotes."""
-        return f"'{self._text}'"
-
-    def perform(self, context):
-        """Return the text."""
-        return self._text
-
-
 class PathJoinSubstitution(Substitution):
     """A path from its parts; each item of the iterable is one part."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from ..substitution import Substitution
+from ..text_substitution import TextSubstitution
 
 
 def is_a(obj, entity_type):
@@ -26,8 +27,6 @@ def ensure_argument_type(argument, types, argument_name, caller=None):
 
 def normalize_to_list_of_substitutions(subs):
     """Return a list of substitutions from a text, a substitution, or an iterable of both."""
-    from ..substitutions import TextSubstitution
-
     if isinstance(subs, str):
         return [TextSubstitution(text=subs)]
     if isinstance(subs, Substitution):

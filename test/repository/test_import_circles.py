@@ -1,0 +1,101 @@
+"""No module imports, directly or through others, a module that imports it: neither at its top nor within a function.
+
+An import of a.b.c is one of the module a.b.c; the order of the packages is held by test_purity.py.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TREES = {"hexapod_dynamics": ROOT, "pocket_ros2": ROOT / "pocket_ros2" / "src"}
+
+
+def modules(tree, folder):
+    """Return {dotted name: file} of every module of a tree."""
+    found = {}
+    for path in sorted(folder.rglob("*.py") if tree == "pocket_ros2" else (folder / tree).rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def statements(node):
+    """Yield all import statements below a node, those in functions too, those under `if TYPE_CHECKING` not."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            yield from (found for branch in child.orelse for found in statements(ast.Module([branch], [])))
+        elif isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield child
+        else:
+            yield from statements(child)
+
+
+def targets(name, source, is_package, known):
+    """Return the known modules that the code of a module imports."""
+    package = name.split(".") if is_package else name.split(".")[:-1]
+    asked = set()
+    for statement in statements(ast.parse(source)):
+        if isinstance(statement, ast.Import):
+            asked |= {alias.name for alias in statement.names}
+            continue
+        above = package[: len(package) - statement.level + 1] if statement.level else []
+        base = ".".join([*above, *([statement.module] if statement.module else [])])
+        whole = {f"{base}.{alias.name}" for alias in statement.names}
+        asked |= whole & known | ({base} if whole - known else set())
+    return asked & known - {name}
+
+
+def circles(graph):
+    """Return the strongly connected components of more than one node (Tarjan 1972)."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for target in graph[node]:
+            if target not in number:
+                visit(target)
+            if target in stack:
+                low[node] = min(low[node], low[target])
+        if low[node] == number[node]:
+            component = []
+            while not component or component[-1] != node:
+                component.append(stack.pop())
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for node in graph:
+        if node not in number:
+            visit(node)
+    return found
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_there_is_no_import_circle(tree):
+    files = modules(tree, TREES[tree])
+    known = set(files)
+    graph = {
+        name: targets(name, path.read_text(encoding="utf-8"), path.name == "__init__.py", known)
+        for name, path in files.items()
+    }
+    assert sum(map(len, graph.values())) > len(graph)  # the imports were found
+    assert circles(graph) == []
+
+
+def test_a_circle_hidden_in_a_function_is_found():
+    known = {"p", "p.a", "p.b", "p.c"}
+    sources = {
+        "p": "",
+        "p.a": "import sys\ndef f():\n    from p import b",
+        "p.b": "from .c import x",
+        "p.c": "if sys:\n    import p.a",
+    }
+    graph = {name: targets(name, source, name == "p", known) for name, source in sources.items()}
+    assert circles(graph) == [["p.a", "p.b", "p.c"]]
+
+
+def test_imports_for_annotations_alone_are_apart():
+    source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.a\nelse:\n    import p.b"
+    assert targets("p.c", source, False, {"p", "p.a", "p.b", "p.c"}) == {"p.b"}
