@@ -17,7 +17,7 @@ return. Its nominal frame moves only while the legs push; `rate` is how fast, in
 from math import cos, pi, sin
 
 from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.gait.kernel import carried
+from hexapod_dynamics.gait.leg_motion import carried, minimum_jerk, minimum_jerk_rate
 from hexapod_dynamics.gait.leg_table import FOOTHOLD, PHASE
 
 # Numbers of a plan: period [s], duty factor, height of base_link over the ground [m], lift of a swinging foot [m],
@@ -31,20 +31,6 @@ SPEED_UNIT, TURN_UNIT = 0.08, 0.35
 UP, START, RAMP = 0.32, 0.06, 0.3
 # Share of the cycle in which a rowing body rises from its belly, or sits down.
 RISING = 0.11
-
-
-@kernel
-def minimum_jerk(s):
-    """Return the quintic from 0 to 1 with no velocity and acceleration at its ends."""
-    s = min(1.0, max(0.0, s))
-    return s * s * s * (10.0 + s * (6.0 * s - 15.0))
-
-
-@kernel
-def minimum_jerk_rate(s):
-    """Return the derivative of `minimum_jerk`."""
-    s = min(1.0, max(0.0, s))
-    return 30.0 * (s * (1.0 - s)) ** 2
 
 
 @kernel

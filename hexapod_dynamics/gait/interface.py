@@ -1,11 +1,15 @@
-"""What every gait offers to those who use one: the Simulator, the node `gait`, the tests."""
+"""The interface of all gaits, as the Simulator and the node `gait` use it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Morphology, Robot
 
 
 class Gait(ABC):
@@ -22,75 +26,75 @@ class Gait(ABC):
     """
 
     robot: Robot | None = None
-    morphology = None
-    period = 1.0
+    morphology: Morphology | None = None
+    period: float = 1.0
 
     # ---- set up ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def bind(self, robot, morphology=None):
+    def bind(self, robot: Robot, morphology: Morphology | None = None) -> Gait:
         """Lay the gait out for a Robot, whole by default; return self, standing. HexapodError if it cannot walk so."""
 
     @abstractmethod
-    def copy(self):
-        """Return a gait of the same settings in the same state that goes its own way from here."""
+    def copy(self) -> Gait:
+        """Return a gait of the same settings in the same state that is independent of this one."""
 
     @abstractmethod
-    def set_morphology(self, morphology):
+    def set_morphology(self, morphology: Morphology | None) -> None:
         """Adopt a Morphology at any time; None is the whole robot."""
 
     @abstractmethod
-    def reset(self, *, walking=False, phase=0.0, joints=None):
+    def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
         """Start over: standing, or in the steady nominal walk at a phase, or led there from measured joints.
 
         joints (n,) [rad]: where the robot is now.
         """
 
-    def close(self):
-        """End what works in the background; by default there is nothing."""
+    def close(self) -> None:
+        """Stop background work; by default there is none."""
         return
 
-    def __copy__(self):
+    def __copy__(self) -> Gait:
         return self.copy()
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Gait:
         return self.copy()
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def command(self, vx, vy, wz):
+    def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (3,)."""
 
     @abstractmethod
-    def scaled(self, vx, vy, wz):
+    def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) as it will be followed; HexapodError for what is not finite."""
 
     @abstractmethod
-    def walk(self):
+    def walk(self) -> np.ndarray:
         """Ask for the nominal walk; return what will be followed (3,)."""
 
     @abstractmethod
-    def step(self, dt):
+    def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (n,) [rad, rad/s]."""
 
-    def sense(self, roll, pitch, yaw):
+    def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Take the measured attitude of the body [rad]; a gait that does not use it ignores it."""
         return
 
-    def lean(self, offset):
+    def lean(self, offset: npt.ArrayLike) -> None:
         """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad]."""
         raise HexapodError(f"{type(self).__name__} does not move its body over its feet; choose the gait auto")
 
-    def sit(self):
+    def sit(self) -> None:
         """Sit down and stay until `stand`."""
         raise HexapodError(f"{type(self).__name__} cannot sit down; choose the gait auto")
 
-    def stand(self):
+    def stand(self) -> None:
         """Stand up again; by default the gait always stands."""
         return
 
-    def adjust(self, **settings):
+    def adjust(self, **settings: Any) -> None:
         """Change settings while it walks; HexapodError where that is not possible."""
         raise HexapodError(f"{type(self).__name__} keeps its settings while it walks; choose the gait auto")
 
@@ -98,39 +102,39 @@ class Gait(ABC):
 
     @property
     @abstractmethod
-    def position(self):
+    def position(self) -> np.ndarray:
         """Joint set-points (n,) [rad] of the last step."""
 
     @property
     @abstractmethod
-    def velocity(self):
+    def velocity(self) -> np.ndarray:
         """Rates (n,) [rad/s] of the joint set-points of the last step."""
 
     @property
     @abstractmethod
-    def twist(self):
+    def twist(self) -> np.ndarray:
         """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now."""
 
     @property
     @abstractmethod
-    def walking(self):
+    def walking(self) -> bool:
         """Whether the legs are stepping."""
 
     @property
     @abstractmethod
-    def commanded(self):
+    def commanded(self) -> bool:
         """Whether the gait walks, or has been asked to."""
 
     @property
-    def compiled(self):
+    def compiled(self) -> Any:
         """Arrays that the compiled loop of the Simulator advances; None: the Simulator calls `step`."""
         return None
 
     @property
-    def doing(self):
+    def doing(self) -> str:
         """What the gait does, in a word or two."""
         return "walking" if self.walking else "standing"
 
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """Return further values for the diagnostics, as {name: value}."""
         return {}

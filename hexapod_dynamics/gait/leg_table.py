@@ -31,7 +31,7 @@ def leg_table(robot, morphology=None):
         row[KNEE:FREE] = knee_cosines(leg.joints[2].lower, leg.joints[2].upper)
         row[FREE:HELD] = 1.0
         row[MASS:CENTRE] = [link.mass for link in leg.links]
-        row[CENTRE:USED] = [link.com[0] / link.length for link in leg.links]
+        row[CENTRE:USED] = [link.com[0] / link.length if link.length > 0.0 else 0.0 for link in leg.links]
         if morphology is None:
             continue
         for k, link in enumerate(leg.links):

@@ -7,17 +7,15 @@ leg changes over at lift-off without a jump; a plan that no longer fits is left 
 
 from __future__ import annotations
 
-import contextlib
-import pickle
-import subprocess
-import sys
-
 import numpy as np
 
-from hexapod_dynamics.gait import kernel, swing_planning
+from hexapod_dynamics.gait import leg_table, swing_planning
+from hexapod_dynamics.gait import tripod_kernel as kernel
+from hexapod_dynamics.gait.background import BackgroundCall
 from hexapod_dynamics.gait.interface import Gait
+from hexapod_dynamics.gait.swing_planning import Swing, SwingPlan
 from hexapod_dynamics.gait.tripod import TripodGait
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot import Morphology, Robot
 
 # A twist is steady while it is this near [m/s, m/s, rad/s] to the one a plan was made for.
 NEAR = np.array([1e-4, 1e-4, 1e-3])
@@ -85,7 +83,7 @@ class OptimalGait(Gait):
         self._position[:], self._velocity[:] = q, qd
         steady = self._planned_for is not None and self._steady(self._planned_for)
         for i in range(len(self._legs)):
-            p = (self.plain.data.state[kernel.PHASE] + self.plain.data.legs[i, kernel.OFFSET]) % 1.0
+            p = (self.plain.data.state[kernel.PHASE] + self.plain.data.legs[i, leg_table.PHASE]) % 1.0
             swinging = self.plain.walking and p >= 0.5
             plan = self.plans.get(i)
             if plan is None or not swinging:
@@ -143,7 +141,7 @@ class OptimalGait(Gait):
         rates: list[list[np.ndarray]] = [[] for _ in self._legs]
         for _ in range(2 * samples):
             q, qd = probe.step(dt)
-            ticks = np.round((probe.data.state[kernel.PHASE] + probe.data.legs[:, kernel.OFFSET]) % 1.0 * samples)
+            ticks = np.round((probe.data.state[kernel.PHASE] + probe.data.legs[:, leg_table.PHASE]) % 1.0 * samples)
             for moving, path, rate, tick in zip(self._moving, paths, rates, ticks, strict=True):
                 # From lift-off at half the cycle to touch-down at its end, and no second time.
                 if tick == samples // 2 and not path or path and len(path) <= samples // 2:
@@ -221,37 +219,21 @@ class Here:
 class Background:
     """Plans in a process of its own at low priority; the loop that asks is never held up."""
 
-    _process = None
+    def __init__(self) -> None:
+        self._call = BackgroundCall("hexapod_dynamics.gait.swing_planning:plan_all")
 
-    def ask(self, robot, morphology, swings):
-        """Start planning; what was asked before is dropped."""
-        self.cancel()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "hexapod_dynamics.gait.swing_planning"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
-        pickle.dump((robot, morphology, swings), self._process.stdin)
-        self._process.stdin.close()
+    def ask(self, robot: Robot, morphology: Morphology, swings: list[Swing]) -> None:
+        """Start planning; a new request replaces the one before."""
+        self._call.ask(robot, morphology, swings)
 
-    def poll(self):
+    def poll(self) -> tuple[list[SwingPlan], list[str]] | None:
         """Plans and reasons once when they are there, else None; a process that failed is a reason."""
-        process = self._process
-        if process is None or process.poll() is None:
+        done = self._call.poll()
+        if done is None:
             return None
-        self._process = None
-        with process.stdout:
-            answer = process.stdout.read()
-        if process.returncode != 0:
-            return [], [f"the planning process ended with {process.returncode}"]
-        return pickle.loads(answer)
+        answer, failure = done
+        return ([], [failure]) if failure else answer
 
-    def cancel(self):
-        """End the process, if there is one."""
-        process, self._process = self._process, None
-        if process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            process.stdout.close()
-            process.wait()
+    def cancel(self) -> None:
+        """End the planning, if there is any."""
+        self._call.cancel()

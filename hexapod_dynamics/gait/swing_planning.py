@@ -3,16 +3,10 @@
 A swing goes from the joints and rates at lift-off to those at touch-down, which the stance fixes. In between the joint
 torques, speeds and ranges are bounded and the foot stays in a corridor; what is left free costs least. The body is
 taken to move on evenly, so that the leg's chain on a mount at rest has the same dynamics.
-
-Run as a program this module plans what it reads (pickled) from its standard input and writes the plans to its standard
-output: a gait node has it done by another process, at low priority.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -162,16 +156,3 @@ def plan_all(robot, morphology, swings) -> tuple[list[SwingPlan], list[str]]:
         except HexapodError as error:  # NotConvergedError among them
             reasons.append(f"{swing.leg}: {error}")
     return plans, reasons
-
-
-def main():
-    """Plan what standard input asks for."""
-    from hexapod_dynamics.gait import swing_planning  # by its name, not as __main__: so the asker can unpickle
-
-    os.nice(10)
-    request = pickle.load(sys.stdin.buffer)
-    pickle.dump(swing_planning.plan_all(*request), sys.stdout.buffer)
-
-
-if __name__ == "__main__":
-    main()

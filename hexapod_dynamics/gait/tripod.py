@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import kernel
-from hexapod_dynamics.gait.interface import Gait
+from hexapod_dynamics.gait import leg_table
+from hexapod_dynamics.gait import tripod_kernel as kernel
+from hexapod_dynamics.gait.array_gait import ArrayGait, finite_twist
 from hexapod_dynamics.kinematics import link_lengths
-from hexapod_dynamics.kinematics.three_joint_leg import knee_cosines
 
 # Share of the servos' speed limit that a commanded stroke may use: the rest is for following.
 SPEED_MARGIN = 0.8
@@ -27,7 +27,7 @@ class GaitLimits:
     turn_rate: float
 
 
-class TripodGait(Gait):
+class TripodGait(ArrayGait):
     """Tripod gait of Farghdani & Chhabra 2025, eq. (64), extended to any planar twist.
 
     step_length S [m]: stroke of a foot in stance; the nominal walk is forward at `velocity` = 2 S / T.
@@ -93,9 +93,9 @@ class TripodGait(Gait):
         """
         self.robot = robot
         n = len(robot.legs)
-        self.data = kernel.Gait(
+        self.data = kernel.Tripod(
             parameters=np.zeros(kernel.PARAMETERS),
-            legs=np.zeros((n, kernel.LEG)),
+            legs=leg_table.leg_table(robot),
             command=np.zeros(4),
             state=np.zeros(kernel.STATE),
             feet=np.zeros((n, kernel.FEET)),
@@ -114,13 +114,8 @@ class TripodGait(Gait):
         for row, leg, lengths in zip(self.data.legs, robot.legs, self._lengths, strict=True):
             radius = lengths[0] + lengths[1] if self.stance_radius is None else self.stance_radius
             rotation, mount = np.asarray(leg.mount_rotation, float), np.asarray(leg.mount_position, float)
-            row[kernel.TO_LEG : kernel.MOUNT] = rotation.T.ravel()
-            row[kernel.MOUNT : kernel.LENGTHS] = mount
-            row[kernel.LOWER : kernel.UPPER] = [joint.lower for joint in leg.joints]
-            row[kernel.UPPER : kernel.FREE] = [joint.upper for joint in leg.joints]
-            row[kernel.NEUTRAL : kernel.OFFSET] = (mount + rotation[:, 0] * radius)[:2]
-            row[kernel.KNEE : kernel.LEG] = knee_cosines(leg.joints[2].lower, leg.joints[2].upper)
-            row[kernel.OFFSET] = 0.0 if leg.tripod_group == 1 else 0.5
+            row[leg_table.FOOTHOLD : leg_table.REST] = (mount + rotation[:, 0] * radius)[:2]
+            row[leg_table.PHASE] = 0.0 if leg.tripod_group == 1 else 0.5
         self.set_morphology(None)
         self.limits = self._find_limits()
         self.set_morphology(morphology)
@@ -132,7 +127,7 @@ class TripodGait(Gait):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         if self.robot is not None:
-            twin.data = kernel.Gait(*(array.copy() for array in self.data))
+            twin.data = kernel.Tripod(*(array.copy() for array in self.data))
         return twin
 
     def set_morphology(self, morphology):
@@ -143,8 +138,8 @@ class TripodGait(Gait):
         """
         self.morphology = morphology
         for row, leg, lengths in zip(self.data.legs, self.robot.legs, self._lengths, strict=True):
-            row[kernel.LENGTHS : kernel.LOWER] = lengths
-            row[kernel.FREE : kernel.HELD] = 1.0
+            row[leg_table.LENGTHS : leg_table.LOWER] = lengths
+            row[leg_table.FREE : leg_table.HELD] = 1.0
             if morphology is None or not self.adaptive or not morphology.has_leg(leg.name):
                 continue
             whole = all(morphology.has_link(leg.name, link.name) for link in leg.links)
@@ -152,19 +147,17 @@ class TripodGait(Gait):
                 if not morphology.has_link(leg.name, link.name):
                     break
                 if whole:
-                    row[kernel.LENGTHS + k] *= morphology.remaining(leg.name, link.name)
+                    row[leg_table.LENGTHS + k] *= morphology.remaining(leg.name, link.name)
                 angle = morphology.locked_angle(leg.name, link.name)
                 if angle is not None:
-                    row[kernel.FREE + k], row[kernel.HELD + k] = 0.0, angle
+                    row[leg_table.FREE + k], row[leg_table.HELD + k] = 0.0, angle
 
     def scaled(self, vx, vy, wz):
         """Return the command (3,) [m/s, m/s, rad/s] as it will be followed: scaled down as a whole to `limits`.
 
         Raises HexapodError for what is not finite.
         """
-        command = np.array([vx, vy, wz], float)
-        if not np.isfinite(command).all():
-            raise HexapodError(f"velocity command ({vx}, {vy}, {wz}): finite numbers needed; the last command stays")
+        command = finite_twist(vx, vy, wz)
         longest = kernel.longest_stroke(self.data.parameters, self.data.legs, *command)
         if longest > self.limits.stroke:
             command *= self.limits.stroke / longest
@@ -198,32 +191,16 @@ class TripodGait(Gait):
         kernel.place(self.data.parameters, self.data.legs, state, self.data.feet)
         self.step(0.0)
         if joints is not None:
-            joints = np.asarray(joints, float)
-            if joints.shape != self.position.shape or not np.isfinite(joints).all():
-                raise HexapodError(f"joints: {self.position.size} finite angles [rad] needed, given {joints.tolist()}")
-            furthest = float(np.abs(self.position - joints).max())
-            self.data.start[:] = joints
-            state[kernel.BLEND_TIME] = furthest / (0.1 * self.robot.servo.speed_limit)
+            state[kernel.BLEND_TIME] = self.start_at(joints)
             self.step(0.0)
 
     def step(self, dt):
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (18,), the arrays of this
         object.
         """
-        if not 0.0 <= dt <= 0.25 * self.period:
-            raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
+        self.check_step(dt)
         kernel.advance(self.data, dt)
         return self.data.position, self.data.velocity
-
-    @property
-    def position(self):
-        """Joint set-points (18,) [rad] of the last step; overwritten by the next."""
-        return self.data.position
-
-    @property
-    def velocity(self):
-        """Joint rates (18,) [rad/s] of the last step; overwritten by the next."""
-        return self.data.velocity
 
     @property
     def compiled(self):
@@ -234,11 +211,6 @@ class TripodGait(Gait):
     def phase(self):
         """Phase of group 1 in the cycle, 0 to 1."""
         return float(self.data.state[kernel.PHASE])
-
-    @property
-    def commanded(self):
-        """Whether the gait walks, or has been asked to."""
-        return self.walking or bool(self.data.command[:3].any())
 
     @property
     def walking(self):
@@ -252,7 +224,7 @@ class TripodGait(Gait):
 
     def _find_limits(self):
         """Bisect for the longest stroke that every leg reaches in every direction within angle and speed limits."""
-        scratch = kernel.Gait(*(array.copy() for array in self.data))
+        scratch = kernel.Tripod(*(array.copy() for array in self.data))
         scratch.parameters[kernel.SPEED_LIMIT] *= SPEED_MARGIN
 
         def reaches(length):
@@ -270,5 +242,5 @@ class TripodGait(Gait):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if reaches(middle) else (low, middle)
         speed = 2.0 * low / self.period
-        widest = float(np.linalg.norm(scratch.legs[:, kernel.NEUTRAL : kernel.OFFSET], axis=1).max())
+        widest = float(np.linalg.norm(scratch.legs[:, leg_table.FOOTHOLD : leg_table.REST], axis=1).max())
         return GaitLimits(stroke=low, speed=speed, turn_rate=speed / widest)

@@ -6,7 +6,7 @@ from numba.extending import intrinsic
 
 from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.dynamics.kernels import leg_terms, set_state
-from hexapod_dynamics.gait.kernel import advance
+from hexapod_dynamics.gait.tripod_kernel import advance
 from hexapod_dynamics.simulation.actuator import RATE, SETPOINT, SPEED, TARGET, TORQUE, command
 from hexapod_dynamics.simulation.contact import CORNERS, corner_point
 from hexapod_dynamics.simulation.ground import surface

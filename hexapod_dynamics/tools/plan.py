@@ -69,7 +69,7 @@ def _line(plan):
 
 
 def _show(given):
-    from hexapod_dynamics.gait.adaptive import plans_path
+    from hexapod_dynamics.gait.plan_choice import plans_path
     from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.gait.planning.making import make_plan
     from hexapod_dynamics.gait.planning.patterns import tripod_plan

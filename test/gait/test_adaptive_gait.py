@@ -8,8 +8,8 @@ from allocations import least_growth
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait import adaptive_kernel as kernel
-from hexapod_dynamics.gait.adaptive import plans_path
+from hexapod_dynamics.gait import adaptive_state as kernel
+from hexapod_dynamics.gait.plan_choice import plans_path
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, Simulator

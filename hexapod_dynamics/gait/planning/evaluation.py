@@ -25,11 +25,10 @@ from hexapod_dynamics.gait.cycle import (
     raised,
     sway,
 )
+from hexapod_dynamics.gait.leg_motion import from_mount, leg_angles
 from hexapod_dynamics.gait.leg_table import (
     CENTRE,
     FREE,
-    HELD,
-    KNEE,
     LENGTHS,
     LOWER,
     MASS,
@@ -39,7 +38,6 @@ from hexapod_dynamics.gait.leg_table import (
     UPPER,
     USED,
 )
-from hexapod_dynamics.kinematics.three_joint_leg import place_foot
 
 SAMPLES = 48
 # What is found: margin of the zero-moment point [m], reach left [m], joint range left [rad], largest joint rate
@@ -128,30 +126,9 @@ def link_points(legs, i, q1, q2, q3, out, first, segment):
 @kernel
 def leg_joints(legs, i, x, y, z):
     """Return the joint angles of leg i with its foot at (x, y, z) [m] in base_link, and how far it is within reach."""
-    dx, dy, dz = x - legs[i, MOUNT], y - legs[i, MOUNT + 1], z - legs[i, MOUNT + 2]
-    lx = legs[i, 0] * dx + legs[i, 1] * dy + legs[i, 2] * dz
-    ly = legs[i, 3] * dx + legs[i, 4] * dy + legs[i, 5] * dz
-    lz = legs[i, 6] * dx + legs[i, 7] * dy + legs[i, 8] * dz
+    lx, ly, lz = from_mount(legs, i, x, y, z)
+    q1, q2, q3, _, _, _ = leg_angles(legs, i, lx, ly, lz, 0.0, 0.0, 0.0)
     l1, l2, l3 = legs[i, LENGTHS], legs[i, LENGTHS + 1], legs[i, LENGTHS + 2]
-    q1, q2, q3, _, _, _ = place_foot(
-        lx,
-        ly,
-        lz,
-        0.0,
-        0.0,
-        0.0,
-        l1,
-        l2,
-        l3,
-        legs[i, FREE] != 0.0,
-        legs[i, FREE + 1] != 0.0,
-        legs[i, FREE + 2] != 0.0,
-        legs[i, HELD],
-        legs[i, HELD + 1],
-        legs[i, HELD + 2],
-        legs[i, KNEE],
-        legs[i, KNEE + 1],
-    )
     radius = sqrt(lx * lx + ly * ly) - l1
     distance = sqrt(radius * radius + lz * lz)
     # A foot too near to the coxa's axis turns the coxa too fast.

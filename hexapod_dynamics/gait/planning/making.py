@@ -52,6 +52,14 @@ def make_plan(robot, lost, *, morphology=None, height=None, seed=1):
     raise last
 
 
+def plan_or_reason(robot, lost, morphology):
+    """Return the GaitPlan, or a text that says why there is none."""
+    try:
+        return make_plan(robot, lost, morphology=morphology)
+    except HexapodError as error:
+        return str(error)
+
+
 def make_library(robot, report, *, jobs=None, most_lost=None, classes=None, library=None):
     """Make the plans of every set of lost legs, one of each mirror pair; return the PlanLibrary.
 

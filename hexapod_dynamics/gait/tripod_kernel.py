@@ -10,21 +10,21 @@ from collections import namedtuple
 from math import cos, exp, floor, pi, sin, sqrt
 
 from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.kinematics.three_joint_leg import foot_position, place_foot
+from hexapod_dynamics.gait.leg_motion import carried, lead_from, minimum_jerk, minimum_jerk_rate, set_leg
+from hexapod_dynamics.gait.leg_table import FOOTHOLD, LENGTHS, MOUNT
+from hexapod_dynamics.gait.leg_table import PHASE as LEG_PHASE
+from hexapod_dynamics.kinematics.three_joint_leg import foot_position
 
 # Columns of `parameters`.
 PERIOD, STEP_HEIGHT, STEP_DEPTH, RESPONSE_TIME, SMOOTH, SPEED_LIMIT, PARAMETERS = range(7)
 # Columns of `state`: phase, filtered (vx, vy, wz, body height), their rates, walking or standing, blend elapsed and in
 # all.
 PHASE, TWIST, RATE, WALKING, BLEND, BLEND_TIME, STATE = 0, 1, 5, 9, 10, 11, 12
-# Columns of a row of `legs`: rotation leg <- base (9), mount (3), lengths (3), limits (3 + 3), free (3), held (3),
-# neutral (2), phi.
-TO_LEG, MOUNT, LENGTHS, LOWER, UPPER, FREE, HELD, NEUTRAL, OFFSET, KNEE, LEG = 0, 9, 12, 15, 18, 21, 24, 27, 29, 30, 32
 # Columns of a row of `feet`, points (x, y) in base_link: foot now, where it lifted off, where it will touch down.
 FOOT, LIFT_OFF, DOWN, FEET = 0, 2, 4, 6
 
-# What a gait is made of, as the functions below take it; command is (vx, vy, wz, body height).
-Gait = namedtuple("Gait", "parameters legs command state feet start position velocity")
+# What the functions below work on: rows of `legs` are those of `leg_table`; command is (vx, vy, wz, body height).
+Tripod = namedtuple("Tripod", "parameters legs command state feet start position velocity")
 
 # A stroke shorter than this [m] is standing; a foot nearer than NEAR [m] to its neutral place is home.
 STANDING, NEAR = 1e-4, 1e-3
@@ -39,7 +39,7 @@ ON_THE_BOUNDARY = 1e-9
 def stroke(parameters, legs, i, vx, vy, wz):
     """Return what a stance foot of this leg travels in half a period, (x, y) [m], forward positive."""
     half = 0.5 * parameters[PERIOD]
-    return (vx - wz * legs[i, NEUTRAL + 1]) * half, (vy + wz * legs[i, NEUTRAL]) * half
+    return (vx - wz * legs[i, FOOTHOLD + 1]) * half, (vy + wz * legs[i, FOOTHOLD]) * half
 
 
 @kernel
@@ -65,18 +65,6 @@ def _filter(parameters, command, state, dt):
 
 
 @kernel
-def carried(x, y, vx, vy, wz, dt):
-    """Return where a point of the ground, (x, y) in base_link, is after dt at a constant twist: it moves on an arc."""
-    if wz == 0.0:
-        return x - vx * dt, y - vy * dt
-    half = -0.5 * wz * dt
-    c, s = cos(half), sin(half)
-    sinc = dt * (s / half if abs(half) > 1e-8 else 1.0)
-    cx, cy = c * x - s * y - sinc * vx, s * x + c * y - sinc * vy
-    return c * cx - s * cy, s * cx + c * cy
-
-
-@kernel
 def _touch_down(parameters, legs, i, state, s):
     """Return the ground's point on which a foot at the fraction s of its swing will step, if the twist stays, as seen
     now.
@@ -84,7 +72,7 @@ def _touch_down(parameters, legs, i, state, s):
     vx, vy, wz = state[TWIST], state[TWIST + 1], state[TWIST + 2]
     ax, ay = stroke(parameters, legs, i, vx, vy, wz)
     return carried(
-        legs[i, NEUTRAL] + 0.5 * ax, legs[i, NEUTRAL + 1] + 0.5 * ay, vx, vy, wz, (s - 1.0) * 0.5 * parameters[PERIOD]
+        legs[i, FOOTHOLD] + 0.5 * ax, legs[i, FOOTHOLD + 1] + 0.5 * ay, vx, vy, wz, (s - 1.0) * 0.5 * parameters[PERIOD]
     )
 
 
@@ -97,13 +85,12 @@ def _swing(parameters, legs, feet, i, state, s):
     if parameters[SMOOTH] == 0.0:
         ax, ay = stroke(parameters, legs, i, vx, vy, wz)
         bx, by = stroke(parameters, legs, i, state[RATE], state[RATE + 1], state[RATE + 2])
-        dx, dy = legs[i, NEUTRAL] + 0.5 * ax - lx, legs[i, NEUTRAL + 1] + 0.5 * ay - ly
+        dx, dy = legs[i, FOOTHOLD] + 0.5 * ax - lx, legs[i, FOOTHOLD + 1] + 0.5 * ay - ly
         feet[i, FOOT], feet[i, FOOT + 1] = lx + dx * s, ly + dy * s
         return dx / half + 0.5 * bx * s, dy / half + 0.5 * by * s
     # With minimum jerk between two points of the ground, which move in the body's frame: no jump in velocity or
     # acceleration at either end.
-    h = s * s * s * (10.0 + s * (6.0 * s - 15.0))
-    slope = 30.0 * (s * (1.0 - s)) ** 2 / half
+    h, slope = minimum_jerk(s), minimum_jerk_rate(s) / half
     dx, dy = feet[i, DOWN] - lx, feet[i, DOWN + 1] - ly
     feet[i, FOOT], feet[i, FOOT + 1] = lx + h * dx, ly + h * dy
     wanted_x, wanted_y = _touch_down(parameters, legs, i, state, s)
@@ -147,12 +134,12 @@ def _lift_off(parameters, legs, feet, i, state, since):
 def place(parameters, legs, state, feet):
     """Put every foot where a steady walk (or stand) with the state's twist and phase has it."""
     for i in range(legs.shape[0]):
-        p = (state[PHASE] + legs[i, OFFSET]) % 1.0
+        p = (state[PHASE] + legs[i, LEG_PHASE]) % 1.0
         ax, ay = 0.0, 0.0
         if state[WALKING] != 0.0:
             ax, ay = stroke(parameters, legs, i, state[TWIST], state[TWIST + 1], state[TWIST + 2])
         along = 0.5 - 2.0 * min(p, 0.5)
-        feet[i, FOOT], feet[i, FOOT + 1] = legs[i, NEUTRAL] + along * ax, legs[i, NEUTRAL + 1] + along * ay
+        feet[i, FOOT], feet[i, FOOT + 1] = legs[i, FOOTHOLD] + along * ax, legs[i, FOOTHOLD + 1] + along * ay
         _lift_off(parameters, legs, feet, i, state, max(0.0, p - 0.5) * parameters[PERIOD])
 
 
@@ -162,7 +149,7 @@ def _advance_feet(parameters, legs, state, feet, dt):
     period = parameters[PERIOD]
     vx, vy, wz = state[TWIST], state[TWIST + 1], state[TWIST + 2]
     for i in range(legs.shape[0]):
-        p = (state[PHASE] + legs[i, OFFSET]) % 1.0
+        p = (state[PHASE] + legs[i, LEG_PHASE]) % 1.0
         left = ((0.5 if p < 0.5 else 1.0) - p) * period
         changes = dt > left - ON_THE_BOUNDARY * period
         rest = max(0.0, dt - left)
@@ -191,7 +178,7 @@ def _advance_feet(parameters, legs, state, feet, dt):
     if floor(2.0 * phase) > floor(2.0 * state[PHASE]):
         halted = True
         for i in range(legs.shape[0]):
-            dx, dy = feet[i, FOOT] - legs[i, NEUTRAL], feet[i, FOOT + 1] - legs[i, NEUTRAL + 1]
+            dx, dy = feet[i, FOOT] - legs[i, FOOTHOLD], feet[i, FOOT + 1] - legs[i, FOOTHOLD + 1]
             if dx * dx + dy * dy > NEAR * NEAR:
                 halted = False
     if halted and longest_stroke(parameters, legs, vx, vy, wz) < STANDING:
@@ -208,7 +195,7 @@ def _joints(parameters, legs, state, feet, q, qd):
         z, zd = -state[TWIST + 3], -state[RATE + 3]
         xd, yd = 0.0, 0.0
         if state[WALKING] != 0.0:
-            p = (state[PHASE] + legs[i, OFFSET]) % 1.0
+            p = (state[PHASE] + legs[i, LEG_PHASE]) % 1.0
             if p < 0.5:
                 xd = -(state[TWIST] - state[TWIST + 2] * feet[i, FOOT + 1])
                 yd = -(state[TWIST + 1] + state[TWIST + 2] * feet[i, FOOT])
@@ -217,46 +204,7 @@ def _joints(parameters, legs, state, feet, q, qd):
                 xd, yd = _swing(parameters, legs, feet, i, state, 2.0 * p - 1.0)
                 lift, lift_rate = _lift(parameters, 2.0 * p - 1.0, parameters[STEP_HEIGHT])
             z, zd = z + lift, zd + lift_rate
-        dx, dy, dz = feet[i, FOOT] - legs[i, MOUNT], feet[i, FOOT + 1] - legs[i, MOUNT + 1], z - legs[i, MOUNT + 2]
-        # Target and its rate in the leg frame, then the joints.
-        x = legs[i, 0] * dx + legs[i, 1] * dy + legs[i, 2] * dz
-        y = legs[i, 3] * dx + legs[i, 4] * dy + legs[i, 5] * dz
-        z = legs[i, 6] * dx + legs[i, 7] * dy + legs[i, 8] * dz
-        vx = legs[i, 0] * xd + legs[i, 1] * yd + legs[i, 2] * zd
-        vy = legs[i, 3] * xd + legs[i, 4] * yd + legs[i, 5] * zd
-        vz = legs[i, 6] * xd + legs[i, 7] * yd + legs[i, 8] * zd
-        (
-            q[3 * i],
-            q[3 * i + 1],
-            q[3 * i + 2],
-            qd[3 * i],
-            qd[3 * i + 1],
-            qd[3 * i + 2],
-        ) = place_foot(
-            x,
-            y,
-            z,
-            vx,
-            vy,
-            vz,
-            legs[i, LENGTHS],
-            legs[i, LENGTHS + 1],
-            legs[i, LENGTHS + 2],
-            legs[i, FREE] != 0.0,
-            legs[i, FREE + 1] != 0.0,
-            legs[i, FREE + 2] != 0.0,
-            legs[i, HELD],
-            legs[i, HELD + 1],
-            legs[i, HELD + 2],
-            legs[i, KNEE],
-            legs[i, KNEE + 1],
-        )
-        for k in range(3):
-            j = 3 * i + k
-            if legs[i, FREE + k] != 0.0 and (q[j] < legs[i, LOWER + k] or q[j] > legs[i, UPPER + k]):
-                q[j] = min(legs[i, UPPER + k], max(legs[i, LOWER + k], q[j]))
-                qd[j] = 0.0
-            qd[j] = min(limit, max(-limit, qd[j]))
+        set_leg(legs, i, (feet[i, FOOT], feet[i, FOOT + 1], z), (xd, yd, zd), limit, q, qd)
 
 
 @kernel
@@ -283,12 +231,7 @@ def advance(gait, dt):
                 _advance_feet(parameters, legs, state, feet, dt)
     _joints(parameters, legs, state, feet, q, qd)
     if blending:
-        s = state[BLEND] / state[BLEND_TIME]
-        h = s * s * s * (10.0 + s * (6.0 * s - 15.0))
-        slope = 30.0 * (s * (1.0 - s)) ** 2 / state[BLEND_TIME]
-        for j in range(q.shape[0]):
-            qd[j] = slope * (q[j] - start[j]) + h * qd[j]
-            q[j] = start[j] + h * (q[j] - start[j])
+        lead_from(start, state[BLEND], state[BLEND_TIME], q, qd)
 
 
 @kernel

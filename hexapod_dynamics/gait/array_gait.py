@@ -1,0 +1,61 @@
+"""What gaits share whose compiled kernel advances a tuple of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.interface import Gait
+
+# Share of a joint's speed limit that is its mean speed while measured joints are led to the gait's.
+LEADING_SPEED = 0.1
+
+
+class ArrayGait(Gait):
+    """A gait whose state is `data`, a named tuple of arrays made by `bind`.
+
+    It has at least: command, whose first three entries are the twist (vx, vy, wz); start, position and velocity (n,).
+    """
+
+    data: Any
+
+    @property
+    def position(self) -> np.ndarray:
+        """Joint set-points (n,) [rad] of the last step; overwritten by the next."""
+        return self.data.position
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Rates (n,) [rad/s] of the joint set-points of the last step; overwritten by the next."""
+        return self.data.velocity
+
+    @property
+    def commanded(self) -> bool:
+        """Whether the gait walks, or has been asked to."""
+        return self.walking or bool(self.data.command[:3].any())
+
+    def check_step(self, dt: float) -> None:
+        """Raise HexapodError unless dt [s] is 0 to a quarter period."""
+        if not 0.0 <= dt <= 0.25 * self.period:
+            raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
+
+    def start_at(self, joints: npt.ArrayLike) -> float:
+        """Start at measured joints (n,) [rad]; return the time [s] in which they are led to the set-points."""
+        assert self.robot is not None
+        joints = np.asarray(joints, float)
+        if joints.shape != self.position.shape or not np.isfinite(joints).all():
+            raise HexapodError(f"joints: {self.position.size} finite angles [rad] needed, given {joints.tolist()}")
+        furthest = float(np.abs(self.position - joints).max())
+        self.data.start[:] = joints
+        return furthest / (LEADING_SPEED * self.robot.servo.speed_limit)
+
+
+def finite_twist(vx: float, vy: float, wz: float) -> np.ndarray:
+    """Return a command (3,) [m/s, m/s, rad/s]; HexapodError for what is not finite."""
+    command = np.array([vx, vy, wz], float)
+    if not np.isfinite(command).all():
+        raise HexapodError(f"velocity command ({vx}, {vy}, {wz}): finite numbers needed; the last command stays")
+    return command

@@ -1,0 +1,60 @@
+"""How much of a commanded twist a plan can walk, and at which period."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hexapod_dynamics.gait import cycle
+from hexapod_dynamics.gait.planning.evaluation import APART, FINDINGS, MARGIN, RANGE, RATE, REACH, judge, make_scratch
+from hexapod_dynamics.robot import Robot
+
+# What a commanded twist must leave: margin of the zero-moment point [m], reach [m], joint range [rad], share of the
+# servos' speed, distance between legs [m]. A foot at the ends of its stance is not relied on for GUARD_TIME [s].
+KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002, 0.002, -0.05, 1.2, 0.015, 0.02
+# Shares of a plan's period that are tried for fast commands, the longest first.
+PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
+
+
+class CommandLimits:
+    """Judges twists on copies of a gait's leg table (legs, COLUMNS) and plan numbers (NUMBERS,).
+
+    with_margin: whether the zero-moment point must keep its margin; patterns without sway do not have one.
+    """
+
+    def __init__(self, robot: Robot, legs: np.ndarray, plan: np.ndarray) -> None:
+        self._robot, self._source = robot, (legs, plan)
+        self._legs, self._plan = legs.copy(), plan.copy()
+        self._scratch, self._found = make_scratch(len(legs)), np.zeros(FINDINGS)
+        self._box = np.asarray(robot.body.box, float)
+
+    def fits(self, twist: np.ndarray, period: float, with_margin: bool) -> bool:
+        """Tell whether the plan walks a twist (3,) at a period [s]: margin, reach, joint ranges, rates, distances."""
+        robot, plan, found = self._robot, self._plan, self._found
+        self._legs[:], plan[:] = self._source
+        plan[cycle.PERIOD] = period
+        guard = min(GUARD_TIME / period, (plan[cycle.DUTY] - 0.5) / 2.2)
+        judge(plan, self._legs, self._box, robot.body.mass, robot.gravity, *twist, guard, self._scratch, found)
+        return bool(
+            (found[MARGIN] >= KEEP_MARGIN or not with_margin)
+            and found[REACH] >= KEEP_REACH
+            and found[RANGE] >= KEEP_RANGE
+            and found[RATE] <= KEEP_SPEED * robot.servo.speed_limit
+            and found[APART] >= KEEP_APART
+        )
+
+    def possible(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> tuple[np.ndarray, float]:
+        """Return the largest share of a twist (3,) that fits, as a twist, and the first of the periods [s] for it."""
+        for period in periods:
+            if self.fits(twist, period, with_margin):
+                return twist, period
+        best = 0.0, periods[0]
+        for period in periods:
+            low, high = best[0], 1.0
+            if low > 0.0 and not self.fits(low * twist, period, with_margin):
+                continue
+            while high - low > 0.01:
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if self.fits(middle * twist, period, with_margin) else (low, middle)
+            if low > best[0]:
+                best = low, period
+        return best[0] * twist, best[1]

@@ -1,0 +1,121 @@
+"""Which plan the adaptive gait walks with: by the legs that can walk, from the library or made in the background."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_dynamics.gait import leg_table
+from hexapod_dynamics.gait.planning.background import BackgroundPlanner
+from hexapod_dynamics.gait.planning.evaluation import link_points
+from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.patterns import pattern_plan, tripod_plan
+from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.robot import Morphology, Robot
+
+# A leg whose femur and tibia are shorter than this share of their whole length does not reach the ground well enough.
+USABLE = 0.88
+
+
+def plans_path(robot: Robot) -> Path | None:
+    """Return the path of the library of plans that comes with the package for a Robot; None if there is none."""
+    folders = [Path(__file__).resolve().parents[2] / "config"]
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    folders += [Path(prefix, "share", "hexapod_dynamics", "config") for prefix in prefixes if prefix]
+    for folder in folders:
+        path = folder / f"plans_{robot.name}.yaml"
+        if path.is_file():
+            return path
+    return None
+
+
+def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:
+    """Return a library, or read it from a path; None: that of the package, empty if there is none for the robot."""
+    if isinstance(plans, PlanLibrary):
+        return plans
+    path = plans_path(robot) if plans is None else plans
+    return PlanLibrary(robot) if path is None else PlanLibrary.load(robot, path)
+
+
+def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:
+    """Return the names of the legs that do not walk: incomplete, with a locked or limp joint, or too short.
+
+    rows: the robot's `leg_table` for this morphology.
+    """
+    if morphology is None:
+        return []
+    out = []
+    for leg, row in zip(robot.legs, rows, strict=True):
+        broken = any(
+            not morphology.has_link(leg.name, link.name)
+            or morphology.locked_angle(leg.name, link.name) is not None
+            or morphology.is_limp(leg.name, link.name)
+            for link in leg.links
+        )
+        whole = sum(link.length for link in leg.links[1:])
+        if broken or row[leg_table.LENGTHS + 1 : leg_table.LOWER].sum() < USABLE * whole:
+            out.append(leg.name)
+    return out
+
+
+def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray:
+    """Return by how much (2,) [m] legs (by their rows of the table) that are held up move the centre of mass."""
+    total = robot.body.mass + table[:, leg_table.MASS : leg_table.CENTRE].sum()
+    moment, centres = np.zeros(2), np.zeros((3, 3))
+    for i in legs:
+        link_points(table, i, *table[i, leg_table.REST : leg_table.COLUMNS], centres, 0, np.zeros(6))
+        moment += table[i, leg_table.MASS : leg_table.CENTRE] @ centres[:, :2]
+    return moment / total
+
+
+class PlanChoice:
+    """Finds the plan for the legs that can walk.
+
+    planner: makes a plan that the library does not have; None: there is none then. why: the reason why there is no
+    plan, empty if there is one.
+    """
+
+    def __init__(self, robot: Robot, library: PlanLibrary, planner: BackgroundPlanner | None) -> None:
+        self.robot, self.library, self.planner = robot, library, planner
+        self.why = ""
+
+    def choose(self, pattern: str, lost: list[str], morphology: Morphology | None) -> GaitPlan | None:
+        """Return the plan without the lost legs, None (and `why`) if there is none.
+
+        pattern: "auto", or "wave" or "ripple" for these of the legs that are left.
+        """
+        plan, self.why = self._find(pattern, lost, morphology)
+        return plan
+
+    def _find(self, pattern: str, lost: list[str], morphology: Morphology | None) -> tuple[GaitPlan | None, str]:
+        left = len(self.robot.legs) - len(lost)
+        if pattern != "auto":
+            plan = pattern_plan(self.robot, pattern, lost)
+            return plan, "" if plan is not None else f"{left} legs left: a {pattern} needs four; sitting"
+        if not lost:
+            plan = tripod_plan(self.robot)
+            if plan is not None:
+                return plan, ""
+        if left < 3:
+            return None, f"{left} legs left: fewer than 3 cannot walk; sitting"
+        plan = self.library.find(lost)
+        if plan is not None:
+            return plan, ""
+        why = f"no plan for the robot without {', '.join(lost) or 'a tripod'}; sitting"
+        if self.planner is not None:
+            self.planner.ask(self.robot, lost, morphology or Morphology.whole(self.robot))
+            why += " while it is made in the background"
+        return None, why
+
+    def new_plan(self) -> bool:
+        """Tell whether a plan made in the background has just been added to the library."""
+        made = None if self.planner is None or not self.planner.busy else self.planner.poll()
+        if isinstance(made, str):
+            self.why = made
+            return False
+        if made is None:
+            return False
+        self.library.add(made)
+        return True
