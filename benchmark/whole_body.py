@@ -177,6 +177,7 @@ def morphology_changes(model: WholeBodyModel, options) -> None:
 
     def ours():
         turn[0] = (turn[0] + 1) % len(legs)
+        model._selections.clear()  # as if the model had never seen this morphology
         model._select(whole.without(legs[turn[0]]))
 
     def reduce():

@@ -15,13 +15,15 @@ from hexapod_dynamics.dynamics.entry_points import (
     OK,
     get_solution,
     is_finite,
-    open_handle,
+    open_call,
     set_acceleration,
     set_motion,
     set_torque,
 )
 from hexapod_dynamics.dynamics.kernels import leg_terms, run_kernels, solve_forward
-from hexapod_dynamics.dynamics.matrix_entry_points import write_mass
+from hexapod_dynamics.dynamics.matrix_entry_points import clear, write_mass
+from hexapod_dynamics.dynamics.native import answer, integers, matrix, vector
+from hexapod_dynamics.dynamics.selection import scratch_of
 from hexapod_dynamics.dynamics.workspace import (
     BODY,
     DERIVATIVES,
@@ -36,7 +38,7 @@ from hexapod_dynamics.dynamics.workspace import (
 
 @kernel
 def _write_derivatives(ws, free, rotation, by_conf, by_nu, mass):
-    """Derivatives (6 + n, 6 + n) of inverse dynamics at the motion set, zeros on entry; mass: where the mass matrix is.
+    """Derivatives (6 + n, 6 + n) of inverse dynamics at the motion set; mass: where the mass matrix is.
 
     The columns of `by_conf` for rotations need only the mass matrix's first three columns.
     """
@@ -46,6 +48,8 @@ def _write_derivatives(ws, free, rotation, by_conf, by_nu, mass):
     for i in range(6):
         s[HEAD_FORCE + i] = 0.0
     run_kernels(ws, DERIVATIVES)
+    clear(by_conf)
+    clear(by_nu)
     for r in range(6):
         for c in range(6):
             by_nu[r, c] = s[WRENCH_BY_TWIST + 6 * r + c]
@@ -107,22 +111,36 @@ def _add_skew(matrix, row, column, x, y, z):
 
 
 @entry
-def inverse_derivatives(address, key, rotation, q, nu, nudot, out):
-    """Derivatives by configuration and by nu, and the mass matrix: out (3, 6 + n, 6 + n), zeros on entry; a status."""
-    ws, flat, free = open_handle(address, key)
+def inverse_derivatives(runtime, arguments, count):
+    """(memory, R, q, nu, nudot, by_conf, by_nu, mass): derivatives, mass matrix, each (6 + n, 6 + n); a status."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    rotation, q, nu = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    nudot, by_conf, by_nu = vector(words, objects[4]), matrix(words, objects[5]), matrix(words, objects[6])
+    return answer(
+        words, _inverse_derivatives(ws, flat, free, rotation, q, nu, nudot, by_conf, by_nu, matrix(words, objects[7]))
+    )
+
+
+@kernel
+def _inverse_derivatives(ws, flat, free, rotation, q, nu, nudot, by_conf, by_nu, mass):
     status = set_motion(ws, flat, free, rotation, q, nu)
     if status != OK:
         return status
     n = free.shape[0]
     if nudot.shape[0] != 6 + n:
         return BAD_INPUT
-    if out.shape[0] != 3 or out.shape[1] != 6 + n or out.shape[2] != 6 + n:
+    if not (_is_square(by_conf, n) and _is_square(by_nu, n) and _is_square(mass, n)):
         return BAD_OUTPUT
     leg_terms(ws)
-    write_mass(ws, free, out[2])
+    write_mass(ws, free, mass)
     set_acceleration(ws, flat, free, nudot)
-    _write_derivatives(ws, free, rotation, out[0], out[1], out[2])
-    return _finite(out[0], out[1])
+    _write_derivatives(ws, free, rotation, by_conf, by_nu, mass)
+    return _finite(by_conf, by_nu)
+
+
+@kernel
+def _is_square(out, n):
+    return out.shape[0] == 6 + n and out.shape[1] == 6 + n
 
 
 @kernel
@@ -134,20 +152,33 @@ def _finite(a, b):
 
 
 @entry
-def forward_derivatives(address, key, rotation, q, nu, tau, accelerations, legs, out, by_tau):
-    """Derivatives of forward dynamics by configuration and by nu, out (3, 6 + n, 6 + n), and by_tau (6 + n, n).
+def forward_derivatives(runtime, arguments, count):
+    """(memory, R, q, nu, tau, by_conf, by_nu, by_tau, mass, accelerations): derivatives of forward dynamics; a status.
 
-    Both zeros on entry; out[2] is scratch; accelerations (6 + n,) are written; legs (n, 6 + deepest leg) is scratch. A
-    status. With D the derivatives of inverse dynamics at these accelerations: -M^-1 D; and M^-1 by the torques.
+    By configuration and by nu (6 + n, 6 + n) and by torques (6 + n, n). mass (6 + n, 6 + n) is room for intermediate
+    results; accelerations (6 + n,) are written. With D the derivatives of inverse dynamics at these accelerations:
+    -M^-1 D; and M^-1 by the torques.
     """
-    ws, flat, free = open_handle(address, key)
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    rotation, q, nu = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    tau, by_conf, by_nu = vector(words, objects[4]), matrix(words, objects[5]), matrix(words, objects[6])
+    by_tau, mass, accelerations = matrix(words, objects[7]), matrix(words, objects[8]), vector(words, objects[9])
+    legs = scratch_of(integers(objects[0]))
+    status = _forward_derivatives(
+        ws, flat, free, rotation, q, nu, tau, by_conf, by_nu, by_tau, mass, accelerations, legs
+    )
+    return answer(words, status)
+
+
+@kernel
+def _forward_derivatives(ws, flat, free, rotation, q, nu, tau, by_conf, by_nu, by_tau, mass, accelerations, legs):
     status = set_motion(ws, flat, free, rotation, q, nu)
     if status != OK:
         return status
     n = free.shape[0]
     if tau.shape[0] != n:
         return BAD_INPUT
-    if out.shape[0] != 3 or out.shape[1] != 6 + n or out.shape[2] != 6 + n or by_tau.shape[1] != n:
+    if not (_is_square(by_conf, n) and _is_square(by_nu, n) and _is_square(mass, n)) or by_tau.shape[1] != n:
         return BAD_OUTPUT
     set_torque(ws, flat, free, tau)
     solve_forward(ws)
@@ -155,19 +186,19 @@ def forward_derivatives(address, key, rotation, q, nu, tau, accelerations, legs,
     if status != OK:
         return status
     leg_terms(ws)
-    mass = out[2]
     _write_first_columns(ws, free, mass)
     set_acceleration(ws, flat, free, accelerations)
-    _write_derivatives(ws, free, rotation, out[0], out[1], mass)
+    _write_derivatives(ws, free, rotation, by_conf, by_nu, mass)
     _factor_legs(ws, free, legs)
     run_kernels(ws, ELIMINATE)
     _invert_head(ws, mass)
-    _solve(ws, free, legs, mass, out[0], -1.0)
-    _solve(ws, free, legs, mass, out[1], -1.0)
+    _solve(ws, free, legs, mass, by_conf, -1.0)
+    _solve(ws, free, legs, mass, by_nu, -1.0)
+    clear(by_tau)
     for i in range(n):
         by_tau[6 + i, i] = 1.0 if free[i, 2] == 1 else 0.0
     _solve(ws, free, legs, mass, by_tau, 1.0)
-    return _finite(out[0], out[1])
+    return _finite(by_conf, by_nu)
 
 
 @kernel

@@ -1,203 +1,30 @@
 """Compiled entry points that Python calls: inputs checked, compact vectors (6 + n) in and out, nothing allocated.
 
-A call passes the address of a model and that of a morphology's key instead of a dozen arrays: unpacking an array costs
-more than a leg's dynamics. Signatures are fixed, so arrays of another kind raise TypeError instead of compiling;
-callers then convert or refuse.
-
-An entry point keeps the interpreter's lock, and changes the model's workspace to the morphology of its key where it is
-another one's. So a call is one step that no other thread can come between, whichever morphologies the threads use.
+Each is a builtin (native.py) of the memory of one morphology (selection.py), the inputs, and the outputs. It returns a
+status, OK or the reason why it did not compute; callers then convert their input or refuse it. Different morphologies
+have memory of their own, and a builtin keeps the interpreter's lock: threads may share a model.
 """
 
 from __future__ import annotations
 
-from itertools import count
-from typing import NamedTuple
-
 import numpy as np
-from llvmlite import ir
-from numba import carray, types
-from numba.extending import intrinsic
-from numba.np.unsafe.ndarray import to_fixed_tuple
 
 from hexapod_dynamics.compiled import entry, kernel
 from hexapod_dynamics.dynamics.kernels import body_wrench, leg_terms, solve_arrow, solve_forward
-from hexapod_dynamics.dynamics.robot_kernels import RobotKernels, set_morphology
-from hexapod_dynamics.dynamics.workspace import (
-    BASE_ACCELERATION,
-    CUT_SIZE,
-    GRAVITY,
-    HEAD_ACC,
-    HEAD_FORCE,
-    KERNELS,
-    LINK_SIZE,
-    SHARED_SIZE,
-    TWIST,
-    Rows,
-    Workspace,
-)
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.dynamics.native import ABSENCE, answer, given, integers, matrix, runtime_words, vector
+from hexapod_dynamics.dynamics.selection import open_memory
+from hexapod_dynamics.dynamics.workspace import BASE_ACCELERATION, GRAVITY, HEAD_ACC, HEAD_FORCE, TWIST
 
 OK, BAD_ROTATION, BAD_Q, BAD_NU, BAD_INPUT, BAD_OUTPUT, NOT_FINITE, MISSING = range(8)
 ROTATION_TOLERANCE = 1e-6
 
 
-class Descriptor(NamedTuple):
-    """What compiled code is told of a model, as whole numbers; `Rows` follows."""
-
-    moving_count: int  # n
-    serial: int  # of the morphology in the workspace
-    lanes: int  # addresses, from here to cut
-    shared: int
-    legs: int
-    joints: int
-    moving: int
-    locked: int
-    code: int
-    solve_head: int
-    change: int
-    free: int
-    links: int
-    cut: int
-    blocks: int  # sizes
-    row_count: int
-    width: int
-    leg_count: int
-    joint_count: int
-
-
-FIELDS, ROW_FIELDS = len(Descriptor._fields), len(Rows._fields)
-DESCRIPTOR_SIZE = FIELDS + ROW_FIELDS
-COUNT, SERIAL = Descriptor._fields.index("moving_count"), Descriptor._fields.index("serial")
-_serials = count(1)
-
-
-class Handle:
-    """A workspace that compiled entry points find by its address."""
-
-    def __init__(self, kernels: RobotKernels):
-        self.kernels = kernels
-        self.workspace = ws = kernels.workspace()
-        self.free = np.zeros((len(ws.joints), 3), dtype=np.int64)  # joints that move: see open_handle
-        arrays = {name: getattr(ws, name) for name in Descriptor._fields if name in Workspace._fields}
-        arrays |= {"free": self.free, "links": kernels.links, "cut": kernels.cut}
-        blocks, row_count, width = ws.lanes.shape
-        descriptor = Descriptor(
-            moving_count=0,
-            serial=0,
-            blocks=blocks,
-            row_count=row_count,
-            width=width,
-            leg_count=len(ws.legs),
-            joint_count=len(ws.joints),
-            change=_address_of(change),
-            **{name: array.ctypes.data for name, array in arrays.items()},
-        )
-        self._numbers = np.array([*descriptor, *ws.rows], dtype=np.int64)
-        self.address = int(self._numbers.ctypes.data)
-
-
-class Selection:
-    """A morphology as entry points take it: `key` is the address of its table's address and its serial number."""
-
-    __slots__ = ("morphology", "key", "size", "n", "_table", "_numbers")
-
-    def __init__(self, morphology: Morphology):
-        self.morphology, self._table = morphology, morphology.table
-        self._numbers = np.array([self._table.ctypes.data, next(_serials)], dtype=np.int64)
-        self.key = int(self._numbers.ctypes.data)
-        self.n = int(np.count_nonzero(self._table[1]))
-        self.size = 6 + self.n
-
-
-def _address_of(function) -> int:
-    """Address of an entry point of two numbers for callers in compiled code."""
-    if not function.signatures:
-        function.compile(types.int64(types.int64, types.int64))
-        function.disable_compile()
-    (result,) = function.overloads.values()
-    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
-
-
-@intrinsic
-def _call_entry(typing_context, address, first, second):
-    """Call an entry point of two numbers at an address: compiled once, not into each of its callers."""
-
-    def generate(context, builder, signature, arguments):
-        number = ir.IntType(64)
-        function = builder.inttoptr(arguments[0], ir.FunctionType(number, [number, number]).as_pointer())
-        return builder.call(function, arguments[1:])
-
-    return types.int64(types.int64, types.int64, types.int64), generate
-
-
-@intrinsic
-def _floats(typing_context, address):
-    def generate(context, builder, signature, arguments):
-        return builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
-
-    return types.CPointer(types.float64)(types.int64), generate
-
-
-@intrinsic
-def _integers(typing_context, address):
-    def generate(context, builder, signature, arguments):
-        return builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-
-    return types.CPointer(types.int64)(types.int64), generate
-
-
 @kernel
-def _workspace(d, rows):
-    """Workspace of a descriptor."""
-    joints = d.joint_count
-    return Workspace(
-        carray(_floats(d.lanes), (d.blocks, d.row_count, d.width)),
-        carray(_floats(d.shared), (SHARED_SIZE,)),
-        carray(_integers(d.legs), (d.leg_count, 5)),
-        carray(_integers(d.joints), (joints, 3)),
-        carray(_floats(d.moving), (joints,)),
-        carray(_floats(d.locked), (joints,)),
-        carray(_integers(d.code), (d.blocks, KERNELS)),
-        carray(_integers(d.solve_head), (1,)),
-        rows,
-    )
-
-
-@kernel
-def open_handle(address, key):
-    """Workspace of a model with the morphology of that key, its lanes as one row, and the joints that move: (n, 3),
-    the joint's index among all, its place in row 0 of a section in those lanes, and 0 where it is limp.
-    """
-    numbers = carray(_integers(address), (DESCRIPTOR_SIZE,))
-    d = Descriptor(*to_fixed_tuple(numbers[:FIELDS], FIELDS))
-    ws = _workspace(d, Rows(*to_fixed_tuple(numbers[FIELDS:], ROW_FIELDS)))
-    wanted = carray(_integers(key), (2,))
-    if d.serial != wanted[1]:
-        _call_entry(d.change, address, wanted[0])
-        numbers[SERIAL] = wanted[1]
-    flat = carray(_floats(d.lanes), (d.blocks * d.row_count * d.width,))
-    return ws, flat, carray(_integers(d.free), (numbers[COUNT], 3))
-
-
-@entry
-def change(address, table_address):
-    """Make the workspace that of a morphology's table; n, the number of joints that move."""
-    numbers = carray(_integers(address), (DESCRIPTOR_SIZE,))
-    d = Descriptor(*to_fixed_tuple(numbers[:FIELDS], FIELDS))
-    ws = _workspace(d, Rows(*to_fixed_tuple(numbers[FIELDS:], ROW_FIELDS)))
-    joints = d.joint_count
-    table = carray(_floats(table_address), (4, joints))
-    set_morphology(ws, carray(_floats(d.links), (joints, LINK_SIZE)), carray(_floats(d.cut), (joints, CUT_SIZE)), table)
-    free = carray(_integers(d.free), (joints, 3))
-    n = 0
-    for j in range(joints):
-        if table[1, j] != 0.0:
-            free[n, 0] = j
-            free[n, 1] = (ws.joints[j, 0] * d.row_count + ws.joints[j, 2]) * d.width + ws.joints[j, 1]
-            free[n, 2] = 1 if table[3, j] != 0.0 else 0
-            n += 1
-    numbers[COUNT] = n
-    return n
+def open_call(runtime, arguments, count):
+    """Words of the runtime and addresses of the arguments; of the memory, which comes first: see `open_memory`."""
+    objects = given(arguments, count)
+    ws, flat, free = open_memory(integers(objects[0]))
+    return runtime_words(runtime), objects, ws, flat, free
 
 
 @kernel
@@ -323,21 +150,8 @@ def set_acceleration(ws, flat, free, nudot):
     set_row(ws, flat, free, ws.rows.qdd, nudot, 6)
 
 
-INTEGER, VECTOR, MATRIX, CUBE = types.int64, types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
-
-
-def compiled(function, *arguments):
-    """Compile an entry point for these arguments after its two addresses, and for nothing else."""
-    if not function.signatures:
-        function.compile(types.int64(types.int64, types.int64, *arguments))
-        function.disable_compile()
-    return function
-
-
-@entry
-def forward(address, key, rotation, q, nu, tau, out):
-    """Accelerations (6 + n,) under joint torques tau (n,); a status."""
-    ws, flat, free = open_handle(address, key)
+@kernel
+def _forward(ws, flat, free, rotation, q, nu, tau, out):
     status = set_motion(ws, flat, free, rotation, q, nu)
     if status != OK:
         return status
@@ -350,61 +164,104 @@ def forward(address, key, rotation, q, nu, tau, out):
     return get_solution(ws, flat, free, out)
 
 
+@entry
+def forward(runtime, arguments, count):
+    """(memory, R, q, nu, tau, out): accelerations, out (6 + n,), under joint torques tau (n,); a status."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    rotation, q, nu = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    tau, out = vector(words, objects[4]), vector(words, objects[5])
+    return answer(words, _forward(ws, flat, free, rotation, q, nu, tau, out))
+
+
 @kernel
-def leg_force(ws, rotation, leg, forces, wrench, columns):
-    """Write the wrench on the body of a leg's tip force (world axes) and its joints' shares; needs the geometry."""
-    block, lane, last = ws.legs[leg, 0], ws.legs[leg, 1], ws.legs[leg, 4]
-    lanes, rows = ws.lanes, ws.rows
-    point = rows.point + 3 * last
-    px, py, pz = lanes[block, point, lane], lanes[block, point + 1, lane], lanes[block, point + 2, lane]
-    fx, fy, fz = forces[leg, 0], forces[leg, 1], forces[leg, 2]
-    x = rotation[0, 0] * fx + rotation[1, 0] * fy + rotation[2, 0] * fz
-    y = rotation[0, 1] * fx + rotation[1, 1] * fy + rotation[2, 1] * fz
-    z = rotation[0, 2] * fx + rotation[1, 2] * fy + rotation[2, 2] * fz
-    mx, my, mz = py * z - pz * y, pz * x - px * z, px * y - py * x
-    wrench[0], wrench[1], wrench[2], wrench[3], wrench[4], wrench[5] = x, y, z, mx, my, mz
-    for k in range(last + 1):
-        s = rows.screw + 6 * k
-        columns[k] = (
-            x * lanes[block, s, lane]
-            + y * lanes[block, s + 1, lane]
-            + z * lanes[block, s + 2, lane]
-            + mx * lanes[block, s + 3, lane]
-            + my * lanes[block, s + 4, lane]
-            + mz * lanes[block, s + 5, lane]
-        )
+def body_force(rotation, fx, fy, fz):
+    """A force in world axes, in the body's."""
+    return (
+        rotation[0, 0] * fx + rotation[1, 0] * fy + rotation[2, 0] * fz,
+        rotation[0, 1] * fx + rotation[1, 1] * fy + rotation[2, 1] * fz,
+        rotation[0, 2] * fx + rotation[1, 2] * fy + rotation[2, 2] * fz,
+    )
+
+
+@kernel
+def tip_moment(ws, leg, x, y, z):
+    """Moment about the body's origin of a force at a leg's tip, body axes; needs the geometry."""
+    block, lane, point = ws.legs[leg, 0], ws.legs[leg, 1], ws.rows.point + 3 * ws.legs[leg, 4]
+    px, py, pz = ws.lanes[block, point, lane], ws.lanes[block, point + 1, lane], ws.lanes[block, point + 2, lane]
+    return py * z - pz * y, pz * x - px * z, px * y - py * x
+
+
+@kernel
+def joint_share(ws, block, lane, k, x, y, z, mx, my, mz):
+    """What a wrench on a leg beyond joint k, in the body frame, is as a torque of that joint; needs the geometry."""
+    lanes, s = ws.lanes, ws.rows.screw + 6 * k
+    return (
+        x * lanes[block, s, lane]
+        + y * lanes[block, s + 1, lane]
+        + z * lanes[block, s + 2, lane]
+        + mx * lanes[block, s + 3, lane]
+        + my * lanes[block, s + 4, lane]
+        + mz * lanes[block, s + 5, lane]
+    )
+
+
+@kernel
+def _add_tip_force(ws, rotation, leg, force):
+    """Add a tip force (3,) in world axes to the right-hand side that `leg_terms` left."""
+    x, y, z = body_force(rotation, force[0], force[1], force[2])
+    mx, my, mz = tip_moment(ws, leg, x, y, z)
+    s = ws.shared
+    s[HEAD_FORCE] += x
+    s[HEAD_FORCE + 1] += y
+    s[HEAD_FORCE + 2] += z
+    s[HEAD_FORCE + 3] += mx
+    s[HEAD_FORCE + 4] += my
+    s[HEAD_FORCE + 5] += mz
+    block, lane, first = ws.legs[leg, 0], ws.legs[leg, 1], ws.legs[leg, 2]
+    for k in range(ws.legs[leg, 4] + 1):
+        if ws.moving[first + k] != 0.0:
+            ws.lanes[block, ws.rows.force + k, lane] += joint_share(ws, block, lane, k, x, y, z, mx, my, mz)
 
 
 @entry
-def forward_under(address, key, rotation, q, nu, tau, forces, scratch, out):
-    """Accelerations like `forward`, under tip forces (legs, 3) [world axes], too; scratch (6 + deepest leg,)."""
-    ws, flat, free = open_handle(address, key)
+def forward_under(runtime, arguments, count):
+    """(memory, R, q, nu, tau, out, *forces): as `forward`, under tip forces (3,) [world axes], ABSENT where none is."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    rotation, q, nu = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    tau, out = vector(words, objects[4]), vector(words, objects[5])
     status = set_motion(ws, flat, free, rotation, q, nu)
-    if status != OK:
-        return status
-    if tau.shape[0] != free.shape[0]:
-        return BAD_INPUT
-    if out.shape[0] != 6 + free.shape[0]:
-        return BAD_OUTPUT
-    set_torque(ws, flat, free, tau)
-    leg_terms(ws)
+    if status == OK and tau.shape[0] != free.shape[0]:
+        status = BAD_INPUT
+    if status == OK and out.shape[0] != 6 + free.shape[0]:
+        status = BAD_OUTPUT
+    if status == OK:
+        status = check_forces(words, objects, 6, ws)
+    if status == OK:
+        set_torque(ws, flat, free, tau)
+        leg_terms(ws)
+        for leg in range(ws.legs.shape[0]):
+            if objects[6 + leg] != words[ABSENCE]:
+                _add_tip_force(ws, rotation, leg, vector(words, objects[6 + leg]))
+        solve_arrow(ws)
+        status = get_solution(ws, flat, free, out)
+    return answer(words, status)
+
+
+@kernel
+def check_forces(words, objects, first, ws):
+    """Status of the forces (3,) or ABSENT, one for each leg, that are the arguments from `first` on."""
     for leg in range(ws.legs.shape[0]):
-        if ws.legs[leg, 4] < 0 or (forces[leg, 0] == 0.0 and forces[leg, 1] == 0.0 and forces[leg, 2] == 0.0):
-            continue
-        leg_force(ws, rotation, leg, forces, scratch[:6], scratch[6:])
-        for i in range(6):
-            ws.shared[HEAD_FORCE + i] += scratch[i]
-        for k in range(ws.legs[leg, 4] + 1):
-            if ws.moving[ws.legs[leg, 2] + k] != 0.0:
-                ws.lanes[ws.legs[leg, 0], ws.rows.force + k, ws.legs[leg, 1]] += scratch[6 + k]
-    solve_arrow(ws)
-    return get_solution(ws, flat, free, out)
+        if objects[first + leg] != words[ABSENCE]:
+            if ws.legs[leg, 4] < 0:
+                return MISSING
+            force = vector(words, objects[first + leg])
+            if force.shape[0] != 3 or not is_finite(force):
+                return BAD_INPUT
+    return OK
 
 
-@entry
-def inverse(address, key, rotation, q, nu, nudot, out):
-    """Wrench on the base and joint torques (6 + n,) of a motion; a status, as of `forward`."""
-    ws, flat, free = open_handle(address, key)
+@kernel
+def _inverse(ws, flat, free, rotation, q, nu, nudot, out):
     status = set_motion(ws, flat, free, rotation, q, nu)
     if status != OK:
         return status
@@ -419,9 +276,16 @@ def inverse(address, key, rotation, q, nu, nudot, out):
 
 
 @entry
-def gravity(address, key, rotation, q, out):
-    """Gravity (6 + n,) on the left-hand side: inverse dynamics at rest; a status."""
-    ws, flat, free = open_handle(address, key)
+def inverse(runtime, arguments, count):
+    """(memory, R, q, nu, nudot, out): wrench on the base and joint torques, out (6 + n,), of a motion; a status."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    rotation, q, nu = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    nudot, out = vector(words, objects[4]), vector(words, objects[5])
+    return answer(words, _inverse(ws, flat, free, rotation, q, nu, nudot, out))
+
+
+@kernel
+def _gravity(ws, flat, free, rotation, q, out):
     if not is_rotation(rotation):
         return BAD_ROTATION
     if q.shape[0] != ws.joints.shape[0]:
@@ -437,3 +301,11 @@ def gravity(address, key, rotation, q, out):
     body_wrench(ws, out)
     get_row(ws, flat, free, ws.rows.out, out, 6)
     return OK if is_finite(out) else NOT_FINITE
+
+
+@entry
+def gravity(runtime, arguments, count):
+    """(memory, R, q, out): gravity, out (6 + n,), on the left-hand side: inverse dynamics at rest; a status."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    rotation, q, out = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    return answer(words, _gravity(ws, flat, free, rotation, q, out))

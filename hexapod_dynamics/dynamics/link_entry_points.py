@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.compiled import entry
+from hexapod_dynamics.compiled import entry, kernel
 from hexapod_dynamics.dynamics.entry_points import (
     BAD_NU,
     BAD_OUTPUT,
@@ -10,12 +10,13 @@ from hexapod_dynamics.dynamics.entry_points import (
     NOT_FINITE,
     OK,
     is_finite,
-    open_handle,
+    open_call,
     set_q,
     set_row,
     set_still,
 )
 from hexapod_dynamics.dynamics.kernels import body_wrench, run_kernels
+from hexapod_dynamics.dynamics.native import answer, matrix, vector
 from hexapod_dynamics.dynamics.workspace import BASE_ACCELERATION, FRAMES, LINK_SIZE
 
 # Columns of `frames`, in the body frame: rotation of the link's frame (9), where the link begins and ends (3 each), its
@@ -24,9 +25,14 @@ FRAME, START, END, SCREW, MASS, MOMENT, LINK_COLUMNS = 0, 9, 12, 15, 21, 22, 25
 
 
 @entry
-def frames(address, key, q, out):
-    """Frames of all joints' links, out (joints, LINK_COLUMNS); links that are missing have no mass; a status."""
-    ws, flat, free = open_handle(address, key)
+def frames(runtime, arguments, count):
+    """(memory, q, out): frames of all joints' links, out (joints, LINK_COLUMNS); missing: no mass; a status."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    return answer(words, _frames(ws, flat, free, vector(words, objects[1]), matrix(words, objects[2])))
+
+
+@kernel
+def _frames(ws, flat, free, q, out):
     if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
         return BAD_Q
     if out.shape[0] != ws.joints.shape[0] or out.shape[1] != LINK_COLUMNS:
@@ -54,9 +60,18 @@ def frames(address, key, q, out):
 
 
 @entry
-def momentum(address, key, q, nu, out):
-    """Generalised momentum M nu, out (6 + n,): inverse dynamics at rest without gravity; a status."""
-    ws, flat, free = open_handle(address, key)
+def momentum(runtime, arguments, count):
+    """(memory, q, nu, out): generalised momentum M nu, out (6 + n,); a status.
+
+    Inverse dynamics at rest without gravity.
+    """
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    q, nu, out = vector(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    return answer(words, _momentum(ws, flat, free, q, nu, out))
+
+
+@kernel
+def _momentum(ws, flat, free, q, nu, out):
     if q.shape[0] != ws.joints.shape[0]:
         return BAD_Q
     if nu.shape[0] != 6 + free.shape[0]:

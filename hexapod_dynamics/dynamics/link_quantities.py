@@ -13,9 +13,11 @@ import numpy as np
 
 from hexapod_dynamics.dynamics import link_entry_points
 from hexapod_dynamics.dynamics.checks import as_array
-from hexapod_dynamics.dynamics.entry_points import MATRIX, VECTOR, Selection, compiled, is_rotation
+from hexapod_dynamics.dynamics.entry_points import is_rotation
 from hexapod_dynamics.dynamics.link_entry_points import END, FRAME, LINK_COLUMNS, MASS, MOMENT, SCREW, START
 from hexapod_dynamics.dynamics.model_core import ModelCore
+from hexapod_dynamics.dynamics.native import builtin
+from hexapod_dynamics.dynamics.selection import Selection
 from hexapod_dynamics.errors import DynamicsError
 
 
@@ -24,11 +26,11 @@ class LinkQuantities(ModelCore):
 
     @cached_property
     def _frames(self):
-        return compiled(link_entry_points.frames, VECTOR, MATRIX)
+        return builtin(link_entry_points.frames)
 
     @cached_property
     def _momentum(self):
-        return compiled(link_entry_points.momentum, VECTOR, VECTOR, VECTOR)
+        return builtin(link_entry_points.momentum)
 
     @cached_property
     def _links(self) -> dict[str, int]:
@@ -95,10 +97,15 @@ class LinkQuantities(ModelCore):
 
     def _table(self, q, known: Selection) -> np.ndarray:
         out = np.empty((self.robot.joint_count, LINK_COLUMNS))
-        return self._call(self._frames, known, (("q", q),), out)
+        if self._frames(known.memory, q, out):
+            self._checked(self._frames, known, (("q", q),), out)
+        return out
 
     def _generalised_momentum(self, q, nu, known: Selection) -> np.ndarray:
-        return self._call(self._momentum, known, (("q", q), ("nu", nu)), np.empty(known.size))
+        out = np.empty(known.size)
+        if self._momentum(known.memory, q, nu, out):
+            self._checked(self._momentum, known, (("q", q), ("nu", nu)), out)
+        return out
 
     def _center(self, table) -> np.ndarray:
         """Centre of mass in the body frame."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numba import carray
+
 from hexapod_dynamics.compiled import entry, kernel
 from hexapod_dynamics.dynamics.entry_points import (
     BAD_NU,
@@ -10,21 +12,34 @@ from hexapod_dynamics.dynamics.entry_points import (
     BAD_ROTATION,
     MISSING,
     OK,
+    body_force,
+    check_forces,
     is_finite,
     is_rotation,
-    leg_force,
-    open_handle,
+    joint_share,
+    open_call,
     set_q,
     set_row,
+    tip_moment,
 )
 from hexapod_dynamics.dynamics.kernels import leg_terms, run_kernels
 from hexapod_dynamics.dynamics.leg_matrices import COMPOSITE_RATE, MOMENTUM
+from hexapod_dynamics.dynamics.native import ABSENCE, answer, integers, integers_at, matrix, vector
 from hexapod_dynamics.dynamics.workspace import BODY, CORIOLIS, FRAMES, HEAD, TWIST
 
 
 @kernel
+def clear(out):
+    """Fill a matrix with zeros."""
+    for r in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            out[r, c] = 0.0
+
+
+@kernel
 def write_mass(ws, free, out):
-    """Copy the arrow that `leg_terms` left to a full matrix, out (6 + n, 6 + n), zeros on entry."""
+    """Copy the arrow that `leg_terms` left to a full matrix, out (6 + n, 6 + n)."""
+    clear(out)
     n, lanes, rows = free.shape[0], ws.lanes, ws.rows
     for r in range(6):
         for c in range(r + 1):
@@ -44,9 +59,14 @@ def write_mass(ws, free, out):
 
 
 @entry
-def mass(address, key, q, out):
-    """Mass matrix, out (6 + n, 6 + n), zeros on entry; a status."""
-    ws, flat, free = open_handle(address, key)
+def mass(runtime, arguments, count):
+    """(memory, q, out): mass matrix, out (6 + n, 6 + n); a status."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    return answer(words, _mass(ws, flat, free, vector(words, objects[1]), matrix(words, objects[2])))
+
+
+@kernel
+def _mass(ws, flat, free, q, out):
     n = free.shape[0]
     if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
         return BAD_Q
@@ -58,9 +78,15 @@ def mass(address, key, q, out):
 
 
 @entry
-def coriolis(address, key, q, nu, out):
-    """Coriolis matrix, out (6 + n, 6 + n), zeros on entry; a status."""
-    ws, flat, free = open_handle(address, key)
+def coriolis(runtime, arguments, count):
+    """(memory, q, nu, out): Coriolis matrix, out (6 + n, 6 + n); a status."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    q, nu, out = vector(words, objects[1]), vector(words, objects[2]), matrix(words, objects[3])
+    return answer(words, _coriolis(ws, flat, free, q, nu, out))
+
+
+@kernel
+def _coriolis(ws, flat, free, q, nu, out):
     n = free.shape[0]
     if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
         return BAD_Q
@@ -83,6 +109,7 @@ def coriolis(address, key, q, nu, out):
     s[MOMENTUM + 4] = s[i0 + 3] * nu[3] + s[i0 + 1] * nu[4] + s[i0 + 5] * nu[5]
     s[MOMENTUM + 5] = s[i0 + 4] * nu[3] + s[i0 + 5] * nu[4] + s[i0 + 2] * nu[5]
     run_kernels(ws, CORIOLIS)
+    clear(out)
     # (45): half the composite inertia's rate, and the Lie group's -ad_V^T P as a skew matrix times V
     h = (0.5 * s[COMPOSITE_RATE], 0.5 * s[COMPOSITE_RATE + 1], 0.5 * s[COMPOSITE_RATE + 2])
     _set_skew(out, 0, 3, -h[0], -h[1], -h[2])
@@ -122,12 +149,19 @@ def _set_skew(matrix, row, column, x, y, z):
 
 
 @entry
-def tip(address, key, leg, q, links, out):
-    """Tip Jacobian of the leg of that index, out (6, 6 + n), zeros on entry; a status.
+def tip(runtime, arguments, count):
+    """(memory, q, out, leg, links): tip Jacobian of a leg, out (6, 6 + n); a status.
 
-    links (joints, 9): rotations link frame <- link axes.
+    leg (1,) is the leg's index as an int64 array; links (joints, 9): rotations link frame <- link axes.
     """
-    ws, flat, free = open_handle(address, key)
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    q, out, links = vector(words, objects[1]), matrix(words, objects[2]), matrix(words, objects[4])
+    leg = carray(integers_at(integers(objects[3])), (1,))[0]
+    return answer(words, _tip(ws, flat, free, leg, q, links, out))
+
+
+@kernel
+def _tip(ws, flat, free, leg, q, links, out):
     n = free.shape[0]
     if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
         return BAD_Q
@@ -137,6 +171,7 @@ def tip(address, key, leg, q, links, out):
     if out.shape[0] != 6 or out.shape[1] != 6 + n:
         return BAD_OUTPUT
     run_kernels(ws, FRAMES)
+    clear(out)
     lanes, rows = ws.lanes, ws.rows
     frame, point, axes = rows.frame + 9 * last, rows.point + 3 * last, links[first_joint + last]
     px, py, pz = lanes[block, point, lane], lanes[block, point + 1, lane], lanes[block, point + 2, lane]
@@ -170,26 +205,41 @@ def tip(address, key, leg, q, links, out):
 
 
 @entry
-def tip_forces(address, key, rotation, q, forces, scratch, out):
-    """Sum of J^T F of forces (legs, 3) [world axes] at the legs' tips, out (6 + n,), zeros on entry; a status."""
-    ws, flat, free = open_handle(address, key)
+def tip_forces(runtime, arguments, count):
+    """(memory, R, q, out, *forces): sum of J^T F, out (6 + n,); a status.
+
+    forces: a tip force (3,) [world axes] or ABSENT for each leg.
+    """
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    rotation, q, out = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    status = check_forces(words, objects, 4, ws)
     if not is_rotation(rotation):
-        return BAD_ROTATION
-    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
-        return BAD_Q
-    if out.shape[0] != 6 + free.shape[0]:
-        return BAD_OUTPUT
+        status = BAD_ROTATION
+    elif q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
+        status = BAD_Q
+    elif out.shape[0] != 6 + free.shape[0]:
+        status = BAD_OUTPUT
+    if status != OK:
+        return answer(words, status)
     run_kernels(ws, FRAMES)
+    for i in range(out.shape[0]):
+        out[i] = 0.0
     at = 6
     for leg in range(ws.legs.shape[0]):
-        last, first = ws.legs[leg, 4], ws.legs[leg, 2]
-        if last < 0:
-            continue
-        leg_force(ws, rotation, leg, forces, scratch[:6], scratch[6:])
-        for i in range(6):
-            out[i] += scratch[i]
-        for k in range(last + 1):
+        block, lane, first = ws.legs[leg, 0], ws.legs[leg, 1], ws.legs[leg, 2]
+        x = y = z = mx = my = mz = 0.0
+        if objects[4 + leg] != words[ABSENCE]:
+            force = vector(words, objects[4 + leg])
+            x, y, z = body_force(rotation, force[0], force[1], force[2])
+            mx, my, mz = tip_moment(ws, leg, x, y, z)
+        out[0] += x
+        out[1] += y
+        out[2] += z
+        out[3] += mx
+        out[4] += my
+        out[5] += mz
+        for k in range(ws.legs[leg, 4] + 1):
             if ws.moving[first + k] != 0.0:
-                out[at] += scratch[6 + k]
+                out[at] = joint_share(ws, block, lane, k, x, y, z, mx, my, mz)
                 at += 1
-    return OK
+    return answer(words, OK)

@@ -8,8 +8,10 @@ import numpy as np
 
 from hexapod_dynamics.dynamics import entry_points
 from hexapod_dynamics.dynamics.checks import as_array
-from hexapod_dynamics.dynamics.entry_points import OK, Handle, Selection
+from hexapod_dynamics.dynamics.entry_points import OK
+from hexapod_dynamics.dynamics.native import ABSENT
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
+from hexapod_dynamics.dynamics.selection import Selection, Template
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -22,12 +24,10 @@ class ModelCore:
     def __init__(self, robot: Robot):
         self.robot = robot
         self._kernels = RobotKernels(robot)
-        self._handle = Handle(self._kernels)
-        self._address = self._handle.address
-        self._legs = {name: index for index, name in enumerate(robot.leg_names)}
+        self._template = Template(self._kernels)
+        self._legs = {name: np.array([index]) for index, name in enumerate(robot.leg_names)}
         self._link_axes = np.array([link.rotation.ravel() for leg in robot.legs for link in leg.links])
-        self._scratch = np.zeros(6 + max(len(leg.joints) for leg in robot.legs))
-        self._whole = Selection(Morphology.whole(robot))
+        self._whole = Selection(self._template, Morphology.whole(robot), None)
         self._selections: dict[Morphology, Selection] = {}
         self._known = self._whole
 
@@ -44,6 +44,7 @@ class ModelCore:
     def _select(self, morphology: Morphology | None) -> Selection:
         """Return the selection of a morphology of this robot, or refuse it."""
         if morphology is None:
+            self._known = self._whole
             return self._whole
         if not isinstance(morphology, Morphology):
             raise DynamicsError(f"morphology: {morphology!r} given, a Morphology needed")
@@ -56,11 +57,12 @@ class ModelCore:
                 )
             if len(self._selections) >= KEPT_SELECTIONS:
                 self._selections = {}
-            selection = self._selections[morphology] = Selection(morphology)
+            selection = self._selections[morphology] = Selection(self._template, morphology, morphology)
         self._known = selection  # for the next call; this one uses what it is given
         return selection
 
-    def _leg_index(self, leg, known: Selection) -> int:
+    def _leg_index(self, leg, known: Selection) -> np.ndarray:
+        """Index (1,) of an existing leg, as entry points take it, or a refusal."""
         index = self._legs.get(leg) if isinstance(leg, str) else None
         if index is None:
             raise DynamicsError(f"no leg {leg!r}; the legs are {', '.join(self.robot.leg_names)}")
@@ -68,34 +70,27 @@ class ModelCore:
             raise DynamicsError(f"leg {leg} is missing in this morphology ({known.morphology.describe()})")
         return index
 
-    def _forces(self, tip_forces, known: Selection) -> np.ndarray:
-        """Tip forces as an array (legs, 3), zero where none is given."""
+    def _listed(self, tip_forces, known: Selection) -> list:
+        """Tip forces, as they are given, for each leg."""
+        if type(tip_forces) is dict and tip_forces.keys() <= self._legs.keys():
+            return [tip_forces.get(leg, ABSENT) for leg in self._legs]
+        return self._forces(tip_forces, known)
+
+    def _forces(self, tip_forces, known: Selection) -> list:
+        """Tip forces as an array (3,), or ABSENT, for each leg; or a refusal."""
         if not isinstance(tip_forces, Mapping):
             raise DynamicsError(f"tip_forces: {tip_forces!r} given, a dict {{leg: force (3,)}} needed")
-        forces = np.zeros((len(self._legs), 3))
+        forces: list = [ABSENT] * len(self._legs)
         for leg, force in tip_forces.items():
-            forces[self._leg_index(leg, known)] = as_array(f"tip_forces[{leg!r}]", force, (3,))
+            forces[self._leg_index(leg, known)[0]] = as_array(f"tip_forces[{leg!r}]", force, (3,))
         return forces
 
-    def _call(self, function, known: Selection, arguments, out, scratch=False) -> np.ndarray:
-        """Call a compiled function on what was given, and on arrays made of that if it does not take it."""
-        values = [value for _, value in arguments] + ([self._scratch] if scratch else [])
-        try:
-            if function(self._address, known.key, *values, out) == OK:
-                return out
-        except TypeError:
-            pass
-        return self._checked(function, known, arguments, out, scratch)
-
-    def _checked(self, function, known: Selection, arguments, out, scratch=False) -> np.ndarray:
-        """Call a compiled function on arrays made of what was given, or refuse it by name."""
+    def _checked(self, function, known: Selection, arguments, out, *more) -> np.ndarray:
+        """Call a builtin on arrays made of what was given, or refuse it by name."""
         shapes = {"R": (3, 3), "q": (self.robot.joint_count,), "nu": (known.size,), "nudot": (known.size,)}
-        shapes["tau"] = (known.n,)
-        values = [
-            self._array(name, value, shapes[name], known) if name in shapes else value for name, value in arguments
-        ]
-        out[...] = 0.0
-        status = function(self._address, known.key, *values, *([self._scratch] if scratch else []), out)
+        shapes |= {"tau": (known.n,), "p": (3,), "point": (3,)}
+        values = [self._array(name, value, shapes[name], known) for name, value in arguments]
+        status = function(known.memory, *values, out, *more)
         if status == entry_points.BAD_ROTATION:
             raise DynamicsError(f"R: {values[[n for n, _ in arguments].index('R')].tolist()} is not a rotation matrix")
         if status == entry_points.NOT_FINITE:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy import empty
 
 from hexapod_dynamics.dynamics import derivative_entry_points, entry_points, matrix_entry_points
-from hexapod_dynamics.dynamics.entry_points import CUBE, INTEGER, MATRIX, OK, VECTOR, compiled
 from hexapod_dynamics.dynamics.link_quantities import LinkQuantities
+from hexapod_dynamics.dynamics.native import builtin
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Robot
 
@@ -22,16 +23,16 @@ from hexapod_dynamics.robot import Robot
 class WholeBodyModel(LinkQuantities):
     """Mass matrix, Coriolis matrix, gravity, tip Jacobians, forward and inverse dynamics of any morphology of a robot.
 
-    Changing the morphology from one call to the next changes numbers in place: nothing is compiled or rebuilt. Threads
-    may share a model, each with its own morphology: every call is one step under the interpreter's lock. Copies and
-    pickles are models of their own; models of a robot share their compiled code.
+    Changing the morphology from one call to the next compiles and rebuilds nothing: each has its own memory of a few
+    kilobytes. Threads may share a model, each with its own morphology: every call is one step under the interpreter's
+    lock. Copies and pickles are models of their own; models of a robot share their compiled code.
     """
 
     def __init__(self, robot: Robot):
         super().__init__(robot)
-        self._forward = compiled(entry_points.forward, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR)
-        self._inverse = compiled(entry_points.inverse, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR)
-        self._mass = compiled(matrix_entry_points.mass, VECTOR, MATRIX)
+        self._forward = builtin(entry_points.forward)
+        self._inverse = builtin(entry_points.inverse)
+        self._mass = builtin(matrix_entry_points.mass)
 
     def prepare(self) -> None:
         """Load (or compile) now what would otherwise be on its first use: for programs with a clock to keep."""
@@ -41,34 +42,33 @@ class WholeBodyModel(LinkQuantities):
     @cached_property
     def _coriolis(self):
         self._kernels.matrix_kernels()
-        return compiled(matrix_entry_points.coriolis, VECTOR, VECTOR, MATRIX)
+        return builtin(matrix_entry_points.coriolis)
 
     @cached_property
     def _tip(self):
-        return compiled(matrix_entry_points.tip, INTEGER, VECTOR, MATRIX, MATRIX)
+        return builtin(matrix_entry_points.tip)
 
     @cached_property
     def _tip_forces(self):
-        return compiled(matrix_entry_points.tip_forces, MATRIX, VECTOR, MATRIX, VECTOR, VECTOR)
+        return builtin(matrix_entry_points.tip_forces)
 
     @cached_property
     def _forward_under(self):
-        return compiled(entry_points.forward_under, MATRIX, VECTOR, VECTOR, VECTOR, MATRIX, VECTOR, VECTOR)
+        return builtin(entry_points.forward_under)
 
     @cached_property
     def _inverse_derivatives(self):
         self._kernels.matrix_kernels()
-        return compiled(derivative_entry_points.inverse_derivatives, MATRIX, VECTOR, VECTOR, VECTOR, CUBE)
+        return builtin(derivative_entry_points.inverse_derivatives)
 
     @cached_property
     def _forward_derivatives(self):
         self._kernels.matrix_kernels()
-        states = MATRIX, VECTOR, VECTOR, VECTOR
-        return compiled(derivative_entry_points.forward_derivatives, *states, VECTOR, MATRIX, CUBE, MATRIX)
+        return builtin(derivative_entry_points.forward_derivatives)
 
     @cached_property
     def _gravity(self):
-        return compiled(entry_points.gravity, MATRIX, VECTOR, VECTOR)
+        return builtin(entry_points.gravity)
 
     # ---- the model ---------------------------------------------------------------------------------------------
 
@@ -79,19 +79,18 @@ class WholeBodyModel(LinkQuantities):
         finite. (6), solved as an arrow: n_i x n_i blocks and one 6x6.
         """
         known = self._known
-        if morphology is not known.morphology:
+        if morphology is not known.given:
             known = self._select(morphology)
+        out = empty(known.size)
         if tip_forces:
-            forces = self._forces(tip_forces, known)
-            arguments = (("R", rotation), ("q", q), ("nu", nu), ("tau", tau), ("forces", forces))
-            return self._call(self._forward_under, known, arguments, np.empty(known.size), scratch=True)
-        out = np.empty(known.size)
-        try:
-            if self._forward(self._address, known.key, rotation, q, nu, tau, out) == OK:
-                return out
-        except TypeError:  # not the arrays that the compiled function takes: converted or refused
-            pass
-        return self._checked(self._forward, known, (("R", rotation), ("q", q), ("nu", nu), ("tau", tau)), out)
+            forces = self._listed(tip_forces, known)
+            if self._forward_under(known.memory, rotation, q, nu, tau, out, *forces):
+                forces = self._forces(tip_forces, known)
+                state = ("R", rotation), ("q", q), ("nu", nu), ("tau", tau)
+                self._checked(self._forward_under, known, state, out, *forces)
+        elif self._forward(known.memory, rotation, q, nu, tau, out):
+            self._checked(self._forward, known, (("R", rotation), ("q", q), ("nu", nu), ("tau", tau)), out)
+        return out
 
     def inverse_dynamics(self, rotation, q, nu, nudot, morphology=None, tip_forces=None) -> np.ndarray:
         """Wrench on the base and joint torques (6+n,) that accelerations nudot (6+n,) need, tip_forces helping.
@@ -100,14 +99,10 @@ class WholeBodyModel(LinkQuantities):
         not zero, the robot cannot do this motion. Raises DynamicsError. (6), by recursion along each leg.
         """
         known = self._known
-        if morphology is not known.morphology:
+        if morphology is not known.given:
             known = self._select(morphology)
-        out = np.empty(known.size)
-        try:
-            good = self._inverse(self._address, known.key, rotation, q, nu, nudot, out) == OK
-        except TypeError:
-            good = False
-        if not good:
+        out = empty(known.size)
+        if self._inverse(known.memory, rotation, q, nu, nudot, out):
             self._checked(self._inverse, known, (("R", rotation), ("q", q), ("nu", nu), ("nudot", nudot)), out)
         if tip_forces:
             out -= self.tip_force_rows(rotation, q, tip_forces, morphology)
@@ -116,41 +111,32 @@ class WholeBodyModel(LinkQuantities):
     def mass_matrix(self, q, morphology=None) -> np.ndarray:
         """Mass matrix M (6+n, 6+n), (31) and (32)."""
         known = self._known
-        if morphology is not known.morphology:
+        if morphology is not known.given:
             known = self._select(morphology)
-        out = np.zeros((known.size, known.size))
-        try:
-            if self._mass(self._address, known.key, q, out) == OK:
-                return out
-        except TypeError:
-            pass
-        return self._checked(self._mass, known, (("q", q),), out)
+        out = empty((known.size, known.size))
+        if self._mass(known.memory, q, out):
+            self._checked(self._mass, known, (("q", q),), out)
+        return out
 
     def coriolis_matrix(self, q, nu, morphology=None) -> np.ndarray:
         """Coriolis matrix C (6+n, 6+n) such that Mdot - 2C is skew-symmetric, (44)-(51); see closed_form.py."""
         known = self._known
-        if morphology is not known.morphology:
+        if morphology is not known.given:
             known = self._select(morphology)
-        out = np.zeros((known.size, known.size))
-        try:
-            if self._coriolis(self._address, known.key, q, nu, out) == OK:
-                return out
-        except TypeError:
-            pass
-        return self._checked(self._coriolis, known, (("q", q), ("nu", nu)), out)
+        out = empty((known.size, known.size))
+        if self._coriolis(known.memory, q, nu, out):
+            self._checked(self._coriolis, known, (("q", q), ("nu", nu)), out)
+        return out
 
     def gravity_force(self, rotation, q, morphology=None) -> np.ndarray:
         """Gravity g (6+n,) on the left-hand side, M nudot + C nu + g = tau (9)."""
         known = self._known
-        if morphology is not known.morphology:
+        if morphology is not known.given:
             known = self._select(morphology)
-        out = np.empty(known.size)
-        try:
-            if self._gravity(self._address, known.key, rotation, q, out) == OK:
-                return out
-        except TypeError:
-            pass
-        return self._checked(self._gravity, known, (("R", rotation), ("q", q)), out)
+        out = empty(known.size)
+        if self._gravity(known.memory, rotation, q, out):
+            self._checked(self._gravity, known, (("R", rotation), ("q", q)), out)
+        return out
 
     def tip_jacobian(self, leg: str, q, morphology=None) -> np.ndarray:
         """Jacobian J (6, 6+n) of a leg's tip, V_tip = J nu (11).
@@ -158,24 +144,23 @@ class WholeBodyModel(LinkQuantities):
         The tip frame sits at the end of the leg's last existing link and has that link's axes, x along the link.
         """
         known = self._known
-        if morphology is not known.morphology:
+        if morphology is not known.given:
             known = self._select(morphology)
-        out = np.zeros((6, known.size))
-        try:
-            if self._tip(self._address, known.key, self._legs[leg], q, self._link_axes, out) == OK:
-                return out
-        except (TypeError, KeyError):
-            pass
-        arguments = (("leg", self._leg_index(leg, known)), ("q", q), ("links", self._link_axes))
-        return self._checked(self._tip, known, arguments, out)
+        out = empty((6, known.size))
+        if leg not in self._legs or self._tip(known.memory, q, out, self._legs[leg], self._link_axes):
+            self._checked(self._tip, known, (("q", q),), out, self._leg_index(leg, known), self._link_axes)
+        return out
 
     def tip_force_rows(self, rotation, q, tip_forces, morphology=None) -> np.ndarray:
         """Sum of J_tip^T F (6+n,) over tip_forces {leg: force (3,) [N], world axes}."""
         known = self._known
-        if morphology is not known.morphology:
+        if morphology is not known.given:
             known = self._select(morphology)
-        arguments = (("R", rotation), ("q", q), ("forces", self._forces(tip_forces, known)))
-        return self._call(self._tip_forces, known, arguments, np.zeros(known.size), scratch=True)
+        out = empty(known.size)
+        if self._tip_forces(known.memory, rotation, q, out, *self._listed(tip_forces, known)):
+            forces = self._forces(tip_forces, known)
+            self._checked(self._tip_forces, known, (("R", rotation), ("q", q)), out, *forces)
+        return out
 
     # ---- derivatives ---------------------------------------------------------------------------------------------
 
@@ -187,12 +172,14 @@ class WholeBodyModel(LinkQuantities):
         differentiated by the chain rule. Raises DynamicsError.
         """
         known = self._known
-        if morphology is not known.morphology:
+        if morphology is not known.given:
             known = self._select(morphology)
-        out = np.zeros((3, known.size, known.size))
-        arguments = (("R", rotation), ("q", q), ("nu", nu), ("nudot", nudot))
-        self._call(self._inverse_derivatives, known, arguments, out)
-        return out[0], out[1], out[2]
+        shape = known.size, known.size
+        by_conf, by_nu, mass = empty(shape), empty(shape), empty(shape)
+        if self._inverse_derivatives(known.memory, rotation, q, nu, nudot, by_conf, by_nu, mass):
+            motion = ("R", rotation), ("q", q), ("nu", nu), ("nudot", nudot)
+            self._checked(self._inverse_derivatives, known, motion, by_conf, by_nu, mass)
+        return by_conf, by_nu, mass
 
     def forward_dynamics_derivatives(self, rotation, q, nu, tau, morphology=None):
         """Derivatives of forward dynamics: (da_dconf, da_dnu), each (6+n, 6+n), and da_dtau (6+n, n).
@@ -201,14 +188,15 @@ class WholeBodyModel(LinkQuantities):
         joints, zero for limp ones. Raises DynamicsError.
         """
         known = self._known
-        if morphology is not known.morphology:
+        if morphology is not known.given:
             known = self._select(morphology)
-        out, by_tau = np.zeros((3, known.size, known.size)), np.zeros((known.size, known.n))
-        scratch = np.empty(known.size), np.empty((known.n, len(self._scratch)))
-        values = ("R", rotation), ("q", q), ("nu", nu), ("tau", tau)
-        arguments = (*values, ("accelerations", scratch[0]), ("legs", scratch[1]), ("out", out))
-        self._call(self._forward_derivatives, known, arguments, by_tau)
-        return out[0], out[1], by_tau
+        shape = known.size, known.size
+        by_conf, by_nu, by_tau, mass = empty(shape), empty(shape), empty((known.size, known.n)), empty(shape)
+        out = by_conf, by_nu, by_tau, mass, empty(known.size)
+        if self._forward_derivatives(known.memory, rotation, q, nu, tau, *out):
+            state = ("R", rotation), ("q", q), ("nu", nu), ("tau", tau)
+            self._checked(self._forward_derivatives, known, state, *out)
+        return by_conf, by_nu, by_tau
 
     def casadi_function(self, name: str, morphology=None):
         """Return a casadi.Function for one morphology, equal to the compiled model: to be used in an Opti problem.

@@ -265,7 +265,8 @@ def test_copies_of_a_model_work_on_memory_of_their_own(twin):
     q = np.linspace(-1, 1, 18)
     other = twin(JETHEXA)
     np.testing.assert_array_equal(other.mass_matrix(q, WHOLE), JETHEXA.mass_matrix(q, WHOLE))
-    assert other._handle.workspace.lanes.ctypes.data != JETHEXA._handle.workspace.lanes.ctypes.data
+    other.mass_matrix(q, WHOLE)
+    assert not np.shares_memory(other._known.memory, JETHEXA._known.memory)
 
 
 def test_a_prepared_model_compiles_nothing_more(monkeypatch):

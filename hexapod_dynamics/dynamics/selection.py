@@ -1,0 +1,202 @@
+"""Memory of a model for one morphology, in one piece: what entry points work on.
+
+It begins with a Header: addresses and sizes as whole numbers, then `Rows`. Behind it lie, from a cache line's start on,
+the lanes, and what else a morphology decides. Choosing a morphology copies the whole robot's lanes and rewrites a few
+hundred numbers; nothing is compiled.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import carray, types
+from numba.extending import intrinsic
+
+from hexapod_dynamics.compiled import entry, kernel
+from hexapod_dynamics.dynamics.native import (
+    answer,
+    builtin,
+    floats_at,
+    given,
+    integers,
+    integers_at,
+    matrix,
+    runtime_words,
+)
+from hexapod_dynamics.dynamics.robot_kernels import RobotKernels, set_morphology
+from hexapod_dynamics.dynamics.workspace import CUT_SIZE, KERNELS, LINK_SIZE, SHARED_SIZE, Rows, Workspace
+from hexapod_dynamics.robot import Morphology
+
+LINE = 64  # bytes of a cache line, and of the widest vector register
+
+
+class Header(NamedTuple):
+    """What compiled code is told of a model, as whole numbers; `Rows` follows."""
+
+    moving_count: int  # n
+    lanes: int  # addresses in this memory, from here to free
+    shared: int
+    legs: int
+    moving: int
+    locked: int
+    free: int
+    joints: int  # addresses in what all morphologies share, from here to scratch
+    code: int
+    solve_head: int
+    links: int
+    cut: int
+    whole_lanes: int
+    whole_shared: int
+    whole_legs: int
+    scratch: int
+    blocks: int  # sizes
+    row_count: int
+    width: int
+    leg_count: int
+    joint_count: int
+
+
+FIELDS, ROW_FIELDS = len(Header._fields), len(Rows._fields)
+HEADER_SIZE = FIELDS + ROW_FIELDS
+COUNT, LANES = Header._fields.index("moving_count"), Header._fields.index("lanes")
+SCRATCH, JOINT_COUNT = Header._fields.index("scratch"), Header._fields.index("joint_count")
+LEG_COLUMNS, FREE_COLUMNS = 5, 3
+
+
+class Template:
+    """What the memories of all morphologies of a model begin with."""
+
+    def __init__(self, kernels: RobotKernels):
+        self._whole = ws = kernels.workspace()
+        self._kept = kernels  # whose arrays the addresses are of
+        blocks, row_count, width = ws.lanes.shape
+        legs, joints = len(ws.legs), len(ws.joints)
+        shared = {"joints": ws.joints, "code": ws.code, "solve_head": ws.solve_head, "links": kernels.links}
+        shared |= {"cut": kernels.cut, "whole_lanes": ws.lanes, "whole_shared": ws.shared, "whole_legs": ws.legs}
+        deepest = max(len(leg.joints) for leg in kernels.robot.legs)
+        shared["scratch"] = self._scratch = np.zeros(joints * (6 + deepest))
+        own = dict.fromkeys(("moving_count", "lanes", "shared", "legs", "moving", "locked", "free"), 0)
+        header = Header(
+            **own,
+            **{name: array.ctypes.data for name, array in shared.items()},
+            blocks=blocks,
+            row_count=row_count,
+            width=width,
+            leg_count=legs,
+            joint_count=joints,
+        )
+        self.header = np.array([*header, *ws.rows], dtype=np.int64)
+        words = ws.lanes.size + SHARED_SIZE + LEG_COLUMNS * legs + (2 + FREE_COLUMNS) * joints
+        self.size = HEADER_SIZE + LINE // 8 + words
+        self.place = builtin(place)
+
+
+class Selection:
+    """A morphology as entry points take it: `given` is what the caller passed, the Morphology or None."""
+
+    __slots__ = ("given", "morphology", "memory", "size", "n", "mass")
+
+    def __init__(self, template: Template, morphology: Morphology, given: Morphology | None):
+        self.given, self.morphology = given, morphology
+        self.memory = np.empty(template.size, dtype=np.int64)
+        self.memory[:HEADER_SIZE] = template.header
+        self.n: int = template.place(self.memory, morphology.table)
+        self.size = 6 + self.n
+        self.mass: float | None = None  # of all, where it has been asked for
+
+
+@kernel
+def _workspace(d, rows):
+    """Workspace of a header."""
+    joints = d.joint_count
+    return Workspace(
+        carray(floats_at(d.lanes), (d.blocks, d.row_count, d.width)),
+        carray(floats_at(d.shared), (SHARED_SIZE,)),
+        carray(integers_at(d.legs), (d.leg_count, LEG_COLUMNS)),
+        carray(integers_at(d.joints), (joints, 3)),
+        carray(floats_at(d.moving), (joints,)),
+        carray(floats_at(d.locked), (joints,)),
+        carray(integers_at(d.code), (d.blocks, KERNELS)),
+        carray(integers_at(d.solve_head), (1,)),
+        rows,
+    )
+
+
+@intrinsic
+def _named(typing_context, address, kind):
+    """Named tuple of a kind, from the whole numbers at an address; what is not used is not even loaded.
+
+    numba's to_fixed_tuple goes through a list of all of them, which takes longer than a leg's dynamics.
+    """
+
+    def generate(context, builder, signature, arguments):
+        words = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        values = [builder.load(builder.gep(words, [ir.IntType(64)(i)])) for i in range(len(signature.return_type))]
+        return context.make_tuple(builder, signature.return_type, values)
+
+    named = kind.instance_class
+    return types.NamedUniTuple(types.int64, len(named._fields), named)(address, kind), generate
+
+
+@kernel
+def _header(address):
+    return _named(address, Header), _named(address + 8 * FIELDS, Rows)
+
+
+@kernel
+def open_memory(address):
+    """Workspace of a morphology, its lanes as one row, and the joints that move: (n, 3), the joint's index among all,
+    its place in row 0 of a section in those lanes, and 0 where it is limp.
+    """
+    d, rows = _header(address)
+    flat = carray(floats_at(d.lanes), (d.blocks * d.row_count * d.width,))
+    return _workspace(d, rows), flat, carray(integers_at(d.free), (d.moving_count, FREE_COLUMNS))
+
+
+@entry
+def place(runtime, arguments, count):
+    """(memory, table): lay out the memory behind its header for a morphology's table; n, the joints that move."""
+    words, objects = runtime_words(runtime), given(arguments, count)
+    address, table = integers(objects[0]), matrix(words, objects[1])
+    numbers = carray(integers_at(address), (HEADER_SIZE,))
+    d, rows = _header(address)
+    lanes = d.blocks * d.row_count * d.width
+    at = (address + 8 * HEADER_SIZE + LINE - 1) // LINE * LINE
+    sizes = (lanes, SHARED_SIZE, LEG_COLUMNS * d.leg_count, d.joint_count, d.joint_count, FREE_COLUMNS * d.joint_count)
+    for part in range(len(sizes)):
+        numbers[LANES + part] = at
+        at += 8 * sizes[part]
+    d, rows = _header(address)
+    ws = _workspace(d, rows)
+    _copy(carray(floats_at(d.lanes), (lanes,)), carray(floats_at(d.whole_lanes), (lanes,)))
+    _copy(ws.shared, carray(floats_at(d.whole_shared), (SHARED_SIZE,)))
+    legs = LEG_COLUMNS * d.leg_count
+    _copy(carray(integers_at(d.legs), (legs,)), carray(integers_at(d.whole_legs), (legs,)))
+    joints = d.joint_count
+    links, cut = carray(floats_at(d.links), (joints, LINK_SIZE)), carray(floats_at(d.cut), (joints, CUT_SIZE))
+    set_morphology(ws, links, cut, table)
+    free = carray(integers_at(d.free), (joints, FREE_COLUMNS))
+    n = 0
+    for j in range(joints):
+        if table[1, j] != 0.0:
+            free[n, 0] = j
+            free[n, 1] = (ws.joints[j, 0] * d.row_count + ws.joints[j, 2]) * d.width + ws.joints[j, 1]
+            free[n, 2] = 1 if table[3, j] != 0.0 else 0
+            n += 1
+    numbers[COUNT] = n
+    return answer(words, n)
+
+
+@kernel
+def _copy(to, source):
+    for i in range(source.shape[0]):
+        to[i] = source[i]
+
+
+@kernel
+def scratch_of(address):
+    """Room for intermediate results, (joints, 6 + joints of the deepest leg); all morphologies share it."""
+    numbers = carray(integers_at(address), (HEADER_SIZE,))
+    return carray(floats_at(numbers[SCRATCH]), (numbers[JOINT_COUNT], 6 + numbers[FIELDS]))
