@@ -8,14 +8,11 @@ actuators. Needs the package `mujoco`, which is imported when the first simulato
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS, GROUND, ROBOT
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import actuator
-from hexapod_dynamics.simulation.simulator import LONGEST_STEP
+from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
 from hexapod_dynamics.simulation.step import make_servos
-from hexapod_dynamics.simulation.trajectory import row_width, split
-from hexapod_dynamics.simulation.truth import Truth
 
 # A rough or stepped ground is a height field of so many points a side, so far apart [m], that follows the robot.
 FIELD_POINTS, FIELD_SPACING, FIELD_BASE = 401, 0.0125, 0.2
@@ -33,8 +30,8 @@ def import_mujoco():
     return mujoco
 
 
-class MujocoSimulator:
-    """A Robot on the ground in MuJoCo, in time steps of `timestep` [s]; arguments as those of `Simulator`.
+class MujocoSimulator(RobotSimulator):
+    """A Robot on the ground in MuJoCo; arguments: see `RobotSimulator`.
 
     command_period [s]: how often the gait commands the servos, every 20 ms by default.
     """
@@ -52,37 +49,15 @@ class MujocoSimulator:
         truth=None,
     ):
         self._mujoco = import_mujoco()
-        if not (np.isfinite(timestep) and 0.0 < timestep <= LONGEST_STEP):
-            raise HexapodError(f"timestep: given {timestep!r} s, allowed are numbers above 0 to {LONGEST_STEP} s")
-        period = timestep if command_period is None else command_period
-        self._command_steps = max(1, round(period / timestep))
-        if abs(self._command_steps * timestep - period) > 1e-9 * period:
-            raise HexapodError(f"command_period: given {command_period} s, needed: a multiple of timestep {timestep}")
-        self.robot, self.timestep = robot, float(timestep)
-        self.truth = Truth() if truth is None else truth
-        self.ground = self.truth.ground() if ground is None else ground
-        self._true_robot = self.truth.robot(robot)
-        self.morphology = Morphology.whole(robot) if morphology is None else morphology
-        self._resolution = robot.servo.resolution if quantised else 0.0
+        super().__init__(robot, morphology, gait, timestep, ground, command_period, quantised, truth)
         self._band = self.truth.deadband * robot.servo.resolution
         self._servo, self._servos = make_servos(self._true_robot)
-        self._delayed = actuator.DelayLine(self.truth.delay)
         n = robot.joint_count
         self._q, self._nu = np.zeros(n), np.zeros(6 + n)
         self._position, self._rotation = np.zeros(3), np.eye(3)
         self._wrench, self._mean_acceleration = np.zeros(6), np.zeros(3)
         self._torques = np.zeros(n)
         self._field = None
-        self.gait = None
-        if gait is not None:
-            gait = gait.copy()
-            if gait.robot is None or gait.robot != robot:
-                gait.bind(robot)
-            if not gait.commanded:
-                gait.reset(walking=True)
-            gait.set_morphology(self.morphology)
-            gait.step(0.0)
-            self.gait = gait
         self._build()
         self.reset()
 
@@ -105,9 +80,8 @@ class MujocoSimulator:
                 f'size="{half} {half} {self._relief()!r} {FIELD_BASE}"/></asset>'
             )
             extra = f'<geom name="ground" type="hfield" hfield="ground" {_MEETS_ROBOT}/>'
-        true = truth.morphology(self.morphology, self._true_robot)
         text = self._true_robot.to_mjcf(
-            true,
+            self._true_morphology,
             timestep=self.timestep,
             friction=friction,
             extra=extra,
@@ -129,7 +103,6 @@ class MujocoSimulator:
         self._foot_geoms = {self.model.geom(name).id: i for i, name in enumerate(feet) if self._has_geom(name)}
         self._foot_sites = [(i, self.model.site(name).id) for i, name in enumerate(feet) if self._has_geom(name)]
         self._loaded_now = np.full(len(present), -1.0)
-        self._true_morphology = true
         self._centre = None
 
     def _has_joint(self, name):
@@ -164,13 +137,7 @@ class MujocoSimulator:
 
     def reset(self, *, position=None, rotation=None, joints=None):
         """Put the robot at rest; see `Simulator.reset`."""
-        n = self.robot.joint_count
-        if joints is None:
-            joints = np.zeros(n) if self.gait is None else self.gait.position
-        self._q[:] = _checked("joints", joints, (n,))
-        self._rotation[:] = np.eye(3) if rotation is None else _checked("rotation", rotation, (3, 3))
-        if not np.allclose(self._rotation @ self._rotation.T, np.eye(3), atol=1e-9):
-            raise HexapodError(f"rotation: {self._rotation.tolist()} is no rotation matrix")
+        place, self._rotation[:], self._q[:] = self._checked_pose(position, rotation, joints)
         self._nu[:] = 0.0
         self._settle_locked()
         actuator.set_driven(self._servos, self._true_morphology, self._q)
@@ -179,9 +146,9 @@ class MujocoSimulator:
         self._delayed.clear()
         self._steps = self._since_command = 0
         self._mean_acceleration[:] = 0.0
-        self._position[:] = 0.0 if position is None else _checked("position", position, (3,))
+        self._position[:] = 0.0 if place is None else place
         self._lay_ground()
-        if position is None:
+        if place is None:
             self._write()
             self._position[2] = self._resting_height()
         self._write()
@@ -189,6 +156,7 @@ class MujocoSimulator:
     def set_morphology(self, morphology):
         """Change the morphology at once, between two steps; see `Simulator.set_morphology`."""
         self.morphology = morphology
+        self._true_morphology = self.truth.morphology(morphology, self._true_robot)
         self._build()
         self._settle_locked()
         actuator.set_driven(self._servos, self._true_morphology, self._q)
@@ -197,16 +165,8 @@ class MujocoSimulator:
         if self.gait is not None:
             self.gait.set_morphology(morphology)
 
-    def run(self, seconds, *, log_every=1):
-        """Simulate for so many seconds and return the Log, a row every `log_every` steps."""
-        if not (np.isfinite(seconds) and seconds >= 0.0):
-            raise HexapodError(f"seconds: given {seconds!r}, allowed are finite numbers from 0")
-        if log_every < 1:
-            raise HexapodError(f"log_every: given {log_every!r}, allowed are whole numbers from 1")
-        joints, legs = self.robot.joint_count, len(self.robot.legs)
-        rows = round(seconds / self.timestep) // log_every
-        log, first = np.empty((rows, row_width(joints, legs))), self._steps
-        for row in range(rows):
+    def _run(self, steps, log, log_every):
+        for row in range(len(log)):
             self.step(log_every)
             log[row] = np.concatenate(
                 [
@@ -221,12 +181,12 @@ class MujocoSimulator:
                     self.foot_forces.ravel(),
                 ]
             )
-        self.step(round(seconds / self.timestep) - rows * log_every)
-        return split((first + log_every * np.arange(1, rows + 1)) * self.timestep, log, joints, legs)
+        self.step(steps - len(log) * log_every)
 
     def step(self, steps=1):
         """Take so many steps."""
-        if steps <= 0:
+        steps = count("steps", steps, 0)
+        if steps == 0:
             return
         data, before = self.data, self._imu_velocity()
         self._lay_ground()
@@ -245,48 +205,13 @@ class MujocoSimulator:
             self._steps += 1
         self._read()
         self._mean_acceleration[:] = (self._imu_velocity() - before) / (steps * self.timestep)
-        if not np.isfinite(self._position).all():
-            raise HexapodError(f"simulation diverged at {self.time:.3f} s with timestep {self.timestep} s")
-
-    def command(self, targets, duration):
-        """Send the servos to targets (n,) [rad] in the duration [s]; NaN leaves a servo's command as it is."""
-        targets = np.asarray(targets, float)
-        if targets.shape != self._q.shape or not duration > 0.0:
-            raise HexapodError(f"command: {self._q.size} targets and a duration above 0 s are needed")
-        for joint in np.flatnonzero(~np.isnan(targets)):
-            self.command_joint(joint, targets[joint], duration)
-
-    def command_joint(self, joint, target, duration):
-        """Send the servo of one joint, by its index, to the target [rad] in the duration [s]; 0 s means full speed."""
-        if not np.isfinite(target) or not duration >= 0.0:
-            raise HexapodError(f"command_joint: target {target} rad in {duration} s: finite numbers needed")
-        if self._resolution:
-            target = round(target / self._resolution) * self._resolution
-        self._carry_out(actuator.command, joint, float(target), float(duration))
-
-    def load_joint(self, joint, loaded):
-        """Give the servo of one joint torque, from where the joint is, or take it."""
-        row = self._servos[joint]
-        if loaded and row[actuator.LOADED] == 0.0:
-            row[[actuator.SETPOINT, actuator.TARGET]] = self._q[joint]
-            row[actuator.SPEED] = 0.0
-        row[actuator.LOADED] = 1.0 if loaded else 0.0
-
-    def drive(self, setpoints, targets, left, loaded):
-        """Set the servos to the state of external servos; see `Simulator.drive`."""
-        speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
-        self._carry_out(actuator.take_over, setpoints, targets, speeds, loaded)
+        self._check_finite()
 
     def push(self, wrench):
         """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
-        self._wrench[:] = _checked("wrench", wrench, (6,))
+        self._wrench[:] = checked("wrench", wrench, (6,))
         if not self._wrench.any():
             self.data.xfrc_applied[self._base] = 0.0
-
-    @property
-    def time(self):
-        """Simulated time since the last reset [s]."""
-        return self._steps * self.timestep
 
     @property
     def position(self):
@@ -309,11 +234,6 @@ class MujocoSimulator:
         return self._nu
 
     @property
-    def setpoints(self):
-        """Where the servos' set-points are now (n,) [rad]."""
-        return self._servos[:, actuator.SETPOINT]
-
-    @property
     def joint_torques(self):
         """Torques of the servos in the last step (n,) [N m]."""
         return self._torques
@@ -329,22 +249,15 @@ class MujocoSimulator:
         return self._contact_forces()[1]
 
     @property
-    def angular_velocity(self):
-        """What a gyroscope measures (3,) [rad/s], in base_link axes."""
-        return self._nu[3:6]
-
-    @property
     def specific_force(self):
         """What an accelerometer at the robot's IMU measures (3,) [m/s^2], in base_link axes: mean of the last call."""
         return self._rotation.T @ (self._mean_acceleration + [0.0, 0.0, self.robot.gravity])
 
-    # ---- within a step -----------------------------------------------------------------------------------------------
+    @property
+    def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._servos, self._servo
 
-    def _carry_out(self, function, *arguments):
-        if self.truth.delay:
-            self._delayed.put(self.time, function, *arguments)
-        else:
-            function(self._servos, self._servo, *arguments)
+    # ---- within a step -----------------------------------------------------------------------------------------------
 
     def _command_from_gait(self):
         if self._since_command == 0:
@@ -354,7 +267,7 @@ class MujocoSimulator:
             if self._resolution:
                 targets = np.round(targets / self._resolution) * self._resolution
             for joint in range(targets.size):
-                self._carry_out(actuator.command, joint, float(targets[joint]), duration)
+                self._execute(actuator.command, joint, float(targets[joint]), duration)
         self._since_command = (self._since_command + 1) % self._command_steps
 
     def _apply_servos(self):
@@ -468,10 +381,3 @@ class MujocoSimulator:
 
 
 _MEETS_ROBOT = f'contype="{GROUND}" conaffinity="{ROBOT}"'
-
-
-def _checked(name, value, shape):
-    value = np.asarray(value, float)
-    if value.shape != shape or not np.isfinite(value).all():
-        raise HexapodError(f"{name}: finite numbers of shape {shape} are needed, given {value.tolist()}")
-    return value

@@ -4,18 +4,15 @@ import copy
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.kernels import EXTERNAL
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import actuator, loops
-from hexapod_dynamics.simulation.damage import change_morphology, settle
 from hexapod_dynamics.simulation.ground import SLOPE_X, Ground
-from hexapod_dynamics.simulation.step import kernels_of, make_state, make_world
+from hexapod_dynamics.simulation.step import make_state, make_world
+from hexapod_dynamics.simulation.stepped_model import SteppedModel
 
 VIEWS = ("position", "rotation", "q", "nu", "setpoints", "joint_torques", "foot_forces", "acceleration")
-
-
-STEEPEST = 0.4  # of the model's ground
+STEEPEST = 0.4  # slope of the model's ground
 
 
 class Predictor:
@@ -49,13 +46,10 @@ class Predictor:
         joints = robot.joint_count
         ground = Ground() if ground is None else ground
         self.robot, self.ground = robot, ground
-        self.morphology = Morphology.whole(robot) if morphology is None else morphology
         self.timestep = float(timestep)
         self.horizon_period = float(horizon_period)
         self._pieces = max(1, round(horizon_period / horizon_timestep))
-        self._kernels = kernels_of(robot)
-        self._workspace = self._kernels.workspace(self.morphology)
-        self._state, self._world = make_state(joints), make_world(robot, ground)
+        self._model = SteppedModel(robot, Morphology.whole(robot) if morphology is None else morphology, ground)
         self._ahead_state, self._ahead_world = make_state(joints), make_world(robot, ground)
         self.path_positions = np.zeros((horizon_steps, 3))
         self.path_rotations = np.zeros((horizon_steps, 3, 3))
@@ -63,23 +57,18 @@ class Predictor:
         self._name_views()
 
     def _name_views(self):
-        self.position, self.rotation, self.q, self.nu = self._state
-        self.setpoints = self._world.servos[:, actuator.SETPOINT]
-        self.joint_torques = self._world.servos[:, actuator.TORQUE]
-        self.foot_forces = self._world.foot_forces
-        self.acceleration = self._world.acceleration
+        world = self._model.world
+        self.position, self.rotation, self.q, self.nu = self._model.state
+        self.setpoints = world.servos[:, actuator.SETPOINT]
+        self.joint_torques = world.servos[:, actuator.TORQUE]
+        self.foot_forces, self.acceleration = world.foot_forces, world.acceleration
 
     def __getstate__(self):
-        """What copies and pickles carry: all but compiled code, the memory that it works on, and views."""
-        state = self.__dict__.copy()
-        for name in ("_kernels", "_workspace", *VIEWS):
-            del state[name]
-        return state
+        """What copies and pickles carry: all but views."""
+        return {name: value for name, value in self.__dict__.items() if name not in VIEWS}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self._kernels = kernels_of(self.robot)
-        self._workspace = self._kernels.workspace(self.morphology)
         self._name_views()
 
     def __copy__(self):
@@ -88,42 +77,45 @@ class Predictor:
     @property
     def workspace(self):
         """The model's Workspace, for others who compute with the same morphology between two calls; scratch memory."""
-        return self._workspace
+        return self._model.workspace
+
+    @property
+    def morphology(self) -> Morphology:
+        """What is left of the robot."""
+        return self._model.morphology
 
     def set_state(self, position, rotation, q, nu, setpoints=None):
         """Set position (3,) [m], rotation (3, 3), q (n,) [rad], nu (6 + n,); servos at setpoints (n,), by default at
         q.
         """
         self.position[:], self.rotation[:], self.q[:], self.nu[:] = position, rotation, q, nu
-        settle(self._workspace, self.morphology, self.q, self.nu)
-        actuator.set_driven(self._world.servos, self.morphology, self.q)
-        loops.settle_setpoints(self._world, self.q if setpoints is None else np.asarray(setpoints, float))
+        self._model.settle()
+        self._model.settle_servos_at(self.q if setpoints is None else np.asarray(setpoints, float))
 
     def snapshot(self):
         """Copy the state and the servos: (position, rotation, q, nu, servos), for `restore` of any Predictor."""
-        return tuple(array.copy() for array in (*self._state, self._world.servos))
+        return tuple(array.copy() for array in (*self._model.state, self._model.world.servos))
 
     def restore(self, snapshot):
         """Take the state and the servos of a `snapshot` over; what is locked here stays where it is locked."""
-        for own, array in zip((*self._state, self._world.servos), snapshot, strict=True):
+        for own, array in zip((*self._model.state, self._model.world.servos), snapshot, strict=True):
             own[:] = array
-        settle(self._workspace, self.morphology, self.q, self.nu)
-        actuator.set_driven(self._world.servos, self.morphology, self.q)
+        self._model.settle()
 
     def push(self, wrench):
         """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
-        self._workspace.shared[EXTERNAL : EXTERNAL + 6] = wrench
+        self._model.push(wrench)
 
     def resting_height(self):
         """Return the height [m] of the body at which its lowest point, as it stands over the origin, touches the
         ground.
         """
-        return loops.resting_height(self._workspace, self._world, self._state)
+        return self._model.resting_height()
 
     @property
     def slope(self):
         """Slope of the model's ground along x and y (2,), rise over run."""
-        return self._world.ground[SLOPE_X : SLOPE_X + 2]
+        return self._model.world.ground[SLOPE_X : SLOPE_X + 2]
 
     @property
     def height(self):
@@ -134,14 +126,12 @@ class Predictor:
         """Turn the ground below the robot by a small rotation vector (3,) in world axes [rad]; its yaw is ignored."""
         before = self.slope.copy()
         after = np.clip(before + np.array([-turn[1], turn[0]]), -STEEPEST, STEEPEST)
-        self._world.ground[SLOPE_X : SLOPE_X + 2] = self._ahead_world.ground[SLOPE_X : SLOPE_X + 2] = after
+        self._model.world.ground[SLOPE_X : SLOPE_X + 2] = self._ahead_world.ground[SLOPE_X : SLOPE_X + 2] = after
         self.position[2] += float((after - before) @ self.position[:2])
 
     def set_morphology(self, morphology):
         """Change the morphology before the next step. Momentum is conserved, see damage.py."""
-        change_morphology(self._kernels, self._workspace, self.morphology, morphology, self.q, self.nu)
-        self.morphology = morphology
-        actuator.set_driven(self._world.servos, morphology, self.q)
+        self._model.set_morphology(morphology)
 
     def advance(self, duration, targets=None, command_duration=None):
         """Step on by the duration [s], in equal steps no longer than `timestep`.
@@ -152,8 +142,8 @@ class Predictor:
         steps = max(1, int(np.ceil(duration / self.timestep - 1e-6)))
         if targets is not None:
             reach = duration if command_duration is None else command_duration
-            loops.command_all(self._world, targets, reach, 0.0)
-        loops.take_steps(self._workspace, self._world, self._state, duration / steps, steps)
+            loops.command_all(self._model.world, targets, reach, 0.0)
+        loops.take_steps(*self._model.parts, duration / steps, steps)
 
     def roll_out(self, targets):
         """Look ahead under the targets (K, n) [rad], K at most `horizon_steps`, one a horizon period; the state stays.
@@ -164,11 +154,11 @@ class Predictor:
         positions, rotations = self.path_positions[:count], self.path_rotations[:count]
         joints = self.path_joints[:count]
         loops.roll_out(
-            self._workspace,
+            self._model.workspace,
             self._ahead_world,
             self._ahead_state,
-            self._state,
-            self._world.servos,
+            self._model.state,
+            self._model.world.servos,
             targets,
             self.horizon_period,
             self.horizon_period / self._pieces,

@@ -11,7 +11,7 @@ from allocations import least_growth
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import Ground, Predictor, Simulator, TripodGait
+from hexapod_dynamics.simulation import Ground, Predictor, Simulator, TripodGait, Truth
 from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
 
 ROBOT = Robot.jethexa()
@@ -419,7 +419,7 @@ def test_copies_and_pickles_go_their_own_way(twin):
     ahead = twin(predictor)
     ahead.advance(0.05)
     assert np.array_equal(predictor.q, sim.q) and not np.array_equal(ahead.q, sim.q)
-    assert ahead.q is ahead._state.q  # its names are views of its own state
+    assert ahead.q is ahead._model.state.q  # its names are views of its own state
 
 
 def test_a_push_accelerates_it():
@@ -519,3 +519,12 @@ def test_the_predictor_allocates_nothing_that_stays():
         predictor.roll_out(targets)
 
     assert least_growth(tick) < 1000
+
+
+def test_copies_keep_the_true_robot_and_its_payload():
+    sim = Simulator(ROBOT, gait=TripodGait(), truth=Truth(mass=1.2, stiffness=0.7, payload=0.3, payload_x=0.03))
+    sim.push([0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    copies = [copy.copy(sim), pickle.loads(pickle.dumps(sim))]
+    position = sim.run(0.5).position
+    assert all(np.array_equal(each.run(0.5).position, position) for each in copies)
+    assert not np.allclose(Simulator(ROBOT, gait=TripodGait()).run(0.5).position, position, atol=1e-3)

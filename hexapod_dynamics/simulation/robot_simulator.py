@@ -1,0 +1,284 @@
+"""What all simulators of the robot share: arguments, commands to the servos, the gait, logs."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import Gait
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import actuator
+from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.trajectory import Log, row_width, split
+from hexapod_dynamics.simulation.truth import Truth
+
+# Steps longer than this [s] are stable but no picture of a walk.
+LONGEST_STEP = 0.02
+
+
+class RobotSimulator(ABC):
+    """A Robot on the ground, in time steps of `timestep` [s].
+
+    morphology: what is left of the robot, the whole of it by default. gait: a Gait, of which a copy, `gait`, walks the
+    robot: from the steady nominal walk, or from where it is if it has been commanded before. Steer it with
+    `simulator.gait.command`. Without a gait, the servos follow `command`.
+    ground: a Ground, level by default. command_period [s]: how often the gait commands the servos; None: each step.
+    quantised: whether commands are rounded to the servos' resolution. truth: a Truth, how the simulated robot differs
+    from `robot`; without a ground, it is the Truth's.
+
+    The world frame starts under the robot, x forward and z up, its ground at z = 0 where it is level. All joints of the
+    robot keep their places in every array, whatever is missing.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        morphology: Morphology | None,
+        gait: Gait | None,
+        timestep: float,
+        ground: Ground | None,
+        command_period: float | None,
+        quantised: bool,
+        truth: Truth | None,
+    ) -> None:
+        if not (0.0 < number("timestep", timestep, "s") <= LONGEST_STEP):
+            raise HexapodError(f"timestep: given {timestep!r} s, allowed are numbers above 0 to {LONGEST_STEP} s")
+        period = timestep if command_period is None else number("command_period", command_period, "s")
+        if not period > 0.0:
+            raise HexapodError(f"command_period: given {command_period!r} s, allowed are numbers above 0")
+        self._command_steps = max(1, round(period / timestep))
+        if abs(self._command_steps * timestep - period) > 1e-9 * period:
+            raise HexapodError(f"command_period: given {command_period} s, needed: a multiple of timestep {timestep}")
+        self.robot = robot
+        self.timestep = float(timestep)
+        self.truth = Truth() if truth is None else truth
+        self.ground = self.truth.ground() if ground is None else ground
+        self.morphology = Morphology.whole(robot) if morphology is None else morphology
+        self.gait = None if gait is None else self._started(gait)
+        self._resolution = robot.servo.resolution if quantised else 0.0
+        self._true_robot = self.truth.robot(robot)
+        self._true_morphology = self.truth.morphology(self.morphology, self._true_robot)
+        self._delayed = actuator.DelayLine(self.truth.delay)
+        self._steps = self._since_command = 0
+
+    def _started(self, gait: Gait) -> Gait:
+        """Return a copy of the gait for this robot, in its nominal walk unless it is already under way."""
+        gait = gait.copy()
+        if gait.robot is None or gait.robot != self.robot:
+            gait.bind(self.robot)
+        if not gait.commanded:
+            gait.reset(walking=True)
+        gait.set_morphology(self.morphology)
+        gait.step(0.0)
+        return gait
+
+    # ---- what each simulator does in its own way ---------------------------------------------------------------------
+
+    @abstractmethod
+    def reset(
+        self,
+        *,
+        position: npt.ArrayLike | None = None,
+        rotation: npt.ArrayLike | None = None,
+        joints: npt.ArrayLike | None = None,
+    ) -> None:
+        """Put the robot at rest: servos at the joints (n,) [rad], body at position (3,) [m] and rotation (3, 3).
+
+        By default the joints are where the gait has them (zero without a gait), the body is upright over the origin,
+        and so high that the lowest point just touches the ground. Time starts over.
+        """
+
+    @abstractmethod
+    def set_morphology(self, morphology: Morphology) -> None:
+        """Change the morphology at once, between two steps; a gait that drives the robot is told."""
+
+    @abstractmethod
+    def step(self, steps: int = 1) -> None:
+        """Take so many steps without a log; afterwards the readings below are up to date."""
+
+    @abstractmethod
+    def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
+        """Take so many steps and write a row of the log (rows, row_width) every `log_every` steps."""
+
+    @abstractmethod
+    def push(self, wrench: npt.ArrayLike) -> None:
+        """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
+
+    @property
+    @abstractmethod
+    def position(self) -> np.ndarray:
+        """Position (3,) of base_link in the world [m]."""
+
+    @property
+    @abstractmethod
+    def rotation(self) -> np.ndarray:
+        """Rotation (3, 3) world <- base_link."""
+
+    @property
+    @abstractmethod
+    def q(self) -> np.ndarray:
+        """Joint positions (n,) [rad], of all joints."""
+
+    @property
+    @abstractmethod
+    def nu(self) -> np.ndarray:
+        """Body twist, linear first, and joint rates (6 + n,) [m/s, rad/s]."""
+
+    @property
+    @abstractmethod
+    def joint_torques(self) -> np.ndarray:
+        """Torques of the servos in the last step (n,) [N m]."""
+
+    @property
+    @abstractmethod
+    def foot_forces(self) -> np.ndarray:
+        """Contact force (legs, 3) at the end of each leg's last link [N, world axes]."""
+
+    @property
+    @abstractmethod
+    def ground_force(self) -> np.ndarray:
+        """Force (3,) of all contacts with the ground together [N, world axes]."""
+
+    @property
+    @abstractmethod
+    def specific_force(self) -> np.ndarray:
+        """What an accelerometer at the robot's IMU measures (3,) [m/s^2], in base_link axes.
+
+        The mean over the last call of `step` or `run`: contacts make the acceleration of a single step noisy.
+        """
+
+    @property
+    @abstractmethod
+    def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """State of the servos (n, NUMBERS) and their common parameters (SERVO,); see actuator.py."""
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+
+    def run(self, seconds: float, *, log_every: int = 1) -> Log:
+        """Simulate for so many seconds and return the Log, a row every `log_every` steps."""
+        if not number("seconds", seconds, "s") >= 0.0:
+            raise HexapodError(f"seconds: given {seconds!r}, allowed are finite numbers from 0")
+        log_every = count("log_every", log_every, 1)
+        steps = round(seconds / self.timestep)
+        rows = steps // log_every
+        joints, legs = self.robot.joint_count, len(self.robot.legs)
+        log, first = np.empty((rows, row_width(joints, legs))), self._steps
+        self._run(steps, log, log_every)
+        time = (first + log_every * np.arange(1, rows + 1)) * self.timestep
+        return split(time, log, joints, legs)
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the last reset [s]."""
+        return self._steps * self.timestep
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """What a gyroscope measures (3,) [rad/s], in base_link axes."""
+        return self.nu[3:6]
+
+    # ---- servos ------------------------------------------------------------------------------------------------------
+
+    @property
+    def setpoints(self) -> np.ndarray:
+        """Where the servos' set-points are now (n,) [rad]."""
+        return self._servo_arrays[0][:, actuator.SETPOINT]
+
+    def command(self, targets: npt.ArrayLike, duration: float) -> None:
+        """Send the servos to targets (n,) [rad], uniformly over the duration [s], within their speed limit.
+
+        NaN leaves a servo's command as it is.
+        """
+        targets = np.asarray(targets, float)
+        if targets.shape != self.q.shape or not duration > 0.0:
+            raise HexapodError(f"command: {self.q.size} targets and a duration above 0 s are needed")
+        for joint in np.flatnonzero(~np.isnan(targets)):
+            self.command_joint(int(joint), float(targets[joint]), duration)
+
+    def command_joint(self, joint: int, target: float, duration: float) -> None:
+        """Send the servo of one joint, by its index, to the target [rad] in the duration [s]; 0 s means full speed."""
+        if not np.isfinite(target) or not duration >= 0.0:
+            raise HexapodError(f"command_joint: target {target} rad in {duration} s: finite numbers needed")
+        if self._resolution:
+            target = round(target / self._resolution) * self._resolution
+        self._execute(actuator.command, joint, float(target), float(duration))
+
+    def load_joint(self, joint: int, loaded: bool) -> None:
+        """Switch the torque of one joint's servo on, from where the joint is, or off."""
+        row = self._servo_arrays[0][joint]
+        if loaded and row[actuator.LOADED] == 0.0:
+            row[[actuator.SETPOINT, actuator.TARGET]] = self.q[joint]
+            row[actuator.SPEED] = 0.0
+        row[actuator.LOADED] = 1.0 if loaded else 0.0
+
+    def drive(self, setpoints: np.ndarray, targets: np.ndarray, left: np.ndarray, loaded: np.ndarray) -> None:
+        """Set the servos to the state of external servos: set-points, targets (n,) [rad], remaining time (n,) [s].
+
+        loaded (n,) bool: which exert torque.
+        """
+        # What is left takes at least one step.
+        speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
+        self._execute(actuator.take_over, setpoints, targets, speeds, loaded)
+
+    def _execute(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Call a function of the servos' arrays now, or after the Truth's delay."""
+        if self.truth.delay:
+            self._delayed.put(self.time, function, *arguments)
+        else:
+            function(*self._servo_arrays, *arguments)
+
+    # ---- checks ------------------------------------------------------------------------------------------------------
+
+    def _checked_pose(
+        self, position: npt.ArrayLike | None, rotation: npt.ArrayLike | None, joints: npt.ArrayLike | None
+    ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+        """Return the arguments of `reset` with their defaults, position None where none is given."""
+        n = self.robot.joint_count
+        if joints is None:
+            joints = np.zeros(n) if self.gait is None else self.gait.position
+        joints = checked("joints", joints, (n,))
+        rotation = np.eye(3) if rotation is None else checked("rotation", rotation, (3, 3))
+        if not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9) or np.linalg.det(rotation) < 0:
+            raise HexapodError(f"rotation: {rotation.tolist()} is no rotation matrix")
+        return None if position is None else checked("position", position, (3,)), rotation, joints
+
+    def _check_finite(self) -> None:
+        if not np.isfinite(self.position).all():
+            raise HexapodError(
+                f"simulation diverged at {self.time:.3f} s with timestep {self.timestep} s; take a shorter one"
+            )
+
+
+def number(name: str, value: Any, unit: str) -> float:
+    """Return a finite number; HexapodError names another value."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not real or not np.isfinite(value):
+        raise HexapodError(f"{name}: given {value!r}, a finite number [{unit}] is needed")
+    return float(value)
+
+
+def count(name: str, value: Any, least: int) -> int:
+    """Return a whole number from `least` on; HexapodError names another value."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < least:
+        raise HexapodError(f"{name}: given {value!r}, allowed are whole numbers from {least}")
+    return int(value)
+
+
+def checked(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a float array of this shape with finite numbers; HexapodError names another value."""
+    try:
+        given = np.asarray(value)
+        array = given.astype(float)
+    except (TypeError, ValueError):
+        raise HexapodError(f"{name}: finite numbers of shape {shape} are needed, given {value!r}") from None
+    if np.iscomplexobj(given):
+        raise HexapodError(f"{name}: real numbers are needed, given {given.tolist()}")
+    if array.shape != shape or not np.isfinite(array).all():
+        raise HexapodError(f"{name}: finite numbers of shape {shape} are needed, given {array.tolist()}")
+    return array
