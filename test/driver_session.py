@@ -8,6 +8,7 @@ import numpy as np
 
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
+from hexapod_dynamics.drivers.servos.lx_frames import Command
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulated_devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
@@ -26,7 +27,8 @@ class Robots:
     def __init__(self, angle=0.1):
         directory = device_directory()
         self.servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, angle), loaded=True)
-        self.bus = ServoBusDevice(self.servos, directory / SERVO_BUS)
+        self.stops = deque(maxlen=1000)  # monotonic time at which each MOVE_STOP was complete on the wire
+        self.bus = ServoBusDevice(self.servos, directory / SERVO_BUS, on_frame=self._heard)
         self.chip = VirtualMpu6050()
         self.i2c = I2cBusDevice(self.chip, directory / IMU_BUS)
         self.rate, self.sag = np.zeros(3), np.zeros(18)  # [rad] shafts stand so far from their set-points
@@ -36,6 +38,10 @@ class Robots:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+
+    def _heard(self, frame, t):
+        if frame.command == Command.MOVE_STOP:
+            self.stops.append(t)
 
     def _run(self):
         while not self._stop.wait(0.005):

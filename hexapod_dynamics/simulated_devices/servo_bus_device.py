@@ -1,15 +1,19 @@
 """A serial port (pty) behind which LX/HTD servos live, at the pace of a real wire.
 
 Each byte takes ten bit times both ways, a servo answers after its turnaround time, one wire carries both directions
-(what overlaps is garbled), and `BusFaults` makes it misbehave. Physics and bus meet in `VirtualServos`.
+(what overlaps is garbled), what the host flushes before it is on the wire is never heard, and `BusFaults` makes it
+misbehave. Physics and bus meet in `VirtualServos`.
 """
 
+import fcntl
 import heapq
 import itertools
 import logging
 import os
 import random
 import select
+import struct
+import termios
 import threading
 import time
 import tty
@@ -103,7 +107,8 @@ class ServoBusDevice:
         self._claim: PortClaim | None = None
         self._byte_time, self._turnaround = lx_frames.BITS_PER_BYTE / baudrate, turnaround
         self._parser = lx_frames.FrameParser()
-        self._events: list[tuple[float, int, Frame | None, bytes]] = []  # heap: time, order, frame, bytes for the host
+        # Heap: time, order, frame, bytes for the host, when the last byte of it comes from the host.
+        self._events: list[tuple[float, int, Frame | None, bytes, float]] = []
         self._order = itertools.count()
         self._host_busy = 0.0  # the wire carries the host's bytes until then
         self._spoken: deque[tuple[float, float]] = deque(maxlen=8)  # (begin, end) of the last transmissions
@@ -146,6 +151,7 @@ class ServoBusDevice:
             master, slave = os.openpty()
             tty.setraw(slave)
             os.set_blocking(master, False)
+            fcntl.ioctl(master, termios.TIOCPKT, struct.pack("i", 1))  # the host's flushes are seen, see `_hear`
             try:
                 fresh = self.link.with_name(f"{self.link.name}.{os.getpid()}")
                 fresh.unlink(missing_ok=True)
@@ -221,6 +227,11 @@ class ServoBusDevice:
             except OSError:  # nothing there, or just unplugged
                 return
         now = time.monotonic()
+        status, data = data[:1], data[1:]  # of the pty's packet mode
+        if status and status[0] & termios.TIOCPKT_FLUSHWRITE:
+            self._drop_unsent(now)
+        if not data:
+            return
         if now - self._host_busy > _PAUSE:
             self._parser.reset()
         begin = max(now, self._host_busy)
@@ -229,21 +240,33 @@ class ServoBusDevice:
         self.counters.bytes_from_host += len(data)
         heard = self.faults.noisy(data)
         if self.faults.echo:
-            self._at(self._host_busy, None, heard)
+            self._at(self._host_busy, None, heard, self._host_busy)
         first, offset = self._host_busy - len(heard) * self._byte_time, self._parser.fed
         for frame in self._parser.feed(heard):
-            when = first + max(0, frame.end - offset) * self._byte_time
+            when = end = first + max(0, frame.end - offset) * self._byte_time
             if frame.command in lx_frames.READS:
                 # Answered when the last byte is out: one waking instead of two for each read.
                 when += self._turnaround + lx_frames.reply_size(frame.command) * self._byte_time
                 if self.faults.late_rate and self.faults.random.random() < self.faults.late_rate:
                     when += self.faults.late_delay
-            self._at(when, frame, b"")
+            self._at(when, frame, b"", end)
 
-    def _at(self, when: float, frame: Frame | None, data: bytes) -> None:
-        heapq.heappush(self._events, (when, next(self._order), frame, data))
+    def _drop_unsent(self, now: float) -> None:
+        """Forget what the host has written and then flushed, but for what its UART already holds."""
+        until = min(self._host_busy, now + lx_frames.UART_FIFO * self._byte_time)
+        if until < self._host_busy:
+            self._host_busy = until
+            self._events = [event for event in self._events if event[4] <= until]
+            heapq.heapify(self._events)
+            for _ in range(len(self._spoken)):
+                begin, end = self._spoken.popleft()
+                self._spoken.append((begin, min(end, until)))
+            self._parser.reset()
 
-    def _happen(self, when: float, _order: int, frame: Frame | None, data: bytes) -> None:
+    def _at(self, when: float, frame: Frame | None, data: bytes, end: float) -> None:
+        heapq.heappush(self._events, (when, next(self._order), frame, data, end))
+
+    def _happen(self, when: float, _order: int, frame: Frame | None, data: bytes, _end: float) -> None:
         if frame is None:
             self._say(data)
             return

@@ -1,12 +1,15 @@
 """One half-duplex servo bus on a serial port: send frames, ask one servo, know why an answer failed.
 
-`ServoBus` is used by one thread at a time (the chain's bus thread, or a tool). It keeps count of the wire time its own
-bytes need, so it never asks before what it sent is out, and nothing here ever waits without a limit.
+`ServoBus` is used by one thread at a time (the chain's bus thread, or a tool); only `interrupt` is for any thread. It
+keeps count of the wire time its own bytes need, so it never asks before what it sent is out, and nothing here ever
+waits without a limit.
 """
 
+import logging
 import os
 import select
 import termios
+import threading
 import time
 from enum import Enum
 
@@ -18,6 +21,7 @@ from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection, Dir
 from hexapod_dynamics.drivers.servos.lx_frames import Command
 from hexapod_dynamics.errors import DeviceError
 
+_log = logging.getLogger(__name__)
 _SLICE = 0.003  # [s] after which a wait for an answer looks whether it is interrupted
 
 
@@ -86,7 +90,10 @@ class ServoBus:
         self._baudrate = baudrate
         self._direction = direction or AdapterDirection()
         self._prove = prove
-        self.interrupted = False  # set by any thread: waits for answers end within 3 ms until it is cleared
+        # Set by `interrupt`, cleared by the thread that uses the bus: until then, that thread's frames are dropped and
+        # its waits for answers end within 3 ms.
+        self.interrupted = False
+        self._wire = threading.Lock()  # who puts bytes on the wire or turns its direction
         self._serial: serial.Serial | None = None
         self._fd = -1
         self._wire_free = 0.0  # monotonic [s] at which our last byte is out
@@ -139,17 +146,46 @@ class ServoBus:
         return BusError(f"servo port {self.port} is gone ({error}): it is opened again when it comes back")
 
     def send(self, frames: bytes) -> None:
-        """Put frames on the wire; returns at once, the wire works on."""
+        """Put frames on the wire; returns at once, the wire works on. While the bus is interrupted, nothing is sent."""
         if self._serial is None:
             raise BusError(f"servo port {self.port} is not open")
         try:
-            if self._direction.needs_drain:
-                self._direction.send()
-            self._serial.write(frames)
+            with self._wire:
+                if not self.interrupted:
+                    self._put(self._serial, frames)
         except OSError as error:  # pyserial's SerialException is one
             raise self._lost(error) from error
-        self.bytes_sent += len(frames)
-        self._wire_free = max(time.monotonic(), self._wire_free) + len(frames) * self.byte_time
+
+    def interrupt(self, frames: bytes) -> bool:
+        """Put frames on the wire before everything that waits, from any thread; False where the port takes none.
+
+        What was sent and is not on the wire yet is dropped, and nothing else is sent until `interrupted` is cleared:
+        the caller needs neither the thread that uses the bus to wake up nor an exchange to end.
+        """
+        with self._wire:
+            self.interrupted = True
+            if self._serial is None:
+                return False
+            try:
+                self._drop_output()
+                if self._direction.needs_drain:
+                    self._direction.send()
+                # Not by pyserial, which raises a timeout after a write that took long, however much of it was written.
+                self._count(os.write(self._fd, frames))
+            except (OSError, termios.error) as error:  # the thread that uses the bus finds it, too, and opens it again
+                _log.warning("servo port %s takes no stop: %s", self.port, error)
+                return False
+        return True
+
+    def _put(self, port: serial.Serial, frames: bytes) -> None:
+        if self._direction.needs_drain:
+            self._direction.send()
+        port.write(frames)
+        self._count(len(frames))
+
+    def _count(self, sent: int) -> None:
+        self.bytes_sent += sent
+        self._wire_free = max(time.monotonic(), self._wire_free) + sent * self.byte_time
 
     def drain(self) -> None:
         """Wait until everything sent is out on the wire."""
@@ -167,10 +203,14 @@ class ServoBus:
         if self._serial is None:
             raise BusError(f"servo port {self.port} is not open")
         try:
-            termios.tcflush(self._fd, termios.TCOFLUSH)
+            with self._wire:
+                self._drop_output()
         except (OSError, termios.error) as error:
             raise self._lost(error) from error
-        self._wire_free = min(self._wire_free, time.monotonic() + 32 * self.byte_time)  # what a UART holds itself
+
+    def _drop_output(self) -> None:
+        termios.tcflush(self._fd, termios.TCOFLUSH)
+        self._wire_free = min(self._wire_free, time.monotonic() + lx_frames.UART_FIFO * self.byte_time)
 
     def exchange(self, servo_id: int, command: int, idle=None, timeout: float | None = None) -> bytes | None:
         """Ask once; returns the reply's payload, or None with `fault` set.
@@ -186,7 +226,9 @@ class ServoBus:
         if self._direction.needs_drain:
             self.drain()
             try:
-                self._direction.listen()
+                with self._wire:
+                    if not self.interrupted:  # else the frames of `interrupt` are going out
+                        self._direction.listen()
                 return self._await(servo_id, command, idle, timeout or self.reply_timeout)
             finally:
                 self._direction.send()

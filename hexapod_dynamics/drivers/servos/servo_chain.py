@@ -24,7 +24,7 @@ from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
 
 _log = logging.getLogger(__name__)
 # A line that loses a tenth of its bytes loses every second MOVE_STOP: six copies, and once more a little later.
-_STOPS, _STOP_AGAIN = 6, 0.02  # [s]
+_STOPS, _STOP_AGAIN = lx.move_stop(lx_frames.BROADCAST_ID) * 6, 0.02  # [s]
 
 
 @dataclass
@@ -36,6 +36,7 @@ class _Wishes:
     torque: bool | None = None
     frozen: bool = False
     gone: np.ndarray | None = None
+    stops_sent: bool = False  # `freeze` has put them on the wire itself
     stop: bool = False
     condition: threading.Condition = field(default_factory=threading.Condition)
 
@@ -106,14 +107,16 @@ class ServoChain:
     def freeze(self, timeout: float = 0.02) -> bool:
         """Stop all motion now and send no pose until `unfreeze`; True where that was sent within `timeout` [s].
 
-        Poses that wait are dropped, and the wait for an answer ends.
+        The caller itself puts the stops on the wire: no other thread has to wake up first, which takes some
+        milliseconds on a busy machine. Poses that wait are dropped, and the wait for an answer ends. Where the port is
+        closed, the bus thread sends them as soon as it is open.
         """
         self._stopped.clear()
         with self._wishes.condition:
             self._wishes.frozen, self._wishes.counts = True, None
-            self.bus.interrupted = True
+            sent = self._wishes.stops_sent = self.bus.interrupt(_STOPS)
             self._wishes.condition.notify()
-        return self._stopped.wait(timeout)
+        return sent or self._stopped.wait(timeout)
 
     def unfreeze(self) -> None:
         """Allow poses again, planned from where the joints are measured from now on."""
@@ -211,11 +214,12 @@ class ServoChain:
                 wishes.condition.wait(min(due - now, 0.02) if state.unconfirmed.any() else due - now)
             stop, torque, gone, wishes.torque, wishes.gone = wishes.stop, wishes.torque, wishes.gone, None, None
             counts, duration, speed, wishes.counts = wishes.counts, wishes.duration, wishes.speed, None
-            frozen = wishes.frozen
+            frozen, interrupted = wishes.frozen, self.bus.interrupted
+            stops_sent, wishes.stops_sent = wishes.stops_sent, False
             if wishes.epoch != state.epoch:
                 counts = None
-        if frozen != state.frozen or self.bus.interrupted:
-            self._apply_frozen(frozen)
+        if frozen != state.frozen or interrupted:
+            self._apply_frozen(frozen, stops_sent)
         if state.frozen and self._stop_again <= time.monotonic():
             self._stop_again = math.inf
             self._send_stops()
@@ -259,21 +263,23 @@ class ServoChain:
         return wishes.stop or wishes.torque is not None or wishes.frozen != self._state.frozen or self.bus.interrupted
 
     def _send_stops(self) -> None:
-        self.bus.send(lx.move_stop(lx_frames.BROADCAST_ID) * _STOPS)
+        self.bus.send(_STOPS)
         with self._lock:
             self._state.write_time = self.bus.wire_free
 
-    def _apply_frozen(self, frozen: bool) -> None:
+    def _apply_frozen(self, frozen: bool, stops_sent: bool) -> None:
         state = self._state
         self.bus.interrupted = False
         if frozen:
-            self.bus.discard_output()
-            self._send_stops()
+            if not stops_sent:
+                self.bus.discard_output()
+                self._send_stops()
             self._stop_again = time.monotonic() + _STOP_AGAIN
         self._writer.forget()
         with self._lock:
             state.epoch += 1
             state.frozen = frozen
+            state.write_time = self.bus.wire_free
             if not frozen:
                 state.moving[:] = False
                 state.angle[:] = np.nan  # nothing moves before every joint is measured anew
