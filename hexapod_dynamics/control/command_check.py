@@ -84,7 +84,7 @@ def stamp_refusal(age: float, limit: float) -> str:
     return ""
 
 
-class OneSource:
+class SourceLock:
     """Lets one source of commands through at a time: the first, until it has been quiet for `timeout` [s]."""
 
     def __init__(self, timeout: float):

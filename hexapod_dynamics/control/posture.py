@@ -33,7 +33,7 @@ class SupplyLimits:
             )
 
 
-class SupplyJudge:
+class SupplyMonitor:
     """Says what the supply voltage asks for: 'ok', 'warn', 'sit' or 'release'."""
 
     LEVELS = ("ok", "warn", "sit", "release")

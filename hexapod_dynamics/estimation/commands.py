@@ -1,7 +1,7 @@
-"""Future joint commands guessed from past ones: periodic continuation, or a decaying hold.
+"""Extrapolation of joint commands: periodic continuation, or a hold whose rate decays.
 
-A walking robot repeats itself: when the recent window of commands matches an earlier one, the motion is continued from
-there. When nothing matches (standing, starting, changing speed) the last command goes on with a rate that dies away.
+A walk is periodic: where the latest window of commands matches an earlier one, the commands after that one are the
+forecast. Without a match (standing, starting, changing speed), the last command is continued with a decaying rate.
 """
 
 import numpy as np
@@ -10,15 +10,15 @@ from hexapod_dynamics.errors import HexapodError
 
 
 class CommandHistory:
-    """The last seconds of joint commands at an even period, and what would follow if the motion went on.
+    """Stores the last seconds of joint commands at a fixed period and extrapolates them.
 
     Args:
         width: number of joints.
         period: time between commands [s].
-        duration: how much is remembered [s]; the longest gait period that can be found is `duration - window`.
-        window: how much of the recent past must match an earlier time [s].
+        duration: length of the stored history [s]; the longest gait period that can be found is `duration - window`.
+        window: length of the recent commands that must match earlier ones [s].
         tolerance: largest rms difference, as a fraction of the window's own rms motion, that counts as a match.
-        stillness: rms motion below which the joints stand [rad].
+        stillness: rms motion below which the joints are at rest [rad].
         decay: time constant of the decaying hold and of the step at the seam of a continuation [s].
 
     """
@@ -41,7 +41,7 @@ class CommandHistory:
         self.clear()
 
     def clear(self):
-        """Forget everything."""
+        """Delete the history."""
         self.count = 0
         self._stamp = None
         self._lag = None
@@ -49,8 +49,8 @@ class CommandHistory:
     def append(self, stamp, positions):
         """Add a command: `stamp` [s], `positions` (width,) [rad].
 
-        Commands lost leave a gap, which is bridged by a straight line; after a gap longer than the memory, or a stamp
-        that goes back, the history starts afresh.
+        Lost commands are interpolated linearly; after a gap longer than the history, or a stamp that goes back, the
+        history restarts.
         """
         missed = 0
         if self._stamp is not None:
@@ -59,7 +59,7 @@ class CommandHistory:
                 self.clear()
             else:
                 missed = max(steps - 1, 0)
-        # The mean clock follows the stamps slowly: jitter of one message neither opens nor closes a gap.
+        # A low-pass filtered clock follows the stamps, so that the jitter of one message is not taken for a gap.
         if self._stamp is None:
             self._stamp = stamp
         else:
@@ -82,7 +82,7 @@ class CommandHistory:
         ahead = np.asarray(ahead, dtype=float)
         out = np.empty((ahead.size, self.width)) if out is None else out
         if self.count == 0:
-            raise HexapodError("no command has been heard: nothing to continue")
+            raise HexapodError("no command has been received: there is nothing to extrapolate")
         last = self._last()
         fade = np.exp(-ahead / self.decay)[:, None]
         if self._lag is None:
@@ -133,7 +133,7 @@ class CommandHistory:
         dips = (
             np.flatnonzero((inner <= error[:-2]) & (inner < error[2:]) & (inner < (self.tolerance * motion) ** 2)) + 1
         )
-        # A slow motion resembles itself a moment ago: only a lag after which it had become different is a period.
+        # A slow motion matches itself at short lags: a lag is a period only if the match is lost at shorter lags.
         for dip in dips:
             if error[:dip].max() > motion**2:
                 left, middle, right = error[dip - 1 : dip + 2]

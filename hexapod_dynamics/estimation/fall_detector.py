@@ -1,4 +1,4 @@
-"""Whether the robot has fallen, from the attitude and the specific force that the IMU reports."""
+"""Detects a fall from the attitude and the specific force measured by the IMU."""
 
 import math
 
@@ -8,17 +8,18 @@ GRAVITY = 9.81
 
 
 class FallDetector:
-    """Reports a fall when the body is tilted by more than `limit` for `hold` seconds, as seen by one of two witnesses.
+    """Reports a fall when the body is tilted by more than `limit` for `hold` seconds, measured in one of two ways.
 
-    The attitude knows the tilt at once but only as well as the gyroscope has followed the motion; the specific force,
-    low-pass filtered, shows where up is whenever its magnitude is near gravity. A fall needs one witness. Upright again
-    needs both, below `upright` for `settle` seconds, so that a robot that is being turned over is not yet upright.
+    The attitude gives the tilt without delay, but with the errors of the gyroscope; the low-pass filtered specific
+    force gives the direction of gravity whenever its magnitude is near gravity. One of them is enough for a fall. The
+    robot is upright again when both are below `upright` for `settle` seconds, so that a robot that is being turned over
+    by hand is not upright yet.
 
     Args:
         limit: tilt of a fallen robot [rad]; a walk with missing legs stays below 0.4.
         upright: tilt of an upright robot [rad].
-        hold: how long the tilt lasts before it is a fall [s].
-        settle: how long the robot stays upright before it counts [s].
+        hold: time for which the tilt must last to be a fall [s].
+        settle: time for which the robot must be upright to be no longer fallen [s].
         smoothing: time constant of the specific force's filter [s].
         gap: time [s] without IMU data after which the detector is reset.
 
@@ -39,15 +40,15 @@ class FallDetector:
         self._force = np.zeros(3)
         self._time = self._tilted_since = self._upright_since = None
         self.fallen = False
-        self.tilt = 0.0  # [rad], the larger one of the two witnesses
+        self.tilt = 0.0  # [rad], the larger of the two measurements
 
     @property
     def upright(self):
-        """Whether the robot has been seen upright for `settle` seconds, up to the last sample."""
+        """Whether the robot has been upright for `settle` seconds, up to the last sample."""
         return self._upright_since is not None and self._time - self._upright_since >= self._settle
 
     def update(self, time, rotation, specific_force):
-        """Take a sample over; returns whether the robot is fallen.
+        """Process a sample; return whether the robot has fallen.
 
         Args:
             time: of the sample, on a monotonic clock [s]; one that is not later than the one before is ignored.

@@ -1,6 +1,6 @@
-"""Corrections of the model state by measurements: set-point offsets from joints, rotations from the IMU's attitude.
+"""Corrects the model state by measurements: set-point offsets from joints, rotations from the IMU's attitude.
 
-Both compare a measurement with what the model had at the time it was taken, not with what it has now.
+Both compare a measurement with the model state at the time of the measurement.
 """
 
 import numpy as np
@@ -9,9 +9,9 @@ from hexapod_dynamics.se3 import euler_zyx, rotation_vector, rotation_z
 
 
 class TimedBuffer:
-    """The last values of an array, by time; `at` interpolates linearly and keeps to the ends.
+    """Stores the last values of an array with their times; `at` interpolates linearly, without extrapolation.
 
-    shape: of one value. size: how many are kept.
+    shape: of one value. size: number of stored values.
     """
 
     def __init__(self, shape, size=64):
@@ -20,12 +20,12 @@ class TimedBuffer:
         self._next = 0
 
     def clear(self):
-        """Forget everything."""
+        """Delete all values."""
         self._times[:] = -np.inf
         self._next = 0
 
     def add(self, time, value):
-        """Remember a value at a time later than all before [s]."""
+        """Store a value at a time [s] later than all stored ones."""
         slot = self._next % self._times.size
         self._times[slot] = time
         self._values[slot] = value
@@ -35,7 +35,7 @@ class TimedBuffer:
         """Return the value at `time` [s]."""
         size = self._times.size
         count = min(self._next, size)
-        for back in range(1, count + 1):  # measurements are young: found within a few steps
+        for back in range(1, count + 1):  # measurements are recent: found within a few steps
             slot = (self._next - back) % size
             if self._times[slot] <= time or back == count:
                 break
@@ -49,8 +49,8 @@ class TimedBuffer:
 class JointFilter:
     """Offsets of the servos' set-points, integrated from measured minus modelled joint angles.
 
-    A position servo pulls its joint back to its set-point within a hundredth of a second, so what a measurement
-    tells for longer than that is an offset b of the set-point (load the model does not know, play, trim):
+    A position servo pulls its joint back to its set-point within a hundredth of a second, so a lasting deviation is an
+    offset b of the set-point (unknown load, backlash, trim):
 
         b <- b + gain dt w (measured - modelled),    w = noise^2 / (noise^2 + (timing rate)^2)
 
@@ -76,13 +76,13 @@ class JointFilter:
         self.errors = np.zeros(count)
 
     def clear(self):
-        """Forget offsets and measurements."""
+        """Delete offsets and measurements."""
         self.offsets[:] = 0.0
         self.latest[:] = np.nan
         self.fresh_time[:] = -np.inf
 
     def measure(self, time, measured, modelled, rates):
-        """Take angles measured at one time over; returns (count,) bool, which of them are newer than those before.
+        """Process angles measured at one time; return (count,) bool, which of them are newer than those before.
 
         Args:
             time: of the measurement [s].
@@ -104,10 +104,10 @@ class JointFilter:
 
 
 class AttitudeFilter:
-    """Turns of the modelled body towards the IMU's attitude.
+    """Rotates the modelled body towards the IMU's attitude.
 
-    The IMU's yaw has an origin of its own and no reference: it is aligned with the model's once, and again after a
-    silence or a leap that say that the IMU has started anew.
+    The yaw of the IMU has an arbitrary origin: it is aligned with the model's yaw at the start, and again after a gap
+    in the data or a jump, which show that the IMU has restarted.
 
         turn = gain dt log( R_imu R_model^T ),   tilt (world x, y) and yaw (world z) with gains of their own
 
@@ -124,7 +124,7 @@ class AttitudeFilter:
         self.clear()
 
     def clear(self):
-        """Forget the alignment."""
+        """Delete the alignment."""
         self._time = None
         self._yaw = 0.0
         self._align = np.eye(3)
@@ -147,5 +147,5 @@ class AttitudeFilter:
             step = 0.0
         self._time, self._yaw = time, yaw
         self.innovation = rotation_vector(self._align @ measured @ modelled.T)
-        # A gap in the data is bridged at the gain of an ordinary step, not at that of the gap's whole length.
+        # After a gap in the data, the correction is that of one ordinary step, not of the whole gap.
         return self._gains * min(step, 0.05) * self.innovation

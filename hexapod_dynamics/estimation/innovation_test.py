@@ -1,9 +1,8 @@
-"""Whether the measurements still fit the model: every joint, roll, pitch and yaw against what the model can explain.
+"""Tests whether the measurements fit the model: each joint, roll, pitch and yaw.
 
-A quantity is doubted when its innovation (measured minus predicted) stays beyond its limit for `patience`, all the
-time: a joint of which several readings in a row do not fit, an attitude that does not. The limits are those of healthy
-robots over the plausible mismatches (issue 11), with a margin. Without readings of a joint that should be there the
-joint is doubted, too.
+A quantity is in doubt when its innovation (measured minus predicted) exceeds its limit without interruption for
+`patience` seconds. The limits are those of healthy robots over the plausible mismatches of the model, with a margin. A
+joint that should be measured and is not is in doubt, too.
 """
 
 from dataclasses import dataclass
@@ -15,12 +14,12 @@ AXES = ("roll", "pitch", "yaw")
 
 @dataclass(frozen=True)
 class Limits:
-    """Innovations that a healthy robot stays below.
+    """Largest innovations of a healthy robot.
 
     joint [rad]: of a joint at rest. timing [s]: what a joint's rate adds. tilt, yaw [rad]. offset [rad]: of a
     set-point's learnt offset. silence [s]: longest time without a reading of a joint while others are read. patience
     [s]: how long an innovation must stay beyond; worse [s]: after how long the doubt is an error; calm [s]: how long
-    everything must fit again.
+    everything must fit before the doubt ends.
     """
 
     joint: float = 0.06
@@ -35,7 +34,7 @@ class Limits:
 
 
 class InnovationTest:
-    """Doubts about a robot's joints and axes; names (n,): of the joints."""
+    """Finds joints and axes whose measurements contradict the model; names (n,): of the joints."""
 
     def __init__(self, names, limits=None):
         self.names = [*names, *AXES]
@@ -43,7 +42,7 @@ class InnovationTest:
         self.clear()
 
     def clear(self):
-        """Forget everything."""
+        """End all doubts."""
         n = len(self.names)
         self._since = np.full(n, np.inf)  # [s] when the quantity left its limit
         self._excess = np.zeros(n)
@@ -51,28 +50,28 @@ class InnovationTest:
         self.doubted = []
 
     def joints(self, time, new, errors, rates, offsets):
-        """Take readings: which are new (n,) bool, measured minus predicted (n,), predicted rates (n,), offsets (n,)."""
+        """Test readings: which are new (n,) bool, measured minus predicted (n,), predicted rates (n,), offsets (n,)."""
         limits, n = self.limits, len(self.names) - len(AXES)
         excess = np.abs(errors) / (limits.joint + limits.timing * np.abs(rates))
         excess = np.maximum(excess, np.abs(offsets) / limits.offset)
-        self._judge(time, np.flatnonzero(new), excess[new], 0, n)
+        self._assess(time, np.flatnonzero(new), excess[new], 0, n)
 
     def silent(self, time, silence):
-        """Take how long each joint has not been read (n,) [s], 0 where it need not be."""
+        """Test the time since the last reading of each joint (n,) [s]; 0 where none is expected."""
         gone = np.flatnonzero(silence > self.limits.silence)
         self._since[gone] = np.minimum(self._since[gone], time - self.limits.patience)
         self._excess[gone] = np.maximum(silence[gone] / self.limits.silence, 1.0)
 
     def attitude(self, time, innovation, yaw):
-        """Take the attitude: measured less predicted as a rotation vector (3,) in world axes [rad], predicted yaw."""
+        """Test the attitude: measured less predicted as a rotation vector (3,) in world axes [rad], predicted yaw."""
         cos, sin = np.cos(yaw), np.sin(yaw)
         roll, pitch = cos * innovation[0] + sin * innovation[1], -sin * innovation[0] + cos * innovation[1]
         limits = self.limits
         excess = np.abs([roll / limits.tilt, pitch / limits.tilt, innovation[2] / limits.yaw])
         first = len(self.names) - len(AXES)
-        self._judge(time, np.arange(first, first + 3), excess, first, 3)
+        self._assess(time, np.arange(first, first + 3), excess, first, 3)
 
-    def _judge(self, time, which, excess, first, count):
+    def _assess(self, time, which, excess, first, count):
         self._excess[which] = excess
         beyond = excess > 1.0
         self._since[which[~beyond]] = np.inf

@@ -1,12 +1,12 @@
-"""Where the robot is now: the whole-body model under the servos' commands, pulled towards what is measured.
+"""State observer: the whole-body model under the commands of the servos, corrected by measurements.
 
     commands --> guard --> counts --> servo set-points --+--> model step --> pose, twist, joints (predicted)
                                                           |        ^
     measured joints --> JointFilter: set-point offsets ---+        |
     IMU attitude ----> AttitudeFilter: small turns of the body ----+
 
-The model is the simulator's own step: the same servos, contacts and bodies. What no sensor tells (where the robot is on
-the ground) comes from the model alone; yaw from the model and the gyro.
+The model is the simulator's own step: the same servos, contacts and bodies. No sensor measures x and y: they are
+open-loop; yaw comes from the model and the gyroscope.
 """
 
 from collections import deque
@@ -25,14 +25,14 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation import Predictor
 
-# A model that has fallen behind by more than this [s] skips time instead of running after it.
+# A model that is late by more than this [s] skips the rest.
 LONGEST_CATCH_UP = 0.5
 
 
 @dataclass(frozen=True)
 class Gains:
-    """How strongly measurements pull [1/s]: joints their set-point offsets, the IMU the body's tilt and yaw, and the
-    ground's slope.
+    """Gains of the corrections [1/s]: of the set-point offsets by the joints; of tilt, yaw and the slope of the ground
+    by the IMU.
     """
 
     joint: float = 2.0
@@ -42,7 +42,7 @@ class Gains:
 
 
 class Observer:
-    """State of the robot at real time; all times are seconds on one clock of the caller's.
+    """Estimates the state of the robot in real time; all times are seconds on one clock that the caller chooses.
 
     Args:
         robot: Robot.
@@ -50,11 +50,11 @@ class Observer:
         command_delay: from a command's arrival to the servos' start, mostly the bus' time for 18 moves [s].
         command_period: time in which a servo goes to its target [s].
         patience: how long the start waits for joints and an attitude once something is measured [s].
-        silence: without joint measurements for so long nobody moves the joints: the model holds them [s].
+        silence: time [s] without joint measurements after which commands are not executed: the model holds its joints.
         timestep: of the model [s].
         horizon, horizon_period, horizon_timestep: how far `look_ahead` looks, in which pieces, at which step [s].
 
-    The model's arrays `position`, `rotation`, `q`, `nu` are there to be read; before `started` they mean nothing.
+    The model's arrays `position`, `rotation`, `q`, `nu` may be read; they are undefined before `started`.
     """
 
     def __init__(
@@ -113,8 +113,8 @@ class Observer:
         self.time = None
         self.uncertainty = PoseUncertainty()
         self.doubts = InnovationTest(robot.joint_names)
-        self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is doubted
-        self._before = (np.zeros(2), 0.0)  # place and time of the last step of the uncertainty
+        self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is in doubt
+        self._before = (np.zeros(2), 0.0)  # position and time of the last step of the covariance
 
     @property
     def covariance(self):
@@ -123,7 +123,7 @@ class Observer:
 
     @property
     def started(self):
-        """Whether there is a state: the joints have been measured, and time has begun."""
+        """Whether there is a state: the joints have been measured."""
         return self.time is not None
 
     @property
@@ -140,10 +140,12 @@ class Observer:
         model.set_morphology(Morphology.whole(self.robot))
         model.resting_height()
 
-    # ---- what is heard -----------------------------------------------------------------------------------------------
+    # ---- inputs -----------------------------------------------------------------------------------------------
 
     def command(self, time, positions, rates):
-        """Take a command over: joint angles (n,) [rad], NaN where nothing is asked, and their rates (n,) [rad/s]."""
+        """Process a command: joint angles (n,) [rad], NaN for joints without a command, and their rates (n,)
+        [rad/s].
+        """
         asked = np.isfinite(positions)
         self.commanded[asked] = positions[asked]
         self.commanded_rate[:] = np.where(asked, np.nan_to_num(rates), 0.0)
@@ -160,11 +162,11 @@ class Observer:
         self._pending.append((time + self.delay, setpoints, interval))
 
     def feed_forward(self, torques):
-        """Tell the torques (n,) [N m] that the servos are given from now on."""
+        """Set the feed-forward torques (n,) [N m] of the servos from now on."""
         self._torques[:] = torques
 
     def measure_joints(self, time, angles):
-        """Take joint angles over that were measured at `time`: (n,) [rad], NaN for joints not measured then."""
+        """Process joint angles measured at `time`: (n,) [rad], NaN for joints not measured then."""
         modelled = self._joints.at(time) if self.started else angles
         new = self.joint_filter.measure(time, angles, modelled, self.nu[6:])
         if new.any():
@@ -174,23 +176,23 @@ class Observer:
             self.doubts.joints(time, new, self.joint_filter.errors, self.nu[6:], self.joint_filter.offsets)
 
     def measure_attitude(self, time, rotation):
-        """Take the IMU's attitude over: rotation (3, 3) world <- base_link, of any yaw origin."""
+        """Process the IMU's attitude: rotation (3, 3) world <- base_link, of any yaw origin."""
         self._attitude = rotation
         if self.started:
             turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.at(time)))
             self.doubts.attitude(time, self.attitude_filter.innovation, euler_zyx(self.rotation)[0])
             self.rotation[:] = turn @ self.rotation
-            # About the point of the ground below the body: that is where the feet hold it, so that nothing creeps.
+            # Rotate about the point on the ground below the body, so that the correction does not move the feet.
             lever = np.array([0.0, 0.0, self.model.height])
             self.position += turn @ lever - lever
-            # A tilt that lasts, and that the joints do not explain, is the ground's.
+            # A lasting tilt that the joints do not explain is the slope of the ground.
             if 0.0 < time - self._attitude_time < self.silence:
                 dt = time - self._attitude_time
                 self.model.tilt_ground(self.gains.slope * dt * self.attitude_filter.innovation)
             self._attitude_time = time
 
     def set_morphology(self, named_values):
-        """Take the whole set of named values over, the angle of each locked joint (`locked_at`) among them.
+        """Adopt the whole set of named values, including the angle of each locked joint (`locked_at`).
 
         Raises MorphologyError; then nothing changes.
         """
@@ -203,14 +205,16 @@ class Observer:
         self.model.set_morphology(morphology)
         self.doubts.clear()
 
-    # ---- what follows ------------------------------------------------------------------------------------------------
+    # ---- state and prediction
+    # ------------------------------------------------------------------------------------------------
 
     def advance(self, time):
-        """Bring the state to `time`; returns whether there is one.
+        """Advance the state to `time`; return whether there is a state.
 
-        The state begins with the first complete set of measured joints and an attitude, or after `patience` with what
-        there is: a joint that nobody measures (a leg that is off, and nobody has said so) is where it is commanded.
-        Start with the robot on its lowest feet at the origin, heading along x, with the tilt of the IMU.
+        The state starts with the first complete set of measured joints and an attitude, or after `patience` with the
+        data available: a joint that is not measured (of a lost leg that is not declared missing) is assumed at its
+        command. At the start the robot stands on its lowest feet at the origin, heading along x, with the tilt of the
+        IMU.
         """
         if not self.started:
             measured = np.isfinite(self.joint_filter.latest)
@@ -228,21 +232,21 @@ class Observer:
         while self._pending and self._pending[0][0] <= time:
             due, setpoints, interval = self._pending.popleft()
             self._run(max(due, self.time))
-            if due - self._joints_time < self.silence:  # else nobody executes it
+            if due - self._joints_time < self.silence:  # else the servos do not execute it
                 np.add(setpoints, self.joint_filter.offsets, out=self._targets)
                 held = ~np.isfinite(self._targets)
                 self._targets[held] = self.model.setpoints[held]
                 self._reach = max(interval, self.period)
         self._run(time)
         if not (np.isfinite(self.q).all() and np.isfinite(self.position).all()):
-            raise HexapodError("the model has left what numbers can say: it starts again from the measured joints")
+            raise HexapodError("the state of the model is not finite: the model restarts from the measured joints")
         self._joints.add(time, self.q)
         self._rotations.add(time, self.rotation)
-        self._judge(time)
+        self._assess(time)
         return True
 
-    def _judge(self, time):
-        """Bring covariance and doubts to `time`."""
+    def _assess(self, time):
+        """Advance covariance and innovation test to `time`."""
         silence = np.where(self.morphology.existing_mask, self._joints_time - self.joint_filter.fresh_time, 0.0)
         self.doubts.silent(time, np.where(np.isfinite(silence), silence, 0.0))
         self.confidence = self.doubts.level(time)
@@ -256,11 +260,11 @@ class Observer:
         self._before = (self.position[:2].copy(), time)
 
     def begin_at(self, x, y, yaw):
-        """Let the state begin at a place [m] and heading [rad] on the ground; for use before it has begun."""
+        """Set the position [m] and heading [rad] at which the state starts; to be called before it has started."""
         self._origin = (np.array([x, y]), yaw)
 
     def restart(self):
-        """Forget the state, but not where it was on the ground; it begins again with the next measured joints."""
+        """Discard the state except for position and heading; it starts again with the next measured joints."""
         place, yaw = self.position[:2].copy(), euler_zyx(self.rotation)[0]
         known = np.isfinite(place).all() and np.isfinite(yaw)
         self._origin = (place, yaw) if known else (np.zeros(2), 0.0)
@@ -276,7 +280,7 @@ class Observer:
     def look_ahead(self, time):
         """Predict the horizon from `time` on; returns positions (K, 3), rotations (K, 3, 3) and joints (K, n)."""
         if self.history.count:
-            # A command is at the servos after the delay and is reached a period later.
+            # A command reaches the servos after the delay and is executed within a period.
             lag = time - self._command_time - self.delay - self.period
             self.history.forecast(np.maximum(self._ahead + lag, 0.0), out=self._future)
             self._future += self.joint_filter.offsets
@@ -292,7 +296,7 @@ class Observer:
         if self._attitude is not None:
             tilt = rotation_z(-euler_zyx(self._attitude)[0]) @ self._attitude
         self.model.set_state(np.zeros(3), rotation_z(yaw) @ tilt, latest, np.zeros(6 + self.count))
-        self.model.tilt_ground(np.array([-self.model.slope[1], self.model.slope[0], 0.0]))  # level, until it is learnt
+        self.model.tilt_ground(np.array([-self.model.slope[1], self.model.slope[0], 0.0]))  # level at the start
         self.position[2] = self.model.resting_height()
         self.position[:2] = place
         self._generation += 1

@@ -1,13 +1,13 @@
-"""How far the predicted pose may be from the true one: a covariance that grows with the way and with time.
+"""Covariance of the predicted pose; it grows with the distance walked and with time.
 
-No sensor measures x, y and yaw: their errors add up. The error e = (x, y, yaw, s, l, b) of the world frame obeys
+No sensor measures x, y and yaw: their errors accumulate. The error e = (x, y, yaw, s, l, b) of the world frame obeys
 
     d(x, y) = R(yaw) [(1 + s) dx, dy + l dx] - R(yaw) [dx, dy] + noise,    d yaw = b |dx| + noise
 
-with dx, dy the body's motion in its own axes, s the unknown share of the way that feet slip (or gain), l the crab-wise
-share, b the unknown turn a metre. s, l and b are constants of the robot and its ground whose spread over the mismatches
-of a plausible robot (issue 11: masses, payload, stiffness, friction, dead band, slope) is the prior below; noise is
-what changes from step to step. Linear, so P <- F P F^T + Q. Roll and pitch are measured: their error does not grow.
+with dx, dy the body's motion in its own axes, s the relative slip along the path, l the relative sideways motion, b the
+turn per metre. s, l and b are unknown constants of the robot and its ground; their prior below is their spread over
+plausible model errors (masses, payload, stiffness, friction, dead band, slope); the noise changes from step to step.
+The system is linear, so P <- F P F^T + Q. Roll and pitch are measured: their errors do not grow.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ X, Y, YAW, ALONG, ACROSS, TURN, STATES = range(7)
 
 @dataclass(frozen=True)
 class Spread:
-    """Standard deviations: of s and l [1], of b [rad/m], of noise a square root of metres [m, rad], of the start.
+    """Standard deviations: of s and l [1], of b [rad/m], of the noise per square root of a metre [m, rad], of the
+    start.
 
     tilt [rad]: of roll and pitch. height [m]: of z. yaw_rate [rad/sqrt(s)]: random walk of the yaw. start [m], [rad].
     """
@@ -46,18 +47,18 @@ class PoseUncertainty:
         self.clear()
 
     def clear(self):
-        """Start anew: the pose is known."""
+        """Reset: the pose is known."""
         s = self.spread
         self.covariance = np.diag(np.square([s.start, s.start, s.start_yaw, s.along, s.across, s.turn]))
         self._doubted = 0.0
         self._fill(0.0)
 
     def advance(self, step, yaw, doubted=False, tilt_innovation=0.0):
-        """Move on by a step.
+        """Advance by one step.
 
         step: (dx, dy, dt), motion in the body's axes [m] and time [s]; yaw [rad] of the body in the world. doubted:
-        whether measurements contradict the model: the robot may then stand, or move as it likes within its speed.
-        tilt_innovation [rad]: how far the measured tilt is from the predicted one now.
+        whether measurements contradict the model: the robot may then have any velocity that it can reach.
+        tilt_innovation [rad]: difference of the measured and the predicted tilt.
         """
         dx, dy, dt = step
         s, way = self.spread, float(np.hypot(dx, dy))
@@ -72,7 +73,7 @@ class PoseUncertainty:
         noise[X] = noise[Y] = s.way_noise**2 * way
         noise[YAW] = s.turn_noise**2 * way + s.yaw_rate**2 * dt
         if doubted:
-            # As if an unknown constant speed of 0.1 m/s and 0.1 rad/s had acted since the doubt began.
+            # An unknown constant velocity of 0.1 m/s and 0.1 rad/s since the doubt began.
             noise[X] += 0.01 * (2.0 * self._doubted + dt) * dt
             noise[Y] += 0.01 * (2.0 * self._doubted + dt) * dt
             noise[YAW] += 0.01 * (2.0 * self._doubted + dt) * dt

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from hexapod_dynamics.gait import cycle
-from hexapod_dynamics.gait.planning.evaluation import APART, FINDINGS, MARGIN, RANGE, RATE, REACH, judge, make_scratch
+from hexapod_dynamics.gait.planning.evaluation import (
+    APART,
+    FINDINGS,
+    MARGIN,
+    RANGE,
+    RATE,
+    REACH,
+    evaluate,
+    make_scratch,
+)
 from hexapod_dynamics.robot import Robot
 
 # What a commanded twist must leave: margin of the zero-moment point [m], reach [m], joint range [rad], share of the
@@ -33,7 +42,7 @@ class CommandLimits:
         self._legs[:], plan[:] = self._source
         plan[cycle.PERIOD] = period
         guard = min(GUARD_TIME / period, (plan[cycle.DUTY] - 0.5) / 2.2)
-        judge(plan, self._legs, self._box, robot.body.mass, robot.gravity, *twist, guard, self._scratch, found)
+        evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, *twist, guard, self._scratch, found)
         return bool(
             (found[MARGIN] >= KEEP_MARGIN or not with_margin)
             and found[REACH] >= KEEP_REACH

@@ -25,14 +25,14 @@ LEAVING = 0.1  # time [s] in which a plan that no longer fits is left
 class OptimalGait(Gait):
     """Tripod gait whose swings are planned; used like TripodGait, whose arguments it takes.
 
-    planner: `Here()` (default) plans at once in this process, `Background()` in another one while the robot walks.
-    `refused` lists the legs without a plan, with the reason.
+    planner: `ImmediatePlanner()` (default) plans at once in this process, `BackgroundSwingPlanner()` in another process
+    while the robot walks. `refused` lists the legs without a plan, with the reason.
     """
 
     def __init__(self, *arguments, planner=None, **options):
         self.plain = TripodGait(*arguments, **{**options, "swing": "minimum_jerk"})
         self._options = arguments, {**options, "swing": "minimum_jerk"}
-        self.planner = planner or Here()
+        self.planner = planner or ImmediatePlanner()
         self.refused = []
         self.plans = {}
 
@@ -163,7 +163,7 @@ class OptimalGait(Gait):
         return twin
 
     def __getstate__(self):
-        return self.__dict__ | {"planner": Here()}  # a process in the background does not travel
+        return self.__dict__ | {"planner": ImmediatePlanner()}  # a process in the background does not travel
 
     def close(self):
         """End the planning in the background."""
@@ -197,7 +197,7 @@ class OptimalGait(Gait):
     commanded = property(lambda self: self.plain.commanded, doc="Whether the gait walks, or has been asked to.")
 
 
-class Here:
+class ImmediatePlanner:
     """Plans at once, in this process: for simulation and tests."""
 
     _done = None
@@ -216,7 +216,7 @@ class Here:
         self._done = None
 
 
-class Background:
+class BackgroundSwingPlanner:
     """Plans in a process of its own at low priority; the loop that asks is never held up."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ _STEP = 50e6  # [ns] the system clock was set: measured again at once
 _CLOSE = 100e-6  # [s] two readings this close tell the offset well enough
 
 
-class Stamps:
+class StampConverter:
     """Converts monotonic times [s] to stamps of a node's clock."""
 
     def __init__(self, node):

@@ -15,7 +15,7 @@ def source_name(node) -> str:
 
 
 class CommandWatch:
-    """Watches the topic `topic` of a node; one: OneSource.
+    """Watches the topic `topic` of a node; one: SourceLock.
 
     A command names its source in `header.frame_id` (the node `gait` does). Where it does, one source is followed and
     others are refused; where it does not, two publishers cannot be told apart, and nobody is followed.
@@ -67,7 +67,7 @@ class CommandWatch:
             )
         return bool(self.conflict)
 
-    def judge(self, clamped: dict, t: float) -> tuple[str, list[str]]:
+    def assess(self, clamped: dict, t: float) -> tuple[str, list[str]]:
         """Level and what is to be said of the commands at monotonic time t [s]; clamped: PoseGuard.clamped."""
         if self.conflict:
             return "error", [self.conflict]

@@ -8,7 +8,7 @@ from hexapod_dynamics.nodes.common import declare
 from hexapod_dynamics.runtime_directory import private_directory
 
 
-class Kept:
+class SessionState:
     """Stores values of `node` for the session in its parameter `session`; without a session nothing is stored.
 
     A file that cannot be written or read is reported once, as a warning of the node, and never ends the node.

@@ -4,7 +4,7 @@ import time
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
-from hexapod_dynamics.nodes.crash_recovery import Kept
+from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.morphology import FARTHEST_LOCK
@@ -36,7 +36,7 @@ class DamageManager(Node):
     def __init__(self):
         super().__init__("damage_manager")
         self.robot = load_robot(self)
-        self._kept = Kept(self)
+        self._session_state = SessionState(self)
         self._morphology = Morphology.whole(self.robot)
         self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
         self._following = True
@@ -52,7 +52,7 @@ class DamageManager(Node):
 
     def close(self):
         """Delete the stored state: it is for a respawn after a crash only."""
-        self._kept.forget()
+        self._session_state.forget()
 
     def _on_joints(self, message):
         if len(message.name) == len(message.position):
@@ -76,7 +76,7 @@ class DamageManager(Node):
             self._morphology = changed(self._morphology, given, self._angles)
 
     def _restore(self):
-        values, remedy = self._kept.load(), "declare the damage again with set_morphology"
+        values, remedy = self._session_state.load(), "declare the damage again with set_morphology"
         if values is not None:
             try:
                 self._morphology = Morphology.from_parameters(self.robot, values)
@@ -85,7 +85,7 @@ class DamageManager(Node):
                 )
             except MorphologyError as error:
                 self.get_logger().warning(f"the state stored before a crash is not used ({error}): {remedy}")
-        elif self._kept.unreadable:
+        elif self._session_state.unreadable:
             self.get_logger().warning(remedy)
 
     def _follow(self, stored):
@@ -116,7 +116,7 @@ class DamageManager(Node):
         except MorphologyError as error:
             return SetParametersResult(successful=False, reason=str(error))
         self._follow(values)
-        self._kept.save(self._morphology.parameters())
+        self._session_state.save(self._morphology.parameters())
         self._publish()
         return SetParametersResult(successful=True)
 

@@ -6,13 +6,13 @@ import time
 import numpy as np
 
 from hexapod_dynamics.control.command_check import CommandCheck, stamp_refusal
+from hexapod_dynamics.control.deadline_monitor import DeadlineMonitor
 from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.control.lateness import Lateness
 from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.observer import Gains, Observer
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds, steady_timer
-from hexapod_dynamics.nodes.crash_recovery import Kept
+from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
@@ -75,11 +75,11 @@ class DynamicsNode(Node):
         self._heard = dict.fromkeys(("joint_commands", "joint_states", "imu/data"), None)
         self._timed = -np.inf  # when servos/measurements came last
         self._complaints = {}
-        self._ticks, self._lateness = 0, Lateness(1.0 / rate)
+        self._ticks, self._deadlines = 0, DeadlineMonitor(1.0 / rate)
         self._cost = self._worst_cost = 0.0
         self._warm_up()
-        self._kept = Kept(self)
-        place = self._kept.load()
+        self._session_state = SessionState(self)
+        place = self._session_state.load()
         if place is not None:  # after a crash odom goes on where it was, up to a second ago
             numbers = [place.get(name) for name in ("x", "y", "yaw")]
             if all(isinstance(number, float) and math.isfinite(number) for number in numbers):
@@ -224,7 +224,7 @@ class DynamicsNode(Node):
 
     def _tick(self):
         begin = time.monotonic()
-        self._lateness.call(begin)
+        self._deadlines.call(begin)
         observer = self.observer
         try:
             if not observer.advance(begin):
@@ -272,13 +272,13 @@ class DynamicsNode(Node):
 
     def close(self):
         """Delete the stored position: it is for a respawn after a crash only."""
-        self._kept.forget()
+        self._session_state.forget()
 
     def _look(self):
         now, observer = time.monotonic(), self.observer
         if observer.started:
             x, y, _ = observer.position.tolist()
-            self._kept.save({"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])})
+            self._session_state.save({"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])})
         self._complaints = {about: (at, what) for about, (at, what) in self._complaints.items() if now - at < KEPT}
         offsets = observer.joint_filter.offsets
         worst = int(np.argmax(np.abs(offsets)))
@@ -286,7 +286,7 @@ class DynamicsNode(Node):
             "morphology": observer.morphology.describe(),
             "mean time of a prediction [ms]": 1e3 * self._cost,
             "worst [ms]": 1e3 * self._worst_cost,
-            "predictions left out": self._lateness.missed,
+            "predictions left out": self._deadlines.missed,
             "skipped time [s]": observer.skipped,
             "largest set-point offset [rad]": float(offsets[worst]),
             "of": self.robot.joint_names[worst],
@@ -307,7 +307,7 @@ class DynamicsNode(Node):
             missing = observer.morphology.existing_mask & ~np.isfinite(observer.joint_filter.latest)
             names = ", ".join(np.array(self.robot.joint_names)[missing]) or "the attitude"
             return "error", f"waiting for the first measurement of {names}", values
-        late = self._lateness.judge("predictions")
+        late = self._deadlines.assess("predictions")
         if late:
             wrong.insert(0, late)
         if "imu/data" in silent:

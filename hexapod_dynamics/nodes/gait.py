@@ -27,7 +27,7 @@ from hexapod_dynamics.nodes.common import (
     steady_timer,
     text_of,
 )
-from hexapod_dynamics.nodes.crash_recovery import Kept
+from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
@@ -84,9 +84,9 @@ class GaitNode(Node):
         self._kind, self._values = kind, values
         self.gait = gaits.make(kind, values).bind(self.robot)
         self._default = self.gait.scaled(velocity, 0.0, 0.0)
-        self._kept = Kept(self)
-        state = self._kept.load()
-        if self._kept.unreadable:  # whether the robot was stopped is unknown: assume that it was
+        self._session_state = SessionState(self)
+        state = self._session_state.load()
+        if self._session_state.unreadable:  # whether the robot was stopped is unknown: assume that it was
             state = {"by_itself": False}
         self.permit, self.falls = WalkPermit(state, pause=self.timeout), FallDetector()
         self._saved = None
@@ -184,7 +184,7 @@ class GaitNode(Node):
         """Store the permit for a respawn; without a stored permit the robot does not walk with `velocity`."""
         if self._saved != self.permit.state:
             self._saved = self.permit.state
-            if not self._kept.save(self._saved) and self.permit.by_itself:
+            if not self._session_state.save(self._saved) and self.permit.by_itself:
                 self.permit.by_itself = False
                 self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
 
@@ -233,14 +233,14 @@ class GaitNode(Node):
             self.gait.command(*self._default)
 
     def _look(self):
-        level, message, values = self._judge()
+        level, message, values = self._assess()
         self._told = self.gait.doing
         status = DiagnosticStatus(name="gait", hardware_id=self.robot.name, level=LEVELS[level], message=message)
         status.values = [KeyValue(key=key, value=text_of(value)) for key, value in values.items()]
         self._state_publisher.publish(status)
         return level, message, values
 
-    def _judge(self):
+    def _assess(self):
         vx, vy, wz = self.gait.twist
         values = {
             "walking": self.gait.walking and self.permit.may_walk and bool(self._moving),
@@ -271,7 +271,7 @@ class GaitNode(Node):
 
     def close(self):
         """Delete the stored permit: it is for a respawn after a crash only."""
-        self._kept.forget()
+        self._session_state.forget()
 
     def destroy_node(self):
         """End the background work of the gait, then the node."""

@@ -43,9 +43,9 @@ def make(kind, values):
     plain = {name: values[name] for name in ("step_length", "step_height", "step_depth", "body_height")}
     plain |= {"period": period or TRIPOD_PERIOD, "response_time": values["response_time"]}
     if kind == "optimal":
-        from hexapod_dynamics.gait.optimal import Background, OptimalGait
+        from hexapod_dynamics.gait.optimal import BackgroundSwingPlanner, OptimalGait
 
-        return OptimalGait(planner=Background(), **plain)
+        return OptimalGait(planner=BackgroundSwingPlanner(), **plain)
     return TripodGait(**plain)
 
 

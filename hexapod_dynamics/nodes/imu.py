@@ -11,7 +11,7 @@ from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, dev
 from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.nodes.clock_offset import Stamps
+from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.common import Diagnostics, declare, frame, load_robot, run, steady_timer
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.node import Node
@@ -36,7 +36,7 @@ class ImuNode(Node):
             calibration_file(self.bus, settings.address),
             self.get_logger().warning,
         )
-        self._stamps = Stamps(self)
+        self._stamps = StampConverter(self)
         self._sample_delay = settings.delay
         self._raw, self._data = self._message(settings), self._message(settings)
         self._raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
@@ -181,7 +181,7 @@ class ImuNode(Node):
         )
         return response
 
-    def _judge(self):
+    def _assess(self):
         health = self.reader.health
         if not health.connected:
             return ("error", health.last_error) if health.last_error else ("warn", "opening the I2C bus")
@@ -192,12 +192,12 @@ class ImuNode(Node):
         return "ok", "measuring"
 
     def _tell_changes(self):
-        if self._judge()[0] != self._level:
+        if self._assess()[0] != self._level:
             self.diagnostics.publish()
 
     def _look(self):
         health = self.reader.health
-        self._level, message = self._judge()
+        self._level, message = self._assess()
         values = (
             {
                 "samples": health.samples,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from geometry_msgs.msg import PoseStamped, TransformStamped
-from hexapod_dynamics.nodes.clock_offset import Stamps
+from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.common import frame
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from nav_msgs.msg import Odometry, Path
@@ -24,7 +24,7 @@ class PredictionMessages:
         self._odometry, self._path = Odometry(child_frame_id=base), Path()
         self._odometry.twist.covariance = TWIST_COVARIANCE
         self._transform = TransformStamped(child_frame_id=base)
-        self._stamps = Stamps(node)
+        self._stamps = StampConverter(node)
         self._joints, self._torques = JointState(), JointState()
         self._path.poses = [PoseStamped() for _ in range(1 + observer.steps_ahead // 2)]
         for message in (self._odometry, self._transform, self._path, *self._path.poses):

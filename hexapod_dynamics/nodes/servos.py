@@ -13,19 +13,19 @@ import time
 
 import numpy as np
 
-from hexapod_dynamics.control.command_check import CommandCheck, OneSource, stamp_refusal
+from hexapod_dynamics.control.command_check import CommandCheck, SourceLock, stamp_refusal
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import SEVERITY, ServoHealth, figures
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.drivers.servos.servo_supervisor import ServoControl
+from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.servos.stop_state import StopState
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes import start
-from hexapod_dynamics.nodes.clock_offset import Stamps
+from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, load_robot, run, stamp_seconds, steady_timer
-from hexapod_dynamics.nodes.crash_recovery import Kept
+from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
 from hexapod_dynamics.robot import Morphology
@@ -44,7 +44,7 @@ class ServosNode(Node):
     def __init__(self):
         super().__init__("servos")
         self.robot = load_robot(self)
-        self._kept = Kept(self)
+        self._session_state = SessionState(self)
         self._servo_map = ServoMap.from_robot(self.robot)
         self.parameters = parameters = declare_parameters(self, self.robot)
         self._names = list(self.robot.joint_names)
@@ -54,15 +54,15 @@ class ServosNode(Node):
             [j.lower for j in joints], [j.upper for j in joints], self.robot.servo.stiffness, parameters.guard
         )
         self.chain = ServoChain(parameters.bus, self._servo_map, parameters.chain)
-        self.control = ServoControl(
+        self.control = ServoSupervisor(
             self.chain, self.guard, parameters.control, self.get_logger().warning, self._restored(), self._keep
         )
         self.check = CommandCheck.of_robot(self.robot)
-        self.watch = CommandWatch(self, "joint_commands", OneSource(parameters.control.command_timeout))
+        self.watch = CommandWatch(self, "joint_commands", SourceLock(parameters.control.command_timeout))
         self._begun, self._port_told = time.monotonic(), False
         self._command_joints = self._torque_joints = None, None  # names of the last message, their indices
         self._health, self._level, self._next_news = ServoHealth(self._names), None, 0.0
-        self._stamps, self._last_known = Stamps(self), None
+        self._stamps, self._last_known = StampConverter(self), None
         self._published = np.full(len(self._names), -np.inf)
         self._states, self._fresh = JointState(), JointState()
         self._battery = BatteryState(
@@ -96,10 +96,10 @@ class ServosNode(Node):
     def _restored(self):
         """What a person had asked for before a crash; where it cannot be read, the robot does not move."""
         try:
-            stop = StopState.from_values(self._kept.load())
+            stop = StopState.from_values(self._session_state.load())
         except HexapodError as error:
             stop = StopState.unreadable(error)
-        if self._kept.unreadable:
+        if self._session_state.unreadable:
             stop = StopState.unreadable("see the log")
         if stop != StopState():
             frozen = "emergency stop, " if stop.frozen else ""
@@ -109,7 +109,7 @@ class ServosNode(Node):
         return stop
 
     def _keep(self, stop):
-        return "" if self._kept.save(stop.to_values()) else "it cannot be written, see the log"
+        return "" if self._session_state.save(stop.to_values()) else "it cannot be written, see the log"
 
     # In --------------------------------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class ServosNode(Node):
                 self._fill(self._fresh, state, mask)
                 self._fresh_publisher.publish(self._fresh)
             self._published[fresh] = state.stamp[fresh]
-        if now > self._next_news and self._judge(now) != self._level:  # a change is told soon
+        if now > self._next_news and self._assess(now) != self._level:  # a change is told soon
             self._next_news = now + 0.1
             self.diagnostics.publish()
         self._say_port_trouble(now, state)
@@ -251,18 +251,18 @@ class ServosNode(Node):
             self._battery.voltage = float(supply)
             self._battery_publisher.publish(self._battery)
 
-    def _judge(self, now):
+    def _assess(self, now):
         """Level and message: the bus first, then commands, then the supply, then what the robot is doing."""
         parts = (
-            self._health.judge(self.control.state, now),
-            self.watch.judge(self.guard.clamped, now),
+            self._health.assess(self.control.state, now),
+            self.watch.assess(self.guard.clamped, now),
             self.control.doing(),
         )
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(w for _, words in parts for w in words)
 
     def _look(self):
         now, state = time.monotonic(), self.chain.snapshot(self.control.state)
-        self._level = self._judge(now)
+        self._level = self._assess(now)
         values = figures(state, self._names, now)
         values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}

@@ -11,7 +11,7 @@ from hexapod_dynamics.drivers.servos import lx_frames
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection, GpioDirection
 from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
-from hexapod_dynamics.drivers.servos.servo_supervisor import ControlSettings
+from hexapod_dynamics.drivers.servos.servo_supervisor import SupervisorSettings
 from hexapod_dynamics.drivers.simulated_port import proved_device
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.nodes.common import declare
@@ -24,7 +24,7 @@ class ServosParameters:
     bus: ServoBus
     chain: ChainSettings
     guard: GuardSettings
-    control: ControlSettings
+    control: SupervisorSettings
     rate: float
     stale: float
     use_feedforward: bool
@@ -34,7 +34,7 @@ class ServosParameters:
 def declare_parameters(node, robot) -> ServosParameters:
     """Declare all parameters of the node `servos` for a robot; raises DeviceError for values that cannot be.
 
-    The parameter `session` has been declared (crash_recovery.Kept).
+    The parameter `session` has been declared (crash_recovery.SessionState).
     """
 
     def number(name, default, text, low, high):
@@ -98,7 +98,7 @@ def declare_parameters(node, robot) -> ServosParameters:
         "a leg's joints, from the body outward, when the belly is on the ground [rad]; further joints stay",
         read_only=True,
     )
-    control = ControlSettings(seated_pose(robot, sit_pose), period, command_timeout, sit_speed, supply)
+    control = SupervisorSettings(seated_pose(robot, sit_pose), period, command_timeout, sit_speed, supply)
     prove = _proof(port, node.get_parameter("session").value) if simulated else None
     # The pins come last: no hardware is touched before every parameter has been accepted.
     lines = GpioDirection(*pins) if direction == "gpio" else AdapterDirection()

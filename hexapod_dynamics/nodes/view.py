@@ -32,7 +32,7 @@ NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=Reliab
 SILENT_AFTER = 2.0  # [s] without a pose the robot is lost
 
 
-class Newest:
+class LatestMessages:
     """The newest message of some topics, with its arrival time."""
 
     def __init__(self, node):
@@ -103,7 +103,7 @@ class View(Node):
         port = declare(self, "port", 8080, "port of the web page", low=1, high=65535, read_only=True)
         host = declare(self, "host", "127.0.0.1", "address to serve on; 0.0.0.0: to the whole network", read_only=True)
         rate = declare(self, "rate", 25.0, "pictures a second", low=1.0, high=60.0, read_only=True)
-        self._newest = Newest(self)
+        self._newest = LatestMessages(self)
         newest = self._newest.subscribe
         newest(String, "robot_description", LATCHED)
         newest(String, "simulator/robot_description", LATCHED)

@@ -1,7 +1,7 @@
-"""`ros2 run hexapod_dynamics servo_tool scan | read | center | calibrate | set-id`: the servo bus by hand.
+"""`ros2 run hexapod_dynamics servo_tool scan | read | center | move | calibrate | set-id`: test and set up servos on
+the bus.
 
-Needs no ROS node running, and none may: the port belongs to one process. Nothing is written to a servo's flash without
-asking.
+The node `servos` must not run: only one process can use the port. The tool asks before it writes to a servo's flash.
 """
 
 import argparse
@@ -32,12 +32,12 @@ REGISTERS = (
     ("LED", Command.LED_CTRL_READ, lambda v: "on" if v else "off"),
     ("LED shows", Command.LED_ERROR_READ, lambda v: v.name or "nothing"),
 )
-FULL_PACK = 12.6  # [V] three lithium cells, charged
+FULL_PACK = 12.6  # [V] of three charged lithium cells
 SLOW = math.radians(30.0)  # [rad/s]
 
 
 class Progress:
-    """A bar on a terminal, nothing elsewhere."""
+    """A progress bar; it is shown on terminals only."""
 
     def __init__(self, total, what, stream=None):
         self._total, self._what, self._stream = total, what, stream or sys.stderr
@@ -56,7 +56,7 @@ class Progress:
 
 
 class ServoTool:
-    """The commands, on an open bus; `ask` answers yes-or-no questions, `say` prints."""
+    """The commands of the tool on an open bus; ask(question) returns True for yes, say(text) prints."""
 
     def __init__(self, bus, robot, ask, say=print, ids=range(lx_frames.BROADCAST_ID)):
         self._bus, self._ask, self._say, self._ids = bus, ask, say, ids
@@ -76,7 +76,7 @@ class ServoTool:
         raise DeviceError(f"{text!r} is neither a servo id 0..253 nor a joint; joints are {', '.join(self._joints)}")
 
     def find(self):
-        """Ids that answer, and ids where something answers damaged (several servos with one id)."""
+        """Return the ids that answer, and the ids with corrupted answers (several servos with one id)."""
         ids = self._ids
         found, damaged, progress = [], [], Progress(len(ids), "asking")
         for done, servo_id in enumerate(ids, 1):
@@ -93,7 +93,7 @@ class ServoTool:
         return found, damaged
 
     def scan(self):
-        """List who is on the bus and what of the robot is missing; True when it is the robot's and nothing else."""
+        """List the servos on the bus; return True if they are exactly the servos of the robot."""
         found, damaged = self.find()
         for servo_id in list(found):
             try:
@@ -102,7 +102,7 @@ class ServoTool:
                 found.remove(servo_id)
                 damaged.append(servo_id)
         for servo_id in damaged:
-            self._say(f"{servo_id:3}  {self._named(servo_id):22} damaged answers: two servos with this id, or noise")
+            self._say(f"{servo_id:3}  {self._named(servo_id):22} corrupted answers: two servos with this id, or noise")
         missing = [
             f"{name} (id {joint.servo_id})"
             for name, joint in self._joints.items()
@@ -120,7 +120,7 @@ class ServoTool:
         )
         warning = ""
         if limits[1] < FULL_PACK - 0.05:
-            warning = f"   lets go above {limits[1]:.1f} V: a full pack has {FULL_PACK} V"
+            warning = f"   torque off above {limits[1]:.1f} V: a full battery has {FULL_PACK} V"
         return f"{math.degrees(angle):7.1f} deg  {volts:5.2f} V  {heat:3} deg C{warning}"
 
     def read(self, which):
@@ -132,9 +132,9 @@ class ServoTool:
         return True
 
     def center(self, which):
-        """Move the joints slowly to zero, one after the other; all at zero is the reference pose."""
+        """Move joints slowly to zero, one after the other; all joints at zero are the reference pose."""
         ids = [self._id(text) for text in which] or sorted(self._names)
-        if not self._ask(f"Move {len(ids)} servo(s) to their centre (all joints at zero)? The robot must hang free."):
+        if not self._ask(f"Move {len(ids)} servo(s) to their centre? The feet must be in the air."):
             return False
         progress = Progress(len(ids), "centring")
         for done, servo_id in enumerate(ids, 1):
@@ -147,20 +147,20 @@ class ServoTool:
         return True
 
     def move(self, name, angle):
-        """Move one joint slowly to an angle [rad] in the robot's sense: to see which way it turns."""
+        """Move one joint slowly to an angle [rad], to check its direction."""
         joint = self._joints.get(name)
         if joint is None:
             raise DeviceError(f"{name!r} is no joint of the robot; joints are {', '.join(self._joints)}")
         if not joint.lower <= angle <= joint.upper:
             raise DeviceError(f"{name} to {angle} rad: allowed is {joint.lower} to {joint.upper} rad")
-        if not self._ask(f"Move {name} to {angle} rad? The robot must hang free."):
+        if not self._ask(f"Move {name} to {angle} rad? The feet must be in the air."):
             return False
         self._go(joint.servo_id, joint.servo_direction * angle)
         self._say(f"{name} is at {joint.servo_direction * self._bus.read(joint.servo_id, Command.POS_READ):.3f} rad")
         return True
 
     def _go(self, servo_id, angle):
-        """Turn a servo slowly to an angle [rad] from its centre, and wait until it should be there."""
+        """Move a servo slowly to an angle [rad] from its centre; return after the time that the motion takes."""
         before = self._bus.read(servo_id, Command.POS_READ)
         duration = min(max(abs(angle - before) / SLOW, 0.2), lx.MAX_MOVE_TIME)
         self._bus.send(lx.move_time(servo_id, angle, duration))
@@ -168,7 +168,7 @@ class ServoTool:
         time.sleep(duration)
 
     def calibrate(self, which, degrees):
-        """Set a servo's deviation [deg]; it moves at once; saved only when the answer is yes."""
+        """Set the deviation (trim) of a servo [deg]; it moves at once. It is saved to flash only if the user agrees."""
         servo_id = self._id(which)
         before = self._bus.read(servo_id, Command.ANGLE_OFFSET_READ)
         self._say(f"servo {servo_id} ({self._named(servo_id)}): deviation is {math.degrees(before):.2f} deg")
@@ -176,27 +176,25 @@ class ServoTool:
         now = self._bus.read(servo_id, Command.ANGLE_OFFSET_READ)
         if lx.offset_count(now) != lx.offset_count(math.radians(degrees)):
             raise NoReply(f"servo {servo_id} reads back {math.degrees(now):.2f} deg instead of {degrees:.2f}")
-        self._say(f"now {math.degrees(now):.2f} deg, until the power goes off")
+        self._say(f"now {math.degrees(now):.2f} deg, until the power is switched off")
         if self._ask(f"Save {math.degrees(now):.2f} deg to the flash of servo {servo_id}?"):
             self._bus.send(lx.angle_offset_write(servo_id))
             self._bus.drain()
             self._say("saved")
             return True
-        if self._ask(f"Go back to {math.degrees(before):.2f} deg?"):
+        if self._ask(f"Restore {math.degrees(before):.2f} deg?"):
             self._bus.send(lx.angle_offset_adjust(servo_id, before))
             self._bus.drain()
         return False
 
     def set_id(self, old, new):
-        """Give the ONE servo on the bus another id (flash), after looking that it is alone and asking."""
+        """Change the id (flash) of the only servo on the bus; the tool checks that no other servo answers, and asks."""
         if not 0 <= new < lx_frames.BROADCAST_ID:
             raise DeviceError(f"new id {new} is outside 0..253")
         found, damaged = self.find()
         if found != [old] or damaged:
             others = ", ".join(str(i) for i in [*found, *damaged]) or "none"
-            raise DeviceError(
-                f"on the bus answer: {others}. To change an id connect ONE servo, number {old}, and nothing else"
-            )
+            raise DeviceError(f"servos that answer: {others}. To change an id connect only servo {old}")
         if not self._ask(f"Write id {new} ({self._named(new)}) to the flash of servo {old}?"):
             return False
         self._bus.send(lx.id_write(old, new))
@@ -209,9 +207,9 @@ class ServoTool:
 
 
 def yes_or_no(question):
-    """Ask on the terminal; anything but yes is no, and so is no terminal."""
+    """Ask on the terminal; every answer but y or yes is no; without a terminal the answer is no."""
     if not sys.stdin.isatty():
-        print(f"{question} No terminal to answer on: no (give --yes).")
+        print(f"{question} There is no terminal to answer: no (use --yes).")
         return False
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
@@ -228,32 +226,30 @@ def parser():
         "--direction",
         choices=["adapter", "gpio"],
         default="adapter",
-        help="who switches between sending and listening; on a JetHexa gpio",
+        help="what switches between sending and receiving; on a JetHexa: gpio",
     )
-    top.add_argument("--reply-timeout", type=float, default=0.008, help="wait for an answer [s]")
+    top.add_argument("--reply-timeout", type=float, default=0.008, help="time to wait for an answer [s]")
     top.add_argument("--robot", default="", help="robot file; default: the JetHexa")
     top.add_argument("--yes", action="store_true", help="answer every question with yes")
     verbs = top.add_subparsers(dest="verb", required=True)
-    scan = verbs.add_parser("scan", help="who is on the bus, what is missing")
-    scan.add_argument("--last", type=int, default=lx_frames.BROADCAST_ID - 1, help="ask ids 0 to this")
-    verbs.add_parser("read", help="all registers of a servo").add_argument("servo", help="id or joint name")
+    scan = verbs.add_parser("scan", help="list the servos on the bus and those that are missing")
+    scan.add_argument("--last", type=int, default=lx_frames.BROADCAST_ID - 1, help="largest id to ask")
+    verbs.add_parser("read", help="print all registers of a servo").add_argument("servo", help="id or joint name")
     verbs.add_parser("center", help="move joints slowly to zero").add_argument("servo", nargs="*", help="ids or joints")
-    move = verbs.add_parser("move", help="move one joint slowly to an angle, to see which way it turns")
+    move = verbs.add_parser("move", help="move one joint slowly to an angle, to check its direction")
     move.add_argument("joint", help="joint name")
-    move.add_argument(
-        "angle", type=float, help="angle [rad] in the robot's sense: femur and tibia up, coxa to the left"
-    )
+    move.add_argument("angle", type=float, help="angle [rad]; positive: femur and tibia up, coxa to the left")
     calibrate = verbs.add_parser("calibrate", help="set the deviation of a servo, then ask whether to save it")
     calibrate.add_argument("servo", help="id or joint name")
     calibrate.add_argument("degrees", type=float, help="deviation, -30..30")
-    set_id = verbs.add_parser("set-id", help="give the one servo on the bus another id")
+    set_id = verbs.add_parser("set-id", help="change the id of the only servo on the bus")
     set_id.add_argument("old", type=int)
     set_id.add_argument("new", type=int)
     return top
 
 
 def main(args=None):
-    """Run one command; exit code 0: done and all well, 1: something is wrong or was not wanted."""
+    """Run one command; exit code 0: done without faults, 1: a fault, or the user declined."""
     given = parser().parse_args(args)
     bus = None
     try:
@@ -280,7 +276,7 @@ def main(args=None):
         print(error, file=sys.stderr)
         well = False
     except KeyboardInterrupt:
-        print("broken off; servos hold what they were told", file=sys.stderr)
+        print("interrupted; the servos hold their last targets", file=sys.stderr)
         well = False
     finally:
         if bus is not None:

@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from hexapod_dynamics.control.command_check import POSITION_MARGIN, SPEED_MARGIN, CommandCheck, OneSource, stamp_refusal
+from hexapod_dynamics.control.command_check import (
+    POSITION_MARGIN,
+    SPEED_MARGIN,
+    CommandCheck,
+    SourceLock,
+    stamp_refusal,
+)
 from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()
@@ -44,6 +50,6 @@ def test_old_and_future_stamps_are_refused():
 
 
 def test_one_source_at_a_time():
-    one = OneSource(0.3)
+    one = SourceLock(0.3)
     assert one.accepts("gait 1", 10.0) and not one.accepts("gait 2", 10.1) and one.accepts("gait 1", 10.2)
     assert not one.accepts("", 10.49) and one.accepts("gait 2", 10.51) and not one.accepts("gait 1", 10.6)

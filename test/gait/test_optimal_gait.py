@@ -9,7 +9,7 @@ from hexapod_dynamics.formulations.chain import Chain
 from hexapod_dynamics.formulations.sensitivities import inverse_dynamics, point_sensitivity
 from hexapod_dynamics.formulations.trajectory_optimisation import NotConvergedError
 from hexapod_dynamics.gait import TripodGait, swing_planning
-from hexapod_dynamics.gait.optimal import Background, OptimalGait
+from hexapod_dynamics.gait.optimal import BackgroundSwingPlanner, OptimalGait
 from hexapod_dynamics.gait.swing_planning import PlannedSwing, plan_swing
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import Simulator
@@ -101,7 +101,7 @@ def test_a_changing_command_leaves_the_plan_without_a_leap():
 
 def test_planning_in_the_background_gives_the_same_plans():
     gait, all_swings = swings()
-    morphology, background = Morphology.whole(ROBOT), Background()
+    morphology, background = Morphology.whole(ROBOT), BackgroundSwingPlanner()
     background.ask(ROBOT, morphology, all_swings[:1])
     assert background.poll() is None
     until = time.monotonic() + 60

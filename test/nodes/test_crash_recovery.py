@@ -7,13 +7,13 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy", reason="needs a ROS 2: ./with_ros2 colcon test")
 
-from hexapod_dynamics.nodes.crash_recovery import Kept  # noqa: E402
+from hexapod_dynamics.nodes.crash_recovery import SessionState  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
 
 @pytest.fixture
 def born(tmp_path, monkeypatch):
-    """A function that starts the node, again after a crash, and gives its Kept."""
+    """A function that starts the node, again after a crash, and gives its SessionState."""
     monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path / "run"))
     rclpy.init()
     nodes = []
@@ -21,7 +21,7 @@ def born(tmp_path, monkeypatch):
     def birth():
         session = [Parameter("session", value="s1")]
         nodes.append(rclpy.create_node("walker", namespace="left", parameter_overrides=session))
-        return Kept(nodes[-1])
+        return SessionState(nodes[-1])
 
     yield birth
     for node in nodes:

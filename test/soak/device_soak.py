@@ -31,7 +31,7 @@ from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.drivers.servos.servo_supervisor import ControlSettings, ServoControl
+from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulated_devices.faults import FAULTS, FaultInjector
 from hexapod_dynamics.simulated_devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
@@ -115,7 +115,7 @@ class Rig:
         joints = [joint for leg in ROBOT.legs for joint in leg.joints]
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], 30.0)
         # Not told to `step`: it would sit down for good on low supply, and what is timed here is the recovery.
-        self.control = ServoControl(self.chain, self.guard, ControlSettings(np.zeros(18)), self.told.append)
+        self.control = ServoSupervisor(self.chain, self.guard, SupervisorSettings(np.zeros(18)), self.told.append)
         self._marks = (0, 0)
         self.said = set()
         self.sample_time = 0.0
@@ -148,7 +148,7 @@ class Rig:
         while not self._stop.wait(0.02):
             t = time.monotonic()
             self.control.follow(every, 0.15 * np.sin(4.0 * (t - begin) + every), t)
-            self.said.update(self.health.judge(self.control.state, t)[1])
+            self.said.update(self.health.assess(self.control.state, t)[1])
 
     def sayings(self):
         """What has been diagnosed since `forget`."""
@@ -174,7 +174,7 @@ class Rig:
             state.settled
             and state.known.all()
             and (now - state.stamp).max() < 0.5
-            and self.health.judge(state, now)[0] == "ok"
+            and self.health.assess(state, now)[0] == "ok"
             and not state.lagging.any()
             and self.guard.following.all()
             and self.imu.health.connected

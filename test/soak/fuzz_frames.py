@@ -13,12 +13,12 @@ import sys
 from hexapod_dynamics.drivers.servos import lx_frames
 from hexapod_dynamics.drivers.servos import lx_protocol as lx
 from hexapod_dynamics.drivers.servos.lx_frames import Command
-from hexapod_dynamics.drivers.servos.position_gate import ReadingCheck
+from hexapod_dynamics.drivers.servos.position_gate import PositionGate
 from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
 
 # Largest error [rad] of a reading that may be taken: two that agree, one of them perhaps wrong by as much, a count of
 # resolution, and what the joint moves between the two.
-WORST = ReadingCheck.agreement + 0.0042 + 1.2 * 0.002
+WORST = PositionGate.agreement + 0.0042 + 1.2 * 0.002
 
 
 def mutated(frame, chance):
@@ -50,7 +50,7 @@ def fuzz(seed, frames):
     what was sent to them.
     """
     chance = random.Random(seed)
-    check, truth, t, worst, taken, damaged, found, forged, believed = ReadingCheck(), 0.0, 0.0, 0.0, 0, 0, 0, 0, 0
+    check, truth, t, worst, taken, damaged, found, forged, believed = PositionGate(), 0.0, 0.0, 0.0, 0, 0, 0, 0, 0
     servos, parser = VirtualServos(range(20), [1] * 20, loaded=True), lx_frames.FrameParser()
     commands = sorted(Command)
     for _ in range(frames):

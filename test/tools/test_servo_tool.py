@@ -75,7 +75,7 @@ def test_scan_lists_the_robot_and_warns_of_a_supply_limit_below_a_full_pack(rig,
     one = session()
     assert one.tool.scan()
     text = "\n".join(one.said)
-    assert all(name in text for name in ROBOT.joint_names) and text.count("lets go above 12.0 V") == 1
+    assert all(name in text for name in ROBOT.joint_names) and text.count("torque off above 12.0 V") == 1
     assert len(one.said) == 18
 
 
@@ -106,7 +106,7 @@ def test_center_asks_and_moves_slowly(rig, session):
     one = session(False, True)
     assert not one.tool.center(["coxa_joint_LF"]) and rig.servos.motion(0)[1][0] == pytest.approx(0.1, abs=0.01)
     assert one.tool.center(["coxa_joint_LF"])
-    assert "hang free" in one.asked[0]
+    assert "in the air" in one.asked[0]
     assert rig.servos.motion(0)[1][0] == 0.0 and rig.servos.motion(0)[1][1] == pytest.approx(0.1, abs=0.01)
 
 
@@ -168,7 +168,7 @@ def test_the_program_tells_by_its_exit_code(rig, tmp_path):
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 18, done.stderr
     alone(rig, 0)
     done = run(rig, "calibrate", "5", "2.4")
-    assert done.returncode == 1 and "No terminal" in done.stdout and rig.servos.flash_writes.sum() == 0
+    assert done.returncode == 1 and "no terminal" in done.stdout and rig.servos.flash_writes.sum() == 0
     done = run(rig, "--yes", "calibrate", "5", "2.4")
     assert done.returncode == 0, done.stderr
     wait_until(lambda: rig.servos.saved_offset[0] == 10)

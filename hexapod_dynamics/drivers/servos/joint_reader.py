@@ -13,10 +13,10 @@ from hexapod_dynamics.drivers.servos import lx_protocol as lx
 from hexapod_dynamics.drivers.servos.chain_state import FAULTS, ChainSettings, ChainState
 from hexapod_dynamics.drivers.servos.lx_frames import Command
 from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
-from hexapod_dynamics.drivers.servos.position_gate import ReadingCheck
+from hexapod_dynamics.drivers.servos.position_gate import PositionGate
 from hexapod_dynamics.drivers.servos.read_schedule import SLOW_READS, ReadSchedule
 from hexapod_dynamics.drivers.servos.servo_bus import Fault, ServoBus
-from hexapod_dynamics.drivers.servos.servo_loss_detector import SilenceJudge
+from hexapod_dynamics.drivers.servos.servo_loss_detector import ServoLossDetector
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
 _SUPPLY_READS = 3  # the supply voltage is the median of so many reads
@@ -45,8 +45,8 @@ class JointReader:
         n = len(servo_map)
         self.bus, self.map, self.settings, self.schedule = bus, servo_map, settings, ReadSchedule(n, settings)
         self._state, self._lock, self._writer, self._idle = state, lock, writer, idle
-        self._silence = SilenceJudge(n, settings.silent_after)
-        self._checks = [ReadingCheck() for _ in range(n)]
+        self._silence = ServoLossDetector(n, settings.silent_after)
+        self._checks = [PositionGate() for _ in range(n)]
         self._greeted = np.zeros(n, bool)  # start_angle has been found since it was last lost
         self._lag_count = np.zeros(n, np.int64)
         self._trust_targets = True  # a servo's last latched target is where it holds

@@ -7,7 +7,7 @@ from hexapod_dynamics.drivers.servos import lx_protocol as lx
 
 
 @dataclass
-class ReadingCheck:
+class PositionGate:
     """Decides for each reading [rad] of one servo whether to take it, ask again, or drop it.
 
     margin [rad]: a reading this close to where the joint was heading, or to its target, is taken at once, unless an

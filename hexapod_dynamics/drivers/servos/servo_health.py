@@ -24,7 +24,7 @@ class ServoHealth:
         self._slots = deque([none], maxlen=1 + _SLOTS)  # (time, errors, reads) so far
         self._noise = ""
 
-    def judge(self, state: ChainState, t: float) -> tuple[str, list[str]]:
+    def assess(self, state: ChainState, t: float) -> tuple[str, list[str]]:
         """Return ('ok', 'warn' or 'error', list of faults) at monotonic time t [s]."""
         if not state.connected:
             return ("error", [state.last_port_error]) if state.last_port_error else ("warn", ["opening the port"])

@@ -8,7 +8,7 @@ _CHANCE = 1e-3  # that so many failures in a row are the line's doing
 _WITNESSES = 3  # answers of other servos that show that the line was there
 
 
-class SilenceJudge:
+class ServoLossDetector:
     """Counts failures in a row of n joints and weighs them against what the others answered meanwhile.
 
     While joint j fails, the other joints witness what the line loses: S of their answers came, F of the questions to

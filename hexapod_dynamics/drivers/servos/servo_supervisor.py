@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.control.posture import SitDown, SupplyJudge, SupplyLimits
+from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.stop_state import FOLLOW, HOLD, OFF, SIT, StopState
 
@@ -18,7 +18,7 @@ _SEATED = 0.1  # [rad] of the seated pose is seated
 
 
 @dataclass(frozen=True)
-class ControlSettings:
+class SupervisorSettings:
     """period [s]: in which a servo moves to a new target. command_timeout [s]: older commands are held no longer.
 
     seated (n,) [rad]: pose in which the belly is on the ground, NaN leaves a joint alone. sit_speed [rad/s]: of the
@@ -32,20 +32,20 @@ class ControlSettings:
     supply: SupplyLimits = field(default_factory=SupplyLimits)
 
 
-class ServoControl:
+class ServoSupervisor:
     """Passes joint commands on to the bus thread after all checks.
 
     Args:
         chain: ServoChain, not started yet.
         guard: PoseGuard that bounds the commands.
-        settings: ControlSettings.
+        settings: SupervisorSettings.
         tell: tell(text), called when the robot does a new thing.
         stop: StopState to begin with, what was kept over a crash.
         keep: keep(StopState), called at each change; returns why it could not be kept, or nothing.
 
     """
 
-    def __init__(self, chain: ServoChain, guard: PoseGuard, settings: ControlSettings, tell, stop=None, keep=None):
+    def __init__(self, chain: ServoChain, guard: PoseGuard, settings: SupervisorSettings, tell, stop=None, keep=None):
         n = len(chain.map)
         self.chain, self.guard, self.settings = chain, guard, settings
         self.state = chain.snapshot()
@@ -54,7 +54,7 @@ class ServoControl:
         self.sitting: SitDown | None = None
         self.supply_level = "ok"
         self._tell, self._keep = tell, keep
-        self._supply = SupplyJudge(settings.supply)
+        self._supply = SupplyMonitor(settings.supply)
         self._command, self._torques = np.full(n, np.nan), np.zeros(n)
         self._command_time = self._torque_time = self._moved = -np.inf
         self._pending = False  # a command has come too soon after the one before to be acted on

@@ -1,7 +1,7 @@
-"""Simulates hypotheses and an ensemble of plausible healthy robots under the very commands that were sent.
+"""Simulates the hypotheses and an ensemble of plausible healthy robots under the commands that were sent.
 
-All run on the compiled model in threads: it lets go of the interpreter, so the bank works on other cores while the
-caller goes on.
+The simulations run in threads: the compiled model releases the interpreter lock, so they use other cores while the
+caller continues.
 """
 
 import dataclasses
@@ -12,14 +12,14 @@ import numpy as np
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import Ground, Predictor
 
-# What the ensemble's robots differ in: share of stiffness, friction, slope [deg], payload [kg] and its place [m].
+# Ranges of the ensemble: relative stiffness, friction, slope [deg], payload [kg] and its position [m].
 _STIFFNESS, _FRICTION, _SLOPE, _PAYLOAD, _PLACE = 0.2, (0.4, 1.0), 3.0, 0.23, (0.06, 0.03)
-# Rough ground [m] that is taken for granted.
+# Roughness of the ground [m] in the second half of the ensemble.
 _ROUGH = 0.008
 
 
-class Bank:
-    """Runs many Predictors over the same ticks; horizon: the most ticks that one run has.
+class HypothesisBank:
+    """Runs many Predictors over the same ticks; horizon: largest number of ticks of a run.
 
     Results are (H, T, n) joint angles [rad] and (H, T, 3) roll, pitch, yaw [rad] after each tick.
     """
@@ -43,7 +43,7 @@ class Bank:
         )
 
     def _member(self, random):
-        """A robot on a ground that the model might as well be, and the wrench (6,) of its payload."""
+        """A Predictor with random stiffness and ground, and the wrench (6,) of a random payload."""
         robot = self.robot
         stiffness = robot.servo.stiffness * (1.0 + random.uniform(-_STIFFNESS, _STIFFNESS))
         variant = dataclasses.replace(robot, servo=dataclasses.replace(robot.servo, stiffness=stiffness))
@@ -55,12 +55,13 @@ class Bank:
         return self._predictor(variant, ground), np.array([0.0, 0.0, -weight, -y * weight, x * weight, 0.0])
 
     def _rough(self, random, seed):
-        """The model itself on rough ground."""
+        """A Predictor of the nominal robot on rough ground."""
         ground = Ground(friction=random.uniform(*_FRICTION), rough=_ROUGH, seed=seed, cell=0.03)
         return self._predictor(self.robot, ground), np.zeros(6)
 
     def tasks(self, snapshot, morphology, targets, hypotheses):
-        """Callables without arguments, one a simulation, in any thread: what is declared, the hypotheses, the ensemble.
+        """Return callables without arguments, one for each simulation: the declared robot, the hypotheses, the
+        ensemble. Each may run in any thread.
 
         snapshot: state at the start; targets (T, n) [rad], a row a tick. Each returns (q (T, n), tilt (T, 3)).
         """
@@ -84,7 +85,7 @@ class Bank:
         return run
 
     def _ensemble(self, snapshot, morphology, targets, predictor, wrench):
-        # The model's ground is the same everywhere: each run is on another piece of the rough one.
+        # Each run starts at another place of the rough ground, so that the runs differ.
         place = self._random.uniform(-3.0, 3.0, 2) if predictor.ground.rough else (0.0, 0.0)
 
         def run():

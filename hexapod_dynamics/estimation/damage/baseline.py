@@ -1,11 +1,12 @@
-"""Identification of the healthy robot: its difference from the model, for each joint and in tilt.
+"""Identifies how the healthy robot differs from the model, for each joint and in tilt.
 
 The residual of a joint (measured less modelled, mean of a slice) is taken as
 
     r = a e + b + noise,    e: set-point less modelled angle [rad], the modelled load over the stiffness
 
-so that a softer servo, a payload (a) and a badly trimmed one (b) are learnt at any gait and command. Recursive least
-squares with forgetting; what is learnt lags a few slices behind, so that damage is not learnt away.
+so that softer servos and payloads (a) and wrong trims (b) are identified for every gait and command. Recursive least
+squares with forgetting; slices are used with a delay, so that new damage is not taken for a property of the healthy
+robot.
 """
 
 from collections import deque
@@ -19,7 +20,7 @@ _LAG = 6  # slices
 
 
 class Baseline:
-    """Regressions of n joints and running means of the tilt features (m,)."""
+    """Regression coefficients of n joints and running means of the tilt features (m,)."""
 
     def __init__(self, joints, tilts):
         self.coefficients = np.zeros((joints, 2))
@@ -29,7 +30,7 @@ class Baseline:
         self._waiting: deque[tuple] = deque()
 
     def forget_waiting(self):
-        """Do not learn what was seen in the last slices: something was wrong in them."""
+        """Discard the slices that wait to be used, because something was wrong in them."""
         self._waiting.clear()
 
     def predict(self, loads):
@@ -38,11 +39,11 @@ class Baseline:
 
     @property
     def known(self):
-        """Share 0..1 of the prior uncertainty about each joint's `a` that is left (n,)."""
+        """Standard deviation of each joint's `a` (n,) as a fraction 0..1 of the prior's."""
         return np.sqrt(self._covariance[:, 0, 0]) / _PRIOR[0]
 
     def offer(self, residuals, loads, tilts):
-        """Learn from a good slice, later: residuals, loads (n,), NaN where nothing was measured; tilts (m,)."""
+        """Queue a slice without damage: residuals, loads (n,), NaN where nothing was measured; tilts (m,)."""
         self._waiting.append((residuals, loads, tilts))
         if len(self._waiting) > _LAG:
             self._learn(*self._waiting.popleft())
@@ -51,12 +52,12 @@ class Baseline:
         seen: np.ndarray = np.isfinite(residuals)
         x = np.stack([np.where(seen, loads, 0.0), np.ones(loads.size)], axis=1)
         p = self._covariance / _FORGET
-        # Forgetting must not forget more than the prior knew.
+        # Forgetting must not make the covariance larger than the prior's.
         p = np.where((p[:, [0, 1], [0, 1]] > _PRIOR**2).any(axis=1)[:, None, None], self._covariance, p)
         px = np.einsum("jkl,jl->jk", p, x)
         gain = px / (_NOISE**2 + np.einsum("jk,jk->j", x, px))[:, None]
         error = np.where(seen, residuals, 0.0) - np.einsum("jk,jk->j", self.coefficients, x)
-        # One odd slice is no reason to believe otherwise.
+        # Limits the influence of one outlier.
         error = np.clip(error, -0.02, 0.02)
         self.coefficients[seen] += (gain * error[:, None])[seen]
         self._covariance[seen] = (p - np.einsum("jk,jl->jkl", gain, px))[seen]

@@ -1,4 +1,4 @@
-"""Decisions from the evidence, and their texts; declarations of a person have priority."""
+"""Derives decisions from the evidence; declarations by a person have priority."""
 
 import math
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ import numpy as np
 
 from hexapod_dynamics.estimation.damage.hypotheses import limp, locked, missing, part_of
 
-_MANY = 3  # so many joints or legs at once are no damage: nobody moves them, or the bus is down
-_ALONE = 1.5  # [s] after which one servo between answering ones counts as silent
-_MISFIT, _SHARE = 4.0, 0.25  # chi-square per feature, and share of the declared state's, above which nothing fits
+_MANY = 3  # this many joints or legs at once are not damage: commands are not executed, or the bus is down
+_ALONE = 1.5  # [s] after which a single servo counts as silent while servos further out answer
+_MISFIT, _SHARE = 4.0, 0.25  # no hypothesis fits above: chi-square per feature, its ratio to the declared state
 _MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
-_STANDS = 6  # readings since it was found astray, after which a joint that does not move is locked
-_REPEAT = 5.0  # [s] after which a decision that nobody has taken over is made again
+_STANDS = 6  # readings without motion after which a joint that does not follow is locked
+_REPEAT = 5.0  # [s] after which a decision that was not executed is repeated
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is thought now: name, probability, evidence in words, since [s], and whether it has been declared."""
+    """A current hypothesis: name, probability, evidence in words, since [s], whether it has been declared."""
 
     name: str
     probability: float
@@ -40,18 +40,20 @@ class Finding:
 
 
 class DecisionMaker:
-    """Turns evidence into Decisions, each once; `own`: the values that the detector itself declared."""
+    """Turns evidence into Decisions, each one once; `own`: the values that this detector declared."""
 
     def __init__(self, robot, settings):
         self.robot, self.settings = robot, settings
         self.own = {}  # named values that this detector has declared and that still hold
-        self._asked = {}  # values of decisions not yet taken over: time
-        self._found = {}  # values of decisions: the Decision, as long as nobody has undone it
+        self._asked = {}  # values of decisions that are not executed yet: time
+        self._found = {}  # values of decisions: the Decision, until it is undone
         self._streak = ("", 0)
         self.suspect = None  # (name, probability, since)
 
     def follow(self, old, new):
-        """The declared Morphology has changed: what was asked for here is now own, what somebody undid no longer."""
+        """Update `own` after a change of the declared Morphology: add executed decisions, remove those that were
+        undone.
+        """
         after, before = new.parameters(), old.parameters()
         for values in list(self._asked):
             if all(after.get(name, value) == value for name, value in values):
@@ -62,7 +64,7 @@ class DecisionMaker:
         self._streak, self.suspect = ("", 0), None
 
     def _decide(self, time, action, name, values, probability, text, since):
-        """A list of one Decision, or of none where it has just been made."""
+        """Return a list with the Decision, or an empty one if the same Decision was made recently."""
         key = tuple(sorted(values.items()))
         if time - self._asked.get(key, -math.inf) < _REPEAT:
             return []
@@ -71,15 +73,17 @@ class DecisionMaker:
             self._found[key] = Decision(action, name, values, probability, text, since)
         return [Decision(action, name, values, probability, text, since)]
 
-    def findings(self, hypotheses, judgement):
-        """The Findings: what was decided, then what the last bank (hypotheses and Judgement, or None) suspects."""
+    def findings(self, hypotheses, posterior):
+        """Return the Findings: those decided, then those that the last bank (hypotheses and Posterior, or None)
+        suspects.
+        """
         found = [
             Finding(one.name, one.probability, one.text, one.since, all(self.own.get(n) == v for n, v in key))
             for key, one in self._found.items()
         ]
-        if judgement is not None and self.suspect is not None:
-            for k in np.argsort(-judgement.probability)[:5]:
-                what, probability = hypotheses[k], float(judgement.probability[k])
+        if posterior is not None and self.suspect is not None:
+            for k in np.argsort(-posterior.probability)[:5]:
+                what, probability = hypotheses[k], float(posterior.probability[k])
                 if probability > 0.02:
                     found.append(Finding(what.name, probability, _sentence(what, probability), self.suspect[2], False))
         return found
@@ -87,7 +91,7 @@ class DecisionMaker:
     # ---- the bus -----------------------------------------------------------------------------------------------------
 
     def from_bus(self, time, evidence, morphology, angles, timely):
-        """Silent chains, torque that is off, servos that are back; timely: commands and readings are not late."""
+        """Decide on silent chains, servos without torque and servos that answer again; timely: no data are late."""
         if evidence.dead(time):
             return []
         found = []
@@ -145,7 +149,7 @@ class DecisionMaker:
     # ---- joints ------------------------------------------------------------------------------------------------------
 
     def from_joints(self, time, news, morphology, let_go):
-        """Joints that stand still while they are commanded to move, and others do move."""
+        """Decide on joints that do not move although commanded, while others do."""
         stuck = [joint for joint, one in news.items() if one.state == "locked" and not let_go[joint]]
         if len(stuck) >= _MANY or sum(one.state != "follows" for one in news.values()) > 2 * _MANY:
             return []
@@ -162,27 +166,27 @@ class DecisionMaker:
 
     # ---- the bank ----------------------------------------------------------------------------------------------------
 
-    def from_bank(self, time, hypotheses, judgement, news):
-        """Sag and tilt against the bank: the most probable leg and kind, sure and twice in a row."""
+    def from_bank(self, time, hypotheses, posterior, news):
+        """Decide on the most probable leg and kind of damage, if it is above the threshold twice in a row."""
         groups: dict[Any, list[int]] = {}
         for k, hypothesis in enumerate(hypotheses):
             groups.setdefault(_group(hypothesis), []).append(k)
         if not groups:
             return []
-        weight = {group: float(judgement.probability[members].sum()) for group, members in groups.items()}
+        weight = {group: float(posterior.probability[members].sum()) for group, members in groups.items()}
         group = max(weight, key=lambda each: weight[each])
         probability = weight[group]
-        best = max(groups[group], key=lambda k: judgement.probability[k])
+        best = max(groups[group], key=lambda k: posterior.probability[k])
         what = hypotheses[best]
         if probability < self.settings.suspect:
             self.suspect, self._streak = None, ("", 0)
             return []
         since = self.suspect[2] if self.suspect and self.suspect[0] == group else time
         self.suspect = (group, probability, since)
-        fits = judgement.misfit[best] < max(_MISFIT, _SHARE * judgement.misfit_declared)
+        fits = posterior.misfit[best] < max(_MISFIT, _SHARE * posterior.misfit_declared)
         sure = probability >= self.settings.declare and fits
         self._streak = (group, self._streak[1] + 1 if self._streak[0] == group else 1) if sure else ("", 0)
-        # A joint that is off its model is seen in its own readings as well: once is enough.
+        # The readings of a joint that deviates from its model confirm it: once is enough.
         if self._streak[1] < (1 if what.kind in ("limp", "locked") else 2):
             return []
         if what.kind in ("limp", "locked"):
@@ -192,9 +196,10 @@ class DecisionMaker:
         return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
 
     def _kind_of(self, hypothesis, news):
-        """A joint that is off its model is limp if its readings move, locked if they stand still; None: not yet known.
+        """Kind of damage of a joint that deviates from its model: limp if its readings move, locked if not; None: not
+        known yet.
 
-        Sag and tilt do not tell: a limp joint with little load stands about as still as a locked one.
+        Sag and tilt cannot distinguish the two: a limp joint under little load hardly moves.
         """
         joint = hypothesis.joints[0]
         one = news.get(joint)
@@ -207,7 +212,7 @@ class DecisionMaker:
 
 
 def _group(hypothesis):
-    """Hypotheses after which the gait is the same."""
+    """Key that is equal for hypotheses with the same consequence for the gait."""
     if hypothesis.kind in ("missing", "short"):
         return f"{hypothesis.leg} lost"
     if hypothesis.kind in ("limp", "locked"):

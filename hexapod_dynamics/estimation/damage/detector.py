@@ -2,14 +2,14 @@
 
     commands --> guard --> RunningModel (declared robot) --+--> residuals by slice --> Baseline (learnt while healthy)
     readings, attitudes -----------------------------------+            |
-    bus: who is silent, who let go                                      v suspicion
-                                                     Bank: hypotheses and ensemble under the same commands
+    bus: silent servos, torque off                                      v suspicion
+                                                     HypothesisBank: hypotheses and ensemble under the same commands
                                                                         |
                                      Decisions <-- rules of DecisionMaker <-- posterior
 
-Evidence in the order in which it comes: silence on the bus, torque off, a joint that does not follow, sag and tilt.
-Everything is arithmetic: time comes in as arguments, nothing is read or written. The bank runs on an executor (threads:
-the compiled model lets go of the interpreter); `update` only collects what is ready.
+Order in which evidence arrives: silent servos, torque off, a joint that does not follow, sag and tilt. Time is an
+argument; there is no input or output. The bank runs on an executor (threads, because the compiled model releases the
+interpreter lock); `update` only collects finished results.
 """
 
 import math
@@ -20,35 +20,35 @@ import numpy as np
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.damage import joint_evidence
-from hexapod_dynamics.estimation.damage.bank import Bank
+from hexapod_dynamics.estimation.damage.bank import HypothesisBank
 from hexapod_dynamics.estimation.damage.baseline import Baseline
 from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence
 from hexapod_dynamics.estimation.damage.decisions import DecisionMaker
 from hexapod_dynamics.estimation.damage.hypotheses import locked, pairs, singles
-from hexapod_dynamics.estimation.damage.posterior import covariance, judge
+from hexapod_dynamics.estimation.damage.posterior import covariance, posterior_of
 from hexapod_dynamics.estimation.damage.running_model import RunningModel
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
-from hexapod_dynamics.estimation.damage.window import TILTS, Window
+from hexapod_dynamics.estimation.damage.window import TILTS, MeasurementWindow
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import euler_zyx
 
-_SUSPICIOUS = 4.0  # mean square of the largest residuals, in their usual sizes, above which the bank is asked
-_ANSWERS = -3.0  # log odds of a link that is gone while its servo answers, against one that is broken off
-_FORGIVEN = 5  # slices after which a joint that follows again was never astray
-_MOVED = 0.02  # [rad] over which a joint's readings spread that moves
-_GAP, _SLOW = 0.15, 0.45  # [s] between two commands, of the bus' pace, from which nothing is judged ...
-_DISTURBED = 2.5  # [s] ... for so long
-# [s] after a change of the declared morphology in which only the bus is judged: the robot may sit down, move its feet
-# in the air and stand up, and what carries it then is not what the model takes for granted.
+_SUSPICIOUS = 4.0  # mean square of the largest normalised residuals above which the bank is simulated
+_ANSWERS = -3.0  # log odds of a missing link whose servo answers, against a broken link
+_FORGIVEN = 5  # slices after which a joint that follows again is no longer suspected
+_MOVED = 0.02  # [rad] spread of the readings of a joint that moves
+_GAP, _SLOW = 0.15, 0.45  # [s] between commands, of a polling round of the bus: above it evidence is ignored ...
+_DISTURBED = 2.5  # [s] ... for this time
+# [s] after a change of the declared morphology in which only the bus is evaluated: the robot may sit down, move its
+# feet in the air and stand up, and its contacts are not those of the model.
 _SETTLING = 8.0
 _PAUSE = 0.1  # [s] without commands after which the servos hold
 
 
 class DamageDetector:
-    """Finds damage of a Robot; times are seconds on one clock of the caller's.
+    """Finds damage of a Robot; all times are seconds on one clock that the caller chooses.
 
-    Call `command`, `measure_joints`, `measure_attitude`, `bus` as things come, `update` some 20 to 50 times a second,
-    and `set_morphology` after every change of the declared morphology.
+    Call `command`, `measure_joints`, `measure_attitude` and `bus` with the data as they arrive, `update` 20 to 50 times
+    a second, and `set_morphology` after every change of the declared morphology.
 
     Args:
         robot: Robot.
@@ -66,11 +66,11 @@ class DamageDetector:
         n = robot.joint_count
         self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
         self.model = RunningModel(robot, s.command_period, s.timestep, s.slice_ticks)
-        self.window = Window(self.model, n)
+        self.window = MeasurementWindow(self.model, n)
         self.baseline = Baseline(n, TILTS)
         self.bus_evidence = BusEvidence(robot, s.silent_after)
         self.decisions = DecisionMaker(robot, s)
-        self._bank = Bank(robot, s.command_period, s.bank_timestep, (s.window + 1) * s.slice_ticks, s.members)
+        self._bank = HypothesisBank(robot, s.command_period, s.bank_timestep, (s.window + 1) * s.slice_ticks, s.members)
         self._torques = np.zeros(n)
         self._angle = np.full(n, np.nan)
         self._commands: deque[tuple] = deque()
@@ -78,21 +78,24 @@ class DamageDetector:
         self._attitudes: deque[tuple] = deque(maxlen=400)
         self._generation = np.zeros(n, np.int64)
         self._last_command = self._last_attitude = -math.inf
-        self._slice = 0  # the next one to be looked at
-        self._first_slice = 0  # the first one whose measurements are of the robot as declared now
+        self._slice = 0  # the next slice to evaluate
+        self._first_slice = 0  # the first slice measured with the present morphology
         self._job = None
         self._astray_since, self._astray_last = np.full(n, np.inf), np.full(n, -np.inf)  # [ticks]
-        self.news = {}  # joint: JointNews of those that do not follow
+        self.news = {}  # joint: JointCondition of those that do not follow
         self.suspicion = 0.0
-        self._slow_until = -math.inf  # the bus is too slow to judge silence by
-        self.disturbed, self._disturbed_until = False, -math.inf  # commands or readings are too late to judge by
-        self._settled_at = -math.inf  # when joints and attitude may be judged again after a change of the morphology
-        self.judgement = None  # (hypotheses, Judgement) of the last bank
-        self.banks, self.bank_time = 0, 0.0  # how many were simulated, how long the last one took [s]
+        self._slow_until = -math.inf  # the bus is too slow to detect silent servos
+        self.disturbed, self._disturbed_until = (
+            False,
+            -math.inf,
+        )  # commands or readings come too late to compare with the model
+        self._settled_at = -math.inf  # when joints and attitude are evaluated again after a change of the morphology
+        self.posterior = None  # (hypotheses, Posterior) of the last bank
+        self.banks, self.bank_time = 0, 0.0  # number of simulated banks, duration of the last one [s]
         self.time = -math.inf
 
     def warm_up(self):
-        """Compile all that a judgement needs; in a running robot this would delay its own measurements by seconds."""
+        """Compile all kernels that the detector uses; done later, it would delay the measurements by seconds."""
         at_rest = np.zeros(self.robot.joint_count)
         self.model.start(0.0, at_rest, self.morphology)
         tasks = self._bank.tasks(self.model.model.snapshot(), self.morphology, np.zeros((2, len(at_rest))), [])
@@ -134,7 +137,9 @@ class DamageDetector:
             self.bus_evidence.answered(np.asarray(answering, bool))
 
     def set_morphology(self, morphology):
-        """Take over what is declared now; what this detector had declared and is so no longer is another's business."""
+        """Adopt the declared morphology; values that this detector declared and that were changed are no longer its
+        own.
+        """
         if morphology == self.morphology:
             return
         self.decisions.follow(self.morphology, morphology)
@@ -142,7 +147,7 @@ class DamageDetector:
         self.bus_evidence.expect(self.time, morphology.existing_mask & ~self.morphology.existing_mask)
         self.morphology = morphology
         self._job = None
-        self.judgement = None
+        self.posterior = None
         self.baseline.forget_waiting()
         self.window.clear()
         self._astray_since[:] = np.inf
@@ -152,10 +157,10 @@ class DamageDetector:
             self.model.restart_at(self._slice)
 
     def restart(self):
-        """Forget the model's state and all measurements; begin again with the next ones."""
+        """Discard the model's state and all measurements; start again with the next ones."""
         self.model.started = False
         self.window.clear()
-        self._job = self.judgement = None
+        self._job = self.posterior = None
         self._slice = self._first_slice = 0
         self.suspicion = 0.0
         self.news = {}
@@ -165,14 +170,14 @@ class DamageDetector:
         self._attitudes.clear()
 
     def disturb(self, time):
-        """Begin again, and judge nothing for a while: the caller was late, so what was received has wrong times."""
+        """Restart, and ignore the evidence for a while: the caller was late, so the times of its data are wrong."""
         self.restart()
         self.disturbed, self._disturbed_until = True, time + _DISTURBED
 
     # ---- what follows ------------------------------------------------------------------------------------------------
 
     def update(self, time):
-        """Bring everything to `time` [s]; return the list of new Decisions."""
+        """Process all data up to `time` [s]; return the list of new Decisions."""
         self.time = time
         if not self._advance(time):
             return []
@@ -193,20 +198,20 @@ class DamageDetector:
         return found + self.decisions.from_joints(time, self.news, self.morphology, self.bus_evidence.let_go(time))
 
     def findings(self):
-        """What is thought now: list of Finding, declared ones first."""
-        return self.decisions.findings(*(self.judgement or ([], None)))
+        """Return the current Findings, declared ones first."""
+        return self.decisions.findings(*(self.posterior or ([], None)))
 
     def cannot_know(self, time):
         """Description of the measurements that are missing at `time`, for people; empty if none is."""
         lacking = []
         if self.bus_evidence.dead(time):
-            lacking.append("no joint is measured: nothing can be found out")
+            lacking.append("no joint is measured: damage cannot be detected")
         if time - self._last_command > 1.0:
             lacking.append("no joint_commands: only silent servos and torque that is off can be found")
         if time - self._last_attitude > 1.0:
-            lacking.append("no attitude from the IMU: legs and links whose servos answer are judged by joints alone")
+            lacking.append("no attitude from the IMU: only joints are evaluated for legs and links whose servos answer")
         if self.disturbed and not lacking:
-            lacking.append("commands or readings come too late to judge sag, tilt and single servos")
+            lacking.append("commands or readings arrive too late to check sag, tilt and single servos")
         return lacking
 
     def _advance(self, time):
@@ -260,11 +265,11 @@ class DamageDetector:
             self.window.add_attitude(*self._attitudes.popleft())
 
     def _slice_complete(self):
-        # A reading comes a little later than what it reads.
+        # A reading arrives a little later than the state that it measures.
         return self.model.tick >= (self._slice + 1) * self.settings.slice_ticks + 3
 
     def _look_at(self, piece):
-        """Take a complete slice: joints that do not follow, suspicion, learning, and the bank where there is one."""
+        """Evaluate a complete slice: joints that do not follow, suspicion, baseline, and the bank if it is needed."""
         view = self.window.view(piece, 1)
         residual, load = view.residual[0], view.load[0]
         x = np.concatenate([residual - self.baseline.predict(load), view.tilt[0] - self.baseline.tilt])
@@ -298,7 +303,7 @@ class DamageDetector:
             if news.state != "follows":
                 self.news[int(joint)] = news
                 self._astray_last[joint] = self.model.tick
-                # The last reading is surely of the joint as it is now, those before perhaps not.
+                # Only the last reading surely belongs to the present state of the joint.
                 self._astray_since[joint] = min(self._astray_since[joint], places[-1])
             elif np.isfinite(self._astray_since[joint]):
                 self.news[int(joint)] = news
@@ -306,7 +311,7 @@ class DamageDetector:
             self.news = {joint: one for joint, one in self.news.items() if one.state != "locked"}
 
     def candidates(self):
-        """The hypotheses that the bank tries now."""
+        """Return the hypotheses that the bank simulates now."""
         silent = self.bus_evidence.silent(self.time, self.morphology.existing_mask)
         found = [h for h in singles(self.robot, self.morphology) if not silent[list(h.joints)].any()]
         for joint, news in self.news.items():
@@ -348,11 +353,11 @@ class DamageDetector:
         cov = covariance(static, rough, view.noise, known, self.robot.joint_count)
         self.last = x, view.noise, cov, features[:count]
         prior = self.settings.prior + np.array([_ANSWERS if h.kind == "missing" else 0.0 for h in hypotheses])
-        judgement = judge(x, view.noise, cov, features[:count], prior)
-        self.judgement = hypotheses, judgement
+        posterior = posterior_of(x, view.noise, cov, features[:count], prior)
+        self.posterior = hypotheses, posterior
         if self.disturbed or time < self._settled_at:
             return []
-        return self.decisions.from_bank(time, hypotheses, judgement, self.news)
+        return self.decisions.from_bank(time, hypotheses, posterior, self.news)
 
 
 __all__ = ["DamageDetector", "pairs"]

@@ -1,9 +1,9 @@
-"""What may have happened to the robot: hypotheses, each a change of named values of the morphology."""
+"""Damage hypotheses, each a change of named values of the morphology."""
 
 from dataclasses import dataclass, field
 from itertools import combinations
 
-# Remaining fractions of a last link that are tried: broken off near its joint, and in the middle.
+# Remaining fractions of a broken last link that are simulated: near its joint, and in the middle.
 STUMPS = (0.05, 0.5)
 
 
@@ -21,12 +21,12 @@ class Hypothesis:
     joints: tuple = ()
 
     def applied(self, morphology):
-        """The Morphology after this has happened to `morphology`."""
+        """Return `morphology` with this damage added."""
         return morphology.updated(self.values)
 
 
 def missing(robot, leg, link):
-    """The leg is gone from link `link` (index) on."""
+    """The leg is missing from link `link` (index) outward."""
     names = robot.leg(leg).link_names
     joints = tuple(robot.leg_joints(leg))[link:]
     if link == 0:
@@ -57,7 +57,7 @@ def locked(robot, joint, angle):
 
 
 def both(one, other):
-    """Both have happened."""
+    """Both damages together."""
     return Hypothesis(
         f"{one.name} and {other.name}",
         f"{one.leg}+{other.leg}",

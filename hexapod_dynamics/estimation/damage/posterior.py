@@ -1,13 +1,15 @@
-"""How probable each hypothesis is, from features, the bank's predictions and the covariance of plausible model errors.
+"""Posterior probability of each hypothesis, from the features, the bank's predictions and the covariance of model
+errors.
 
 With x the features of K slices (measured less modelled, less the baseline), mu_h,k what hypothesis h predicts when it
 happened at the beginning of slice k (0 before), and S the covariance,
 
     L(h, k) = (mu' S^-1 x - mu' S^-1 mu / 2) / c,   P(h) ~ prior sum_k exp L(h, k),   P(declared) ~ 1
 
-c is the best explanation's chi-square per feature, but no less than _SHARPEST: where nothing fits, nothing is sure.
-S = rough + static + diagonal: sample covariances of two halves of an ensemble of healthy robots, the reading's noise, a
-floor for what the simulator does not model, and a share of the ensemble's variances, since its members are few.
+c is the smallest chi-square per feature of all hypotheses, but at least _SHARPEST: where no hypothesis fits well, the
+posterior is flat. S = rough + static + diagonal: sample covariances of two halves of an ensemble of healthy robots, the
+reading's noise, a floor for what the simulator does not model, and a share of the ensemble's variances, because the
+ensemble is small.
 """
 
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ _FLOOR_JOINT, _FLOOR_TILT, _FLOOR_TURN = 3.0e-3, 2.0e-3, 8e-3  # [rad], [rad], [
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Posterior:
     """Of H hypotheses: probability (H,), log odds against the declared state (H,), slice of the onset (H,).
 
     declared: probability that nothing has happened. misfit (H,): chi-square per feature of each hypothesis, at its
@@ -50,8 +52,9 @@ def covariance(static, rough, noise, known, joints):
     return total
 
 
-def judge(x, noise, cov, deviations, prior):
-    """Judge features x (K, f) whose covariance is cov (K f, K f); deviations (H, K, f); prior: log odds (H,).
+def posterior_of(x, noise, cov, deviations, prior):
+    """Return the Posterior for features x (K, f) with covariance cov (K f, K f); deviations (H, K, f); prior: log odds
+    (H,).
 
     Where noise (K, f) is infinite nothing was measured.
     """
@@ -59,7 +62,7 @@ def judge(x, noise, cov, deviations, prior):
     seen = np.isfinite(noise).ravel()
     factor = np.linalg.cholesky(cov[np.ix_(seen, seen)])
     z = solve_triangular(factor, x.ravel()[seen], lower=True, check_finite=False)
-    # All onsets of all hypotheses: zero before the onset.
+    # Predicted features of every hypothesis and onset: zero before the onset.
     started = np.tril(np.ones((slices, slices))).T  # [onset, slice]
     means = (deviations[:, None] * started[None, :, :, None]).reshape(count * slices, -1)[:, seen]
     w = solve_triangular(factor, means.T, lower=True, check_finite=False)
@@ -74,4 +77,4 @@ def judge(x, noise, cov, deviations, prior):
     top = max(0.0, float(log_odds.max()))
     weights = np.exp(log_odds - top)
     whole = weights.sum() + np.exp(-top)
-    return Judgement(weights / whole, log_odds, onset, float(np.exp(-top) / whole), misfit.min(axis=1), total / n)
+    return Posterior(weights / whole, log_odds, onset, float(np.exp(-top) / whole), misfit.min(axis=1), total / n)

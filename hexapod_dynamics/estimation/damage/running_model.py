@@ -1,4 +1,4 @@
-"""The model of the declared robot under the very set-points that were sent, and its recent past."""
+"""The model of the declared robot under the set-points that were sent, with its recent states."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ _TICKS = 512
 
 
 class RunningModel:
-    """A Predictor that is advanced one tick [period, s] with each command and remembers the last ticks.
+    """A Predictor that is advanced by one tick (`period` [s]) with each command and stores the last ticks.
 
-    Rings by tick, `row(k)` is the place of tick k: `time` (N,) [s] at which the state is that of `q` (N, n) [rad],
+    Ring buffers, `row(k)` is the row of tick k: `time` (N,) [s] at which the state is that of `q` (N, n) [rad],
     `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad]. snapshots: {slice: state at its start}.
     """
 
@@ -28,11 +28,11 @@ class RunningModel:
 
     @staticmethod
     def row(tick):
-        """Place of a tick (or ticks) in the rings."""
+        """Row of a tick (or ticks) in the ring buffers."""
         return tick % _TICKS
 
     def start(self, time, joints, morphology):
-        """Begin with the robot standing on its lowest feet with these joints (n,) [rad]."""
+        """Start with the robot standing on its lowest feet, at joints (n,) [rad]."""
         self.model.set_morphology(morphology)
         self.model.set_state(np.zeros(3), np.eye(3), joints, np.zeros(6 + len(joints)))
         self.model.position[2] = self.model.resting_height()
@@ -55,12 +55,12 @@ class RunningModel:
         self.tick += 1
 
     def set_morphology(self, morphology):
-        """Change what is declared; the past is forgotten, because it was another robot's."""
+        """Change the declared morphology; snapshots of the old one are deleted."""
         self.model.set_morphology(morphology)
         self.snapshots.clear()
 
     def restart_at(self, piece):
-        """Go on at the first tick of a slice: ticks between are left out."""
+        """Continue at the first tick of a slice; the ticks before it are skipped."""
         skipped = piece * self.slice_ticks - self.tick
         for k in range(skipped):
             row, last = self.row(self.tick + k), self.row(self.tick - 1)
@@ -69,12 +69,12 @@ class RunningModel:
         self.tick += skipped
 
     def place(self, time):
-        """Fractional tick at a time [s]; NaN where it is not in the rings or still to come."""
+        """Fractional tick at a time [s]; NaN if it is no longer or not yet in the buffers."""
         last = self.tick - 1
         first = max(0, self.tick - _TICKS + 1)
         if last <= first or not self.time[self.row(first)] <= time <= self.time[self.row(last)]:
             return np.nan
-        # The ticks are even but for jitter: a guess, then a few steps.
+        # The ticks are even apart from jitter: start from an estimate, then search a few steps.
         tick = int(np.clip(last - (self.time[self.row(last)] - time) / self.period, first, last - 1))
         while tick > first and self.time[self.row(tick)] > time:
             tick -= 1

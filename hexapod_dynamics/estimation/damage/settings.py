@@ -9,12 +9,12 @@ from hexapod_dynamics.errors import HexapodError
 
 @dataclass(frozen=True)
 class DetectorSettings:
-    """How the detector looks and when it is sure; times in seconds, angles in radians.
+    """Settings of the detector; times in seconds, angles in radians.
 
-    slice: features are means over so long, about a quarter of a gait cycle. window: so many slices are judged
-    together. declare: posterior above which a hypothesis is declared; suspect: above which it is suspected.
-    prior: log odds of one hypothesis against the declared state before any evidence. silent_after: a servo that has
-    not answered for so long is silent. timestep: of the model; bank_timestep: of the simulated bank. members: of each
+    slice: duration over which features are averaged, about a quarter of a gait cycle. window: number of slices that are
+    evaluated together. declare: posterior above which a hypothesis is declared; suspect: above which it is suspected.
+    prior: log odds of one hypothesis against the declared state before any evidence. silent_after: a servo that has not
+    answered for this time is silent. timestep: of the model; bank_timestep: of the simulated bank. members: of each
     half of the ensemble that makes the covariance. command_delay: from a command to the start of the servos.
     command_period: in which a servo moves to its target.
     """

@@ -1,8 +1,7 @@
-"""Measurements of the last slices, and the features that hypotheses are compared in.
+"""Measurements of the last slices, and the features by which hypotheses are compared.
 
 A feature is the mean over a slice of measured less modelled: the angle of each joint (n,), roll, pitch, yaw rate. The
-same means are taken of simulated ticks at the very times at which the joints were measured, so that swing, phase and
-the bus' round robin cancel.
+means of a simulation are taken at the times of the measurements, so that gait phase and the order of reading cancel.
 """
 
 import numpy as np
@@ -12,8 +11,8 @@ _KEPT = 4096  # joint measurements
 _QUANTISATION, _TIMING = 1.7e-3, 4e-3  # [rad] of a reading, [s] of its time
 
 
-class Window:
-    """Joint readings and attitudes against a RunningModel, by slice."""
+class MeasurementWindow:
+    """Compares joint readings and attitudes with a RunningModel, slice by slice."""
 
     def __init__(self, model, joints):
         self._model, self.joints = model, joints
@@ -25,12 +24,12 @@ class Window:
         self._tilts = {}  # slice: [count, sum roll, sum pitch, first time, first yaw, last time, last yaw]
 
     def clear(self):
-        """Forget all measurements."""
+        """Delete all measurements."""
         self._place[:] = np.nan
         self._tilts.clear()
 
     def add_joint(self, time, joint, angle):
-        """Take one reading [rad] at a time [s]; one the model has not reached yet is not taken: False."""
+        """Add a reading [rad] at a time [s]; return False if the model has not reached that time yet."""
         place = self._model.place(time)
         if not np.isfinite(place):
             return False
@@ -43,7 +42,7 @@ class Window:
         return True
 
     def add_attitude(self, time, roll, pitch, yaw):
-        """Take an attitude [rad] at a time [s]."""
+        """Add an attitude [rad] at a time [s]; return False if the model has not reached that time yet."""
         place = self._model.place(time)
         if not np.isfinite(place):
             return False
@@ -66,7 +65,7 @@ class Window:
         return self._place[mine], self._angle[mine], self._residual[mine]
 
     def view(self, first, count):
-        """The View of `count` slices from slice `first` on."""
+        """The SliceFeatures of `count` slices from slice `first` on."""
         ticks = self._model.slice_ticks
         place = self._place
         with np.errstate(invalid="ignore"):
@@ -77,7 +76,7 @@ class Window:
             if sums and sums[0] >= 4 and sums[5] - sums[3] > 0.1:
                 turn = (sums[6] - sums[4] + np.pi) % (2.0 * np.pi) - np.pi
                 tilts[k] = sums[1] / sums[0], sums[2] / sums[0], turn / (sums[5] - sums[3])
-        return View(
+        return SliceFeatures(
             first,
             count,
             ticks,
@@ -92,7 +91,7 @@ class Window:
         )
 
 
-class View:
+class SliceFeatures:
     """Features of `count` slices: residual, load (count, n) [rad], tilt (count, TILTS), noise (count, n + TILTS)."""
 
     def __init__(self, first, count, ticks, period, joints, place, joint, residual, load, weight, tilts):
@@ -106,7 +105,7 @@ class View:
             self._scale = 1.0 / total
             self.residual, self.load = self._mean(residual), self._mean(load)
         self.tilt = tilts
-        # The reading's own noise; equal rounding of few readings does not average well.
+        # Noise of the readings; it has a lower bound, because the rounding of a few readings does not average out.
         noise = np.sqrt(np.maximum(self._scale, (0.5 * _QUANTISATION) ** 2)).reshape(count, joints)
         tilt_noise = np.where(np.isfinite(tilts), [1e-3, 1e-3, 5e-3], np.inf)
         self.noise = np.concatenate([np.where(np.isfinite(self.residual), noise, np.inf), tilt_noise], axis=1)
@@ -118,8 +117,8 @@ class View:
     def features(self, q, tilt, q0, tilt0):
         """Features (count, n + TILTS) of a simulation less those of another.
 
-        q (T, n), tilt (T, 3) [rad]: after each tick from tick `first` x slice on, one tick more than the slices have
-        where there is one; q0, tilt0: the other's. What was not measured is 0.
+        q (T, n), tilt (T, 3) [rad]: after each tick from tick `first` x slice on, with one tick beyond the slices if
+        there is one; q0, tilt0: the other's. What was not measured is 0.
         """
         apart = q - q0
         start = self._tick - self.first * self._ticks

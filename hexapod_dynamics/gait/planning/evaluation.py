@@ -47,7 +47,7 @@ FAR = 1.0
 
 
 def make_scratch(legs, samples=SAMPLES):
-    """Return the memory that `judge` works in, for so many legs and samples a cycle."""
+    """Return the memory that `evaluate` works in, for so many legs and samples a cycle."""
     return (
         np.zeros((samples, 3 * legs + 1, 3)),
         np.zeros((samples, legs, 3)),
@@ -136,8 +136,8 @@ def leg_joints(legs, i, x, y, z):
 
 
 @kernel
-def judge(plan, legs, box, body_mass, gravity, vx, vy, wz, guard, scratch, found):
-    """Judge the steady gait at a twist (vx, vy, wz); fill found (FINDINGS,) with the worst over the cycle.
+def evaluate(plan, legs, box, body_mass, gravity, vx, vy, wz, guard, scratch, found):
+    """PlanEvaluator the steady gait at a twist (vx, vy, wz); fill found (FINDINGS,) with the worst over the cycle.
 
     box (3,) [m]: the body's. guard: share of the cycle in which a foot at the ends of its stance is not relied on.
     scratch: from `make_scratch`.
@@ -208,7 +208,7 @@ def _rates(plan, legs, angles, found):
 def zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, centres, feet, course):
     """Fill course (samples, 3) with the zero-moment point (x, y) in the nominal frame and its margin [m].
 
-    centres, feet: as `judge` has left them in its scratch memory.
+    centres, feet: as `evaluate` has left them in its scratch memory.
     """
     samples, n = centres.shape[0], legs.shape[0]
     duty, rows = plan[DUTY], plan[ROWS] != 0.0

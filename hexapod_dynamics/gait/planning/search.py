@@ -23,7 +23,7 @@ from hexapod_dynamics.gait.planning.evaluation import (
     RANGE,
     RATE,
     REACH,
-    judge,
+    evaluate,
     make_scratch,
 )
 from hexapod_dynamics.gait.planning.plan import GaitPlan
@@ -72,7 +72,7 @@ def cost(x, kind, spread, phases, plan, legs, used, neutral, box, mass, gravity,
     least, mean, broken = 1.0, 0.0, 0.0
     for t in range(twists.shape[0]):
         guard = GUARD_TIME / plan[cycle.PERIOD]
-        judge(plan, legs, box, mass, gravity, twists[t, 0], twists[t, 1], twists[t, 2], guard, scratch, found)
+        evaluate(plan, legs, box, mass, gravity, twists[t, 0], twists[t, 1], twists[t, 2], guard, scratch, found)
         margin = min(found[MARGIN], ENOUGH)
         least = min(least, margin)
         mean += margin / twists.shape[0]
@@ -324,7 +324,8 @@ class Search:
         out = np.zeros((len(twists), FINDINGS))
         for row, twist in zip(out, twists, strict=True):
             guard = GUARD_TIME / plan.period
-            judge(numbers, self.table, box, self.robot.body.mass, self.robot.gravity, *twist, guard, self.scratch, row)
+            body = box, self.robot.body.mass, self.robot.gravity
+            evaluate(numbers, self.table, *body, *twist, guard, self.scratch, row)
         return out
 
 

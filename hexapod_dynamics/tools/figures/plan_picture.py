@@ -7,7 +7,7 @@ import numpy as np
 from hexapod_dynamics.gait import cycle
 from hexapod_dynamics.gait.leg_table import PHASE, USED
 from hexapod_dynamics.gait.planning.evaluation import SAMPLES
-from hexapod_dynamics.gait.planning.judge import Judge
+from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator
 
 
 def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):
@@ -20,16 +20,16 @@ def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):
     from hexapod_dynamics.robot import Morphology
 
     lost = [name for name in robot.leg_names if name not in plan.legs]
-    judge = Judge(robot, Morphology.whole(robot).without(*lost) if lost else None)
-    judge.take(plan)
-    rows = np.flatnonzero(judge.table[:, USED])
+    evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost) if lost else None)
+    evaluator.take(plan)
+    rows = np.flatnonzero(evaluator.table[:, USED])
     phases = np.arange(SAMPLES) / SAMPLES
-    course = judge.course(velocity)
+    course = evaluator.course(velocity)
     margins = course[:, 2]
     figure, (left, middle, right) = pyplot.subplots(1, 3, figsize=(14, 4.2), constrained_layout=True)
 
     for k, i in enumerate(rows):
-        begin = -judge.table[i, PHASE] % 1.0
+        begin = -evaluator.table[i, PHASE] % 1.0
         for start in (begin - 1.0, begin):
             left.barh(k, plan.duty, left=start, height=0.6, color="tab:blue")
     left.set(xlim=(0, 1), yticks=range(len(rows)), yticklabels=plan.legs, xlabel="phase of the cycle")
@@ -41,13 +41,13 @@ def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):
     for phase in phases[::6]:
         standing = []
         for i in rows:
-            x, y, _, stands = cycle.cycle_foot(numbers, judge.table, i, phase, *velocity)
+            x, y, _, stands = cycle.cycle_foot(numbers, evaluator.table, i, phase, *velocity)
             if stands:
                 standing.append((x, y))
         polygon = np.array(_in_order(standing))
         middle.fill(-polygon[:, 1], polygon[:, 0], fill=False, edgecolor=colours(phase), linewidth=0.8)
     for i, name in zip(rows, plan.legs, strict=True):
-        path_of_foot = np.array([cycle.cycle_foot(numbers, judge.table, i, p, *velocity)[:2] for p in phases])
+        path_of_foot = np.array([cycle.cycle_foot(numbers, evaluator.table, i, p, *velocity)[:2] for p in phases])
         middle.plot(-path_of_foot[:, 1], path_of_foot[:, 0], color="tab:gray", linewidth=2)
         x, y = plan.footholds[plan.legs.index(name)]
         middle.text(-y, x, name, ha="center", va="center", fontsize=9)

@@ -5,7 +5,7 @@ import pytest
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
 from hexapod_dynamics.drivers.servos.read_schedule import ReadSchedule
-from hexapod_dynamics.drivers.servos.servo_loss_detector import SilenceJudge
+from hexapod_dynamics.drivers.servos.servo_loss_detector import ServoLossDetector
 
 N = 6
 SETTINGS = ChainSettings()
@@ -130,17 +130,17 @@ def asked(judge, answers):
 
 
 def test_on_a_clean_line_three_failures_are_silence():
-    assert asked(SilenceJudge(N, 3), dict.fromkeys(range(N), True) | {1: False})[2:] == [[1], [1]]
+    assert asked(ServoLossDetector(N, 3), dict.fromkeys(range(N), True) | {1: False})[2:] == [[1], [1]]
 
 
 @pytest.mark.parametrize("silent", [range(9), range(16), [0, 5]])
 def test_however_many_are_silent_each_is_named_after_four_failures(silent):
-    judge = SilenceJudge(18, 3)
+    judge = ServoLossDetector(18, 3)
     assert asked(judge, {index: index not in silent for index in range(18)})[-1] == list(silent)
 
 
 def test_on_a_bad_line_silence_takes_more_failures():
-    judge, chance = SilenceJudge(N, 3), np.random.default_rng(0)
+    judge, chance = ServoLossDetector(N, 3), np.random.default_rng(0)
     wrong = 0
     for _ in range(5000):
         index = int(chance.integers(N))
@@ -154,7 +154,7 @@ def test_on_a_bad_line_silence_takes_more_failures():
 
 
 def test_when_nobody_answers_no_servo_is_to_blame():
-    judge = SilenceJudge(N, 3)
+    judge = ServoLossDetector(N, 3)
     for k in range(200):
         judge.note(k % N, False)
     assert not any(judge.is_silent(index) for index in range(N))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.control.posture import SitDown, SupplyJudge, SupplyLimits
+from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
 from hexapod_dynamics.drivers.servos.chain_state import FAULTS, ChainState
 from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
 from hexapod_dynamics.errors import DeviceError
@@ -13,11 +13,11 @@ NAMES = [f"joint_{i}" for i in range(6)]
 
 def levels(volts_and_seconds):
     """Feed a supply voltage by pieces of (volts, seconds); return the level after each piece."""
-    judge, t, found = SupplyJudge(SupplyLimits(10.2, 9.6, 9.1, 0.3, 2.0)), 0.0, []
+    assess, t, found = SupplyMonitor(SupplyLimits(10.2, 9.6, 9.1, 0.3, 2.0)), 0.0, []
     for volts, seconds in volts_and_seconds:
         for _ in range(round(seconds * 10)):
             t += 0.1
-            level = judge.update(volts, t)
+            level = assess.update(volts, t)
         found.append(level)
     return found
 
@@ -61,16 +61,16 @@ def state():
     return state
 
 
-def judge(state, change=lambda state: None):
+def assess(state, change=lambda state: None):
     health = ServoHealth(NAMES)
-    health.judge(state, 0.0)
+    health.assess(state, 0.0)
     change(state)
     state.reads += 60
-    return health.judge(state, 1.0)
+    return health.assess(state, 1.0)
 
 
 def test_all_well_is_ok(state):
-    assert judge(state) == ("ok", [])
+    assert assess(state) == ("ok", [])
 
 
 def test_a_port_not_yet_tried_is_no_error_and_one_that_failed_says_why(state):
@@ -80,8 +80,8 @@ def test_a_port_not_yet_tried_is_no_error_and_one_that_failed_says_why(state):
 
         return change
 
-    assert judge(state, closed("")) == ("warn", ["opening the port"])
-    assert judge(state, closed("/dev/x is in use")) == ("error", ["/dev/x is in use"])
+    assert assess(state, closed("")) == ("warn", ["opening the port"])
+    assert assess(state, closed("/dev/x is in use")) == ("error", ["/dev/x is in use"])
 
 
 def test_each_trouble_has_its_own_words(state):
@@ -102,7 +102,7 @@ def test_each_trouble_has_its_own_words(state):
     ):
         state_ = ChainState.empty(6)
         state_.copy_from(state)
-        level, wrong = judge(state_, change)
+        level, wrong = assess(state_, change)
         assert level == "error" and len(wrong) == 1 and name in wrong[0] and words in wrong[0]
 
 
@@ -115,8 +115,8 @@ def test_one_bad_joint_is_told_from_a_noisy_line(state):
 
     other = ChainState.empty(6)
     other.copy_from(state)
-    assert "joint_1 answers badly" in judge(state, damaged([1]))[1][0]
-    assert "noisy line (48 checksum" in judge(other, damaged(range(6)))[1][0]
+    assert "joint_1 answers badly" in assess(state, damaged([1]))[1][0]
+    assert "noisy line (48 checksum" in assess(other, damaged(range(6)))[1][0]
 
 
 def test_late_answers_are_told_and_single_ones_are_no_news(state):
@@ -128,12 +128,12 @@ def test_late_answers_are_told_and_single_ones_are_no_news(state):
 
     other = ChainState.empty(6)
     other.copy_from(state)
-    assert judge(state, lost(2)) == ("ok", [])
-    assert "answers lost or late" in judge(other, lost(6))[1][0]
+    assert assess(state, lost(2)) == ("ok", [])
+    assert "answers lost or late" in assess(other, lost(6))[1][0]
 
 
 def test_a_dead_bus_and_a_lost_port_are_one_error(state):
     state.heard, state.unanswered = 0.0, 20
-    assert judge(state)[1] == ["no servo answers: is the servo supply on, is another program using the bus?"]
+    assert assess(state)[1] == ["no servo answers: is the servo supply on, is another program using the bus?"]
     state.connected, state.last_port_error = False, "servo port /dev/x does not exist"
-    assert judge(state) == ("error", ["servo port /dev/x does not exist"])
+    assert assess(state) == ("error", ["servo port /dev/x does not exist"])

@@ -10,7 +10,7 @@ from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.drivers.servos.servo_supervisor import ControlSettings, ServoControl
+from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
@@ -50,7 +50,7 @@ def device(servos, tmp_path):
 def control(device, said):
     chain = ServoChain(ServoBus(str(device.link), reply_timeout=0.05), MAP)
     guard = PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0)
-    control = ServoControl(chain, guard, ControlSettings(SEATED), said.append)
+    control = ServoSupervisor(chain, guard, SupervisorSettings(SEATED), said.append)
     chain.start()
     yield control
     chain.stop()
@@ -147,7 +147,8 @@ def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_b
 
 def test_before_the_pose_is_known_a_robot_that_may_stand_is_not_let_go(device):
     chain = ServoChain(ServoBus(str(device.link), reply_timeout=0.05), MAP)
-    control = ServoControl(chain, PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0), ControlSettings(SEATED), print)
+    guard = PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0)
+    control = ServoSupervisor(chain, guard, SupervisorSettings(SEATED), print)
     device.faults.drop_rate = 1.0  # the port opens, no servo is heard; too soon to call them silent
     chain.start()
     wait_until(lambda: chain.snapshot().connected, "the port is open")

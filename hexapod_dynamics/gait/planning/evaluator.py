@@ -6,7 +6,7 @@ import numpy as np
 
 from hexapod_dynamics.gait import cycle
 from hexapod_dynamics.gait.leg_table import COLUMNS, REST, leg_table
-from hexapod_dynamics.gait.planning.evaluation import FINDINGS, judge, make_scratch
+from hexapod_dynamics.gait.planning.evaluation import FINDINGS, evaluate, make_scratch
 
 # A foot at the ends of its stance is not relied on for this time [s].
 GUARD_TIME = 0.02
@@ -17,8 +17,8 @@ def guard(period, duty):
     return min(GUARD_TIME / period, (duty - 0.5) / 2.2)
 
 
-class Judge:
-    """The robot's legs as a table, a plan in it, and what `evaluation.judge` finds.
+class PlanEvaluator:
+    """The robot's legs as a table, a plan in it, and what `evaluation.evaluate` finds.
 
     robot: a Robot of three-joint legs; morphology: what is left of it; rest: joint angles (legs, 3) of legs held up.
     """
@@ -41,7 +41,7 @@ class Judge:
         """Return the findings (FINDINGS,) of the plan taken at a twist; the array is used again."""
         mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
         share = guard(numbers[cycle.PERIOD], numbers[cycle.DUTY])
-        judge(numbers, self.table, self.box, mass, gravity, *twist, share, self.scratch, self.found)
+        evaluate(numbers, self.table, self.box, mass, gravity, *twist, share, self.scratch, self.found)
         return self.found
 
     def course(self, twist):

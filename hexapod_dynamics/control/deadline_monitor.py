@@ -1,7 +1,7 @@
 """Whether a periodic task is called as often as it should be, or the machine is too slow or too busy for it."""
 
 
-class Lateness:
+class DeadlineMonitor:
     """Counts the calls that a task of a fixed period has missed.
 
     Args:
@@ -25,7 +25,7 @@ class Lateness:
         self._last = now
         self._calls += 1
 
-    def judge(self, what: str) -> str:
+    def assess(self, what: str) -> str:
         """Say that too many calls were missed since the last judgement, in words with `what`; empty where not."""
         calls, missed = self._calls, self._missed
         self._calls = self._missed = 0
