@@ -44,7 +44,7 @@ class CommandHistory:
         """Delete the history."""
         self.count = 0
         self._stamp = None
-        self._lag = None
+        self._lag, self._lag_known = None, True
 
     def append(self, stamp, positions):
         """Add a command: `stamp` [s], `positions` (width,) [rad].
@@ -70,12 +70,13 @@ class CommandHistory:
             for step in range(1, missed + 1):
                 self._push(before + (positions - before) * (step / (missed + 1)))
         self._push(positions)
-        self._lag = self._find_lag() if self.count == self._capacity or self.count > 3 * self._window else None
+        self._lag_known = False
 
     @property
     def lag(self):
         """The motion's period [s], or None where the recent window matches no earlier one."""
-        return None if self._lag is None else self._lag * self.period
+        lag = self._find_lag()
+        return None if lag is None else lag * self.period
 
     def forecast(self, ahead, out=None):
         """Return the commands `ahead` (K,) [s] after the last one, as (K, width) [rad]."""
@@ -85,16 +86,17 @@ class CommandHistory:
             raise HexapodError("no command has been received: there is nothing to extrapolate")
         last = self._last()
         fade = np.exp(-ahead / self.decay)[:, None]
-        if self._lag is None:
+        lag = self._find_lag()
+        if lag is None:
             previous = self._recent()[-2] if self.count > 1 else last
             rate = (last - previous) / self.period
             np.multiply(rate, self.decay * (1 - fade), out=out)
             out += last
             return out
         steps = ahead / self.period
-        back = self._lag * np.ceil(np.maximum(steps, 1e-9) / self._lag) - steps  # rows before the last one, >= 0
+        back = lag * np.ceil(np.maximum(steps, 1e-9) / lag) - steps  # rows before the last one, >= 0
         self._interpolate(back, out)
-        seam = last - self._interpolate(np.array([self._lag]))[0]
+        seam = last - self._interpolate(np.array([lag]))[0]
         out += fade * seam
         return out
 
@@ -119,6 +121,13 @@ class CommandHistory:
         return np.add(rows[below] * (1 - share), rows[below + 1] * share, out=out)
 
     def _find_lag(self):
+        """Return the period in rows, searched once after each command and only if somebody asks."""
+        if not self._lag_known:
+            long_enough = self.count == self._capacity or self.count > 3 * self._window
+            self._lag, self._lag_known = self._search_lag() if long_enough else None, True
+        return self._lag
+
+    def _search_lag(self):
         rows, size = self._recent(), self._window
         window = rows[-size:]
         motion = np.sqrt(np.mean(np.square(window - window.mean(axis=0))))

@@ -60,6 +60,8 @@ def run(node_class, args=None):
         try:
             executor = SingleThreadedExecutor()
             executor.add_node(node)
+            if hasattr(node, "loop"):
+                node.loop.run(executor, lambda: rclpy.ok() and not start.stopping())
             while rclpy.ok() and not start.stopping():
                 executor.spin_once(timeout_sec=0.2)  # a signal is noted when the wait is over
             if start.left_behind():

@@ -25,13 +25,14 @@ from hexapod_dynamics.nodes.common import (
     steady_timer,
 )
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 
 # A stamp further back than this [s], or in the future, is another clock's: the time of arrival counts instead.
@@ -39,6 +40,7 @@ OLDEST = 0.5
 # Looks at the evidence further apart than this [s]: the machine was busy, and messages have waited or were lost.
 STALLED = 0.4
 MODES = ("declare", "report")
+SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class DamageDetectorNode(Node):
@@ -67,16 +69,17 @@ class DamageDetectorNode(Node):
         self._orders, self._refused, self._lacking = {}, "", None
         self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
         self._calls = []
-        self.create_subscription(JointState, "joint_commands", self._on_command, 20)
-        self.create_subscription(JointState, "feedforward_torques", self._on_torques, 5)
-        self.create_subscription(JointState, "servos/measurements", self._on_measurements, 20)
-        self.create_subscription(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
+        self.loop = TickLoop(self, 1.0 / rate, self._update)
+        # The torques first: a command is taken with the latest of them. Depths: what comes between two looks.
+        self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
+        self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
+        self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
+        self.loop.subscribe(Imu, "imu/data", self._on_imu, SENSOR)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._client = self.create_client(SetParametersAtomically, "set_morphology")
         self._diagnostics = Diagnostics(self, self.robot.name, self._look)
-        steady_timer(self, 1.0 / rate, self._update)
         steady_timer(self, 0.5, self._publish)
 
     def _settings(self):

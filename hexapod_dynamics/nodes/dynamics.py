@@ -11,10 +11,11 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.observer import Gains, Observer
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds, steady_timer
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
+from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
@@ -39,7 +40,7 @@ class DynamicsNode(Node):
             return declare(self, name, default, text, low=low, high=high, read_only=True)
 
         rate = number("rate", 100.0, "predictions a second", 10.0, 200.0)
-        self._path_every = number("path_every", 1, "predict the path ahead at each such prediction only", 1, 100)
+        self._path_every = number("path_every", 10, "publish the path ahead with every n-th prediction", 1, 100)
         self._use_torques = declare(self, "feedforward", True, "publish feed-forward torques", read_only=True)
         self._use_rates = declare(
             self,
@@ -88,15 +89,15 @@ class DynamicsNode(Node):
                 self.get_logger().warning(f"what was kept over a crash is no place ({place}): odom begins at zero")
 
         self._messages = PredictionMessages(self, self.observer, publish_tf)
-        self.create_subscription(JointState, "joint_commands", self._on_command, 5)
+        self._period = 1.0 / rate
+        self.loop = TickLoop(self, self._period, self._tick)
+        self.loop.subscribe(JointState, "joint_commands", self._on_command, 5)
         # A message for each joint that was read; some come at once when this node was busy.
-        self.create_subscription(JointState, "servos/measurements", self._on_measurements, 20)
-        self.create_subscription(JointState, "joint_states", self._on_joints, 5)
-        self.create_subscription(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
+        self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
+        self.loop.subscribe(JointState, "joint_states", self._on_joints, 5)
+        self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self._diagnostics = Diagnostics(self, robot.name, self._look)
-        self._period = 1.0 / rate
-        steady_timer(self, self._period, self._tick)
 
     def _warm_up(self):
         """Compile and load everything before the first message is received."""
@@ -234,7 +235,8 @@ class DynamicsNode(Node):
             except HexapodError as error:  # the prediction goes on without them
                 self._complain("torques", f"no feed-forward torques: {error}")
                 torques = None
-            ahead = observer.look_ahead(begin) if self._ticks % self._path_every == 0 else None
+            due = self._ticks % self._path_every == 0 and self._messages.path_wanted
+            ahead = observer.look_ahead(begin) if due else None
         except HexapodError as error:
             self._complain("model", str(error))
             observer.restart()

@@ -24,11 +24,11 @@ from hexapod_dynamics.nodes.common import (
     declare,
     load_robot,
     run,
-    steady_timer,
     text_of,
 )
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
@@ -103,9 +103,10 @@ class GaitNode(Node):
         self._message.header.frame_id = source_name(self)  # `servos` follows one source at a time
         self._moving = list(range(self.robot.joint_count))
         self._publisher = self.create_publisher(JointState, "joint_commands", 10)
-        self.create_subscription(Twist, "cmd_vel", self._on_cmd_vel, 10)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
+        self.loop = TickLoop(self, self.period, self._tick)
+        self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
+        self.loop.subscribe(Twist, "cmd_vel", self._on_cmd_vel, 10)
         self.create_subscription(Pose, "body_pose", self._on_body_pose, 10)
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self._told = None
@@ -113,7 +114,6 @@ class GaitNode(Node):
         self.create_service(Trigger, "sit", lambda _, answer: self._on_trigger(self.gait.sit, answer))
         self.add_on_set_parameters_callback(self._on_parameters)
         self._diagnostics = Diagnostics(self, self.robot.name, self._look)
-        steady_timer(self, self.period, self._tick)
 
     def _on_cmd_vel(self, message):
         twist = message.linear.x, message.linear.y, message.angular.z

@@ -145,8 +145,9 @@ class ImuNode(Node):
 
     def _take(self, sample, now):
         stamp = self._stamps.of(now - self._sample_delay)
-        self._fill(self._raw, stamp, sample.acceleration, sample.angular_velocity)
-        self._raw_publisher.publish(self._raw)
+        if self._raw_publisher.get_subscription_count():
+            self._fill(self._raw, stamp, sample.acceleration, sample.angular_velocity)
+            self._raw_publisher.publish(self._raw)
         accel, gyro, (x, y, z, w) = self.imu.take(sample.acceleration, sample.angular_velocity, now)
         # REP-145: -1 means no orientation; without the gyro offsets the orientation is not usable.
         self._data.orientation_covariance[0] = self._orientation_variance if self.imu.calibrated else -1.0

@@ -1,4 +1,4 @@
-"""What the node `dynamics` publishes: messages made once, of which only numbers change from then on."""
+"""What the node `dynamics` publishes: messages made once, of which only numbers change; nothing for nobody."""
 
 import numpy as np
 
@@ -45,43 +45,56 @@ class PredictionMessages:
         self._joints.name = names[self._existing].tolist()
         self._torques.name = names[self._moving].tolist()
 
+    @property
+    def path_wanted(self):
+        """Whether somebody subscribes to the path, which costs a look ahead."""
+        return self._path_publisher.get_subscription_count() > 0
+
     def publish(self, torques, ahead):
         """Publish state and joints, torques (n,) [N m] where there are some, the path where `ahead` is one.
 
-        All carry the time of the state.
+        All carry the time of the state. A topic without a subscriber costs nothing.
         """
         stamp = self._stamps.of(self._observer.time)
+        self._set_state(stamp)
         self._publish_state(stamp)
-        if torques is not None:
+        if torques is not None and self._torques_publisher.get_subscription_count():
             self._torques.header.stamp = self._odometry.header.stamp
             self._torques.effort = torques[self._moving].tolist()
             self._torques_publisher.publish(self._torques)
         if ahead is not None:
             self._publish_path(Time.from_msg(stamp).nanoseconds, *ahead)
 
+    def _set_state(self, stamp):
+        """Set stamp and pose of the odometry, which tf and the path share."""
+        observer, odometry = self._observer, self._odometry
+        odometry.header.stamp = stamp
+        place, turn = odometry.pose.pose.position, odometry.pose.pose.orientation
+        place.x, place.y, place.z = observer.position.tolist()
+        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(observer.rotation)
+
     def _publish_state(self, stamp):
         observer, odometry = self._observer, self._odometry
-        odometry.header.stamp = self._joints.header.stamp = stamp
-        pose, twist = odometry.pose.pose, odometry.twist.twist
-        pose.position.x, pose.position.y, pose.position.z = observer.position.tolist()
-        turn = pose.orientation
-        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(observer.rotation)
-        twist.linear.x, twist.linear.y, twist.linear.z = observer.nu[:3].tolist()
-        twist.angular.x, twist.angular.y, twist.angular.z = observer.nu[3:6].tolist()
-        odometry.pose.covariance = observer.covariance.ravel()
         if self._state_publisher is None:
             self._state_publisher = self._node.create_publisher(Odometry, "predicted_state", 10)
-        self._state_publisher.publish(odometry)
-        joints = self._joints
-        joints.position = observer.q[self._existing].tolist()
-        joints.velocity = observer.nu[6:][self._existing].tolist()
-        self._joints_publisher.publish(joints)
-        if self._broadcaster is not None:
-            transform = self._transform
+        if self._state_publisher.get_subscription_count():
+            twist = odometry.twist.twist
+            twist.linear.x, twist.linear.y, twist.linear.z = observer.nu[:3].tolist()
+            twist.angular.x, twist.angular.y, twist.angular.z = observer.nu[3:6].tolist()
+            odometry.pose.covariance = observer.covariance.ravel()
+            self._state_publisher.publish(odometry)
+        if self._joints_publisher.get_subscription_count():
+            joints = self._joints
+            joints.header.stamp = stamp
+            joints.position = observer.q[self._existing].tolist()
+            joints.velocity = observer.nu[6:][self._existing].tolist()
+            self._joints_publisher.publish(joints)
+        if self._broadcaster is not None and self._broadcaster.pub_tf.get_subscription_count():
+            pose, transform = odometry.pose.pose, self._transform
             transform.header.stamp = stamp
             place = transform.transform.translation
             place.x, place.y, place.z = pose.position.x, pose.position.y, pose.position.z
-            transform.transform.rotation = turn
+            transform.transform.rotation = pose.orientation
             self._broadcaster.sendTransform(transform)
 
     def _publish_path(self, now, positions, rotations, _joints):

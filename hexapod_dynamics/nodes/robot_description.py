@@ -6,24 +6,27 @@ height of the lowest foot. Nothing is computed while nobody subscribes to tf.
 """
 
 import math
+import time
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, steady_timer
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 PREDICTED = "predicted/"
+ATTEND = 0.3  # [s] between looks whether somebody subscribes to /tf
 
 
 class Transforms:
@@ -84,12 +87,8 @@ class RobotDescription(Node):
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
         self._take(Morphology.whole(self.robot))
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(JointState, "joint_states", lambda m: self._on_joints("", m), qos_profile_sensor_data)
-        self.create_subscription(
-            JointState, "predicted_joint_states", lambda m: self._on_joints(PREDICTED, m), qos_profile_sensor_data
-        )
-        self.create_subscription(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
-        steady_timer(self, 1.0 / rate, self._publish)
+        self.loop = TickLoop(self, 1.0 / rate, self._publish)
+        self._watched, self._next_look = False, 0.0
         self._diagnostics = Diagnostics(self, self.robot.name, self._look)
 
     def _take(self, morphology):
@@ -121,8 +120,26 @@ class RobotDescription(Node):
         if message.orientation_covariance[0] >= 0.0:  # -1: no orientation is given (REP-145)
             self._rotation = (o.x, o.y, o.z, o.w)
 
+    def _attend(self):
+        """Subscribe to joints and attitude while somebody subscribes to /tf: else neither they nor tf are needed."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + ATTEND
+        watched = self._tf.get_subscription_count() > 0
+        if watched and not self._watched:
+            newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+            self.loop.subscribe(JointState, "joint_states", lambda m: self._on_joints("", m), newest)
+            self.loop.subscribe(JointState, "predicted_joint_states", lambda m: self._on_joints(PREDICTED, m), newest)
+            self.loop.subscribe(Imu, "imu/data", self._on_imu, newest)
+        elif self._watched and not watched:
+            self.loop.unsubscribe()
+            self._q, self._rotation = {"": None, PREDICTED: None}, None
+        self._watched = watched
+
     def _publish(self):
-        if self._q[""] is None or self._tf.get_subscription_count() == 0:
+        self._attend()
+        if self._q[""] is None or not self._watched:
             return
         stamp = self.get_clock().now().to_msg()
         poses = self._transforms[""].update(self._q[""], stamp)
@@ -148,6 +165,8 @@ class RobotDescription(Node):
 
     def _look(self):
         values = {"frames": len(self._tree.children), "morphology": self.morphology.describe()}
+        if not self._watched:
+            return "ok", "nobody subscribes to /tf", values
         if self._q[""] is None:
             return "warn", "no joint_states yet: the links have no tf; is the node servos running?", values
         return "ok", "publishing", values

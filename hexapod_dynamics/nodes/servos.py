@@ -65,6 +65,7 @@ class ServosNode(Node):
         self._stamps, self._last_known = StampConverter(self), None
         self._published = np.full(len(self._names), -np.inf)
         self._states, self._fresh = JointState(), JointState()
+        self._single = [[name] for name in self._names]  # a reading is of one joint
         self._battery = BatteryState(
             power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True, location="servo bus"
         )
@@ -219,17 +220,23 @@ class ServosNode(Node):
                 self._states.name = [name for name, there in zip(self._names, known, strict=True) if there]
             self._fill(self._states, state, known)
             self._state_publisher.publish(self._states)
-            fresh = known & (state.stamp > self._published)
-            for stamp in np.unique(state.stamp[fresh]):
-                mask = fresh & (state.stamp == stamp)
-                self._fresh.name = [self._names[i] for i in np.flatnonzero(mask)]
-                self._fill(self._fresh, state, mask)
-                self._fresh_publisher.publish(self._fresh)
-            self._published[fresh] = state.stamp[fresh]
+            self._publish_fresh(state, np.flatnonzero(known & (state.stamp > self._published)))
         if now > self._next_news and self._assess(now) != self._level:  # a change is told soon
             self._next_news = now + 0.1
             self.diagnostics.publish()
         self._say_port_trouble(now, state)
+
+    def _publish_fresh(self, state, joints):
+        """Publish each new reading with the time of the reading, the oldest first."""
+        self._published[joints] = state.stamp[joints]
+        if not self._fresh_publisher.get_subscription_count():
+            return
+        message = self._fresh
+        for joint in joints[np.argsort(state.stamp[joints])].tolist():
+            message.name = self._single[joint]
+            message.header.stamp = self._stamps.of(float(state.stamp[joint]))
+            message.position, message.velocity = [float(state.angle[joint])], [float(state.rate[joint])]
+            self._fresh_publisher.publish(message)
 
     def _say_port_trouble(self, now, state):
         """Say in the log, once, that the port does not open: a node started by hand is seen nowhere else."""

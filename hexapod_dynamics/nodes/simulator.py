@@ -144,8 +144,19 @@ class SimulatorNode(Node):
         truth = self.simulated.truth()
         age = int((time.monotonic() - truth.time) * 1e9)
         stamp = Time(nanoseconds=self.get_clock().now().nanoseconds - age).to_msg()
-        odometry, joints = self._odometry, self._joints
-        odometry.header.stamp = joints.header.stamp = stamp
+        if self._odometry_publisher.get_subscription_count():
+            self._publish_pose(truth, stamp)
+        morphology = self.simulated.physics.morphology
+        if morphology is not self._shown:
+            self._shown = morphology
+            self._damage_publisher.publish(whole_set(self, morphology))
+            self._description_publisher.publish(String(data=self.simulated.robot.to_urdf(morphology)))
+        if self._joints_publisher.get_subscription_count():
+            self._publish_joints(truth, stamp, morphology)
+
+    def _publish_pose(self, truth, stamp):
+        odometry = self._odometry
+        odometry.header.stamp = stamp
         pose, twist = odometry.pose.pose, odometry.twist.twist
         pose.position.x, pose.position.y, pose.position.z = truth.position.tolist()
         x, y, z, w = quaternion_from_rotation(truth.rotation)
@@ -153,11 +164,10 @@ class SimulatorNode(Node):
         twist.linear.x, twist.linear.y, twist.linear.z = truth.nu[:3].tolist()
         twist.angular.x, twist.angular.y, twist.angular.z = truth.nu[3:6].tolist()
         self._odometry_publisher.publish(odometry)
-        morphology = self.simulated.physics.morphology
-        if morphology is not self._shown:
-            self._shown = morphology
-            self._damage_publisher.publish(whole_set(self, morphology))
-            self._description_publisher.publish(String(data=self.simulated.robot.to_urdf(morphology)))
+
+    def _publish_joints(self, truth, stamp, morphology):
+        joints = self._joints
+        joints.header.stamp = stamp
         existing = morphology.existing_mask
         if existing is not self._existing:
             self._existing = existing

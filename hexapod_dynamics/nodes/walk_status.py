@@ -8,6 +8,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare, run, stamp_seconds, steady_timer
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
@@ -103,10 +104,12 @@ class WalkStatus(Node):
             if name
         ]
         self._started, self._seen = time.monotonic(), {}
-        self.create_subscription(Odometry, "predicted_state", self._on_prediction, NEWEST)
-        self.create_subscription(Odometry, "simulator/odom", self._on_truth, NEWEST)
+        # Of a hundred poses a second the newest is wanted, ten times: what stops is noticed soon enough.
+        self.loop = TickLoop(self, 0.1)
+        self.loop.subscribe(Odometry, "predicted_state", self._on_prediction, NEWEST)
+        self.loop.subscribe(Odometry, "simulator/odom", self._on_truth, NEWEST)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         steady_timer(self, 1.0, self._print)
 
     def _on_prediction(self, message):

@@ -57,14 +57,11 @@ class Track:
         )
 
 
-# The paper's gait, which does not know that a leg is gone: what damage does to it is known. test_launch_walks_on.py has
-# the gait that walks on.
-ARGUMENTS = ("gait:=tripod", "detect:=off")
-
-
-# [m] by which a damaged robot may leave its prediction in a stretch. Under the paper's gait it drags feet, and where
-# they stick and slip on Coulomb ground depends on small differences: 1.8 and 2.4 cm were measured.
-DAMAGED = 0.04
+# Damage is told: what the robot finds out by itself is the matter of test_launch_walks_on.py.
+ARGUMENTS = ("detect:=off",)
+COMMANDED = 0.077  # [m/s], the launch file's default
+# By how much truth and prediction may come apart: share of the way walked (issue 11), [deg].
+DRIFT, TURNED = 0.03, 2.0
 
 
 class Session:
@@ -106,9 +103,10 @@ class Session:
             busy = self.overslept > OVERSLEPT or gap > GAP or self.overloaded(seconds)
             try:
                 return judge(truth, predicted)
-            except (AssertionError, IndexError):
+            except (AssertionError, IndexError) as error:
                 if not busy or attempt == 5:
-                    raise
+                    told = f"overslept {self.overslept:.3f} s, longest gap between messages {gap:.3f} s"
+                    raise AssertionError(f"stretch {attempt + 1} fails; {told}") from error
 
     def overloaded(self, seconds):
         """Whether `dynamics` has said in the last seconds that the machine is too busy for its predictions."""
@@ -185,18 +183,23 @@ def test_six_nodes_run(session):
     session.wait(lambda: session.nodes() >= NODES, 30, "all six nodes are seen")
 
 
-def test_it_walks_straight_at_the_papers_speed_and_the_prediction_walks_along(session):
+def speed_of(track):
+    """Speed [m/s] of a Track along the heading at its start: the slope of a straight line, since the body sways."""
+    heading = track.euler[0, 0]
+    along = track.position[:, :2] @ np.array([math.cos(heading), math.sin(heading)])
+    return float(np.polyfit(track.time - track.time[0], along, 1)[0])
+
+
+def test_it_walks_straight_at_the_commanded_speed_and_the_prediction_walks_along(session):
     session.wait(lambda: session.speed() > 0.05, 60, "it walks")
     time.sleep(2.0)
 
     def judge(truth, predicted):
-        elapsed = truth.time[-1] - truth.time[0]
-        # Drift is taken over seven whole cycles, and along and across the heading at their start.
-        position, euler = truth.at(truth.time[0] + np.array([0.0, 9.1]))
+        # Drift is taken along and across the heading at the start.
+        position, euler = truth.at(truth.time[[0, -1]])
         across = np.array([-math.sin(euler[0, 0]), math.cos(euler[0, 0])])
-        assert np.linalg.norm(truth.position[-1] - truth.position[0]) / elapsed == pytest.approx(0.068, rel=0.15)
-        assert truth.position[-1, 0] > truth.position[0, 0]
-        assert abs((position[1, :2] - position[0, :2]) @ across) < 0.01
+        assert speed_of(truth) == pytest.approx(COMMANDED, rel=0.05)
+        assert abs((position[1, :2] - position[0, :2]) @ across) < 0.015
         assert abs(math.degrees(euler[1, 0] - euler[0, 0])) < 2.0
         gaps, turns = difference(truth, predicted)
         assert gaps.max() < 0.02
@@ -264,75 +267,50 @@ def test_torques_carry_the_robots_weight(session):
     session.stretch(2.0, judge)
 
 
-def test_a_broken_robot_stays_and_rocks_and_the_prediction_shows_it(session):
+def tell(session, values):
+    """Break the simulated robot, and tell its software."""
+    for service in ("simulator/set_damage", "set_morphology"):
+        assert session.probe.set(service, values) == (True, "")
+
+
+def walks_on(truth, predicted):
+    """It walks on straight as fast as commanded, and the prediction walks along.
+
+    The body sways by some centimetres in each cycle: over 8 s the speed is known to 3 %.
+    """
+    assert speed_of(truth) > 0.9 * COMMANDED
+    euler = np.degrees(truth.euler)
+    assert abs(euler[-1, 0] - euler[0, 0]) < 3.0
+    assert np.abs(euler[:, 1:]).max() < 5.0
+    gaps, turns = difference(truth, predicted)
+    assert gaps.max() < DRIFT * COMMANDED * (truth.time[-1] - truth.time[0])
+    assert np.degrees(turns).max() < TURNED
+
+
+def test_told_that_two_legs_are_gone_it_walks_on_and_so_does_the_prediction(session):
     before = session.pids()
-    accepted = session.probe.set("simulator/set_damage", {"legs.RM": False, "legs.LM": False})
-    assert accepted == (True, "")
-    assert session.probe.set("set_morphology", {"legs.RM": False, "legs.LM": False}) == (True, "")
+    tell(session, {"legs.RM": False, "legs.LM": False})
     told = time.monotonic()
     session.wait(lambda: len(session.torques[-1][1].name) == 12, 5, "torques are for the joints that are left")
     assert time.monotonic() - told < 2.0
-    time.sleep(1.3)
-
-    def judge(truth, predicted):
-        whole_cycles = truth.at(truth.time[0] + np.array([0.0, 3.9]))[0]
-        # On viscous ground it stays within 1 mm; Coulomb friction lets it creep some cm in 5.2 s.
-        assert np.linalg.norm(whole_cycles[1, :2] - whole_cycles[0, :2]) < 0.04
-        assert 1.5 < np.degrees(np.abs(truth.euler[:, 2])).max() < 7.0
-        gaps, turns = difference(truth, predicted)
-        assert gaps.max() < DAMAGED
-        assert np.degrees(turns).max() < 4.0
-
-    session.stretch(5.2, judge)
+    time.sleep(3.0)
+    session.stretch(8.0, walks_on)
     assert session.pids() == before
 
 
-def test_two_legs_down_to_their_coxa_walk_in_a_curve_and_so_does_the_prediction(session):
-    names = {"legs.RM": True, "legs.LM": True}
-    for service in ("simulator/set_damage", "set_morphology"):
-        assert session.probe.set(service, names) == (True, "")
-    time.sleep(3.0)
-    for service in ("simulator/set_damage", "set_morphology"):
-        assert session.probe.set(service, {"links.LM.femur": False, "links.RR.femur": False}) == (True, "")
-    time.sleep(1.3)
-
-    def judge(truth, predicted):
-        cycles = np.arange(truth.time[0], truth.time[-1], 1.3)
-        path = np.linalg.norm(np.diff(truth.at(cycles)[0][:, :2], axis=0), axis=1)
-        assert 0.02 < path.mean() / 1.3 < 0.045
-        yaw, turned = (
-            np.degrees(track.euler[-1, 0] - track.euler[0, 0]) / (track.time[-1] - track.time[0])
-            for track in (truth, predicted)
-        )
-        assert 15 < abs(5.2 * yaw) < 35
-        assert 5.2 * turned == pytest.approx(5.2 * yaw, abs=4.0)
-        assert difference(truth, predicted)[0].max() < DAMAGED
-
-    session.stretch(5.2, judge)
+def test_two_legs_down_to_their_coxa(session):
+    tell(session, {"legs.RM": True, "legs.LM": True})
+    time.sleep(6.0)  # it sits down, the legs take their places, it stands up
+    tell(session, {"links.LM.femur": False, "links.RR.femur": False})
+    time.sleep(5.0)
+    session.stretch(8.0, walks_on)
 
 
 def test_a_locked_joint_and_a_short_link_are_predicted_too(session):
-    for service in ("simulator/set_damage", "set_morphology"):
-        assert session.probe.set(
-            service,
-            {
-                "links.LM.femur": True,
-                "links.LM.tibia": True,
-                "links.RR.femur": True,
-                "links.RR.tibia": True,
-                "locked.RF.tibia": True,
-                "remaining.LF.tibia": 0.5,
-            },
-        ) == (True, "")
-    time.sleep(1.3)
-
-    def judge(truth, predicted):
-        assert np.linalg.norm(truth.position[-1, :2] - truth.position[0, :2]) > 0.05
-        gaps, turns = difference(truth, predicted)
-        assert gaps.max() < DAMAGED
-        assert np.degrees(turns).max() < 4.0
-
-    session.stretch(3.0, judge)
+    back = {f"links.{link}": True for link in ("LM.femur", "LM.tibia", "RR.femur", "RR.tibia")}
+    tell(session, back | {"locked.RF.tibia": True, "remaining.LF.tibia": 0.5})
+    time.sleep(6.0)
+    session.stretch(8.0, walks_on)
 
 
 def test_refused_damage_changes_nothing_in_the_simulated_robot(session):

@@ -33,6 +33,8 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import euler_zyx
 
 _SUSPICIOUS = 4.0  # mean square of the largest normalised residuals above which the bank is simulated
+# A bank that has found nothing is valid for this long [s], unless suspicion grows by this factor meanwhile.
+_CALM, _GROWS, _NOTHING = 2.0, 1.3, 0.9
 _ANSWERS = -3.0  # log odds of a missing link whose servo answers, against a broken link
 _FORGIVEN = 5  # slices after which a joint that follows again is no longer suspected
 _MOVED = 0.02  # [rad] spread of the readings of a joint that moves
@@ -84,6 +86,7 @@ class DamageDetector:
         self._astray_since, self._astray_last = np.full(n, np.inf), np.full(n, -np.inf)  # [ticks]
         self.news = {}  # joint: JointCondition of those that do not follow
         self.suspicion = 0.0
+        self._calm_until, self._calm_suspicion = -math.inf, 0.0  # validity of the last bank that found nothing
         self._slow_until = -math.inf  # the bus is too slow to detect silent servos
         self.disturbed, self._disturbed_until = (
             False,
@@ -283,7 +286,9 @@ class DamageDetector:
         elif self.suspicion > 30.0:
             self.baseline.forget_waiting()
         begin = piece - self.settings.window
-        suspicious = not self.disturbed and (self.suspicion > _SUSPICIOUS or self.news or self.decisions.suspect)
+        calm = self.time < self._calm_until and self.suspicion < _GROWS * self._calm_suspicion
+        suspicious = self.suspicion > _SUSPICIOUS and not calm
+        suspicious = not self.disturbed and (suspicious or self.news or self.decisions.suspect)
         ready = begin >= self._first_slice and begin in self.model.snapshots
         if suspicious and ready and self._job is None and np.isfinite(residual).any():
             self._start_bank(begin)
@@ -332,10 +337,10 @@ class DamageDetector:
             results = [task() for task in tasks]
         else:
             results = [self.executor.submit(task) for task in tasks]
-        self._job = (view, hypotheses, results, self.time)
+        self._job = (view, hypotheses, results, self.time, self.suspicion)
 
     def _collect(self, time):
-        view, hypotheses, results, begun = self._job
+        view, hypotheses, results, begun, suspicion = self._job
         if self.executor is not None:
             if not all(future.done() for future in results):
                 return []
@@ -355,6 +360,8 @@ class DamageDetector:
         prior = self.settings.prior + np.array([_ANSWERS if h.kind == "missing" else 0.0 for h in hypotheses])
         posterior = posterior_of(x, view.noise, cov, features[:count], prior)
         self.posterior = hypotheses, posterior
+        if posterior.declared > _NOTHING:
+            self._calm_until, self._calm_suspicion = time + _CALM, suspicion
         if self.disturbed or time < self._settled_at:
             return []
         return self.decisions.from_bank(time, hypotheses, posterior, self.news)

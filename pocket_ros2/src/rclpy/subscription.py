@@ -15,6 +15,29 @@ from .qos import QoSProfile
 entity_numbers = itertools.count(1)  # for all that hangs on an executor's waitset
 
 
+class SubscriptionHandle:
+    """The DDS endpoint behind a subscription, from which messages can be taken without an executor."""
+
+    def __init__(self, endpoint: Any, unpack: Callable[[bytes], Any] | None) -> None:
+        self.endpoint, self._unpack = endpoint, unpack
+
+    def take_message(self, _msg_type: type, raw: bool) -> tuple[Any, dict] | None:
+        """Return (message, information about it), the message as bytes if `raw`; None if there is none."""
+        while True:
+            found = dds.take(self.endpoint.handle, dds.ANY, 1)
+            if isinstance(found, int) or not found:
+                return None
+            data, info = found[0]
+            if info.valid_data:  # else a publisher has left
+                return (data if raw or self._unpack is None else self._unpack(data)), {}
+
+    def __enter__(self) -> SubscriptionHandle:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+
 class Subscription:
     """Has its callback called with each message of a topic; made by `Node.create_subscription`."""
 
@@ -36,18 +59,13 @@ class Subscription:
         self.callback, self.callback_group = callback, callback_group
         self.event_callbacks = event_callbacks
         self.event_handlers: list[Any] = []
-        self._unpack = None if raw else deserializer(msg_type._typename)
+        self._handle = SubscriptionHandle(endpoint, None if raw else deserializer(msg_type._typename))
         self._number = next(entity_numbers)
         self._condition = dds.create_read_condition(endpoint.handle)
 
     def _take_job(self) -> tuple[Callable[..., Any], tuple] | None:
-        found = dds.take(self._endpoint.handle, dds.ANY, 1)
-        if isinstance(found, int) or not found:
-            return None
-        raw, info = found[0]
-        if not info.valid_data:  # a publisher has left
-            return None
-        return self.callback, (raw if self._unpack is None else self._unpack(raw),)
+        taken = self._handle.take_message(self.msg_type, self.raw)
+        return None if taken is None else (self.callback, (taken[0],))
 
     def get_publisher_count(self) -> int:
         """Return how many publishers are matched."""
@@ -59,9 +77,9 @@ class Subscription:
         return self._endpoint.topic_name
 
     @property
-    def handle(self) -> Any:
-        """The DDS endpoint behind the subscription."""
-        return self._endpoint
+    def handle(self) -> SubscriptionHandle:
+        """What messages can be taken from."""
+        return self._handle
 
     def destroy(self) -> None:
         """Hear no more."""
