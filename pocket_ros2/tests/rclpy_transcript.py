@@ -7,6 +7,7 @@ this file, so that the comparison is made everywhere. Arguments: none.
 import copy
 import json
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -61,11 +62,18 @@ from std_srvs.srv import SetBool
 results = {}
 
 
+def plain(text):
+    """Return the text as every numpy (2: np.float64(2.0)) and Python (3.10: enumerations by name) would write it."""
+    text = re.sub(r"\bnp\.float64\(([^)]*)\)", r"\1", text)
+    return re.sub(r"\b(\w+Policy)\.(\w+)\b", lambda m: str(int(getattr(rclpy.qos, m[1])[m[2]])), text)
+
+
 def record(label, action):
     """Keep what an action returns or raises."""
+    label = plain(label)
     assert label not in results, label
     try:
-        outcome = repr(action())
+        outcome = plain(repr(action()))
     except Exception as error:
         # Long number ranges and pointers in texts are of no interest, nor are source locations of rcl.
         text = str(error).split(" and each double in")[0].split(" (")[0].split(", at ./src")[0].split(", at /")[0]
