@@ -1,5 +1,6 @@
 """What the node tests share: a domain of their own, processes that are surely ended, a probe that hears and asks."""
 
+import fcntl
 import os
 import random
 import signal
@@ -8,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 
 import rclpy
 from rcl_interfaces.msg import ParameterEvent
@@ -18,11 +20,26 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+RESERVED = []  # the locks of `reserve_domain`
+
+
+def reserve_domain():
+    """Return a ROS domain number that no other test on this machine has; it is this process's until it ends."""
+    for domain in random.SystemRandom().sample(range(40, 100), 60):
+        file = open(Path(tempfile.gettempdir(), f"hexapod_dynamics_test_domain_{domain}"), "a")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+        else:
+            RESERVED.append(file)
+            return domain
+    raise RuntimeError("all ROS domains from 40 to 99 are in use by tests on this machine")
 
 
 def separate():
-    """Choose a ROS domain for this test module that no other robot, test or user is likely to be in."""
-    os.environ["ROS_DOMAIN_ID"] = str(random.SystemRandom().randrange(40, 100))
+    """Choose a ROS domain for this test module that no other test is in, and no other robot or user is likely to be."""
+    os.environ["ROS_DOMAIN_ID"] = str(reserve_domain())
     os.environ["ROS_LOCALHOST_ONLY"] = "1"
     # Without multicast on the loopback interface a real ROS 2 sees ten processes only, unless it is told otherwise.
     # The user's own setting is not added to: with another interface in it no participant may come about at all.

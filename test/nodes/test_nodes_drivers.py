@@ -354,8 +354,14 @@ def test_letting_go_sits_down_first(probe, robot, ready, commands):
     assert not robot.servos.holding().any(), "commands go on, but nothing may stiffen"
     commands.pose = None
     torque_on(probe, robot)
-    # Seated already: nothing to do before letting go.
-    assert probe.call(SetBool, "servos/torque", SetBool.Request(data=False)).message == "letting go"
+
+    def asked():
+        said = probe.call(SetBool, "servos/torque", SetBool.Request(data=False)).message
+        return "" if "not all measured yet" in said else said
+
+    # Seated already: nothing to do before letting go. It has to read all joints before it knows.
+    said = wait_until(asked, 5, "the joints are measured")
+    assert said == "letting go"
     wait_until(lambda: not robot.servos.holding().any(), 5, "all let go")
     torque_on(probe, robot)
 
