@@ -9,6 +9,7 @@ import json
 import pickle
 import re
 import sys
+import time
 
 import numpy as np
 
@@ -170,6 +171,11 @@ def times():
     record("time types differ", lambda: Time(seconds=3) - Time(seconds=1, clock_type=ClockType.ROS_TIME))
     record("time compare types", lambda: Time(seconds=3) < Time(seconds=1, clock_type=ClockType.ROS_TIME))
     record("time equal types", lambda: Time(seconds=3) == Time(seconds=3, clock_type=ClockType.ROS_TIME))
+    record("time equals int", lambda: Time(nanoseconds=5) == 5)
+    record("int is not time", lambda: 5 != Time(nanoseconds=5))
+    record("time equals nothing", lambda: Time(nanoseconds=5) == None)  # noqa: E711
+    record("time below int", lambda: Time(nanoseconds=5) < 5)
+    record("time as key", lambda: {Time(nanoseconds=5): 1})
     record("time message", lambda: Time.from_msg(Time(nanoseconds=5_000_000_007).to_msg()))
     record("time from wrong message", lambda: Time.from_msg(3))
     record("clock", lambda: (type(Clock(clock_type=ClockType.ROS_TIME)).__name__, type(Clock()).__name__))
@@ -368,6 +374,48 @@ def arguments():
         rclpy.shutdown(context=context)
 
 
+def timers(node):
+    def left(timer):
+        value = timer.time_until_next_call()
+        return None if value is None else round(value / 1e9)
+
+    def state(timer):
+        return timer.is_canceled(), timer.is_ready(), left(timer), round(timer.time_since_last_call() / 1e9)
+
+    timer = node.create_timer(10.0, lambda: None)
+    record("timer of ten seconds", lambda: state(timer))
+    timer.cancel()
+    record("canceled timer", lambda: state(timer))
+    timer.timer_period_ns = 20 * 10**9
+    record("period of a canceled timer", lambda: (timer.timer_period_ns, left(timer)))
+    timer.reset()
+    record("reset timer", lambda: state(timer))
+    timer.timer_period_ns = 5 * 10**9
+    record("the call that is due next stays where it was", lambda: (timer.timer_period_ns, left(timer)))
+    node.destroy_timer(timer)
+    record("destroyed timer", lambda: timer.time_until_next_call())
+    record("destroyed timer canceled", lambda: timer.cancel())
+    calls = []
+
+    def once():
+        calls.append("once")
+        first.cancel()
+        second.cancel()
+
+    def never():
+        calls.append("never")
+        first.cancel()
+        second.cancel()
+
+    first, second = node.create_timer(0.001, once), node.create_timer(0.001, never)
+    time.sleep(0.01)
+    for _ in range(4):
+        rclpy.spin_once(node, timeout_sec=0.05)
+    record("a timer cancels itself and another that is due", lambda: (calls, first.is_canceled(), second.is_ready()))
+    node.destroy_timer(first)
+    node.destroy_timer(second)
+
+
 def futures():
     future, calls = Future(), []
     future.add_done_callback(lambda f: calls.append(f.result()))
@@ -463,6 +511,7 @@ def main():
     node_names(node)
     other_nodes()
     arguments()
+    timers(node)
     futures()
     running(node)
     last = node.create_publisher(String, "x", 1), node.create_subscription(String, "x", print, 1)

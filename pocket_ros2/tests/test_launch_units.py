@@ -1,5 +1,6 @@
 """Parts of launch and launch_ros that need no process."""
 
+import importlib
 import logging
 import threading
 import time
@@ -45,6 +46,7 @@ from launch.utilities.type_utils import coerce_to_type
 from launch_ros.utilities import evaluate_parameters_dict, normalize_parameters_dict, prefix_namespace
 from launch_transcript import FILES
 
+from pocket_ros2.deep_modules import HUMBLE
 from pocket_ros2.errors import NotCoveredImport
 
 
@@ -189,14 +191,86 @@ def test_refused_declarations():
         DeclareLaunchArgument("a", default_value="3", choices=["1", "2"])
     with pytest.raises(RuntimeError, match="empty list of choices"):
         DeclareLaunchArgument("a", choices=[])
-    with pytest.raises(TypeError, match="LaunchDescriptionSource"):
-        IncludeLaunchDescription("a/path.launch.py")
     with pytest.raises(TypeError, match="holds actions"):
         LaunchDescription(["text"])
     with pytest.raises(TypeError, match="instance or a callable"):
         OnProcessExit(target_action="gait", on_exit=[])
     with pytest.raises(ValueError, match="not a valid standard output config"):
         launch.logging.get_output_loggers("a", "screens")
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_a_launch_file_is_included_by_its_path_or_by_a_list_of_substitutions(as_list, capfd):
+    path = str(FILES / "included.launch.py")
+    location = [TextSubstitution(text=str(FILES)), "/", LaunchConfiguration("file")] if as_list else path
+    include = IncludeLaunchDescription(location, launch_arguments={"needed": "this"}.items())
+    assert isinstance(include.launch_description_source, AnyLaunchDescriptionSource)
+    assert run(DeclareLaunchArgument("file", default_value="included.launch.py"), include) == 0
+    assert "included with this default" in "".join(capfd.readouterr())
+
+
+def test_a_launch_file_that_is_not_there_is_named():
+    with pytest.raises(InvalidLaunchFileError, match="nowhere"):
+        IncludeLaunchDescription("/nowhere.launch.py").execute(LaunchContext())
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "package"),
+    [
+        ("launch.actions.declare_launch_argument", "DeclareLaunchArgument", "launch.actions"),
+        ("launch.substitutions.launch_configuration", "LaunchConfiguration", "launch.substitutions"),
+        ("launch.event_handlers.on_process_exit", "OnProcessExit", "launch.event_handlers"),
+        ("launch.events.process.process_exited", "ProcessExited", "launch.events.process"),
+        (
+            "launch.launch_description_sources.python_launch_description_source",
+            "PythonLaunchDescriptionSource",
+            "launch.launch_description_sources",
+        ),
+        ("launch_ros.actions.push_ros_namespace", "PushRosNamespace", "launch_ros.actions"),
+        ("launch_ros.substitutions.find_package", "FindPackageShare", "launch_ros.substitutions"),
+    ],
+)
+def test_a_class_is_the_same_by_its_deep_path(module, name, package):
+    assert getattr(importlib.import_module(module), name) is getattr(importlib.import_module(package), name)
+
+
+DEEP = [(f"{package}.{name}", names) for package, modules in HUMBLE.items() for name, names in modules.items()]
+
+
+@pytest.mark.parametrize(("module", "names"), DEEP, ids=[module for module, _ in DEEP])
+def test_each_module_of_humble_is_there_or_says_that_it_is_not_covered(module, names):
+    try:
+        made = importlib.import_module(module)
+    except NotCoveredImport as refusal:
+        assert f"{module}.".startswith(f"{refusal.name}.") and refusal.name in str(refusal)
+        return
+    found = [name for name in names.split() if name in vars(made)]
+    assert found
+    for name in set(names.split()) - set(found):
+        with pytest.raises(NotCoveredImport, match=name):
+            getattr(made, name)
+    with pytest.raises(AttributeError, match="nothing_of_the_sort"):
+        made.nothing_of_the_sort  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from launch_ros.event_handlers import OnStateTransition",
+        "from launch_ros.events.lifecycle import ChangeState",
+        "from launch.frontend import Parser",
+        "from tf2_ros import TransformException",
+        "from tf2_ros import LookupException, ConnectivityException, ExtrapolationException",
+    ],
+)
+def test_an_import_of_what_is_not_covered_says_so(line):
+    with pytest.raises(NotCoveredImport, match="does not cover"):
+        exec(line, {})
+
+
+def test_a_misspelled_module_is_not_found():
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("launch.actions.declare_launch_arguments")
 
 
 def test_what_is_not_covered_says_so():

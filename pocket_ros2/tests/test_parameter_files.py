@@ -50,6 +50,30 @@ def test_precedence_is_that_of_rcl(tmp_path):
     assert overrides_for("/n", [("/**", "a", 9), *file]) == {"a": 1, "b": 1, "c": 2}
 
 
+def test_a_name_that_comes_twice_is_merged_as_in_rcl(tmp_path):
+    """Found with Humble's rclpy: all entries of a node stand where it came first, the later value wins."""
+    path = tmp_path / "parameters.yaml"
+    path.write_text("""
+/**:
+  ros__parameters: {a: 1, b: 1, deep: {x: 1, y: 1}}
+n:
+  ros__parameters: {c: 1, b: 5}
+/**:
+  ros__parameters: {b: 2, deep: {y: 2, z: 2}, c: 2}
+n:
+  ros__parameters: {c: 3, c: 4}
+""")
+    assert overrides_for("/n", load_parameter_file(str(path))) == {
+        "a": 1,
+        "b": 5,
+        "c": 4,
+        "deep.x": 1,
+        "deep.y": 2,
+        "deep.z": 2,
+    }
+    assert overrides_for("/other", load_parameter_file(str(path)))["b"] == 2
+
+
 @pytest.mark.parametrize(
     ("pattern", "full_name", "matches"),
     [

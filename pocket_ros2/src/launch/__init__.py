@@ -5,7 +5,7 @@ visited next. What happens afterwards (a process ends, a timer fires, ctrl-c) ar
 events into further entities. The service runs that loop until nothing is left to wait for.
 """
 
-import pocket_ros2  # noqa: F401  refuses to go beside a real ROS 2
+from pocket_ros2 import deep_modules  # also refuses to go beside a real ROS 2
 
 from . import actions, conditions, descriptions, events, logging, substitutions
 from .action import Action
@@ -24,6 +24,7 @@ from .some_actions_type import SomeActionsType, SomeActionsType_types_tuple
 from .some_substitutions_type import SomeSubstitutionsType, SomeSubstitutionsType_types_tuple
 from .substitution import Substitution
 
+deep_modules.install()
 __getattr__ = not_covered(__name__, "frontend")
 
 __all__ = [

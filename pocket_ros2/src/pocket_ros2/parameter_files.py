@@ -12,16 +12,23 @@ class ParameterFileError(RuntimeError):
     """A parameter file or value that cannot be used; the text names file, key and value."""
 
 
+class _Map(list):
+    """The (key, value) pairs of a YAML mapping in their order: a key may come twice, and rcl takes both."""
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(f'{key!r}: {value!r}' for key, value in self)}}}"
+
+
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """SafeLoader that tells numbers as rcl does: by C's strtol and strtod, no underscores, dates or base 60.
 
     Keys are text, whatever they look like (a node may be called `n` or `on`).
     """
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
-        """Return a mapping with its keys as they are written."""
+    def construct_pairs(self, node: yaml.MappingNode, deep: bool = False) -> _Map:
+        """Return the pairs of a mapping with their keys as they are written."""
         self.flatten_mapping(node)
-        return {key.value: self.construct_object(value, deep=True) for key, value in node.value}
+        return _Map((key.value, self.construct_object(value, deep=True)) for key, value in node.value)
 
 
 _KEPT = ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
@@ -57,6 +64,7 @@ def _bool(loader: Any, node: yaml.Node) -> bool:
 
 _Loader.add_constructor("tag:yaml.org,2002:float", _float)
 _Loader.add_constructor("tag:yaml.org,2002:bool", _bool)
+_Loader.add_constructor("tag:yaml.org,2002:map", _Loader.construct_pairs)
 
 
 def _checked(value: Any, where: str) -> Any:
@@ -65,7 +73,7 @@ def _checked(value: Any, where: str) -> Any:
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise ParameterFileError(f"{where}: {value} does not fit a 64-bit integer")
         return value
-    if isinstance(value, list):
+    if isinstance(value, list) and not isinstance(value, _Map):
         kinds = {type(v) for v in value}
         if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
             raise ParameterFileError(
@@ -86,32 +94,32 @@ def parse_value(text: str) -> Any:
     return text if value is None else _checked(value, "value")
 
 
-def _leaves(tree: dict, prefix: str, where: str) -> list[tuple[str, Any]]:
+def _leaves(tree: _Map, prefix: str, where: str) -> list[tuple[str, Any]]:
     found = []
-    for key, value in tree.items():
+    for key, value in tree:
         name = f"{prefix}{key}"
-        if isinstance(value, dict):
+        if isinstance(value, _Map):
             found += _leaves(value, f"{name}.", where)
         elif value is not None:
             found.append((name, _checked(value, f"{where}: {name}")))
     return found
 
 
-def _nodes(tree: dict, prefix: str, where: str) -> list[tuple[str, str, Any]]:
+def _nodes(tree: _Map, prefix: str, where: str) -> list[tuple[str, str, Any]]:
     found = []
-    for key, value in tree.items():
+    for key, value in tree:
         name = f"{prefix}/{str(key).strip('/')}" if prefix or str(key).startswith("/") else str(key)
-        if not isinstance(value, dict):
+        if not isinstance(value, _Map):
             raise ParameterFileError(f"{where}: {name} must hold ros__parameters or nodes, got {value!r}")
-        for inner, content in value.items():
+        for inner, content in value:
             if inner == "ros__parameters":
                 if content is None:
                     continue
-                if not isinstance(content, dict):
+                if not isinstance(content, _Map):
                     raise ParameterFileError(f"{where}: {name}: ros__parameters must hold name: value, got {content!r}")
                 found += [(name, key_, value_) for key_, value_ in _leaves(content, "", f"{where}: {name}")]
             else:
-                found += _nodes({inner: content}, name, where)
+                found += _nodes(_Map([(inner, content)]), name, where)
     return found
 
 
@@ -126,7 +134,7 @@ def load_parameter_file(path: str) -> list[tuple[str, str, Any]]:
         raise ParameterFileError(f"parameter file {path!r} is not YAML: {error}") from error
     if tree is None:
         return []
-    if not isinstance(tree, dict):
+    if not isinstance(tree, _Map):
         raise ParameterFileError(f"parameter file {path!r} must hold node names, got {type(tree).__name__}")
     return _nodes(tree, "", f"parameter file {path!r}")
 

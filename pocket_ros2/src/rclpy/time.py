@@ -47,9 +47,6 @@ class Time:
     def __repr__(self) -> str:
         return f"Time(nanoseconds={self.nanoseconds}, clock_type={self.clock_type.name})"
 
-    def __hash__(self) -> int:
-        return hash((self._nanoseconds, self._clock_type))
-
     def __add__(self, other: Any) -> Time:
         if not isinstance(other, Duration):
             return NotImplemented
@@ -72,16 +69,21 @@ class Time:
             return Time(nanoseconds=total, clock_type=self.clock_type)
         return NotImplemented
 
+    __hash__ = None  # type: ignore[assignment]  # as in Humble
+
+    def __eq__(self, other: Any) -> bool:
+        # As in Humble, NotImplemented is not returned: `Time(nanoseconds=5) == 5` would be False, a bug hard to find.
+        value = self._other(other)
+        if value is None:
+            raise TypeError("Can't compare time with object of type: ", type(other))
+        return self._nanoseconds == value
+
     def _other(self, other: Any) -> int | None:
         if not isinstance(other, Time):
             return None
         if self.clock_type != other.clock_type:
             raise TypeError("Can't compare times with different clock types")
         return other._nanoseconds
-
-    def __eq__(self, other: Any) -> bool:
-        value = self._other(other)
-        return NotImplemented if value is None else self._nanoseconds == value
 
     def __lt__(self, other: Any) -> bool:
         value = self._other(other)

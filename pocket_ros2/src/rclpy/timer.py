@@ -99,8 +99,8 @@ class Timer:
 
     @timer_period_ns.setter
     def timer_period_ns(self, value: int) -> None:
+        # As in rcl, the call that is due next stays where it is.
         self._check()
-        self._next += int(value) - self._period
         self._period = int(value)
         self._wake()
 
@@ -121,10 +121,9 @@ class Timer:
         self._wake()
 
     def reset(self) -> None:
-        """Start a new period now."""
+        """Start a new period now; the last call stays the last, as in rcl."""
         self._check()
-        self._last = self._now()
-        self._next = self._last + self._period
+        self._next = self._now() + self._period
         self._canceled = False
         self._wake()
 
@@ -133,10 +132,10 @@ class Timer:
         self._check()
         return self._now() - self._last
 
-    def time_until_next_call(self) -> int:
-        """Return the nanoseconds until the call is due, negative if it is late."""
+    def time_until_next_call(self) -> int | None:
+        """Return the nanoseconds until the call is due, negative if it is late; None of a timer that is canceled."""
         self._check()
-        return self._next - self._now()
+        return None if self._canceled else self._next - self._now()
 
     def destroy(self) -> None:
         """Call no more."""

@@ -9,7 +9,23 @@ from pocket_ros2.errors import NotCoveredImport
 from .static_transform_broadcaster import StaticTransformBroadcaster as StaticTransformBroadcaster
 from .transform_broadcaster import TransformBroadcaster as TransformBroadcaster
 
-_ABSENT = ("Buffer", "BufferClient", "BufferInterface", "BufferServer", "TransformListener")
+_ABSENT = (
+    "Buffer",
+    "BufferClient",
+    "BufferCore",
+    "BufferInterface",
+    "BufferServer",
+    "ConnectivityException",
+    "ExtrapolationException",
+    "InvalidArgumentException",
+    "LookupException",
+    "NotImplementedException",
+    "TimeoutException",
+    "TransformException",
+    "TransformListener",
+    "TransformRegistration",
+    "TypeException",
+)
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -4,6 +4,7 @@ import os
 
 from ..action import Action
 from ..launch_description_source import LaunchDescriptionSource
+from ..launch_description_sources import AnyLaunchDescriptionSource
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from .launch_configurations import SetLaunchConfiguration
 
@@ -11,16 +12,14 @@ from .launch_configurations import SetLaunchConfiguration
 class IncludeLaunchDescription(Action):
     """Visits another launch description; `launch_arguments` are (name, value) pairs for it.
 
+    Instead of a source, the path of a launch file may be given: text, a substitution, or a list of both.
     The arguments stay set after it, unless a GroupAction is around both.
     """
 
     def __init__(self, launch_description_source, *, launch_arguments=None, **kwargs):
         super().__init__(**kwargs)
         if not isinstance(launch_description_source, LaunchDescriptionSource):
-            raise TypeError(
-                "IncludeLaunchDescription expected a LaunchDescriptionSource (as "
-                f"PythonLaunchDescriptionSource(path)), but got {launch_description_source!r}"
-            )
+            launch_description_source = AnyLaunchDescriptionSource(launch_description_source)
         self._source = launch_description_source
         self._arguments = tuple(launch_arguments or ())
 
