@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from ros_session import LATCHED, NEWEST, Probe, Process, separate, wait_until
 
+from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
+from std_srvs.srv import SetBool
 
 COMMANDED = 0.077  # [m/s], the launch file's default
 CYCLES = 4.0  # [s] over which a speed is taken: the body sways within a cycle
@@ -77,3 +79,19 @@ def test_the_stop_command_stops_it_and_it_stays_stopped(walk):
     time.sleep(CYCLES + 0.5)
     assert walk.truth
     assert walk.speed() < 0.002
+
+
+def test_it_sits_down_and_lets_go_and_no_node_has_ended(walk):
+    assert (
+        subprocess.run(["ros2", "run", "hexapod_dynamics", "stop", "--resume"], timeout=60, check=False).returncode == 0
+    )
+    answer = walk.probe.call(SetBool, "servos/torque", SetBool.Request(data=False))
+    assert answer.success and "sitting down" in answer.message
+    walk.wait(lambda: walk.truth[-1][1].pose.pose.position.z < 0.04, 20, "it sits")
+    said = walk.probe.hear(DiagnosticArray, "/diagnostics", keep=50)
+    walk.wait(
+        lambda: any(s.name == "servos" and "torque is off" in s.message for _, array in said for s in array.status),
+        20,
+        "torque is off",
+    )
+    assert "Traceback" not in walk.launch.output and "process has died" not in walk.launch.output, walk.launch.output
