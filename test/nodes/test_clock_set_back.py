@@ -4,6 +4,7 @@ A Jetson Nano has no clock battery; the first contact with a time server moves i
 would disturb everybody on it, so a library between the node and the C library moves the one clock of the one process.
 """
 
+import math
 import re
 import shutil
 import struct
@@ -11,14 +12,18 @@ import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from driver_session import Commands, Robots
 from ros_session import Probe, Process, separate, wait_until
 
 import hexapod_dynamics
+from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.nodes.common import stamp_seconds
 from sensor_msgs.msg import JointState
 
 HOUR = 3600.0
+SEATED = np.tile([0.0, 1.2, -0.45], 6)
 SOURCE = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -90,6 +95,54 @@ def test_joint_commands_go_on_when_the_clock_is_set_back_an_hour(tmp_path):
         assert gait.running()
     finally:
         gait.end()
+        probe.close()
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc to make a clock of the node's own")
+def test_servos_hold_without_commands_and_sit_at_low_voltage_after_the_clock_is_set_back_an_hour(tmp_path):
+    separate()
+    probe, clock = Probe(), Clock(tmp_path)
+    robot, commands = Robots(), Commands(probe)
+    heard = probe.hear(DiagnosticArray, "/diagnostics")
+    servos = Process.node("servos", environment=clock.environment)
+
+    def reach(pose):
+        commands.pose = np.full(18, pose)
+        wait_until(
+            lambda: np.allclose(robot.pose, pose, atol=math.radians(0.24)), 30, lambda: f"{robot.pose} {servos.output}"
+        )
+
+    def says(words, timeout):
+        now = time.monotonic()
+        wait_until(
+            lambda: any(words in status.message for at, array in list(heard) if at > now for status in array.status),
+            timeout,
+            words,
+        )
+
+    try:
+        reach(0.3)
+        clock.set(-HOUR)
+        now = time.monotonic()
+        reach(0.1)  # commands are followed
+        commands.pose = np.full(18, 0.6)
+        time.sleep(0.1)
+        commands.pose = None
+        time.sleep(0.5)
+        says("holding the pose, no commands", 5)
+        held = robot.pose.copy()
+        time.sleep(0.4)
+        assert np.array_equal(robot.pose, held) and robot.servos.holding().all()
+        robot.servos.voltage[:] = 9.4
+        says("sitting down: supply at 9.4 V", 15)
+        wait_until(lambda: not robot.servos.holding().any(), 20, "it sits down and lets go")
+        assert np.allclose(robot.pose, SEATED, atol=0.03)
+        stamps = [stamp_seconds(array.header.stamp) for at, array in heard if at > now + 1.5]
+        assert max(stamps) + HOUR < time.time() + 60.0  # the clock was set
+    finally:
+        servos.end()
+        commands.close()
+        robot.close()
         probe.close()
 
 
