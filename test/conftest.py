@@ -1,5 +1,6 @@
 """Settings of all tests: hypothesis without deadlines, and one marker for each test, by the folder it lies in."""
 
+import os
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -7,6 +8,10 @@ from hypothesis import HealthCheck, settings
 # The time of an example depends on the machine, and on kernels that the first example compiles.
 settings.register_profile("any machine", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+# A user's own network is not that of the tests: one interface that is not there, or the loopback interface beside
+# ROS_LOCALHOST_ONLY, would fail each test that has a node. ros_session.separate sets what the tests need.
+os.environ.pop("CYCLONEDDS_URI", None)
 
 TESTS = Path(__file__).parent
 # The marker of a folder holds for the folders in it; tests in other folders are `pure`. setup.cfg explains the markers.

@@ -13,6 +13,7 @@ from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.nodes import start
 from hexapod_dynamics.robot import Robot
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.executors import SingleThreadedExecutor
@@ -56,6 +57,13 @@ def run(node_class, args=None):
         else:
             # A launch file respawns the node: the pause keeps it from repeating the message each second.
             time.sleep(float(os.environ.get("HEXAPOD_REFUSED_PAUSE", "0")))
+    except RCLError:
+        if uri := os.environ.get("CYCLONEDDS_URI"):
+            rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(
+                f"the node cannot be made; CYCLONEDDS_URI is {uri!r}: an interface in it may not be there, or beside "
+                "ROS_LOCALHOST_ONLY=1 be the loopback interface, which Cyclone DDS does not accept twice"
+            )
+        raise
     else:
         start.running()
         # Objects alive now stay alive. Without `freeze` the garbage collector would scan all of them again and again,

@@ -1,6 +1,7 @@
 """Whole processes: how they end, what they leave behind, what they read from the environment and the command line."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -127,6 +128,48 @@ def test_a_bad_environment_is_refused_by_name(domain, environment, complaint):
         env={**pocket_environment(domain), **environment},
     )
     assert run.returncode == 1 and complaint in run.stderr
+
+
+LOOPBACK_NAMED = "<CycloneDDS><Domain><General>{}</General></Domain></CycloneDDS>"
+
+
+@pytest.mark.parametrize(
+    "interface",
+    [
+        '<Interfaces><NetworkInterface name="lo"/></Interfaces>',
+        '<Interfaces><NetworkInterface address="127.0.0.1" priority="1"/></Interfaces>',
+        "<NetworkInterfaceAddress>127.0.0.1</NetworkInterfaceAddress>",
+    ],
+)
+@pytest.mark.parametrize("in_file", [False, True])
+def test_an_own_setting_may_name_the_loopback_interface_beside_localhost_only(domain, tmp_path, interface, in_file):
+    """Cyclone DDS refuses an interface that is given twice: each process ended with an error that did not say so."""
+    text = LOOPBACK_NAMED.format(interface)
+    if in_file:
+        (tmp_path / "cyclone.xml").write_text(text)
+        text = f"file://{tmp_path}/cyclone.xml"
+    run = subprocess.run(
+        [sys.executable, "-c", 'import rclpy; rclpy.init(); print(rclpy.create_node("n").get_name())'],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env={**pocket_environment(domain), "CYCLONEDDS_URI": text, "ROS_LOCALHOST_ONLY": "1"},
+    )
+    assert run.returncode == 0 and run.stdout == "n\n", run.stderr
+
+
+def test_the_tests_themselves_do_not_depend_on_the_users_network(domain):
+    """One interface that is not there made an error of each test that has a node."""
+    uri = LOOPBACK_NAMED.format('<Interfaces><NetworkInterface name="nowhere0"/></Interfaces>')
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_executors.py", "-k", "keeps_its_rate"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=Path(__file__).parent,
+        env={**os.environ, "CYCLONEDDS_URI": uri, "ROS_DOMAIN_ID": str(domain)},
+    )
+    assert run.returncode == 0 and "1 passed" in run.stdout, run.stdout
 
 
 def test_nodes_stay_on_the_loopback_interface_unless_told_otherwise(domain):

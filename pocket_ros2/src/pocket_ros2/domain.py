@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 from . import dds
 
@@ -13,11 +15,14 @@ from . import dds
 # killed; its default of 1 s, one writer after the other, makes a node's end take seconds.
 _LINGER = "<Internal><WriterLingerDuration>200 ms</WriterLingerDuration></Internal>"
 # An interface and a peer: works with and without multicast on the loopback interface, and finds real ROS 2 nodes.
-_LOOPBACK = (
-    '<CycloneDDS><Domain><General><Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces></General>'
+_INTERFACE = '<General><Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces></General>'
+_PEER = (
     "<Discovery><ParticipantIndex>auto</ParticipantIndex>"
     f'<Peers><Peer Address="127.0.0.1"/></Peers></Discovery>{_LINGER}</Domain></CycloneDDS>'
 )
+_LOOPBACK = f"<CycloneDDS><Domain>{_INTERFACE}{_PEER}"
+_LOOPBACK_NAMED = f"<CycloneDDS><Domain>{_PEER}"  # where the user's own setting names the interface
+_IS_LOOPBACK = {"lo", "127.0.0.1", "localhost"}
 _NETWORK = f"<CycloneDDS><Domain>{_LINGER}</Domain></CycloneDDS>"
 _HIGHEST_DOMAIN = 232
 
@@ -52,10 +57,25 @@ def loopback_only() -> bool:
     return value != "0"
 
 
+def named_interfaces() -> set[str]:
+    """Return the network interfaces that CYCLONEDDS_URI, or the files in it, name, by name or address."""
+    text = os.environ.get("CYCLONEDDS_URI", "")
+    for path in re.findall(r"file://([^,]+)", text):
+        with contextlib.suppress(OSError, UnicodeDecodeError):  # Cyclone DDS says what is wrong with the file
+            text += Path(path.strip()).read_text()
+    attributes = re.findall(r"""<NetworkInterface\b[^>]*?\b(?:name|address)\s*=\s*["']([^"']+)""", text)
+    return {*attributes, *re.findall(r"<NetworkInterfaceAddress>\s*([^<\s]+)", text)}
+
+
 def open_domain(number: int) -> int:
-    """Configure a domain on its first use in this process and return its DDS handle."""
+    """Configure a domain on its first use in this process and return its DDS handle.
+
+    A CYCLONEDDS_URI that names the loopback interface says what ours would: Cyclone DDS refuses one given twice.
+    """
     if number not in _domains:
         configuration = _LOOPBACK if loopback_only() else _NETWORK
+        if configuration is _LOOPBACK and named_interfaces() & _IS_LOOPBACK:
+            configuration = _LOOPBACK_NAMED
         extra = os.environ.get("CYCLONEDDS_URI", "").strip()
         try:
             _domains[number] = dds.create_domain(number, f"{configuration},{extra}" if extra else configuration)
@@ -73,7 +93,7 @@ def sockets_on_loopback() -> Iterator[None]:
     Cyclone DDS binds those it receives with to 0.0.0.0 whatever its interfaces are, and would parse what other hosts
     send. A CYCLONEDDS_URI that names interfaces is the user's own choice and stays.
     """
-    wanted = loopback_only() and "NetworkInterface" not in os.environ.get("CYCLONEDDS_URI", "")
+    wanted = loopback_only() and named_interfaces() <= _IS_LOOPBACK
     before = _udp_sockets() if wanted else set()
     yield
     for descriptor in _udp_sockets() - before if wanted else ():
