@@ -301,6 +301,11 @@ class _KernelCache(FunctionCache):
         self._cache_file = _FunctionFiles(py_func.__module__, self._impl.filename_base)
 
 
+# Without numba's runtime: kernels count no references to the arrays of their callers, which takes longer than a small
+# kernel does (two atomic operations for each array at each call). They cannot allocate, nor return arrays.
+OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
+
+
 def kernel(function):
     """Compile a function with numba on first use and keep its code in this package's cache.
 
@@ -310,12 +315,24 @@ def kernel(function):
     return _cached(numba.njit(function, nogil=True, **OPTIONS))
 
 
+def inline_kernel(function):
+    """A `kernel` that machine code has inside its compiled callers: a Workspace is a hundred numbers to hand over."""
+    return _cached(numba.njit(function, nogil=True, forceinline=True, **OPTIONS))
+
+
+def allocating_kernel(function):
+    """A `kernel` that may allocate."""
+    return _cached(numba.njit(function, nogil=True, **(OPTIONS | {"_nrt": True})))
+
+
 def entry(function):
     """A `kernel` to be called from Python on memory that its callers share: it keeps the interpreter's lock."""
     return _cached(numba.njit(function, **OPTIONS))
 
 
-OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}}
+def inlined(function):
+    """A function that is written into the kernels that call it, and may return an array."""
+    return numba.njit(function, inline="always", **OPTIONS)
 
 
 def _cached(dispatcher):

@@ -1,25 +1,35 @@
-"""Compiled entry points that Python calls: inputs checked, compact vectors (6 + n) in and out, nothing allocated.
+"""Compiled entry points that Python calls: inputs checked, compact vectors (6 + n) in and out.
 
-Each is a builtin (native.py) of the memory of one morphology (selection.py), the inputs, and the outputs. It returns a
-status, OK or the reason why it did not compute; callers then convert their input or refuse it. Different morphologies
-have memory of their own, and a builtin keeps the interpreter's lock: threads may share a model.
+Each is a builtin (native.py) of the memory of one morphology (selection.py) and the inputs. It returns its result, or
+None where it did not compute: callers then convert their input or refuse it. Different morphologies have memory of
+their own, and a builtin keeps the interpreter's lock: threads may share a model.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.compiled import entry, kernel
+from hexapod_dynamics.compiled import entry, inline_kernel, inlined
 from hexapod_dynamics.dynamics.kernels import body_wrench, leg_terms, solve_arrow, solve_forward
-from hexapod_dynamics.dynamics.native import ABSENCE, answer, given, integers, matrix, runtime_words, vector
+from hexapod_dynamics.dynamics.native import (
+    ABSENCE,
+    answer,
+    given,
+    integers,
+    matrix,
+    new_vector,
+    peek,
+    refusal,
+    runtime_words,
+    vector,
+)
 from hexapod_dynamics.dynamics.selection import open_memory
 from hexapod_dynamics.dynamics.workspace import BASE_ACCELERATION, GRAVITY, HEAD_ACC, HEAD_FORCE, TWIST
 
-OK, BAD_ROTATION, BAD_Q, BAD_NU, BAD_INPUT, BAD_OUTPUT, NOT_FINITE, MISSING = range(8)
 ROTATION_TOLERANCE = 1e-6
 
 
-@kernel
+@inlined
 def open_call(runtime, arguments, count):
     """Words of the runtime and addresses of the arguments; of the memory, which comes first: see `open_memory`."""
     objects = given(arguments, count)
@@ -27,7 +37,7 @@ def open_call(runtime, arguments, count):
     return runtime_words(runtime), objects, ws, flat, free
 
 
-@kernel
+@inline_kernel
 def is_finite(array):
     """Whether a vector has no nan and no infinity."""
     even = odd = 0.0  # two sums, which need not wait for each other
@@ -39,7 +49,7 @@ def is_finite(array):
     return even + odd == 0.0
 
 
-@kernel
+@inline_kernel
 def is_rotation(rotation):
     """Whether a matrix is a (3, 3) rotation within ROTATION_TOLERANCE."""
     if rotation.shape[0] != 3 or rotation.shape[1] != 3:
@@ -59,7 +69,7 @@ def is_rotation(rotation):
     return worst <= ROTATION_TOLERANCE and determinant > 0.0
 
 
-@kernel
+@inline_kernel
 def set_q(ws, flat, free, q):
     """Write the moving joints' positions; whether all are finite."""
     first = ws.rows.q * ws.lanes.shape[2]
@@ -71,7 +81,7 @@ def set_q(ws, flat, free, q):
     return total == 0.0
 
 
-@kernel
+@inline_kernel
 def set_row(ws, flat, free, row, values, start):
     """Write a section of the lanes from compact values."""
     first = row * ws.lanes.shape[2]
@@ -79,7 +89,7 @@ def set_row(ws, flat, free, row, values, start):
         flat[first + free[i, 1]] = values[start + i]
 
 
-@kernel
+@inline_kernel
 def get_row(ws, flat, free, row, values, start):
     """Read a section of the lanes into compact values."""
     first = row * ws.lanes.shape[2]
@@ -87,7 +97,7 @@ def get_row(ws, flat, free, row, values, start):
         values[start + i] = flat[first + free[i, 1]]
 
 
-@kernel
+@inline_kernel
 def set_still(ws, flat, free):
     """Write zero velocities."""
     first = ws.rows.rate * ws.lanes.shape[2]
@@ -97,7 +107,7 @@ def set_still(ws, flat, free):
         ws.shared[TWIST + i] = 0.0
 
 
-@kernel
+@inline_kernel
 def set_gravity(ws, rotation):
     """Let gravity act like an upward acceleration of the body: R^T (0, 0, g)."""
     for i in range(3):
@@ -105,24 +115,20 @@ def set_gravity(ws, rotation):
         ws.shared[BASE_ACCELERATION + 3 + i] = 0.0
 
 
-@kernel
+@inline_kernel
 def set_motion(ws, flat, free, rotation, q, nu):
-    """Write a state; a status."""
-    if not is_rotation(rotation):
-        return BAD_ROTATION
-    if q.shape[0] != ws.joints.shape[0]:
-        return BAD_Q
-    if nu.shape[0] != 6 + free.shape[0]:
-        return BAD_NU
+    """Write a state; whether it is one."""
+    if not is_rotation(rotation) or q.shape[0] != ws.joints.shape[0] or nu.shape[0] != 6 + free.shape[0]:
+        return False
     set_q(ws, flat, free, q)
     for i in range(6):
         ws.shared[TWIST + i] = nu[i]
     set_gravity(ws, rotation)
     set_row(ws, flat, free, ws.rows.rate, nu, 6)
-    return OK
+    return True
 
 
-@kernel
+@inline_kernel
 def set_torque(ws, flat, free, tau):
     """Write the motors' torques; a limp joint's is zero, whatever tau says."""
     first = ws.rows.torque * ws.lanes.shape[2]
@@ -130,19 +136,19 @@ def set_torque(ws, flat, free, tau):
         flat[first + free[i, 1]] = tau[i] * free[i, 2]
 
 
-@kernel
+@inline_kernel
 def get_solution(ws, flat, free, out):
-    """Copy the accelerations to out (6 + n,); a status.
+    """Copy the accelerations to out (6 + n,); whether they are finite.
 
     What is not finite in the input is not in the output either, where one look finds it.
     """
     for i in range(6):
         out[i] = ws.shared[HEAD_ACC + i]
     get_row(ws, flat, free, ws.rows.acc, out, 6)
-    return OK if is_finite(out) else NOT_FINITE
+    return is_finite(out)
 
 
-@kernel
+@inline_kernel
 def set_acceleration(ws, flat, free, nudot):
     """Add the accelerations of a motion to a state that is set."""
     for i in range(6):
@@ -150,15 +156,10 @@ def set_acceleration(ws, flat, free, nudot):
     set_row(ws, flat, free, ws.rows.qdd, nudot, 6)
 
 
-@kernel
+@inline_kernel
 def _forward(ws, flat, free, rotation, q, nu, tau, out):
-    status = set_motion(ws, flat, free, rotation, q, nu)
-    if status != OK:
-        return status
-    if tau.shape[0] != free.shape[0]:
-        return BAD_INPUT
-    if out.shape[0] != 6 + free.shape[0]:
-        return BAD_OUTPUT
+    if not set_motion(ws, flat, free, rotation, q, nu) or tau.shape[0] != free.shape[0] or out.shape[0] == 0:
+        return False
     set_torque(ws, flat, free, tau)
     solve_forward(ws)
     return get_solution(ws, flat, free, out)
@@ -166,14 +167,15 @@ def _forward(ws, flat, free, rotation, q, nu, tau, out):
 
 @entry
 def forward(runtime, arguments, count):
-    """(memory, R, q, nu, tau, out): accelerations, out (6 + n,), under joint torques tau (n,); a status."""
+    """(memory, R, q, nu, tau): accelerations (6 + n,) under joint torques tau (n,)."""
     words, objects, ws, flat, free = open_call(runtime, arguments, count)
     rotation, q, nu = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
-    tau, out = vector(words, objects[4]), vector(words, objects[5])
-    return answer(words, _forward(ws, flat, free, rotation, q, nu, tau, out))
+    tau = vector(words, objects[4])
+    made, out = new_vector(words, 6 + free.shape[0])
+    return answer(words, made, _forward(ws, flat, free, rotation, q, nu, tau, out))
 
 
-@kernel
+@inline_kernel
 def body_force(rotation, fx, fy, fz):
     """A force in world axes, in the body's."""
     return (
@@ -183,32 +185,36 @@ def body_force(rotation, fx, fy, fz):
     )
 
 
-@kernel
+@inline_kernel
 def tip_moment(ws, leg, x, y, z):
     """Moment about the body's origin of a force at a leg's tip, body axes; needs the geometry."""
     block, lane, point = ws.legs[leg, 0], ws.legs[leg, 1], ws.rows.point + 3 * ws.legs[leg, 4]
-    px, py, pz = ws.lanes[block, point, lane], ws.lanes[block, point + 1, lane], ws.lanes[block, point + 2, lane]
+    px, py, pz = (
+        peek(ws.lanes, block, point, lane),
+        peek(ws.lanes, block, point + 1, lane),
+        peek(ws.lanes, block, point + 2, lane),
+    )
     return py * z - pz * y, pz * x - px * z, px * y - py * x
 
 
-@kernel
+@inline_kernel
 def joint_share(ws, block, lane, k, x, y, z, mx, my, mz):
     """What a wrench on a leg beyond joint k, in the body frame, is as a torque of that joint; needs the geometry."""
     lanes, s = ws.lanes, ws.rows.screw + 6 * k
     return (
-        x * lanes[block, s, lane]
-        + y * lanes[block, s + 1, lane]
-        + z * lanes[block, s + 2, lane]
-        + mx * lanes[block, s + 3, lane]
-        + my * lanes[block, s + 4, lane]
-        + mz * lanes[block, s + 5, lane]
+        x * peek(lanes, block, s, lane)
+        + y * peek(lanes, block, s + 1, lane)
+        + z * peek(lanes, block, s + 2, lane)
+        + mx * peek(lanes, block, s + 3, lane)
+        + my * peek(lanes, block, s + 4, lane)
+        + mz * peek(lanes, block, s + 5, lane)
     )
 
 
-@kernel
-def _add_tip_force(ws, rotation, leg, force):
-    """Add a tip force (3,) in world axes to the right-hand side that `leg_terms` left."""
-    x, y, z = body_force(rotation, force[0], force[1], force[2])
+@inline_kernel
+def add_tip_force(ws, leg, force):
+    """Add a tip force (3,) in body axes to the right-hand side that `leg_terms` left."""
+    x, y, z = force
     mx, my, mz = tip_moment(ws, leg, x, y, z)
     s = ws.shared
     s[HEAD_FORCE] += x
@@ -225,73 +231,59 @@ def _add_tip_force(ws, rotation, leg, force):
 
 @entry
 def forward_under(runtime, arguments, count):
-    """(memory, R, q, nu, tau, out, *forces): as `forward`, under tip forces (3,) [world axes], ABSENT where none is."""
+    """(memory, R, q, nu, tau, *forces): as `forward`, under tip forces (3,) [world axes], ABSENT where none is."""
     words, objects, ws, flat, free = open_call(runtime, arguments, count)
     rotation, q, nu = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
-    tau, out = vector(words, objects[4]), vector(words, objects[5])
-    status = set_motion(ws, flat, free, rotation, q, nu)
-    if status == OK and tau.shape[0] != free.shape[0]:
-        status = BAD_INPUT
-    if status == OK and out.shape[0] != 6 + free.shape[0]:
-        status = BAD_OUTPUT
-    if status == OK:
-        status = check_forces(words, objects, 6, ws)
-    if status == OK:
-        set_torque(ws, flat, free, tau)
-        leg_terms(ws)
-        for leg in range(ws.legs.shape[0]):
-            if objects[6 + leg] != words[ABSENCE]:
-                _add_tip_force(ws, rotation, leg, vector(words, objects[6 + leg]))
-        solve_arrow(ws)
-        status = get_solution(ws, flat, free, out)
-    return answer(words, status)
+    tau = vector(words, objects[4])
+    good = set_motion(ws, flat, free, rotation, q, nu) and tau.shape[0] == free.shape[0]
+    if not (good and are_forces(words, objects, 5, ws)):
+        return refusal(words)
+    set_torque(ws, flat, free, tau)
+    leg_terms(ws)
+    for leg in range(ws.legs.shape[0]):
+        if objects[5 + leg] != words[ABSENCE]:
+            force = vector(words, objects[5 + leg])
+            add_tip_force(ws, leg, body_force(rotation, force[0], force[1], force[2]))
+    solve_arrow(ws)
+    made, out = new_vector(words, 6 + free.shape[0])
+    return answer(words, made, made != 0 and get_solution(ws, flat, free, out))
 
 
-@kernel
-def check_forces(words, objects, first, ws):
-    """Status of the forces (3,) or ABSENT, one for each leg, that are the arguments from `first` on."""
+@inline_kernel
+def are_forces(words, objects, first, ws):
+    """Whether the arguments from `first` on are a force (3,) for each existing leg, or ABSENT."""
     for leg in range(ws.legs.shape[0]):
         if objects[first + leg] != words[ABSENCE]:
-            if ws.legs[leg, 4] < 0:
-                return MISSING
             force = vector(words, objects[first + leg])
-            if force.shape[0] != 3 or not is_finite(force):
-                return BAD_INPUT
-    return OK
+            if ws.legs[leg, 4] < 0 or force.shape[0] != 3 or not is_finite(force):
+                return False
+    return True
 
 
-@kernel
+@inline_kernel
 def _inverse(ws, flat, free, rotation, q, nu, nudot, out):
-    status = set_motion(ws, flat, free, rotation, q, nu)
-    if status != OK:
-        return status
-    if nudot.shape[0] != 6 + free.shape[0]:
-        return BAD_INPUT
-    if out.shape[0] != 6 + free.shape[0]:
-        return BAD_OUTPUT
+    if not set_motion(ws, flat, free, rotation, q, nu) or nudot.shape[0] != 6 + free.shape[0] or out.shape[0] == 0:
+        return False
     set_acceleration(ws, flat, free, nudot)
     body_wrench(ws, out)
     get_row(ws, flat, free, ws.rows.out, out, 6)
-    return OK if is_finite(out) else NOT_FINITE
+    return is_finite(out)
 
 
 @entry
 def inverse(runtime, arguments, count):
-    """(memory, R, q, nu, nudot, out): wrench on the base and joint torques, out (6 + n,), of a motion; a status."""
+    """(memory, R, q, nu, nudot): wrench on the base and joint torques (6 + n,) of a motion."""
     words, objects, ws, flat, free = open_call(runtime, arguments, count)
     rotation, q, nu = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
-    nudot, out = vector(words, objects[4]), vector(words, objects[5])
-    return answer(words, _inverse(ws, flat, free, rotation, q, nu, nudot, out))
+    nudot = vector(words, objects[4])
+    made, out = new_vector(words, 6 + free.shape[0])
+    return answer(words, made, _inverse(ws, flat, free, rotation, q, nu, nudot, out))
 
 
-@kernel
+@inline_kernel
 def _gravity(ws, flat, free, rotation, q, out):
-    if not is_rotation(rotation):
-        return BAD_ROTATION
-    if q.shape[0] != ws.joints.shape[0]:
-        return BAD_Q
-    if out.shape[0] != 6 + free.shape[0]:
-        return BAD_OUTPUT
+    if not is_rotation(rotation) or q.shape[0] != ws.joints.shape[0] or out.shape[0] == 0:
+        return False
     set_q(ws, flat, free, q)
     set_still(ws, flat, free)
     set_gravity(ws, rotation)
@@ -300,12 +292,13 @@ def _gravity(ws, flat, free, rotation, q, out):
         flat[first + free[i, 1]] = 0.0
     body_wrench(ws, out)
     get_row(ws, flat, free, ws.rows.out, out, 6)
-    return OK if is_finite(out) else NOT_FINITE
+    return is_finite(out)
 
 
 @entry
 def gravity(runtime, arguments, count):
-    """(memory, R, q, out): gravity, out (6 + n,), on the left-hand side: inverse dynamics at rest; a status."""
+    """(memory, R, q): gravity (6 + n,) on the left-hand side, inverse dynamics at rest."""
     words, objects, ws, flat, free = open_call(runtime, arguments, count)
-    rotation, q, out = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
-    return answer(words, _gravity(ws, flat, free, rotation, q, out))
+    rotation, q = matrix(words, objects[1]), vector(words, objects[2])
+    made, out = new_vector(words, 6 + free.shape[0])
+    return answer(words, made, _gravity(ws, flat, free, rotation, q, out))

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from hexapod_dynamics.compiled import kernel
+from hexapod_dynamics.compiled import inline_kernel
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.dynamics.workspace import (
     BASE_ACCELERATION,
@@ -66,7 +66,7 @@ def _call(typing_context, address, block, shared):
     return types.void(types.int64, types.int64, types.int64), generate
 
 
-@kernel
+@inline_kernel
 def run_kernels(ws, which):
     """Run one of a leg's kernels on every block."""
     block = ws.lanes.ctypes.data
@@ -76,7 +76,7 @@ def run_kernels(ws, which):
         _call(np.int64(ws.code[index, which]), np.int64(block + index * size), np.int64(shared))
 
 
-@kernel
+@inline_kernel
 def set_state(ws, rotation, q, nu, torque):
     """Write a state: rotation (3, 3) world <- base_link, q and torque (joints,), nu (6 + joints,), full size.
 
@@ -97,7 +97,7 @@ def set_state(ws, rotation, q, nu, torque):
         lanes[block, rows.torque + k, lane] = torque[j] if moves else 0.0
 
 
-@kernel
+@inline_kernel
 def _start_head(ws):
     """HEAD of the body alone, and HEAD_FORCE: external wrench less the body's own bias."""
     s = ws.shared
@@ -126,7 +126,7 @@ def _start_head(ws):
     s[HEAD_FORCE + 5] = s[EXTERNAL + 5] - (wx * ly - wy * lx) - (hx * ay - hy * ax)
 
 
-@kernel
+@inline_kernel
 def leg_terms(ws):
     """Arrow and right-hand side at the state set: HEAD, HEAD_FORCE; arm, block, force, screw, point of every leg."""
     s = ws.shared
@@ -152,7 +152,7 @@ def leg_terms(ws):
     s[HEAD + 20] += s[COMPOSITE + 6]
 
 
-@kernel
+@inline_kernel
 def solve_arrow(ws):
     """Eliminate leg by leg, solve the head, substitute back: HEAD_ACC and every leg's acc. Consumes HEAD."""
     run_kernels(ws, ELIMINATE)
@@ -161,7 +161,7 @@ def solve_arrow(ws):
     run_kernels(ws, SUBSTITUTE)
 
 
-@kernel
+@inline_kernel
 def get_acceleration(ws, out):
     """Copy HEAD_ACC and the joints' accelerations to out (6 + joints,); 0 for missing and locked joints."""
     for i in range(6):
@@ -171,7 +171,7 @@ def get_acceleration(ws, out):
         out[6 + j] = ws.lanes[block, ws.rows.acc + k, lane] if ws.moving[j] != 0.0 else 0.0
 
 
-@kernel
+@inline_kernel
 def solve_forward(ws):
     """Forward dynamics at the state set, fused."""
     _start_head(ws)
@@ -181,7 +181,7 @@ def solve_forward(ws):
     run_kernels(ws, SUBSTITUTE)
 
 
-@kernel
+@inline_kernel
 def forward(ws, rotation, q, nu, torque, out):
     """Forward dynamics, full size: out (6 + joints,)."""
     set_state(ws, rotation, q, nu, torque)
@@ -189,7 +189,7 @@ def forward(ws, rotation, q, nu, torque, out):
     get_acceleration(ws, out)
 
 
-@kernel
+@inline_kernel
 def inverse(ws, rotation, q, nu, nudot, out):
     """Inverse dynamics, full size: the wrench on the base and the joint torques, out (6 + joints,).
 
@@ -207,7 +207,7 @@ def inverse(ws, rotation, q, nu, nudot, out):
         out[6 + j] = ws.lanes[block, ws.rows.out + k, lane] if ws.moving[j] != 0.0 else 0.0
 
 
-@kernel
+@inline_kernel
 def body_wrench(ws, out):
     """Inverse dynamics at the state and accelerations set: the wrench on the base in out[:6], torques in `out` rows."""
     s = ws.shared

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from hexapod_dynamics.dynamics.leg_program import LegProgram, LegType
 from hexapod_dynamics.dynamics.rigid_body import add_inertia, inertia_times, move_inertia
-from hexapod_dynamics.dynamics.tracing import Trace, add, cross, dot, matmul, scale
-from hexapod_dynamics.dynamics.workspace import HEAD, TWIST, Rows
+from hexapod_dynamics.dynamics.tracing import Trace, add, cross, dot, matmul, matvec, scale
+from hexapod_dynamics.dynamics.workspace import BASE_POSE, COMPOSITE, HEAD, TWIST, Rows
 
 MOMENTUM = HEAD  # the head's place is free while these run: P 6, then hdot 3 and Idot 6 of the composite
 COMPOSITE_RATE = HEAD + 6
@@ -33,6 +33,37 @@ def trace_frames(leg_type: LegType, rows: Rows) -> Trace:
             leg.write("point", 3 * k + i, ends[k][i])
             for j in range(3):
                 leg.write("frame", 9 * k + 3 * i + j, rotation[i][j])
+    return leg.trace
+
+
+def trace_poses(leg_type: LegType, rows: Rows) -> Trace:
+    """Rotations of the links' axes and their starts, in the world."""
+    leg = LegProgram(leg_type, rows)
+    base = leg.shared(BASE_POSE, 12)
+    world = base[0:3], base[3:6], base[6:9]
+    rotation = matmul(world, leg.mount_rotation)
+    origin = add(base[9:12], matvec(world, leg.mount_position))
+    for k in range(leg.n):
+        origin = add(origin, matvec(rotation, leg.position[k]))
+        rotation = matmul(rotation, leg.rotation[k])
+        axes = matmul(rotation, tuple(tuple(leg.read("axes", 9 * k + 3 * r + c) for c in range(3)) for r in range(3)))
+        for r in range(3):
+            for c in range(3):
+                leg.write("pose", 12 * k + 3 * r + c, axes[r][c])
+            leg.write("pose", 12 * k + 9 + r, origin[r])
+    return leg.trace
+
+
+def trace_center(leg_type: LegType, rows: Rows) -> Trace:
+    """Mass and mass times centre of mass of a leg in the body frame, added up over the legs."""
+    leg = LegProgram(leg_type, rows)
+    mass, moment = leg.trace.zero, (leg.trace.zero,) * 3
+    for k in reversed(range(leg.n)):  # what is further out, seen from link k's frame, and link k
+        mass, moment = mass + leg.inertia[k][0], add(moment, leg.inertia[k][1])
+        moment = add(matvec(leg.rotation[k], moment), scale(mass, leg.position[k]))
+    moment = add(matvec(leg.mount_rotation, moment), scale(mass, leg.mount_position))
+    for i, value in enumerate((mass, *moment)):
+        leg.trace.write("sum", COMPOSITE + i, value)
     return leg.trace
 
 

@@ -1,90 +1,105 @@
-"""Compiled entry points for what links do: their frames in the body, and the momentum M nu; see entry_points.py."""
+"""Compiled entry points for mass, momentum and energy; see entry_points.py."""
 
 from __future__ import annotations
 
-from hexapod_dynamics.compiled import entry, kernel
-from hexapod_dynamics.dynamics.entry_points import (
-    BAD_NU,
-    BAD_OUTPUT,
-    BAD_Q,
-    NOT_FINITE,
-    OK,
-    is_finite,
-    open_call,
-    set_q,
-    set_row,
-    set_still,
-)
+from hexapod_dynamics.compiled import entry, inline_kernel
+from hexapod_dynamics.dynamics.entry_points import is_finite, is_rotation, open_call, set_q, set_row, set_still
 from hexapod_dynamics.dynamics.kernels import body_wrench, run_kernels
-from hexapod_dynamics.dynamics.native import answer, matrix, vector
-from hexapod_dynamics.dynamics.workspace import BASE_ACCELERATION, FRAMES, LINK_SIZE
+from hexapod_dynamics.dynamics.native import answer, float_answer, integers, matrix, new_vector, refusal, vector
+from hexapod_dynamics.dynamics.selection import scratch_of
+from hexapod_dynamics.dynamics.workspace import BASE_ACCELERATION, BODY, CENTER, COMPOSITE, GRAVITY
 
-# Columns of `frames`, in the body frame: rotation of the link's frame (9), where the link begins and ends (3 each), its
-# joint's screw (6), mass (1) and mass times centre of mass from the body's origin (3).
-FRAME, START, END, SCREW, MASS, MOMENT, LINK_COLUMNS = 0, 9, 12, 15, 21, 22, 25
+
+@inline_kernel
+def mass_moment(ws):
+    """Mass of all, and mass times centre of mass, in the body frame; the joints' positions are set."""
+    s = ws.shared
+    for i in range(4):
+        s[COMPOSITE + i] = s[BODY + i]
+    run_kernels(ws, CENTER)
+    return s[COMPOSITE], s[COMPOSITE + 1], s[COMPOSITE + 2], s[COMPOSITE + 3]
 
 
 @entry
-def frames(runtime, arguments, count):
-    """(memory, q, out): frames of all joints' links, out (joints, LINK_COLUMNS); missing: no mass; a status."""
+def center(runtime, arguments, count):
+    """(memory, R, p, q): centre of mass (3,) in the world."""
     words, objects, ws, flat, free = open_call(runtime, arguments, count)
-    return answer(words, _frames(ws, flat, free, vector(words, objects[1]), matrix(words, objects[2])))
-
-
-@kernel
-def _frames(ws, flat, free, q, out):
-    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
-        return BAD_Q
-    if out.shape[0] != ws.joints.shape[0] or out.shape[1] != LINK_COLUMNS:
-        return BAD_OUTPUT
-    run_kernels(ws, FRAMES)
-    lanes, rows = ws.lanes, ws.rows
-    for j in range(ws.joints.shape[0]):
-        block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
-        for i in range(9):
-            out[j, FRAME + i] = lanes[block, rows.frame + 9 * k + i, lane]
-        for i in range(6):
-            out[j, SCREW + i] = lanes[block, rows.screw + 6 * k + i, lane]
-        link = rows.links + LINK_SIZE * k
-        mass = lanes[block, link + 6, lane]
-        out[j, MASS] = mass
-        for r in range(3):
-            reach = moment = 0.0
-            for c in range(3):
-                reach += out[j, FRAME + 3 * r + c] * lanes[block, link + 3 + c, lane]
-                moment += out[j, FRAME + 3 * r + c] * lanes[block, link + 7 + c, lane]
-            out[j, END + r] = lanes[block, rows.point + 3 * k + r, lane]
-            out[j, START + r] = out[j, END + r] - reach
-            out[j, MOMENT + r] = mass * out[j, START + r] + moment
-    return OK
+    rotation, position, q = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    if not is_rotation(rotation) or position.shape[0] != 3 or q.shape[0] != ws.joints.shape[0]:
+        return refusal(words)
+    set_q(ws, flat, free, q)
+    mass, hx, hy, hz = mass_moment(ws)
+    x, y, z = hx / mass, hy / mass, hz / mass
+    made, out = new_vector(words, 3)
+    if made == 0:
+        return made
+    for r in range(3):
+        out[r] = position[r] + rotation[r, 0] * x + rotation[r, 1] * y + rotation[r, 2] * z
+    return answer(words, made, is_finite(out))
 
 
 @entry
-def momentum(runtime, arguments, count):
-    """(memory, q, nu, out): generalised momentum M nu, out (6 + n,); a status.
+def potential_energy(runtime, arguments, count):
+    """(memory, R, p, q): energy [J] of gravity, zero for a centre of mass at height 0."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    rotation, position, q = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    if not is_rotation(rotation) or position.shape[0] != 3 or q.shape[0] != ws.joints.shape[0]:
+        return refusal(words)
+    if not (is_finite(position) and set_q(ws, flat, free, q)):
+        return refusal(words)
+    mass, x, y, z = mass_moment(ws)
+    moment = mass * position[2] + rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z
+    return float_answer(words, ws.shared[GRAVITY] * moment)
+
+
+@inline_kernel
+def set_momentum(ws, flat, free, q, nu, head):
+    """Momentum M nu: the body's rows (6,) in head, the joints' in the section `out`; whether the input is good.
 
     Inverse dynamics at rest without gravity.
     """
-    words, objects, ws, flat, free = open_call(runtime, arguments, count)
-    q, nu, out = vector(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
-    return answer(words, _momentum(ws, flat, free, q, nu, out))
-
-
-@kernel
-def _momentum(ws, flat, free, q, nu, out):
-    if q.shape[0] != ws.joints.shape[0]:
-        return BAD_Q
-    if nu.shape[0] != 6 + free.shape[0]:
-        return BAD_NU
-    if out.shape[0] != 6 + free.shape[0]:
-        return BAD_OUTPUT
+    if q.shape[0] != ws.joints.shape[0] or nu.shape[0] != 6 + free.shape[0]:
+        return False
     set_q(ws, flat, free, q)
     set_still(ws, flat, free)
     for i in range(6):
         ws.shared[BASE_ACCELERATION + i] = nu[i]
     set_row(ws, flat, free, ws.rows.qdd, nu, 6)
-    body_wrench(ws, out)
+    body_wrench(ws, head)
+    return True
+
+
+@entry
+def centroidal_momentum(runtime, arguments, count):
+    """(memory, R, q, nu): momentum (6,), linear, then angular about the centre of mass, world axes."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    rotation, q, nu = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
+    made, out = new_vector(words, 6)
+    good = made != 0 and is_rotation(rotation) and set_momentum(ws, flat, free, q, nu, out)
+    if not good:
+        return answer(words, made, False)
+    mass, x, y, z = mass_moment(ws)
+    px, py, pz = out[0], out[1], out[2]
+    x, y, z = x / mass, y / mass, z / mass
+    lx, ly, lz = out[3] - (y * pz - z * py), out[4] - (z * px - x * pz), out[5] - (x * py - y * px)
+    for r in range(3):
+        out[r] = rotation[r, 0] * px + rotation[r, 1] * py + rotation[r, 2] * pz
+        out[3 + r] = rotation[r, 0] * lx + rotation[r, 1] * ly + rotation[r, 2] * lz
+    return answer(words, made, is_finite(out) and is_finite(nu))
+
+
+@entry
+def kinetic_energy(runtime, arguments, count):
+    """(memory, q, nu): 1/2 nu^T M nu [J]."""
+    words, objects, ws, flat, free = open_call(runtime, arguments, count)
+    q, nu = vector(words, objects[1]), vector(words, objects[2])
+    head = scratch_of(integers(objects[0]), 0, 1, 6)[0]
+    if not set_momentum(ws, flat, free, q, nu, head):
+        return refusal(words)
+    energy = 0.0
+    for i in range(6):
+        energy += head[i] * nu[i]
     first = ws.rows.out * ws.lanes.shape[2]
     for i in range(free.shape[0]):
-        out[6 + i] = flat[first + free[i, 1]]
-    return OK if is_finite(out) else NOT_FINITE
+        energy += flat[first + free[i, 1]] * nu[6 + i]
+    return float_answer(words, 0.5 * energy)

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from numba import carray
-
-from hexapod_dynamics.compiled import entry, kernel
+from hexapod_dynamics.compiled import entry, inline_kernel
 from hexapod_dynamics.dynamics.entry_points import (
-    BAD_NU,
-    BAD_OUTPUT,
-    BAD_Q,
-    BAD_ROTATION,
-    MISSING,
-    OK,
+    are_forces,
     body_force,
-    check_forces,
     is_finite,
     is_rotation,
     joint_share,
@@ -24,11 +16,11 @@ from hexapod_dynamics.dynamics.entry_points import (
 )
 from hexapod_dynamics.dynamics.kernels import leg_terms, run_kernels
 from hexapod_dynamics.dynamics.leg_matrices import COMPOSITE_RATE, MOMENTUM
-from hexapod_dynamics.dynamics.native import ABSENCE, answer, integers, integers_at, matrix, vector
+from hexapod_dynamics.dynamics.native import ABSENCE, answer, matrix, new_matrix, new_vector, peek, refusal, vector
 from hexapod_dynamics.dynamics.workspace import BODY, CORIOLIS, FRAMES, HEAD, TWIST
 
 
-@kernel
+@inline_kernel
 def clear(out):
     """Fill a matrix with zeros."""
     for r in range(out.shape[0]):
@@ -36,7 +28,7 @@ def clear(out):
             out[r, c] = 0.0
 
 
-@kernel
+@inline_kernel
 def write_mass(ws, free, out):
     """Copy the arrow that `leg_terms` left to a full matrix, out (6 + n, 6 + n)."""
     clear(out)
@@ -48,52 +40,49 @@ def write_mass(ws, free, out):
         j = free[i, 0]
         block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
         for r in range(6):
-            out[r, 6 + i] = out[6 + i, r] = lanes[block, rows.arm + 6 * k + r, lane]
+            out[r, 6 + i] = out[6 + i, r] = peek(lanes, block, rows.arm + 6 * k + r, lane)
         for back in range(i + 1):  # joints of a leg follow each other
             other = i - back
             o = free[other, 0]
             if j - o > k:
                 break
-            value = lanes[block, rows.block + k * (k + 1) // 2 + ws.joints[o, 2], lane]
+            value = peek(lanes, block, rows.block + k * (k + 1) // 2 + ws.joints[o, 2], lane)
             out[6 + i, 6 + other] = out[6 + other, 6 + i] = value
 
 
 @entry
 def mass(runtime, arguments, count):
-    """(memory, q, out): mass matrix, out (6 + n, 6 + n); a status."""
+    """(memory, q): mass matrix (6 + n, 6 + n)."""
     words, objects, ws, flat, free = open_call(runtime, arguments, count)
-    return answer(words, _mass(ws, flat, free, vector(words, objects[1]), matrix(words, objects[2])))
+    made, out = new_matrix(words, 6 + free.shape[0], 6 + free.shape[0])
+    return answer(words, made, _mass(ws, flat, free, vector(words, objects[1]), out))
 
 
-@kernel
+@inline_kernel
 def _mass(ws, flat, free, q, out):
-    n = free.shape[0]
-    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
-        return BAD_Q
-    if out.shape[0] != 6 + n or out.shape[1] != 6 + n:
-        return BAD_OUTPUT
+    if out.shape[0] == 0 or q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
+        return False
     leg_terms(ws)
     write_mass(ws, free, out)
-    return OK
+    return True
 
 
 @entry
 def coriolis(runtime, arguments, count):
-    """(memory, q, nu, out): Coriolis matrix, out (6 + n, 6 + n); a status."""
+    """(memory, q, nu): Coriolis matrix (6 + n, 6 + n)."""
     words, objects, ws, flat, free = open_call(runtime, arguments, count)
-    q, nu, out = vector(words, objects[1]), vector(words, objects[2]), matrix(words, objects[3])
-    return answer(words, _coriolis(ws, flat, free, q, nu, out))
+    q, nu = vector(words, objects[1]), vector(words, objects[2])
+    made, out = new_matrix(words, 6 + free.shape[0], 6 + free.shape[0])
+    return answer(words, made, _coriolis(ws, flat, free, q, nu, out))
 
 
-@kernel
+@inline_kernel
 def _coriolis(ws, flat, free, q, nu, out):
     n = free.shape[0]
-    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
-        return BAD_Q
+    if out.shape[0] == 0 or q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
+        return False
     if nu.shape[0] != 6 + n or not is_finite(nu):
-        return BAD_NU
-    if out.shape[0] != 6 + n or out.shape[1] != 6 + n:
-        return BAD_OUTPUT
+        return False
     s, lanes, rows = ws.shared, ws.lanes, ws.rows
     for i in range(6):
         s[TWIST + i] = nu[i]
@@ -124,20 +113,20 @@ def _coriolis(ws, flat, free, q, nu, out):
         j = free[i, 0]
         block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
         for r in range(6):
-            out[r, 6 + i] = lanes[block, rows.upper + 6 * k + r, lane]
-            out[6 + i, r] = lanes[block, rows.lower + 6 * k + r, lane]
+            out[r, 6 + i] = peek(lanes, block, rows.upper + 6 * k + r, lane)
+            out[6 + i, r] = peek(lanes, block, rows.lower + 6 * k + r, lane)
         for back in range(i + 1):  # joints of a leg follow each other
             other = i - back
             o = free[other, 0]
             if j - o > k:
                 break
             l = ws.joints[o, 2]
-            out[6 + i, 6 + other] = lanes[block, rows.square + rows.count * k + l, lane]
-            out[6 + other, 6 + i] = lanes[block, rows.square + rows.count * l + k, lane]
-    return OK
+            out[6 + i, 6 + other] = peek(lanes, block, rows.square + rows.count * k + l, lane)
+            out[6 + other, 6 + i] = peek(lanes, block, rows.square + rows.count * l + k, lane)
+    return True
 
 
-@kernel
+@inline_kernel
 def _set_skew(matrix, row, column, x, y, z):
     """Add [x, y, z]'s skew matrix to a block."""
     matrix[row, column + 1] -= z
@@ -149,87 +138,25 @@ def _set_skew(matrix, row, column, x, y, z):
 
 
 @entry
-def tip(runtime, arguments, count):
-    """(memory, q, out, leg, links): tip Jacobian of a leg, out (6, 6 + n); a status.
-
-    leg (1,) is the leg's index as an int64 array; links (joints, 9): rotations link frame <- link axes.
-    """
-    words, objects, ws, flat, free = open_call(runtime, arguments, count)
-    q, out, links = vector(words, objects[1]), matrix(words, objects[2]), matrix(words, objects[4])
-    leg = carray(integers_at(integers(objects[3])), (1,))[0]
-    return answer(words, _tip(ws, flat, free, leg, q, links, out))
-
-
-@kernel
-def _tip(ws, flat, free, leg, q, links, out):
-    n = free.shape[0]
-    if q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
-        return BAD_Q
-    block, lane, first_joint, last = ws.legs[leg, 0], ws.legs[leg, 1], ws.legs[leg, 2], ws.legs[leg, 4]
-    if last < 0:
-        return MISSING
-    if out.shape[0] != 6 or out.shape[1] != 6 + n:
-        return BAD_OUTPUT
-    run_kernels(ws, FRAMES)
-    clear(out)
-    lanes, rows = ws.lanes, ws.rows
-    frame, point, axes = rows.frame + 9 * last, rows.point + 3 * last, links[first_joint + last]
-    px, py, pz = lanes[block, point, lane], lanes[block, point + 1, lane], lanes[block, point + 2, lane]
-    column = 6
-    for i in range(n):
-        if free[i, 0] < first_joint:
-            column += 1
-    for a in range(3):  # row a of the inverse rotation: the tip frame's axis a in the body frame
-        x = y = z = 0.0
-        for m in range(3):
-            x += lanes[block, frame + m, lane] * axes[3 * m + a]
-            y += lanes[block, frame + 3 + m, lane] * axes[3 * m + a]
-            z += lanes[block, frame + 6 + m, lane] * axes[3 * m + a]
-        out[a, 0] = out[3 + a, 3] = x
-        out[a, 1] = out[3 + a, 4] = y
-        out[a, 2] = out[3 + a, 5] = z
-        # row . (v + w x p) = row . v + (p x row) . w
-        mx, my, mz = py * z - pz * y, pz * x - px * z, px * y - py * x
-        out[a, 3], out[a, 4], out[a, 5] = mx, my, mz
-        at = column
-        for k in range(last + 1):
-            if ws.moving[first_joint + k] == 0.0:
-                continue
-            s = rows.screw + 6 * k
-            wx, wy, wz = lanes[block, s + 3, lane], lanes[block, s + 4, lane], lanes[block, s + 5, lane]
-            out[3 + a, at] = x * wx + y * wy + z * wz
-            linear = x * lanes[block, s, lane] + y * lanes[block, s + 1, lane] + z * lanes[block, s + 2, lane]
-            out[a, at] = linear + mx * wx + my * wy + mz * wz
-            at += 1
-    return OK
-
-
-@entry
 def tip_forces(runtime, arguments, count):
-    """(memory, R, q, out, *forces): sum of J^T F, out (6 + n,); a status.
-
-    forces: a tip force (3,) [world axes] or ABSENT for each leg.
-    """
+    """(memory, R, q, *forces): sum of J^T F (6 + n,) of tip forces (3,) [world axes], ABSENT where none is."""
     words, objects, ws, flat, free = open_call(runtime, arguments, count)
-    rotation, q, out = matrix(words, objects[1]), vector(words, objects[2]), vector(words, objects[3])
-    status = check_forces(words, objects, 4, ws)
-    if not is_rotation(rotation):
-        status = BAD_ROTATION
-    elif q.shape[0] != ws.joints.shape[0] or not set_q(ws, flat, free, q):
-        status = BAD_Q
-    elif out.shape[0] != 6 + free.shape[0]:
-        status = BAD_OUTPUT
-    if status != OK:
-        return answer(words, status)
+    rotation, q = matrix(words, objects[1]), vector(words, objects[2])
+    good = is_rotation(rotation) and q.shape[0] == ws.joints.shape[0] and set_q(ws, flat, free, q)
+    if not (good and are_forces(words, objects, 3, ws)):
+        return refusal(words)
+    made, out = new_vector(words, 6 + free.shape[0])
+    if made == 0:
+        return made
     run_kernels(ws, FRAMES)
-    for i in range(out.shape[0]):
+    for i in range(6):
         out[i] = 0.0
     at = 6
     for leg in range(ws.legs.shape[0]):
         block, lane, first = ws.legs[leg, 0], ws.legs[leg, 1], ws.legs[leg, 2]
         x = y = z = mx = my = mz = 0.0
-        if objects[4 + leg] != words[ABSENCE]:
-            force = vector(words, objects[4 + leg])
+        if objects[3 + leg] != words[ABSENCE]:
+            force = vector(words, objects[3 + leg])
             x, y, z = body_force(rotation, force[0], force[1], force[2])
             mx, my, mz = tip_moment(ws, leg, x, y, z)
         out[0] += x
@@ -242,4 +169,4 @@ def tip_forces(runtime, arguments, count):
             if ws.moving[first + k] != 0.0:
                 out[at] = joint_share(ws, block, lane, k, x, y, z, mx, my, mz)
                 at += 1
-    return answer(words, OK)
+    return made

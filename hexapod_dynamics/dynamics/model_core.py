@@ -2,34 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
-from hexapod_dynamics.dynamics import entry_points
+from hexapod_dynamics.dynamics import (
+    derivative_entry_points,
+    entry_points,
+    link_entry_points,
+    matrix_entry_points,
+    point_entry_points,
+    stance_entry_points,
+)
 from hexapod_dynamics.dynamics.checks import as_array
-from hexapod_dynamics.dynamics.entry_points import OK
-from hexapod_dynamics.dynamics.native import ABSENT
+from hexapod_dynamics.dynamics.entry_points import is_rotation
+from hexapod_dynamics.dynamics.native import ABSENT, builtin
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.dynamics.selection import Selection, Template
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 
+# Entry points by the attribute that is the builtin, loaded (or compiled) on its first call.
+ENTRY_POINTS = {
+    "_forward": entry_points.forward,
+    "_forward_under": entry_points.forward_under,
+    "_inverse": entry_points.inverse,
+    "_gravity": entry_points.gravity,
+    "_mass": matrix_entry_points.mass,
+    "_coriolis": matrix_entry_points.coriolis,
+    "_tip_forces": matrix_entry_points.tip_forces,
+    "_inverse_derivatives": derivative_entry_points.inverse_derivatives,
+    "_forward_derivatives": derivative_entry_points.forward_derivatives,
+    "_tip": point_entry_points.tip,
+    "_poses": point_entry_points.poses,
+    "_point_jacobian": point_entry_points.point_jacobian,
+    "_point_bias": point_entry_points.point_bias,
+    "_center": link_entry_points.center,
+    "_potential_energy": link_entry_points.potential_energy,
+    "_kinetic_energy": link_entry_points.kinetic_energy,
+    "_centroidal_momentum": link_entry_points.centroidal_momentum,
+    "_held": stance_entry_points.held,
+}
+NEED_MATRIX_KERNELS = ("_coriolis", "_inverse_derivatives", "_forward_derivatives")
 KEPT_SELECTIONS = 256  # morphologies that a model remembers, so that a loop over them costs a look-up each
 
 
 class ModelCore:
     """Memory of a robot's model and how compiled code is called on it; WholeBodyModel's base."""
 
+    # Plain attributes, one for each of ENTRY_POINTS: Python reads them faster than what a descriptor hands out.
+    _forward: Callable
+    _forward_under: Callable
+    _inverse: Callable
+    _gravity: Callable
+    _mass: Callable
+    _coriolis: Callable
+    _tip_forces: Callable
+    _inverse_derivatives: Callable
+    _forward_derivatives: Callable
+    _tip: Callable
+    _poses: Callable
+    _point_jacobian: Callable
+    _point_bias: Callable
+    _center: Callable
+    _potential_energy: Callable
+    _kinetic_energy: Callable
+    _centroidal_momentum: Callable
+    _held: Callable
+
     def __init__(self, robot: Robot):
         self.robot = robot
         self._kernels = RobotKernels(robot)
         self._template = Template(self._kernels)
         self._legs = {name: np.array([index]) for index, name in enumerate(robot.leg_names)}
-        self._link_axes = np.array([link.rotation.ravel() for leg in robot.legs for link in leg.links])
+        # as entry points take them: the leg's index, the link's place in it, the joint's index
+        self._links: dict[str, np.ndarray] = {}
+        for index, leg in enumerate(robot.legs):
+            for k, link in enumerate(leg.link_names):
+                self._links[f"{leg.name}.{link}"] = np.array([index, k, len(self._links)])
         self._whole = Selection(self._template, Morphology.whole(robot), None)
         self._selections: dict[Morphology, Selection] = {}
         self._known = self._whole
+        for name in ENTRY_POINTS:
+            setattr(self, name, partial(self._first_call, name))
+
+    def prepare(self) -> None:
+        """Load (or compile) now what would otherwise be on its first use: for programs with a clock to keep."""
+        for name in ENTRY_POINTS:
+            self._load(name)
+
+    def _load(self, name: str):
+        if name in NEED_MATRIX_KERNELS:
+            self._kernels.matrix_kernels()
+        function = builtin(ENTRY_POINTS[name])
+        setattr(self, name, function)
+        return function
+
+    def _first_call(self, name: str, *arguments):
+        return self._load(name)(*arguments)
 
     def __reduce__(self):
         return type(self), (self.robot,)
@@ -85,19 +156,17 @@ class ModelCore:
             forces[self._leg_index(leg, known)[0]] = as_array(f"tip_forces[{leg!r}]", force, (3,))
         return forces
 
-    def _checked(self, function, known: Selection, arguments, out, *more) -> np.ndarray:
+    def _checked(self, function, known: Selection, arguments, *more):
         """Call a builtin on arrays made of what was given, or refuse it by name."""
         shapes = {"R": (3, 3), "q": (self.robot.joint_count,), "nu": (known.size,), "nudot": (known.size,)}
         shapes |= {"tau": (known.n,), "p": (3,), "point": (3,)}
-        values = [self._array(name, value, shapes[name], known) for name, value in arguments]
-        status = function(known.memory, *values, out, *more)
-        if status == entry_points.BAD_ROTATION:
-            raise DynamicsError(f"R: {values[[n for n, _ in arguments].index('R')].tolist()} is not a rotation matrix")
-        if status == entry_points.NOT_FINITE:
-            raise DynamicsError(f"the result is not finite: {', '.join(name for name, _ in arguments)} are too large")
-        if status != OK:
-            raise AssertionError(f"compiled function refused checked input, status {status}")
-        return out
+        values = {name: self._array(name, value, shapes[name], known) for name, value in arguments}
+        if "R" in values and not is_rotation(values["R"]):
+            raise DynamicsError(f"R: {values['R'].tolist()} is not a rotation matrix")
+        result = function(known.memory, *values.values(), *more)
+        if result is None:
+            raise DynamicsError(f"the result is not finite: {', '.join(values)} are too large")
+        return result
 
     def _array(self, name: str, value, shape: tuple[int, ...], known: Selection) -> np.ndarray:
         what = f"; n = {known.n} joints exist and move" if name in ("nu", "nudot", "tau") else ""

@@ -17,11 +17,12 @@ from hexapod_dynamics.dynamics.leg_kernels import (
     trace_substitute,
     trace_terms,
 )
-from hexapod_dynamics.dynamics.leg_matrices import trace_coriolis, trace_frames
+from hexapod_dynamics.dynamics.leg_matrices import trace_center, trace_coriolis, trace_frames, trace_poses
 from hexapod_dynamics.dynamics.leg_program import LegType, link_parameters, symmetric
 from hexapod_dynamics.dynamics.vector_code import LoadedObject, emit_object, machine, native_lanes
 from hexapod_dynamics.dynamics.workspace import (
     BODY,
+    CENTER,
     CORIOLIS,
     DERIVATIVES,
     ELIMINATE,
@@ -31,6 +32,7 @@ from hexapod_dynamics.dynamics.workspace import (
     INVERSE,
     KERNELS,
     LINK_SIZE,
+    POSES,
     SHARED_SIZE,
     SUBSTITUTE,
     TERMS,
@@ -48,6 +50,8 @@ COLUMNS = {
     SUBSTITUTE: "substitute",
     INVERSE: "inverse",
     FRAMES: "frames",
+    CENTER: "center",
+    POSES: "poses",
 }
 
 
@@ -111,6 +115,9 @@ class RobotKernels:
         for joint, (block, lane, k) in enumerate(self.joints):
             lanes[block, rows.links + LINK_SIZE * k : rows.links + LINK_SIZE * (k + 1), lane] = self.links[joint]
             lanes[block, rows.mask + k, lane] = 1.0
+        links = [link for leg in self.robot.legs for link in leg.links]
+        for link, (block, lane, k) in zip(links, self.joints, strict=True):
+            lanes[block, rows.axes + 9 * k : rows.axes + 9 * (k + 1), lane] = link.rotation.ravel()
         return lanes
 
     def matrix_kernels(self) -> None:
@@ -177,6 +184,8 @@ def _leg_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
                 "substitute": (trace_substitute(count, rows), lanes),
                 "inverse": (trace_inverse(leg_type, rows), lanes),
                 "frames": (trace_frames(leg_type, rows), lanes),
+                "center": (trace_center(leg_type, rows), lanes),
+                "poses": (trace_poses(leg_type, rows), lanes),
             }
         )
 
@@ -191,7 +200,6 @@ def _matrix_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
                 "coriolis": (trace_coriolis(leg_type, rows), lanes),
                 "derivatives": (trace_derivatives(leg_type, rows), lanes),
             },
-            optimise=0,  # long programs for occasional use: five times sooner ready, half as fast
         )
 
     return LoadedObject(cached_object(__name__, f"{machine()} matrices {leg_type!r} {rows!r} {lanes}", make))

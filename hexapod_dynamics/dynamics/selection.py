@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, types
+from numba import types
 from numba.extending import intrinsic
 
-from hexapod_dynamics.compiled import entry, kernel
+from hexapod_dynamics.compiled import entry, inline_kernel, inlined
 from hexapod_dynamics.dynamics.native import (
-    answer,
     builtin,
     floats_at,
     given,
+    integer_answer,
     integers,
     integers_at,
     matrix,
@@ -61,7 +61,7 @@ class Header(NamedTuple):
 FIELDS, ROW_FIELDS = len(Header._fields), len(Rows._fields)
 HEADER_SIZE = FIELDS + ROW_FIELDS
 COUNT, LANES = Header._fields.index("moving_count"), Header._fields.index("lanes")
-SCRATCH, JOINT_COUNT = Header._fields.index("scratch"), Header._fields.index("joint_count")
+SCRATCH = Header._fields.index("scratch")
 LEG_COLUMNS, FREE_COLUMNS = 5, 3
 
 
@@ -76,7 +76,10 @@ class Template:
         shared = {"joints": ws.joints, "code": ws.code, "solve_head": ws.solve_head, "links": kernels.links}
         shared |= {"cut": kernels.cut, "whole_lanes": ws.lanes, "whole_shared": ws.shared, "whole_legs": ws.legs}
         deepest = max(len(leg.joints) for leg in kernels.robot.legs)
-        shared["scratch"] = self._scratch = np.zeros(joints * (6 + deepest))
+        # the most that an entry point takes: held feet (stance_entry_points.py), derivatives
+        held = 6 * joints + 36 * legs + 63 + 9 * legs * legs + 3 * legs
+        derivatives = 36 + 6 * (6 + joints) + (6 + joints)
+        shared["scratch"] = self._scratch = np.zeros(joints * (6 + deepest) + max(held, derivatives))
         own = dict.fromkeys(("moving_count", "lanes", "shared", "legs", "moving", "locked", "free"), 0)
         header = Header(
             **own,
@@ -96,7 +99,7 @@ class Template:
 class Selection:
     """A morphology as entry points take it: `given` is what the caller passed, the Morphology or None."""
 
-    __slots__ = ("given", "morphology", "memory", "size", "n", "mass")
+    __slots__ = ("given", "morphology", "memory", "size", "n", "mass", "links")
 
     def __init__(self, template: Template, morphology: Morphology, given: Morphology | None):
         self.given, self.morphology = given, morphology
@@ -105,21 +108,22 @@ class Selection:
         self.n: int = template.place(self.memory, morphology.table)
         self.size = 6 + self.n
         self.mass: float | None = None  # of all, where it has been asked for
+        self.links: tuple[str, ...] = ()  # names of those that exist, likewise
 
 
-@kernel
+@inline_kernel
 def _workspace(d, rows):
     """Workspace of a header."""
     joints = d.joint_count
     return Workspace(
-        carray(floats_at(d.lanes), (d.blocks, d.row_count, d.width)),
-        carray(floats_at(d.shared), (SHARED_SIZE,)),
-        carray(integers_at(d.legs), (d.leg_count, LEG_COLUMNS)),
-        carray(integers_at(d.joints), (joints, 3)),
-        carray(floats_at(d.moving), (joints,)),
-        carray(floats_at(d.locked), (joints,)),
-        carray(integers_at(d.code), (d.blocks, KERNELS)),
-        carray(integers_at(d.solve_head), (1,)),
+        floats_at(d.lanes, (d.blocks, d.row_count, d.width)),
+        floats_at(d.shared, (SHARED_SIZE,)),
+        integers_at(d.legs, (d.leg_count, LEG_COLUMNS)),
+        integers_at(d.joints, (joints, 3)),
+        floats_at(d.moving, (joints,)),
+        floats_at(d.locked, (joints,)),
+        integers_at(d.code, (d.blocks, KERNELS)),
+        integers_at(d.solve_head, (1,)),
         rows,
     )
 
@@ -140,19 +144,19 @@ def _named(typing_context, address, kind):
     return types.NamedUniTuple(types.int64, len(named._fields), named)(address, kind), generate
 
 
-@kernel
+@inline_kernel
 def _header(address):
     return _named(address, Header), _named(address + 8 * FIELDS, Rows)
 
 
-@kernel
+@inline_kernel
 def open_memory(address):
     """Workspace of a morphology, its lanes as one row, and the joints that move: (n, 3), the joint's index among all,
     its place in row 0 of a section in those lanes, and 0 where it is limp.
     """
     d, rows = _header(address)
-    flat = carray(floats_at(d.lanes), (d.blocks * d.row_count * d.width,))
-    return _workspace(d, rows), flat, carray(integers_at(d.free), (d.moving_count, FREE_COLUMNS))
+    flat = floats_at(d.lanes, (d.blocks * d.row_count * d.width,))
+    return _workspace(d, rows), flat, integers_at(d.free, (d.moving_count, FREE_COLUMNS))
 
 
 @entry
@@ -160,7 +164,7 @@ def place(runtime, arguments, count):
     """(memory, table): lay out the memory behind its header for a morphology's table; n, the joints that move."""
     words, objects = runtime_words(runtime), given(arguments, count)
     address, table = integers(objects[0]), matrix(words, objects[1])
-    numbers = carray(integers_at(address), (HEADER_SIZE,))
+    numbers = integers_at(address, (HEADER_SIZE,))
     d, rows = _header(address)
     lanes = d.blocks * d.row_count * d.width
     at = (address + 8 * HEADER_SIZE + LINE - 1) // LINE * LINE
@@ -170,14 +174,14 @@ def place(runtime, arguments, count):
         at += 8 * sizes[part]
     d, rows = _header(address)
     ws = _workspace(d, rows)
-    _copy(carray(floats_at(d.lanes), (lanes,)), carray(floats_at(d.whole_lanes), (lanes,)))
-    _copy(ws.shared, carray(floats_at(d.whole_shared), (SHARED_SIZE,)))
+    _copy(floats_at(d.lanes, (lanes,)), floats_at(d.whole_lanes, (lanes,)))
+    _copy(ws.shared, floats_at(d.whole_shared, (SHARED_SIZE,)))
     legs = LEG_COLUMNS * d.leg_count
-    _copy(carray(integers_at(d.legs), (legs,)), carray(integers_at(d.whole_legs), (legs,)))
+    _copy(integers_at(d.legs, (legs,)), integers_at(d.whole_legs, (legs,)))
     joints = d.joint_count
-    links, cut = carray(floats_at(d.links), (joints, LINK_SIZE)), carray(floats_at(d.cut), (joints, CUT_SIZE))
+    links, cut = floats_at(d.links, (joints, LINK_SIZE)), floats_at(d.cut, (joints, CUT_SIZE))
     set_morphology(ws, links, cut, table)
-    free = carray(integers_at(d.free), (joints, FREE_COLUMNS))
+    free = integers_at(d.free, (joints, FREE_COLUMNS))
     n = 0
     for j in range(joints):
         if table[1, j] != 0.0:
@@ -186,17 +190,16 @@ def place(runtime, arguments, count):
             free[n, 2] = 1 if table[3, j] != 0.0 else 0
             n += 1
     numbers[COUNT] = n
-    return answer(words, n)
+    return integer_answer(words, n)
 
 
-@kernel
+@inline_kernel
 def _copy(to, source):
     for i in range(source.shape[0]):
         to[i] = source[i]
 
 
-@kernel
-def scratch_of(address):
-    """Room for intermediate results, (joints, 6 + joints of the deepest leg); all morphologies share it."""
-    numbers = carray(integers_at(address), (HEADER_SIZE,))
-    return carray(floats_at(numbers[SCRATCH]), (numbers[JOINT_COUNT], 6 + numbers[FIELDS]))
+@inlined
+def scratch_of(address, first, rows, columns):
+    """Room for intermediate results from a place on, (rows, columns); all morphologies share it."""
+    return floats_at(integers_at(address, (HEADER_SIZE,))[SCRATCH] + 8 * first, (rows, columns))

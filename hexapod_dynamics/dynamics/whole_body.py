@@ -8,16 +8,10 @@ joints that exist and move, in the robot's order; rotation is world <- base_link
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
-from numpy import empty
 
-from hexapod_dynamics.dynamics import derivative_entry_points, entry_points, matrix_entry_points
 from hexapod_dynamics.dynamics.link_quantities import LinkQuantities
-from hexapod_dynamics.dynamics.native import builtin
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.robot import Robot
 
 
 class WholeBodyModel(LinkQuantities):
@@ -27,48 +21,6 @@ class WholeBodyModel(LinkQuantities):
     kilobytes. Threads may share a model, each with its own morphology: every call is one step under the interpreter's
     lock. Copies and pickles are models of their own; models of a robot share their compiled code.
     """
-
-    def __init__(self, robot: Robot):
-        super().__init__(robot)
-        self._forward = builtin(entry_points.forward)
-        self._inverse = builtin(entry_points.inverse)
-        self._mass = builtin(matrix_entry_points.mass)
-
-    def prepare(self) -> None:
-        """Load (or compile) now what would otherwise be on its first use: for programs with a clock to keep."""
-        for name in ("_coriolis", "_tip", "_tip_forces", "_forward_under", "_gravity", "_frames"):
-            getattr(self, name)
-
-    @cached_property
-    def _coriolis(self):
-        self._kernels.matrix_kernels()
-        return builtin(matrix_entry_points.coriolis)
-
-    @cached_property
-    def _tip(self):
-        return builtin(matrix_entry_points.tip)
-
-    @cached_property
-    def _tip_forces(self):
-        return builtin(matrix_entry_points.tip_forces)
-
-    @cached_property
-    def _forward_under(self):
-        return builtin(entry_points.forward_under)
-
-    @cached_property
-    def _inverse_derivatives(self):
-        self._kernels.matrix_kernels()
-        return builtin(derivative_entry_points.inverse_derivatives)
-
-    @cached_property
-    def _forward_derivatives(self):
-        self._kernels.matrix_kernels()
-        return builtin(derivative_entry_points.forward_derivatives)
-
-    @cached_property
-    def _gravity(self):
-        return builtin(entry_points.gravity)
 
     # ---- the model ---------------------------------------------------------------------------------------------
 
@@ -81,15 +33,18 @@ class WholeBodyModel(LinkQuantities):
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        out = empty(known.size)
         if tip_forces:
-            forces = self._listed(tip_forces, known)
-            if self._forward_under(known.memory, rotation, q, nu, tau, out, *forces):
-                forces = self._forces(tip_forces, known)
-                state = ("R", rotation), ("q", q), ("nu", nu), ("tau", tau)
-                self._checked(self._forward_under, known, state, out, *forces)
-        elif self._forward(known.memory, rotation, q, nu, tau, out):
-            self._checked(self._forward, known, (("R", rotation), ("q", q), ("nu", nu), ("tau", tau)), out)
+            return self._forward_with(rotation, q, nu, tau, tip_forces, known)
+        out = self._forward(known.memory, rotation, q, nu, tau)
+        if out is None:
+            out = self._checked(self._forward, known, (("R", rotation), ("q", q), ("nu", nu), ("tau", tau)))
+        return out
+
+    def _forward_with(self, rotation, q, nu, tau, tip_forces, known):
+        out = self._forward_under(known.memory, rotation, q, nu, tau, *self._listed(tip_forces, known))
+        if out is None:
+            state = ("R", rotation), ("q", q), ("nu", nu), ("tau", tau)
+            out = self._checked(self._forward_under, known, state, *self._forces(tip_forces, known))
         return out
 
     def inverse_dynamics(self, rotation, q, nu, nudot, morphology=None, tip_forces=None) -> np.ndarray:
@@ -101,9 +56,9 @@ class WholeBodyModel(LinkQuantities):
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        out = empty(known.size)
-        if self._inverse(known.memory, rotation, q, nu, nudot, out):
-            self._checked(self._inverse, known, (("R", rotation), ("q", q), ("nu", nu), ("nudot", nudot)), out)
+        out = self._inverse(known.memory, rotation, q, nu, nudot)
+        if out is None:
+            out = self._checked(self._inverse, known, (("R", rotation), ("q", q), ("nu", nu), ("nudot", nudot)))
         if tip_forces:
             out -= self.tip_force_rows(rotation, q, tip_forces, morphology)
         return out
@@ -113,30 +68,24 @@ class WholeBodyModel(LinkQuantities):
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        out = empty((known.size, known.size))
-        if self._mass(known.memory, q, out):
-            self._checked(self._mass, known, (("q", q),), out)
-        return out
+        out = self._mass(known.memory, q)
+        return self._checked(self._mass, known, (("q", q),)) if out is None else out
 
     def coriolis_matrix(self, q, nu, morphology=None) -> np.ndarray:
         """Coriolis matrix C (6+n, 6+n) such that Mdot - 2C is skew-symmetric, (44)-(51); see closed_form.py."""
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        out = empty((known.size, known.size))
-        if self._coriolis(known.memory, q, nu, out):
-            self._checked(self._coriolis, known, (("q", q), ("nu", nu)), out)
-        return out
+        out = self._coriolis(known.memory, q, nu)
+        return self._checked(self._coriolis, known, (("q", q), ("nu", nu))) if out is None else out
 
     def gravity_force(self, rotation, q, morphology=None) -> np.ndarray:
         """Gravity g (6+n,) on the left-hand side, M nudot + C nu + g = tau (9)."""
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        out = empty(known.size)
-        if self._gravity(known.memory, rotation, q, out):
-            self._checked(self._gravity, known, (("R", rotation), ("q", q)), out)
-        return out
+        out = self._gravity(known.memory, rotation, q)
+        return self._checked(self._gravity, known, (("R", rotation), ("q", q))) if out is None else out
 
     def tip_jacobian(self, leg: str, q, morphology=None) -> np.ndarray:
         """Jacobian J (6, 6+n) of a leg's tip, V_tip = J nu (11).
@@ -146,20 +95,21 @@ class WholeBodyModel(LinkQuantities):
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        out = empty((6, known.size))
-        if leg not in self._legs or self._tip(known.memory, q, out, self._legs[leg], self._link_axes):
-            self._checked(self._tip, known, (("q", q),), out, self._leg_index(leg, known), self._link_axes)
-        return out
+        try:
+            out = self._tip(known.memory, q, self._legs[leg])
+        except (KeyError, TypeError):
+            out = None
+        return self._checked(self._tip, known, (("q", q),), self._leg_index(leg, known)) if out is None else out
 
     def tip_force_rows(self, rotation, q, tip_forces, morphology=None) -> np.ndarray:
         """Sum of J_tip^T F (6+n,) over tip_forces {leg: force (3,) [N], world axes}."""
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        out = empty(known.size)
-        if self._tip_forces(known.memory, rotation, q, out, *self._listed(tip_forces, known)):
+        out = self._tip_forces(known.memory, rotation, q, *self._listed(tip_forces, known))
+        if out is None:
             forces = self._forces(tip_forces, known)
-            self._checked(self._tip_forces, known, (("R", rotation), ("q", q)), out, *forces)
+            out = self._checked(self._tip_forces, known, (("R", rotation), ("q", q)), *forces)
         return out
 
     # ---- derivatives ---------------------------------------------------------------------------------------------
@@ -174,12 +124,11 @@ class WholeBodyModel(LinkQuantities):
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        shape = known.size, known.size
-        by_conf, by_nu, mass = empty(shape), empty(shape), empty(shape)
-        if self._inverse_derivatives(known.memory, rotation, q, nu, nudot, by_conf, by_nu, mass):
+        three = self._inverse_derivatives(known.memory, rotation, q, nu, nudot)
+        if three is None:
             motion = ("R", rotation), ("q", q), ("nu", nu), ("nudot", nudot)
-            self._checked(self._inverse_derivatives, known, motion, by_conf, by_nu, mass)
-        return by_conf, by_nu, mass
+            three = self._checked(self._inverse_derivatives, known, motion)
+        return three
 
     def forward_dynamics_derivatives(self, rotation, q, nu, tau, morphology=None):
         """Derivatives of forward dynamics: (da_dconf, da_dnu), each (6+n, 6+n), and da_dtau (6+n, n).
@@ -190,13 +139,11 @@ class WholeBodyModel(LinkQuantities):
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        shape = known.size, known.size
-        by_conf, by_nu, by_tau, mass = empty(shape), empty(shape), empty((known.size, known.n)), empty(shape)
-        out = by_conf, by_nu, by_tau, mass, empty(known.size)
-        if self._forward_derivatives(known.memory, rotation, q, nu, tau, *out):
+        three = self._forward_derivatives(known.memory, rotation, q, nu, tau)
+        if three is None:
             state = ("R", rotation), ("q", q), ("nu", nu), ("tau", tau)
-            self._checked(self._forward_derivatives, known, state, *out)
-        return by_conf, by_nu, by_tau
+            three = self._checked(self._forward_derivatives, known, state)
+        return three
 
     def casadi_function(self, name: str, morphology=None):
         """Return a casadi.Function for one morphology, equal to the compiled model: to be used in an Opti problem.
@@ -216,24 +163,38 @@ class WholeBodyModel(LinkQuantities):
         Held means that the tips' accelerations in the world are zero (Gauss' principle): M nudot + h = tau + J^T f.
         Where the feet are held more than once over, the smallest forces of all that do it are given.
         """
-        known = self._select(morphology)
-        R, nu = self._rotation(rotation), self._vector("nu", nu, known.size)
-        free = self.forward_dynamics(rotation, q, nu, tau, known.morphology)
+        known = self._known
+        if morphology is not known.given:
+            known = self._select(morphology)
         legs = [stance] if isinstance(stance, str) else list(stance)
-        if len(set(legs)) != len(legs):
-            raise DynamicsError(f"stance: {legs} names a leg twice")
+        try:
+            feet = [self._legs[leg] for leg in legs]
+            result = self._held(known.memory, rotation, q, nu, tau, *feet) if len(set(legs)) == len(legs) else None
+        except (KeyError, TypeError):
+            result = None
+        if result is None:
+            return self._held_without_haste(rotation, q, nu, tau, legs, known)
+        return result[0], dict(zip(legs, result[1:], strict=True))
+
+    def _held_without_haste(self, rotation, q, nu, tau, legs, known):
+        """What `constrained_forward_dynamics` is for input to be converted or refused, and for feet held too often."""
+        free = self.forward_dynamics(rotation, q, nu, tau, known.given)
         for leg in legs:
             self._leg_index(leg, known)
+        if len(set(legs)) != len(legs):
+            raise DynamicsError(f"stance: {legs} names a leg twice")
         if not legs:
             return free, {}
-        table, jacobians, biases = self._table(q, known), [], []
+        R, nu = np.asarray(rotation, float), np.asarray(nu, float)
+        jacobians, biases = [], []
         for leg in legs:
             link = known.morphology.links(leg)[-1]
-            bias, jacobian = self._bias(f"{leg}.{link.name}", (link.length, 0.0, 0.0), table, nu, known)
-            jacobians.append(jacobian)
-            biases.append(bias + np.cross(nu[3:6], jacobian @ nu))
+            point = f"{leg}.{link.name}", (link.length, 0.0, 0.0)
+            jacobians.append(self.point_jacobian(*point, q, known.given))
+            slide = np.cross(nu[3:6], jacobians[-1] @ nu)
+            biases.append(self.point_acceleration_bias(*point, q, nu, known.given) + slide)
         J = np.concatenate(jacobians)
-        carried = np.linalg.solve(self.mass_matrix(q, known.morphology), J.T)
+        carried = np.linalg.solve(self.mass_matrix(q, known.given), J.T)
         forces = _least_forces(J @ carried, -np.concatenate(biases) - J @ free)
         return free + carried @ forces, {leg: R @ force for leg, force in zip(legs, forces.reshape(-1, 3), strict=True)}
 

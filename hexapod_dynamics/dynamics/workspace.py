@@ -19,6 +19,7 @@ EXTERNAL = 55  # wrench on the body, body frame
 GRAVITY = 61  # gravity acceleration, a positive number
 BODY = 62  # (m, h, I) of the main body
 WRENCH_BY_TWIST = 72  # derivatives of the wrench on the body by its twist, 6x6 row by row
+BASE_POSE = WRENCH_BY_TWIST  # rotation 9 row by row and position 3 in the world, while `poses` runs
 SHARED_SIZE = 108
 
 
@@ -52,6 +53,8 @@ class Rows(NamedTuple):
     torque_by_twist: int  # 6 for each joint
     wrench_by_q: int  # 6 for each joint: derivatives of the wrench on the body by joint k's position
     wrench_by_rate: int
+    axes: int  # rotation of link k's axes in its frame, 9 row by row
+    pose: int  # OUT of poses: rotation 9 row by row and start 3 of each link in the world
     size: int
 
     @classmethod
@@ -61,7 +64,7 @@ class Rows(NamedTuple):
         sizes: tuple[int, ...] = (12, LINK_SIZE * count, count, count, count, count, count)
         sizes += (6 * count, triangle, count, 6 * count, 3 * count, triangle - count, 6 * count, count, count, count)
         sizes += (6 * count, 6 * count, count * count, 9 * count)
-        sizes += (count * count, count * count, 6 * count, 6 * count, 6 * count)
+        sizes += (count * count, count * count, 6 * count, 6 * count, 6 * count, 9 * count, 12 * count)
         starts = np.concatenate([[0], np.cumsum(sizes)])
         return cls(count, *(int(start) for start in starts))
 
@@ -81,6 +84,5 @@ class Workspace(NamedTuple):
 
 
 CUT_SIZE = 13  # of RobotKernels.cut: link's direction 3, inertia about it 1; inertia 6, centre of mass 3 in leg axes
-TERMS, ELIMINATE, FORWARD, SUBSTITUTE, INVERSE, FRAMES, CORIOLIS, DERIVATIVES, KERNELS = range(
-    9
-)  # columns of Workspace.code
+# Columns of Workspace.code.
+TERMS, ELIMINATE, FORWARD, SUBSTITUTE, INVERSE, FRAMES, CENTER, POSES, CORIOLIS, DERIVATIVES, KERNELS = range(11)

@@ -4,7 +4,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hexapod_dynamics.compiled import kernel
+from hexapod_dynamics.compiled import allocating_kernel, kernel
 from hexapod_dynamics.dynamics.kernels import leg_terms, set_state
 from hexapod_dynamics.gait.tripod_kernel import advance
 from hexapod_dynamics.simulation.actuator import RATE, SETPOINT, SPEED, TARGET, TORQUE, command
@@ -118,7 +118,7 @@ def take_steps(ws, world, state, h, steps):
         step(ws, world, state, h)
 
 
-@kernel
+@allocating_kernel
 def roll_out(ws, world, state, start, start_servos, targets, period, h, steps, positions, rotations, joints):
     """Predict from the state `start` and the servos `start_servos` under future targets (K, n), one every period [s].
 

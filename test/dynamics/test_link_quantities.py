@@ -97,6 +97,45 @@ def test_held_feet_are_pinocchios(case):
     assert_close(again, acceleration, 1e-7)
 
 
+def test_feet_held_more_than_once_over_get_the_smallest_forces(monkeypatch):
+    """A leg whose joints are locked is one body with the base: two of them hold it six times for five freedoms."""
+    case = Case(0)
+    names = [f"{leg}.{link}" for leg in ("LF", "RR") for link in ("coxa", "femur", "tibia")]
+    stiff = WHOLE
+    for name in names:
+        stiff = stiff.locked(name, 0.1)
+    n = int(stiff.moving_mask.sum())
+    state = case.R, case.q, case.nu[: 6 + n], case.tau[:n]
+    legs = [MODEL._legs[leg] for leg in ("LF", "RR")]
+    assert MODEL._held(MODEL._select(stiff).memory, *state, *legs) is None
+    acceleration, forces = MODEL.constrained_forward_dynamics(*state, ["LF", "RR"], stiff)
+    assert_close(MODEL.forward_dynamics(*state, stiff, forces), acceleration, 1e-7)
+    along = MODEL.link_poses(case.R, case.p, case.q, stiff)
+    end = np.array([ROBOT.leg("LF").links[-1].length, 0.0, 0.0])
+    tip = {leg: along[f"{leg}.tibia"][1] + along[f"{leg}.tibia"][0] @ end for leg in forces}
+    line = tip["LF"] - tip["RR"]
+    stretch = (forces["LF"] - forces["RR"]) @ line / np.linalg.norm(line)
+    assert abs(stretch) < 1e-7 * max(np.linalg.norm(force) for force in forces.values())  # no force that does nothing
+
+
+def test_regular_feet_are_solved_the_same_way_by_both_methods():
+    compared = 0
+    for seed in range(4):
+        case = Case(seed)
+        stance = [leg.name for leg in case.legs][:4]
+        known = case.model._select(case.morphology)
+        feet = [case.model._legs[leg] for leg in stance]
+        result = case.model._held(known.memory, case.R, case.q, case.nu, case.tau, *feet)
+        if result is None:  # damage has left a foot that is held by itself
+            continue
+        compared += 1
+        slow, forces = case.model._held_without_haste(case.R, case.q, case.nu, case.tau, stance, known)
+        assert_close(result[0], slow, 1e-8)
+        for leg, force in zip(stance, result[1:], strict=True):
+            assert_close(force, forces[leg], 1e-8)
+    assert compared >= 2
+
+
 def test_constraint_forces_are_those_of_pinocchios_solver():
     case = Case(0)
     peer = case.peer.model

@@ -12,7 +12,7 @@ from math import cos, sin, sqrt
 
 import numpy as np
 
-from hexapod_dynamics.compiled import kernel
+from hexapod_dynamics.compiled import allocating_kernel, kernel
 from hexapod_dynamics.gait.cycle import (
     DUTY,
     HEIGHT,
@@ -204,7 +204,7 @@ def _rates(plan, legs, angles, found):
                     found[RATE] = max(found[RATE], abs(angles[after, i, j] - angles[k, i, j]) * per_second)
 
 
-@kernel
+@allocating_kernel
 def zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, centres, feet, course):
     """Fill course (samples, 3) with the zero-moment point (x, y) in the nominal frame and its margin [m].
 
