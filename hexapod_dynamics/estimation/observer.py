@@ -27,6 +27,12 @@ from hexapod_dynamics.simulation import Predictor
 
 # A model that is late by more than this [s] skips the rest.
 LONGEST_CATCH_UP = 0.5
+# A model whose tilt differs by more than this [rad] from the IMU's for so long [s] has tumbled where the robot has not
+# (or the reverse): contacts hold it there against the corrections, so it starts again from what is measured.
+LOST_TILT, LOST_FOR = 0.6, 0.5
+# Attitudes further apart than this [s] come from a stall, after which model and robot differ by what was missed: no
+# slope is learnt from that.
+EVEN = 0.05
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,8 @@ class Observer:
         self.uncertainty = PoseUncertainty()
         self.doubts = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is in doubt
+        self._fits_at = np.inf  # time of the last attitude that the model agreed with
+        self.restarts = 0  # because the model had tumbled
         self._before = (np.zeros(2), 0.0)  # position and time of the last step of the covariance
 
     @property
@@ -181,12 +189,14 @@ class Observer:
         if self.started:
             turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.at(time)))
             self.doubts.attitude(time, self.attitude_filter.innovation, euler_zyx(self.rotation)[0])
+            if np.hypot(*self.attitude_filter.innovation[:2]) < LOST_TILT:
+                self._fits_at = time
             self.rotation[:] = turn @ self.rotation
             # Rotate about the point on the ground below the body, so that the correction does not move the feet.
             lever = np.array([0.0, 0.0, self.model.height])
             self.position += turn @ lever - lever
             # A lasting tilt that the joints do not explain is the slope of the ground.
-            if 0.0 < time - self._attitude_time < self.silence:
+            if 0.0 < time - self._attitude_time < EVEN:
                 dt = time - self._attitude_time
                 self.model.tilt_ground(self.gains.slope * dt * self.attitude_filter.innovation)
             self._attitude_time = time
@@ -216,6 +226,9 @@ class Observer:
         command. At the start the robot stands on its lowest feet at the origin, heading along x, with the tilt of the
         IMU.
         """
+        if self.started and self._attitude_time - self._fits_at > LOST_FOR:
+            self.restarts += 1
+            self.restart()
         if not self.started:
             measured = np.isfinite(self.joint_filter.latest)
             if not measured.any():
@@ -302,6 +315,7 @@ class Observer:
         self._generation += 1
         self.guard.meet(self._generation, latest, np.ones(self.count, bool))
         self._reach = None
+        self._fits_at = np.inf
         self.time = time
         self._before = (self.position[:2].copy(), time)
         self.doubts.clear()

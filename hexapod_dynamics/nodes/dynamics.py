@@ -290,6 +290,7 @@ class DynamicsNode(Node):
             "worst [ms]": 1e3 * self._worst_cost,
             "predictions left out": self._deadlines.missed,
             "skipped time [s]": observer.skipped,
+            "restarts of a tumbled model": observer.restarts,
             "largest set-point offset [rad]": float(offsets[worst]),
             "of": self.robot.joint_names[worst],
             "attitude, IMU less model [rad]": float(np.linalg.norm(observer.attitude_filter.innovation)),

@@ -238,3 +238,17 @@ def test_a_restart_keeps_the_place_and_the_heading():
     assert world.observer.started
     assert np.linalg.norm(world.observer.position[:2] - place[:2]) < 0.03
     assert euler_zyx(world.observer.rotation)[0] == pytest.approx(yaw, abs=0.02)
+
+
+def test_a_model_that_has_tumbled_starts_again_from_what_is_measured():
+    world = World()
+    world.run(3.0)
+    place = world.observer.position[:2].copy()
+    world.observer.rotation[:] = world.observer.rotation @ np.diag([1.0, -1.0, -1.0])  # on its back
+    world.observer.position[2] = 0.3
+    world.run(2.0)
+    assert world.observer.restarts == 1
+    rows = world.run(1.0)
+    assert len(rows) == 100  # it predicts again
+    assert gaps(rows)[1][1:].max() < 1.0
+    assert np.linalg.norm(world.observer.position[:2] - place) < 0.4
