@@ -14,6 +14,7 @@ from pathlib import Path
 import rclpy
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -121,10 +122,13 @@ class Probe:
         self._thread.start()
 
     def _spin(self):
-        try:
-            self._executor.spin()
-        except ExternalShutdownException:
-            pass
+        while True:
+            try:
+                return self._executor.spin()
+            except ExternalShutdownException:
+                return None
+            except InvalidHandle:  # Humble: a test destroyed a publisher while the executor collected what to wait for
+                continue
 
     def hear(self, kind, topic, qos=10, keep=None):
         """Keep (arrival time, message) of a topic in messages[topic], the last `keep` of them."""

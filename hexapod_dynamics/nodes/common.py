@@ -11,6 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics import compiled
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.nodes import start
+from hexapod_dynamics.nodes.participant import take_place
 from hexapod_dynamics.robot import Robot
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy._rclpy_pybind11 import RCLError
@@ -40,6 +41,7 @@ LEVELS = {
 def run(node_class, args=None):
     """Start a node, spin it, and shut it down cleanly on SIGINT and SIGTERM; an invalid parameter ends it."""
     start.hear_signals()
+    take_place()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     status = 0
     try:

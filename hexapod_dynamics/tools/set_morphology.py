@@ -8,6 +8,7 @@ import rclpy
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.common import LATCHED
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.participant import take_place
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
@@ -103,6 +104,7 @@ def main(args=None):
     """Call the service once; exit code 0: accepted, 1: rejected, 2: no answer."""
     words = remove_ros_args(sys.argv if args is None else args)[1:]
     given = _arguments(words)
+    take_place()
     rclpy.init(args=args)
     node = rclpy.create_node("set_morphology_call", start_parameter_services=False)
     try:

@@ -4,6 +4,7 @@ import argparse
 import sys
 
 import rclpy
+from hexapod_dynamics.nodes.participant import take_place
 from rclpy.utilities import remove_ros_args
 from std_srvs.srv import SetBool, Trigger
 
@@ -34,6 +35,7 @@ def main(args=None):
     """Call the service once; exit code 0: done, 1: rejected, 2: no answer."""
     words = remove_ros_args(sys.argv if args is None else args)[1:]
     given = _arguments(words)
+    take_place()
     rclpy.init(args=args)
     node = rclpy.create_node(
         "stop_call", namespace=given.namespace or None, start_parameter_services=False, enable_rosout=False

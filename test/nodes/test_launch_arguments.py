@@ -123,6 +123,8 @@ def test_a_robot_in_a_namespace_stands_on_five_legs_disturbs_no_other_and_ends_w
         # Nobody has told the software: the prediction waits a while for three joints, then begins without them.
         wait_until(lambda: truth and joints and predicted and torques, 120, lambda: launch.output[-3000:])
         assert len(joints[-1][1].name) == 15 and len(torques[-1][1].name) == 18
+        assert truth[-1][1].header.frame_id == "world"
+        assert (predicted[-1][1].header.frame_id, predicted[-1][1].child_frame_id) == ("left/odom", "left/base_link")
         assert probe.set("/left/set_morphology", {"legs.RM": False}, timeout=60) == (True, "")
         wait_until(lambda: len(torques[-1][1].name) == 15, 10, "the prediction knows")
         x = [m.pose.pose.position.x for _, m in truth]

@@ -2,6 +2,7 @@
 
 import math
 import os
+import pty
 import threading
 import time
 
@@ -18,6 +19,7 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulated_devices.servo_bus_device import BusFaults
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from sensor_msgs.msg import BatteryState, Imu, JointState, Temperature
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
@@ -405,6 +407,12 @@ def measuring(robot, imu, topics):
     return topics
 
 
+def test_imu_data_has_sensor_qos(probe, measuring):
+    (publisher,) = probe.node.get_publishers_info_by_topic("imu/data")
+    assert publisher.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+    assert publisher.qos_profile.durability == DurabilityPolicy.VOLATILE
+
+
 def test_imu_topics_are_those_of_rep_145(measuring):
     wait_until(lambda: last(measuring["data"]).orientation_covariance[0] > 0.0, 10, "calibrated by itself, at rest")
     raw, data = last(measuring["raw"]), last(measuring["data"])
@@ -497,6 +505,32 @@ def test_wrong_parameters_end_a_node_with_the_reason(probe):
             assert words in process.output and "Traceback" not in process.output, process.output
         finally:
             process.end()
+
+
+def test_no_hardware_is_opened_before_all_parameters_are_checked(probe):
+    master, slave = pty.openpty()
+    os.set_blocking(master, False)
+
+    def sent():
+        try:
+            return os.read(master, 1000)
+        except BlockingIOError:
+            return b""
+
+    arguments = ("-p", f"port:={os.ttyname(slave)}", "-r", "__ns:=/pty")
+    refused = Process.node("servos", *arguments, "-p", "sit_pose:=[9.0, 9.0, 9.0]")
+    try:
+        assert refused.popen.wait(PATIENCE) == 1
+        assert "sit_pose" in refused.output and not sent(), refused.output
+    finally:
+        refused.end()
+    accepted = Process.node("servos", *arguments)
+    try:
+        wait_until(sent, PATIENCE, "with right parameters it asks the servos")
+    finally:
+        accepted.end()
+        os.close(master)
+        os.close(slave)
 
 
 def test_no_simulated_device_stays_behind(tmp_path, monkeypatch):

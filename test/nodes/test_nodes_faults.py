@@ -74,6 +74,10 @@ def test_every_fault_is_a_parameter_with_its_description(probe, heard):
     assert get_fault(probe, "bus.echo") is True, "as it was started"
 
 
+def test_ground_truth_stands_in_the_world(heard):
+    assert heard["odom"][-1][1].header.frame_id == "world"
+
+
 def test_faults_come_and_go_by_service(probe, heard):
     assert set_faults(probe, servo__silent="tibia_joint_RF", imu__locked=True) == (True, "")
     wait_until(lambda: says(heard, "tibia_joint_RF does not answer"), 10, "the servo is missed")
