@@ -1,0 +1,132 @@
+"""Draws docs/walking_on.gif: two legs are torn off a robot in MuJoCo, nobody tells it, it finds out and walks on.
+
+MUJOCO_GL=osmesa python docs/draw_film.py        (needs mujoco, pillow and Debian's libosmesa6; some 2 minutes)
+
+The truth is MuJoCo with another mass, payload, servo stiffness and friction than the model that gait and detector have.
+"""
+
+import pathlib
+import time
+
+import mujoco
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import quaternion_from_rotation
+from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.testing.blind_walk import TICK, BlindWalk
+
+SIZE, EVERY = (480, 270), 5  # pixels; a frame each so many ticks
+BEFORE, AFTER, COMMANDED = 3.0, 12.0, 0.077  # [s], [m/s]
+LOST = ("RM", "LM")
+TRUTH = Truth(mass=1.1, payload=0.15, stiffness=0.85, friction=0.5)
+
+
+class Camera:
+    """Pictures of a robot on a chequered ground, with the shapes of its URDF."""
+
+    def __init__(self, robot):
+        self.robot, self._made, self._place = robot, {}, None
+
+    def _renderer(self, morphology):
+        key = tuple(sorted(morphology.parameters().items()))
+        if key not in self._made:
+            compiler = '<mujoco><compiler discardvisual="false" fusestatic="false"/></mujoco>'
+            urdf = self.robot.to_urdf(morphology)
+            end = urdf.index(">", urdf.index("<robot")) + 1
+            spec = mujoco.MjSpec.from_string(urdf[:end] + compiler + urdf[end:])
+            spec.body("base_link").add_freejoint()
+            spec.visual.headlight.ambient, spec.visual.headlight.diffuse = [0.55] * 3, [0.45] * 3
+            spec.visual.global_.offwidth, spec.visual.global_.offheight = SIZE
+            spec.add_texture(
+                name="chequer",
+                type=mujoco.mjtTexture.mjTEXTURE_2D,
+                builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
+                rgb1=[0.83, 0.85, 0.87],
+                rgb2=[0.74, 0.77, 0.80],
+                width=64,
+                height=64,
+            )
+            material = spec.add_material(name="ground", texrepeat=[5, 5], texuniform=True)
+            material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "chequer"
+            spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], material="ground")
+            spec.worldbody.add_light(
+                type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, pos=[0, 0, 3], dir=[-0.3, 0.4, -1], diffuse=[0.5] * 3
+            )
+            model = spec.compile()
+            self._made[key] = model, mujoco.MjData(model), mujoco.Renderer(model, SIZE[1], SIZE[0])
+        return self._made[key]
+
+    def take(self, morphology, position, rotation, q):
+        """Picture (height, width, 3) of a robot at this place in this posture."""
+        model, data, renderer = self._renderer(morphology)
+        x, y, z, w = quaternion_from_rotation(rotation)
+        data.qpos[:7] = [*position, w, x, y, z]
+        for joint, angle in zip(self.robot.joint_names, q, strict=True):
+            number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint)
+            if number >= 0:
+                data.qpos[model.jnt_qposadr[number]] = angle
+        mujoco.mj_kinematics(model, data)
+        view = mujoco.MjvCamera()
+        self._place = np.array(position[:2]) if self._place is None else self._place
+        self._place += 0.15 * (position[:2] - self._place)
+        view.lookat[:] = [*self._place, 0.06]
+        view.distance, view.azimuth, view.elevation = 0.78, 125.0, -26.0
+        renderer.update_scene(data, view)
+        return renderer.render().copy()
+
+
+def main():
+    """Walk, render, write the film, and print what it shows."""
+    robot = Robot.jethexa()
+    walk = BlindWalk(robot, MujocoSimulator(robot, truth=TRUTH), AdaptiveGait(), seed=3)
+    walk.gait.command(COMMANDED, 0.0, 0.0)
+    walk.run(4.0)  # the detector has learnt the robot
+    camera, font = Camera(robot), ImageFont.load_default(size=15)
+    whole, start, frames, places, found = Morphology.whole(robot), walk.time, [], [], None
+    for tick in range(round((BEFORE + AFTER) / TICK)):
+        now = walk.time - start
+        if abs(now - BEFORE) < 0.5 * TICK:
+            walk.damage(whole.without(*LOST))
+        walk.tick()
+        physics = walk.physics
+        if found is None and not walk.declared.existing_mask.all():
+            missing = [leg.name for leg in robot.legs if not walk.declared.links(leg.name)]
+            if set(missing) == set(LOST):
+                found = now
+        places.append(physics.position[:2].copy())
+        if tick % EVERY:
+            continue
+        picture = Image.fromarray(camera.take(physics.morphology, physics.position, physics.rotation, physics.q))
+        back = round(2.6 / TICK)
+        speed = np.linalg.norm(places[-1] - places[-back]) / (back * TICK) if len(places) > back else COMMANDED
+        words = ["walking" if now < BEFORE else f"{' and '.join(LOST)} torn off; nobody tells it"]
+        if found is not None:
+            words.append(f"found after {found - BEFORE:.1f} s")
+        draw = ImageDraw.Draw(picture)
+        draw.text((10, 8), ";  ".join(words), fill=(20, 24, 30), font=font)
+        draw.text(
+            (10, SIZE[1] - 26),
+            f"{now:4.1f} s   {100 * speed:4.1f} cm/s of {100 * COMMANDED:.1f}",
+            fill=(20, 24, 30),
+            font=font,
+        )
+        frames.append(picture)
+    palette = frames[len(frames) // 2].quantize(64)
+    frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    path = pathlib.Path(__file__).with_name("walking_on.gif")
+    frames[0].save(
+        path, save_all=True, append_images=frames[1:], duration=round(1000 * EVERY * TICK), loop=0, optimize=True
+    )
+    way = np.linalg.norm(places[-1] - places[-round(5.0 / TICK)])
+    print(
+        f"{path}: {len(frames)} frames, {path.stat().st_size / 1e6:.2f} MB; found {found}, last 5 s {way / 5.0:.4f} m/s"
+    )
+
+
+if __name__ == "__main__":
+    begin = time.monotonic()
+    main()
+    print(f"{time.monotonic() - begin:.0f} s")
