@@ -55,6 +55,7 @@ class Observer:
         gains: Gains.
         command_delay: from a command's arrival to the servos' start, mostly the bus' time for 18 moves [s].
         command_period: time in which a servo goes to its target [s].
+        guard: GuardSettings of the servos, by which they bound the commands.
         patience: how long the start waits for joints and an attitude once something is measured [s].
         silence: time [s] without joint measurements after which commands are not executed: the model holds its joints.
         timestep: of the model [s].
@@ -70,6 +71,7 @@ class Observer:
         gains=None,
         command_delay=0.017,
         command_period=0.02,
+        guard=None,
         patience=5.0,
         silence=0.4,
         timestep=1e-3,
@@ -94,7 +96,7 @@ class Observer:
             self.model.q,
             self.model.nu,
         )
-        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
+        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness, guard)
         self.servos = ServoMap.from_robot(robot) if all(j.servo_id is not None for j in joints) else None
         self.history = CommandHistory(self.count, period=command_period)
         self.joint_filter = JointFilter(self.count, gain=gains.joint)

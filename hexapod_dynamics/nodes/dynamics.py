@@ -15,6 +15,7 @@ from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_ro
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
+from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
@@ -58,6 +59,8 @@ class DynamicsNode(Node):
                 tilt=number("tilt_gain", 2.0, "the IMU pulls the body's tilt [1/s]", 0.0, 20.0),
                 yaw=number("yaw_gain", 2.0, "the IMU pulls the body's yaw [1/s]", 0.0, 20.0),
             ),
+            command_period=declare_command_period(self),
+            guard=declare_guard(self, robot),
             command_delay=number("command_delay", 0.018, "from a command to the start of the servos [s]", 0.0, 0.2),
             timestep=number("timestep", 0.001, "step of the model [s]", 0.0002, 0.01),
             horizon=number("horizon", 0.5, "how far predicted_path looks ahead [s]", 0.05, 2.0),

@@ -28,6 +28,7 @@ from hexapod_dynamics.nodes.common import (
 )
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
@@ -54,7 +55,7 @@ class GaitNode(Node):
         values["plans"] = declare(
             self, "plans", "", "gait auto: library of plans; empty: that of the package", read_only=True
         )
-        self.period = 1.0 / declare(self, "rate", 50.0, "joint commands a second", low=10.0, high=100.0, read_only=True)
+        self.period = declare_command_rate(self)
         self.timeout = declare(
             self,
             "cmd_vel_timeout",

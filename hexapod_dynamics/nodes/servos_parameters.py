@@ -15,6 +15,7 @@ from hexapod_dynamics.drivers.servos.servo_supervisor import SupervisorSettings
 from hexapod_dynamics.drivers.simulated_port import proved_device
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.nodes.common import declare
+from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
 
 
 @dataclass
@@ -61,21 +62,12 @@ def declare_parameters(node, robot) -> ServosParameters:
         number("receive_pin", 17, "BCM number of the pin that enables listening", 0, 64),
     )
     reply_timeout = number("reply_timeout", 0.006, "wait for an answer after the request is out [s]", 0.001, 0.1)
-    period = number("command_period", 0.02, "time in which a servo moves to a new target [s]", 0.005, 0.2)
+    period = declare_command_period(node)
     command_timeout = number("command_timeout", 0.3, "commands older than this: hold [s]", 0.05, 5.0)
     rate = number("rate", 50.0, "joint_states a second", 1.0, 200.0)
     stale = number("stale_age", 1.0, "a joint measured longer ago is left out of joint_states [s]", 0.1, 10.0)
     on_shutdown = choice("on_shutdown", "hold", "when the node ends: hold the pose, or release (let go)", "release")
-    guard = GuardSettings(
-        speed_limit=number("speed_limit", robot.servo.speed_limit, "fastest set-point [rad/s]", 0.1, 20.0),
-        approach_speed=number(
-            "approach_speed", 0.8, "set-point speed until a joint has met its command [rad/s]", 0.01, 5.0
-        ),
-        step_limit=number("step_limit", 0.5, "a command that leaps further is approached slowly [rad]", 0.01, 3.2),
-        offset_limit=number(
-            "feedforward_limit", 0.1, "largest set-point offset from feed-forward torque [rad]", 0.0001, 0.3
-        ),
-    )
+    guard = declare_guard(node, robot)
     use_feedforward = declare(
         node, "use_feedforward", True, "shift set-points by feed-forward torque over stiffness", read_only=True
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
 from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import MorphologyError
@@ -252,3 +252,14 @@ def test_a_model_that_has_tumbled_starts_again_from_what_is_measured():
     assert len(rows) == 100  # it predicts again
     assert gaps(rows)[1][1:].max() < 1.0
     assert np.linalg.norm(world.observer.position[:2] - place) < 0.4
+
+
+def test_it_bounds_commands_as_the_servos_are_told_to():
+    """The observer had the guard's defaults, whatever the parameters of the servos were."""
+    reached = []
+    for speed in (0.2, 0.8):
+        observer = Observer(ROBOT, guard=GuardSettings(approach_speed=speed), command_period=0.01)
+        assert observer.history.period == 0.01
+        observer.guard.meet(np.zeros(18, np.int64), np.zeros(18), np.ones(18, bool))
+        reached.append(observer.guard.update(np.full(18, 0.3), np.zeros(18), observer.period)[0])
+    assert np.allclose(reached, [0.002, 0.008])
