@@ -21,6 +21,10 @@ class DeviceError(HexapodError):
     """A device (servo bus, IMU) that does not answer or answers wrongly."""
 
 
+class MissingPackageError(DeviceError):
+    """A Python package that a device needs is not installed: starting again does not help."""
+
+
 class DynamicsError(HexapodError):
     """Input to a dynamics function that has the wrong shape, is not finite or makes no chain."""
 

@@ -9,7 +9,7 @@ import time
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics import compiled
-from hexapod_dynamics.errors import HexapodError, ParameterError
+from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
 from hexapod_dynamics.nodes import start
 from hexapod_dynamics.nodes.participant import take_place
 from hexapod_dynamics.robot import Robot
@@ -54,7 +54,7 @@ def run(node_class, args=None):
             # the graph for as long as this process lasts. Node's own method: the node was not made to its end.
             Node.destroy_node(Refused.node)
         rclpy.try_shutdown()
-        if isinstance(error, ParameterError):
+        if isinstance(error, (ParameterError, MissingPackageError)):
             start.wait_where_respawned()  # the next start would be refused, too
         else:
             # A launch file respawns the node: the pause keeps it from repeating the message each second.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.errors import DeviceError, MissingPackageError
 
 
 class OrientationFilter:
@@ -23,7 +23,7 @@ class OrientationFilter:
         try:
             from vqf import VQF
         except ImportError as error:
-            raise DeviceError(
+            raise MissingPackageError(
                 f"the attitude filter needs the package vqf ({error}): python3 -m pip install vqf"
             ) from error
         self._filter = VQF(self._period, tauAcc=accel_time_constant, biasClip=math.degrees(bias_limit))

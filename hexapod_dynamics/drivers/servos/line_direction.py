@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.errors import MissingPackageError
 
 
 class Direction(Protocol):
@@ -53,7 +53,7 @@ class GpioDirection:
 
                 gpio = GPIO
             except Exception as error:  # on import it asks which board this is, and raises whatever comes of that
-                raise DeviceError(
+                raise MissingPackageError(
                     f'direction "gpio" needs the package Jetson.GPIO on a Jetson, and importing it failed '
                     f"({type(error).__name__}: {' '.join(str(error).split())}); pip install Jetson.GPIO, or with a USB "
                     'adapter set direction to "adapter"'
