@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import signal
 import time
 
@@ -50,6 +51,7 @@ def gait(probe):
 def dynamics(probe):
     process = Process.node("dynamics", "-r", "__ns:=/d")
     feed = Feed(probe)
+    feed.pid = process.pid
     probe.hear(Odometry, "/d/predicted_state", keep=500)
     probe.hear(JointState, "/d/feedforward_torques", keep=500)
     probe.hear(JointState, "/d/predicted_joint_states", keep=500)
@@ -288,6 +290,24 @@ def test_a_standing_robot_is_predicted_to_stand(dynamics, probe):
     variances = np.reshape(message.pose.covariance, (6, 6)).diagonal()
     assert (variances > 0.0).all() and (variances < 0.01).all()  # standing: the way adds nothing to them
     assert np.abs(fresh(probe, "/d/feedforward_torques").effort).max() > 0.1
+
+
+def test_predictions_that_are_left_out_are_the_machines_fault(dynamics, probe):
+    now = time.monotonic()
+    os.kill(dynamics.pid, signal.SIGSTOP)
+    time.sleep(0.7)
+    os.kill(dynamics.pid, signal.SIGCONT)
+
+    def left_out():
+        for at, message in list(probe.messages["/diagnostics"]):
+            for entry in message.status:
+                found = re.search(r"this machine is too slow or too busy: (\d+) of \d+ predictions", entry.message)
+                if at > now + 0.7 and entry.name == "d/dynamics" and found and int(found[1]) >= 60:
+                    return entry.level, entry.message
+        return None
+
+    level, words = wait_until(left_out, 8, lambda: status(probe, "d/dynamics"))
+    assert level == DiagnosticStatus.WARN and "noisy" not in words
 
 
 @pytest.mark.parametrize(
