@@ -155,6 +155,7 @@ def test_measurements_carry_each_joint_when_it_was_read(ready):
 
 
 def test_the_first_motion_is_slow_then_commands_are_followed(robot, ready, commands):
+    time.sleep(0.5)  # longer than command_timeout: the last motion of the tests before is over, the next is a first one
     begin, pose = time.monotonic(), robot.pose.copy()
     commands.pose = pose + 0.4
     fastest, before, when = 0.0, pose, begin
