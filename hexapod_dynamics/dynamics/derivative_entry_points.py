@@ -144,7 +144,7 @@ def _are_finite(a, b):
     total = 0.0
     for r in range(a.shape[0]):
         for c in range(a.shape[1]):
-            # nan for what is not finite. Not by zero times it: the LLVM of numba 0.55 drops both products of such a sum.
+            # nan for what is not finite. Not zero times it: the LLVM of numba 0.55 drops both products of such a sum.
             total += (a[r, c] - a[r, c]) + (b[r, c] - b[r, c])
     return total == 0.0
 
