@@ -24,6 +24,7 @@ from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation import Predictor
+from hexapod_dynamics.simulation.returned_parts import place_returned
 
 # A model that is late by more than this [s] skips the rest.
 LONGEST_CATCH_UP = 0.5
@@ -213,6 +214,9 @@ class Observer:
         back = morphology.existing_mask & ~self.morphology.existing_mask
         self.joint_filter.offsets[back] = 0.0
         self.q[back] = latest[back]
+        slope = self.model.slope
+        place = self.position, self.rotation, self.q
+        place_returned(self.robot, self.morphology, morphology, *place, lambda x, y: float(slope @ (x, y)))
         self.morphology = morphology
         self.model.set_morphology(morphology)
         self.doubts.clear()

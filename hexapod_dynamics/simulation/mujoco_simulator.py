@@ -11,6 +11,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS, GROUND, ROBOT
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import actuator
+from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
 from hexapod_dynamics.simulation.step import make_servos
 
@@ -155,8 +156,11 @@ class MujocoSimulator(RobotSimulator):
 
     def set_morphology(self, morphology):
         """Change the morphology at once, between two steps; see `Simulator.set_morphology`."""
+        before = self._true_morphology
         self.morphology = morphology
         self._true_morphology = self.truth.morphology(morphology, self._true_robot)
+        place = self._position, self._rotation, self._q
+        place_returned(self._true_robot, before, self._true_morphology, *place, self.ground.height)
         self._build()
         self._settle_locked()
         actuator.set_driven(self._servos, self._true_morphology, self._q)

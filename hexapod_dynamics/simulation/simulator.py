@@ -12,6 +12,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import actuator, loops
 from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
 from hexapod_dynamics.simulation.stepped_model import SteppedModel
 from hexapod_dynamics.simulation.trajectory import row_width
@@ -71,10 +72,14 @@ class Simulator(RobotSimulator):
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology at once, between two steps.
 
-        Parts go with the momentum that they have, parts come back at rest, and a joint that locks while it moves keeps
-        the robot's momentum (damage.py). A gait that drives the robot is told.
+        Parts go with the momentum that they have, parts come back at rest and clear of the ground, and a joint that
+        locks while it moves keeps the robot's momentum (damage.py). A gait that drives the robot is told.
         """
         self._true_morphology = self.truth.morphology(morphology, self._true_robot)
+        state, before = self._model.state, self._model.morphology
+        place_returned(
+            self._true_robot, before, self._true_morphology, state.position, state.rotation, state.q, self.ground.height
+        )
         self._model.set_morphology(self._true_morphology)
         self.morphology = morphology
         if self.gait is not None:

@@ -11,7 +11,7 @@ from allocations import least_growth
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import Ground, Predictor, Simulator, TripodGait, Truth
+from hexapod_dynamics.simulation import Ground, MujocoSimulator, Predictor, Simulator, TripodGait, Truth
 from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
 
 ROBOT = Robot.jethexa()
@@ -528,3 +528,24 @@ def test_copies_keep_the_true_robot_and_its_payload():
     position = sim.run(0.5).position
     assert all(np.array_equal(each.run(0.5).position, position) for each in copies)
     assert not np.allclose(Simulator(ROBOT, gait=TripodGait()).run(0.5).position, position, atol=1e-3)
+
+
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_a_leg_comes_back_clear_of_the_ground(physics):
+    """A leg put back under a robot on its belly, at the angles of its last stance, threw it 24 cm up."""
+    simulator = physics(ROBOT)
+    simulator.reset(joints=STAND)
+    simulator.step(300)
+    simulator.set_morphology(WHOLE.without("RM", "LM"))
+    lifted = simulator.q.copy()
+    lifted[1::3] += 0.9  # the other feet rise, so that the body comes down
+    simulator.command(lifted, 1.0)
+    simulator.step(2000)
+    low = simulator.position[2]
+    assert low < 0.06
+    simulator.set_morphology(WHOLE)
+    highest = 0.0
+    for _ in range(50):
+        simulator.step(10)
+        highest = max(highest, simulator.position[2])
+    assert highest < low + 0.01

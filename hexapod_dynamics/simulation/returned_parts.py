@@ -1,0 +1,57 @@
+"""Where the joints of parts stand that come back: nobody can put a leg on whose foot is in the ground."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.link_tree import LinkTree
+
+_TRIES = 5  # angles of each joint, over its range
+_CLEAR = 0.002  # [m] over the ground
+
+
+def place_returned(
+    robot: Robot,
+    before: Morphology,
+    after: Morphology,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    q: np.ndarray,
+    height: Callable[[float, float], float],
+) -> None:
+    """Move the joints of parts that `after` has and `before` had not, in q (n,) [rad], out of the ground.
+
+    position (3,) [m], rotation (3, 3): of base_link in the world. height(x, y) [m]: of the ground. A leg that is clear
+    of the ground stays as it was; else it takes the clear posture nearest to that, of a few for each joint.
+    """
+    back = after.existing_mask & ~before.existing_mask
+    if not back.any():
+        return
+    tree = LinkTree(robot, after)
+
+    def clearance(leg: str) -> float:
+        poses = tree.base_poses(q)
+        points = [position + rotation @ poses[b.child][:3, 3] for b in tree.branches if b.leg == leg]
+        return min(float(p[2] - height(float(p[0]), float(p[1]))) for p in points)
+
+    for leg in robot.legs:
+        joints = np.arange(robot.joint_count)[robot.leg_joints(leg.name)]
+        joints = joints[back[joints]]
+        if not joints.size or clearance(leg.name) > 0.0:
+            continue
+        names = list(robot.joint_names)
+        limits = {names[k]: joint for k, joint in zip(robot.leg_joints(leg.name), leg.joints, strict=True)}
+        ranges = [
+            np.linspace(max(limits[names[j]].lower, -2.0), min(limits[names[j]].upper, 2.0), _TRIES) for j in joints
+        ]
+        asked = q[joints].copy()
+        found = []
+        for angles in itertools.product(*ranges):
+            q[joints] = angles
+            clear = min(clearance(leg.name), _CLEAR)
+            found.append((-clear, float(np.sum((np.array(angles) - asked) ** 2)), angles))
+        q[joints] = min(found)[2]
