@@ -1,9 +1,9 @@
 """Compiled code kept on disk between runs: in $HEXAPOD_DYNAMICS_CACHE, else $XDG_CACHE_HOME/hexapod_dynamics.
 
-Entries are keyed by the content of what they were made from and the versions of what made them, so an upgrade finds
-nothing old; files appear by atomic renaming, so two processes may start at once; each carries a digest, so a damaged
-one is made again instead of being executed. What is read is executed: an entry that another user could have put there
-is not. Where nothing can be written or trusted, everything works and is compiled each time.
+The key of an entry is a digest of its sources and of the versions of the compilers, so an upgrade uses no old entry.
+Files are created by atomic renaming, so several processes may start at once; each contains a digest, so a corrupted
+file is compiled again instead of executed. Entries that another user could have written are not read, because their
+content is executed. If the directory cannot be written or trusted, the code is compiled at every start.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def cache_directory() -> Path:
 
 @cache
 def toolchain() -> str:
-    """What besides the source decides what compiled code looks like."""
+    """Versions and machine that determine the compiled code, besides the sources."""
     return " ".join(
         (
             f"python-{platform.python_version()}",
@@ -62,8 +62,8 @@ def toolchain() -> str:
 def source_digest(module: str) -> str:
     """Digest of a module's source and of every module of this package that it imports, directly or not.
 
-    Compiled code has its callees and its globals' values inside, and numba's own cache does not see them change. What
-    is imported by a name that only exists at run time (importlib.import_module) is not found.
+    Compiled code contains its callees and the values of globals, whose changes numba's own cache does not detect.
+    Modules imported by importlib.import_module are not found.
     """
     digest = hashlib.sha256(toolchain().encode())
     for path, content in sorted(_sources(module).items()):
@@ -72,9 +72,9 @@ def source_digest(module: str) -> str:
 
 
 def _sources(module: str) -> dict[str, bytes]:
-    """Digests of the files that decide what `module` compiles to, by their paths in the package.
+    """Digests of the files that determine the code of `module`, by their paths in the package.
 
-    To parse 170 kB of sources takes 0.2 s and more, so what each file imports is kept with the file's digest.
+    Parsing 170 kB of sources takes more than 0.2 s, so the imports of each file are stored with its digest.
     """
     index = _entry("imports", hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:24]) / "index.json"
     known = json.loads(read_entry(index) or b"{}")
@@ -128,7 +128,7 @@ def imported_modules(source: bytes | str, package: str) -> set[str]:
 
 
 def entry_directory(module: str) -> Path:
-    """Directory of what was compiled from a module, in its present state."""
+    """Directory of the code compiled from the present sources of a module."""
     return _entry(module.rpartition(".")[2], source_digest(module))
 
 
@@ -146,7 +146,7 @@ def when_compiling(listener: Callable[[], None]) -> None:
 
 
 def announce() -> None:
-    """Say once, on stderr, that this start takes longer and why; tell the listeners each time."""
+    """Print once, on stderr, that this start takes longer and why; call the listeners each time."""
     global _announced
     for listener in _listeners:
         listener()
@@ -163,7 +163,7 @@ def announce() -> None:
 def read_entry(path: Path) -> bytes | None:
     """Content of a cache file, None where it is missing, damaged or could be another user's."""
     try:
-        # What was opened is what is checked and read; a link could lead to what somebody else chose.
+        # The opened file itself is checked; a path could be changed to a link in between.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
             reason = reason_for_distrust(os.fstat(file.fileno()))
             content = file.read()
@@ -178,7 +178,7 @@ def read_entry(path: Path) -> bytes | None:
 
 
 def write_entry(path: Path, data: bytes) -> None:
-    """Write a cache file so that a reader sees all of it or nothing; a cache that cannot be written is done without."""
+    """Write a cache file atomically; if that fails, the program continues without the cache."""
     try:
         if not path.parent.is_dir():
             _make_directory(path.parent)
@@ -210,9 +210,9 @@ def _make_directory(directory: Path) -> None:
 
 
 def _distrusted(directory: Path) -> str:
-    """Which directory of an entry another user could have filled, and why; empty: none.
+    """Return the directory of an entry that another user could have changed, and why; empty if none.
 
-    Entries are this user's files, but who may rename them could give one for another.
+    The files belong to this user, but somebody with write access to the directory could exchange them.
     """
     for place, status in ((directory, os.lstat(directory)), (directory.parent, os.stat(directory.parent))):
         reason = reason_for_distrust(status) if stat.S_ISDIR(status.st_mode) else "it is no directory"
@@ -222,7 +222,7 @@ def _distrusted(directory: Path) -> str:
 
 
 def _discard_old(directory: Path) -> None:
-    """Remove what earlier versions of the same module left and nobody has written to for a month."""
+    """Remove entries of earlier versions of the module that were not written to for a month."""
     family = directory.name.rpartition("-")[0]
     for sibling in directory.parent.glob(f"{family}-*"):
         if sibling != directory and time.time() - sibling.stat().st_mtime > 30 * 24 * 3600:
@@ -242,7 +242,7 @@ def _warn_unusable(reason: str) -> None:
 
 
 class _Locator(_CacheLocator):
-    """Names a function for numba's cache machinery; the files themselves are _FunctionFiles' business."""
+    """Names a function for numba's cache machinery; _FunctionFiles writes the files."""
 
     def __init__(self, py_func):
         self._py_file = py_func.__code__.co_filename
@@ -263,7 +263,7 @@ class _Locator(_CacheLocator):
         return cls(py_func)
 
     def ensure_cache_path(self):
-        """Nothing: write_entry makes it, and can do without."""
+        """Do nothing: write_entry creates the directory."""
 
 
 class _FunctionFiles:
@@ -286,7 +286,7 @@ class _FunctionFiles:
         write_entry(self._path(key), dumps(data))
 
     def flush(self):
-        """Nothing is held back."""
+        """Do nothing: there is no buffer."""
 
 
 class _CacheImpl(CompileResultCacheImpl):
@@ -309,8 +309,8 @@ OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
 def kernel(function):
     """Compile a function with numba on first use and keep its code in this package's cache.
 
-    For functions at the top level of modules in this package; they may call each other. Other Python threads run
-    meanwhile, so each must have its own memory to work on.
+    For functions at the top level of modules in this package; they may call each other. It releases the interpreter
+    lock, so each thread must work on its own memory.
     """
     return _cached(numba.njit(function, nogil=True, **OPTIONS))
 
@@ -326,7 +326,7 @@ def allocating_kernel(function):
 
 
 def entry(function):
-    """A `kernel` to be called from Python on memory that its callers share: it keeps the interpreter's lock."""
+    """A `kernel` that is called from Python on shared memory: it keeps the interpreter lock."""
     return _cached(numba.njit(function, **OPTIONS))
 
 
@@ -344,7 +344,7 @@ def _cached(dispatcher):
 
 
 def cached_object(module: str, key: str, make) -> bytes:
-    """Object code made by `make()` of a module, for a key that says all it depends on but the sources."""
+    """Object code made by `make()` of a module, for a key that contains everything it depends on except the sources."""
     path = entry_directory(module) / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.o"
     code = read_entry(path)
     if code is None:

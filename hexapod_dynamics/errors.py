@@ -1,4 +1,4 @@
-"""Every error this package raises on purpose; each message names what was given, what is allowed and what to do."""
+"""The errors of this package; each message names the given value, the allowed values and the remedy."""
 
 
 class HexapodError(ValueError):
@@ -6,11 +6,11 @@ class HexapodError(ValueError):
 
 
 class RobotError(HexapodError):
-    """A robot description that cannot be: its message names the key and the value."""
+    """An impossible robot description; the message names the key and the value."""
 
 
 class MorphologyError(HexapodError):
-    """A change of morphology that is refused: nothing has changed."""
+    """An impossible change of morphology; nothing has changed."""
 
 
 class ReachError(HexapodError):
@@ -26,7 +26,7 @@ class MissingPackageError(DeviceError):
 
 
 class DynamicsError(HexapodError):
-    """Input to a dynamics function that has the wrong shape, is not finite or makes no chain."""
+    """Input to a dynamics function that has the wrong shape, is not finite or does not describe a chain."""
 
 
 class ParameterError(HexapodError):

@@ -1,8 +1,9 @@
-"""Directories for files that other users must not replace, and the check of owner and mode that this takes.
+"""Directories for files that other users must not replace, with checks of owner and mode.
 
-`private_directory` is for what one session shares: simulated devices, what a node keeps over a crash. It does not lie
-below $XDG_RUNTIME_DIR by itself, because a log-out removes that directory under a robot that walks on, and a program
-without a log-in (systemd, cron, docker exec) does not know it. As tmux does, it is a directory of mode 0700 in /tmp.
+`private_directory` holds files that the processes of a session share: simulated devices, state restored after a crash.
+It is not below $XDG_RUNTIME_DIR, because that directory is deleted at log-out while a robot may still walk, and
+programs without a log-in (systemd, cron, docker exec) do not have it. As for tmux, it is a directory of mode 0700 in
+/tmp.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 def runtime_directory() -> Path:
     """Directory of this user: $HEXAPOD_DYNAMICS_RUNTIME, else /tmp/hexapod_dynamics-UID; it need not exist."""
     chosen = os.environ.get(VARIABLE)
-    # Not tempfile.gettempdir(): two programs with different TMPDIR would miss each other, and a socket's path is short.
+    # Not tempfile.gettempdir(): two programs with different TMPDIR would not find each other, and a socket's path is
+    # short.
     return Path(chosen).expanduser().absolute() if chosen else Path(f"/tmp/hexapod_dynamics-{os.geteuid()}")
 
 
@@ -42,15 +44,15 @@ def private_directory(*names: str) -> Path:
 
 
 def ros_home() -> Path:
-    """Directory for what outlives a session, as ROS has it: $ROS_HOME, else ~/.ros; it need not exist."""
+    """Directory for files that persist over sessions, as in ROS: $ROS_HOME, else ~/.ros; it need not exist."""
     return Path(os.environ.get("ROS_HOME") or "~/.ros").expanduser()
 
 
 def reason_for_distrust(status: os.stat_result) -> str:
-    """Why a file or directory with this `os.stat_result` could hold what another user put there; empty: it cannot.
+    """Return why another user could have changed a file or directory with this `os.stat_result`; empty if none could.
 
-    Trusted are this user and root. A directory with the sticky bit may be writable by others: they cannot replace what
-    is not theirs.
+    Trusted are this user and root. A directory with the sticky bit may be writable by others: they cannot replace files
+    of this user.
     """
     if status.st_uid not in (os.geteuid(), 0):
         return f"it belongs to user {status.st_uid}, this program runs as user {os.geteuid()}"

@@ -1,7 +1,7 @@
-"""Which joint commands are refused as a whole: far beyond the joints' limits, too old, or from a second source.
+"""Rejects joint commands as a whole: far beyond the joint limits, too old, or from a second source.
 
-Whoever acts on `joint_commands` (`servos`, `dynamics`) asks the same question here, so that no two nodes act on
-different commands. Pure arithmetic: limits [rad], speeds [rad/s] and ages [s] come in as arguments.
+The nodes that execute `joint_commands` (`servos`, `dynamics`) use the same check, so that they execute the same
+commands.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from hexapod_dynamics.robot import Robot
 
-POSITION_MARGIN = 0.5  # [rad] beyond a joint's limits: up to here a command is clamped, further out it is refused
+POSITION_MARGIN = 0.5  # [rad] beyond a joint's limits: up to here a command is clamped, beyond it is rejected
 SPEED_MARGIN = 3.0  # times the servo's speed limit
 
 
 class CommandCheck:
-    """Decides about the joint commands of one robot.
+    """Checks the joint commands of one robot.
 
     Args:
         names: joint names (n,), for the messages.
@@ -47,7 +47,7 @@ class CommandCheck:
 
         Args:
             joints: indices (k,) of the joints that are commanded.
-            positions: (k,) [rad]; NaN asks nothing of a joint, which then holds.
+            positions: (k,) [rad]; NaN: the joint holds.
             velocities: (k,) [rad/s], or empty where none are given; NaN is no velocity.
 
         """
@@ -76,7 +76,7 @@ class CommandCheck:
 
 
 def stamp_refusal(age: float, limit: float) -> str:
-    """Say why a command stamped `age` [s] ago is refused; empty where its age is within `limit` [s] either way."""
+    """Return the reason to reject a command stamped `age` [s] ago; empty if |age| is within `limit` [s]."""
     if age > limit:
         return f"it is {age:.3g} s old, {limit:g} s are allowed: an old recording, or clocks that differ"
     if age < -limit:
@@ -85,7 +85,7 @@ def stamp_refusal(age: float, limit: float) -> str:
 
 
 class SourceLock:
-    """Lets one source of commands through at a time: the first, until it has been quiet for `timeout` [s]."""
+    """Accepts one source of commands at a time: the first, until it has not published for `timeout` [s]."""
 
     def __init__(self, timeout: float):
         self.timeout = timeout
@@ -93,7 +93,7 @@ class SourceLock:
         self._last = -np.inf
 
     def accepts(self, source: str, t: float) -> bool:
-        """Whether a command of `source` at monotonic time t [s] is the one to follow."""
+        """Whether to execute a command of `source` at monotonic time t [s]."""
         if source != self.source and t - self._last <= self.timeout:
             return False
         self.source, self._last = source, t

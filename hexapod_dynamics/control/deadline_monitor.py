@@ -1,4 +1,4 @@
-"""Whether a periodic task is called as often as it should be, or the machine is too slow or too busy for it."""
+"""Detects that a periodic task is called less often than required, because the machine is too slow or too busy."""
 
 
 class DeadlineMonitor:
@@ -6,7 +6,7 @@ class DeadlineMonitor:
 
     Args:
         period: of the task [s].
-        share: of calls missed above which the machine is called too slow, 0..1.
+        share: of missed calls above which a fault is reported, 0..1.
 
     """
 
@@ -17,7 +17,9 @@ class DeadlineMonitor:
         self.missed = 0  # since the start
 
     def call(self, now: float) -> None:
-        """Count a call at monotonic time `now` [s]; one that is two periods after the one before has missed one."""
+        """Register a call at monotonic time `now` [s]; a call two periods after the one before means one missed
+        call.
+        """
         if self._last is not None:
             missed = max(0, round((now - self._last) / self._period) - 1)
             self._missed += missed
@@ -26,7 +28,9 @@ class DeadlineMonitor:
         self._calls += 1
 
     def assess(self, what: str) -> str:
-        """Say that too many calls were missed since the last judgement, in words with `what`; empty where not."""
+        """Return a message, with the name `what` of the calls, if too many were missed since the last assessment; else
+        empty.
+        """
         calls, missed = self._calls, self._missed
         self._calls = self._missed = 0
         if missed <= self._share * (calls + missed):

@@ -18,7 +18,8 @@ from hexapod_dynamics.simulation import Predictor
 
 @kernel
 def feet(ws, tips, columns):
-    """Write each leg's end (legs, 3) and its velocity per joint rate (joints, 3), body frame, at the state set.
+    """Write the end of each leg (legs, 3) and its velocity per joint rate (joints, 3), body frame, at the present
+    state.
 
     The end of a missing leg is the origin of the body.
     """
@@ -57,10 +58,10 @@ class Feedforward:
     Args:
         robot: Robot.
         friction: of the feet's friction pyramid.
-        clearance: a foot this high above the ground carries nothing, one on it all it can, in between in proportion
-            [m]; so torques pass from one tripod to the other without a leap.
-        model: a Predictor of the same robot. Its workspace is then used and its morphology is the one that counts,
-            whatever `set_morphology` has been told: prediction and torques cannot differ about the damage.
+        clearance: height above the ground at which a foot carries no load [m]; below it, the load capacity increases
+        linearly, so that torques change continuously from one tripod to the other.
+        model: a Predictor of the same robot. Its workspace and its morphology are then used, so that prediction and
+        torques assume the same damage.
 
     """
 
@@ -83,7 +84,7 @@ class Feedforward:
         self.torques = np.zeros(joints)
 
     def set_morphology(self, morphology: Morphology) -> None:
-        """Take a Morphology over; refused where the workspace is a model's."""
+        """Adopt a Morphology; HexapodError if the workspace is that of a model."""
         if self._kernels is None:
             raise HexapodError("set_morphology: these torques use a model's workspace; set the model's morphology")
         self._kernels.set_morphology(self._workspace, morphology)
@@ -132,7 +133,7 @@ class Feedforward:
             self._needed,
         )
         up = rotation[2]
-        if self._model is not None:  # the ground's slope, which the Observer learns
+        if self._model is not None:  # slope of the ground, estimated by the Observer
             up = up - self._model.slope @ rotation[:2]
         over_ground = height + self.tips @ up
         np.clip(1.0 - over_ground / self.clearance, 0.0, 1.0, out=self.load)

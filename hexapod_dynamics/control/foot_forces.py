@@ -3,8 +3,8 @@
     minimise  | W (S_i A_i f_i - F) |^2 + r |f|^2 / weight      over f_i in the friction pyramid of a standing leg
 
 with `A_i = [I; [p_i]] R^T` the map from a force at tip i (world axes) to a wrench on the body (body axes, force first).
-The pyramid is spanned by four edges, so that `f_i = E x_i` with `x_i >= 0`: Lawson and Hanson's NNLS, scipy's compiled
-one, about 20 us for six legs where a general QP solver (quadprog 18 us) would be one more dependency.
+The pyramid is spanned by four edges, so that `f_i = E x_i` with `x_i >= 0`: solved by SciPy's NNLS (Lawson and Hanson),
+about 20 us for six legs.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ class FootForces:
         legs: number of legs.
         friction: half opening of the friction pyramid (its edges lie in the cone), dimensionless.
         length: converts moments to forces in the residual [m]; about the feet's distance from the body.
-        regularisation: cost of a newton in a foot beside one missing in the wrench, dimensionless.
+        regularisation: cost of a foot force relative to an error of the wrench, dimensionless.
 
     """
 
@@ -34,18 +34,18 @@ class FootForces:
         self._scale = np.r_[1.0, 1.0, 1.0, np.full(3, 1.0 / length)]
 
     def solve(self, wrench: np.ndarray, rotation: np.ndarray, tips: np.ndarray, load: np.ndarray) -> np.ndarray:
-        """Find the foot forces that together make the wrench on the body, as nearly as pushing feet can.
+        """Compute the foot forces whose sum is nearest to the wrench on the body.
 
         Args:
             wrench: (6,) force [N] and moment [N m] about the body frame's origin, body axes.
             rotation: (3, 3) world <- body.
             tips: (legs, 3) foot positions, body axes [m].
-            load: (legs,) how readily each foot carries, 0 (in the air) to 1.
+            load: (legs,) load capacity of each foot, 0 (in the air) to 1.
 
         Returns:
             (legs, 3) forces of the ground on the feet, world axes [N]; zero for feet in the air.
 
-        Raises HexapodError where the solver finds none.
+        Raises HexapodError if the solver fails.
 
         """
         matrix, legs = self._matrix, self.legs

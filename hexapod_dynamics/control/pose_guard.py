@@ -1,6 +1,6 @@
-"""What may be sent to the servos: commands bounded in angle, speed and step, starting from where the joints are.
+"""Bounds the commands to the servos in angle, speed and step, starting from the measured joints.
 
-Pure arithmetic on (n,) arrays in joint order [rad]; time comes in as intervals.
+Arrays (n,) are in joint order [rad]; time is given as intervals.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ CLAMPS = ("angle", "speed", "step", "not finite")
 class GuardSettings:
     """Bounds of the commands to the servos.
 
-    speed_limit [rad/s]: of any joint. approach_speed [rad/s]: of a joint that has not yet met its command (after a
-    start, a pause, a leap of the command). step_limit [rad]: a command that differs more than this from the one
-    before is a leap. meeting_distance [rad]: closer than this a joint has met its command. offset_limit [rad] and
+    speed_limit [rad/s]: of any joint. approach_speed [rad/s]: of a joint that has not reached its command yet (after a
+    start, a pause, a jump of the command). step_limit [rad]: a command that differs more than this from the one before
+    is a jump. meeting_distance [rad]: distance at which a joint has reached its command. offset_limit [rad] and
     offset_speed [rad/s] bound the feed-forward offset.
     """
 
@@ -50,7 +50,7 @@ class PoseGuard:
         n = len(self.lower)
         self.settings = settings or GuardSettings()
         self.clamped = dict.fromkeys(CLAMPS, 0)
-        self.following = np.zeros(n, bool)  # has met its command since it was (re)started
+        self.following = np.zeros(n, bool)  # has reached its command since the start
         self.setpoint = np.full(n, np.nan)  # without the offset; NaN: the joint's pose is not known
         self._compliance = 1.0 / stiffness
         self._offset = np.zeros(n)
@@ -58,7 +58,7 @@ class PoseGuard:
         self._generation = np.full(n, -1, np.int64)
 
     def meet(self, generation: np.ndarray, start_angle: np.ndarray, known: np.ndarray) -> None:
-        """Start the joints that were met (again) from `start_angle` (n,) [rad]; see ChainState for all three."""
+        """Start joints from `start_angle` (n,) [rad] when they are measured again; see ChainState for the arguments."""
         fresh = known & (generation != self._generation)
         if fresh.any():
             self.setpoint[fresh] = start_angle[fresh]
@@ -67,7 +67,7 @@ class PoseGuard:
             self._generation[fresh] = generation[fresh]
 
     def pause(self) -> None:
-        """Commands have stopped: hold, and approach the next ones at the bounded speed."""
+        """Hold after commands stopped; the next ones are approached at the bounded speed."""
         self.following[:] = False
         self._command[:] = np.nan
 

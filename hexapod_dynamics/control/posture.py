@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import DeviceError
 
-_SETTLING = 0.5  # [s] the seated pose is commanded before the servos let go
+_SETTLING = 0.5  # [s] the seated pose is commanded before torque is switched off
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SupplyLimits:
 
 
 class SupplyMonitor:
-    """Says what the supply voltage asks for: 'ok', 'warn', 'sit' or 'release'."""
+    """Returns the reaction to the supply voltage: 'ok', 'warn', 'sit' or 'release'."""
 
     LEVELS = ("ok", "warn", "sit", "release")
 
@@ -44,7 +44,7 @@ class SupplyMonitor:
         self._since = [math.inf] * 3  # [s] time at which the supply fell below each threshold; inf: it has not
 
     def update(self, voltage: float, t: float) -> str:
-        """Take a supply voltage [V], NaN where none is known, at time t [s]; returns the level."""
+        """Process a supply voltage [V], NaN if unknown, at time t [s]; return the level."""
         if not np.isfinite(voltage):
             return self.level
         limits = self.limits
@@ -64,13 +64,13 @@ class SupplyMonitor:
 class SitDown:
     """A slow motion of all joints from their positions to the seated pose; all arrive at the same time.
 
-    start, seated: (n,) [rad], NaN where a joint is not known (it is left alone). speed [rad/s] of the joint that has
-    furthest to go.
+    start, seated: (n,) [rad], NaN where a joint is not known (it is left alone). speed [rad/s] of the joint with the
+    longest way.
     """
 
     def __init__(self, start: npt.ArrayLike, seated: npt.ArrayLike, speed: float, t: float):
         self._start, self._change = np.array(start, float), np.asarray(seated, float) - start
-        self.way = float(np.nanmax(np.append(np.abs(self._change), 0.0)))  # [rad] of the joint with furthest to go
+        self.way = float(np.nanmax(np.append(np.abs(self._change), 0.0)))  # [rad] longest way of a joint
         self.duration = self.way / speed  # [s] of the motion
         self.until_done = self.duration + _SETTLING  # [s]
         self._begin = t

@@ -9,14 +9,14 @@ import math
 class WalkPermit:
     """Decides whether the robot may walk, and whether with its default speed.
 
-    by_itself: nobody has commanded the robot yet, so its default speed holds. fallen: the robot has not been seen
-    upright since a fall. waiting: the robot has fallen and nobody has told it to walk since it was put upright.
+    by_itself: no command has arrived yet, so the default speed applies. fallen: the robot has not been upright since a
+    fall. waiting: the robot has fallen and has not been commanded to walk since it was put upright.
 
-    A command tells a robot that waits to walk only if it is a new one: a speed after a zero command, or after `pause`
+    While it is waiting, only a new command is executed: a speed after a zero command, or after `pause`
     seconds without commands. A joystick that is still pushed when the robot is turned over does not start it.
 
-    `state` and the argument of the same name carry the permit over a restart of its owner. A robot that waited then
-    counts as fallen until it is seen upright.
+    `state` and the argument of the same name restore the permit after a restart. A waiting robot then counts as fallen
+    until it is measured upright.
     """
 
     def __init__(self, state=None, *, pause=1.0):
@@ -29,7 +29,7 @@ class WalkPermit:
 
     @property
     def state(self):
-        """What must outlive a restart: {name: bool}."""
+        """Values to restore after a restart: {name: bool}."""
         return {"by_itself": self.by_itself, "waiting": self.waiting}
 
     @property
@@ -38,7 +38,7 @@ class WalkPermit:
         return not self.waiting
 
     def see(self, fallen, upright):
-        """Take over what the fall detector sees: whether the robot has fallen, whether it is upright."""
+        """Process the result of the fall detector: whether the robot has fallen, whether it is upright."""
         if fallen:
             self.fallen = self.waiting = True
             self.by_itself = self._released = False
@@ -46,7 +46,7 @@ class WalkPermit:
             self.fallen = False
 
     def command(self, time, twist):
-        """Take a command's arrival over: twist (vx, vy, wz), any units; returns whether it may be executed."""
+        """Process a command: twist (vx, vy, wz), any units; return whether it may be executed."""
         self.by_itself = False
         if self.waiting and not self.fallen:
             stop = not any(twist)

@@ -1,4 +1,4 @@
-"""Where simulated devices are found, by user, ROS domain and namespace, and what is kept of an IMU."""
+"""Paths of the simulated devices, by user, ROS domain and namespace, and of the stored IMU offsets."""
 
 import os
 from pathlib import Path

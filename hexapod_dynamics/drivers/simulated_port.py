@@ -1,9 +1,9 @@
-"""Proof that a simulated serial port belongs to the simulator that is meant: a locked record beside its link.
+"""Checks that a simulated serial port belongs to the intended simulator, by a locked file beside its link.
 
-A pseudo-terminal's number is given to somebody else as soon as its simulator has died, while the link to it stays. So
-the simulator writes a record `<link>.owner` (its process, the device, its launch's session) and holds a lock on it that
-the kernel takes back when the process ends, however it ends. A driver believes the link only while the record is ours,
-locked, of the same session, and names the device that the link points to.
+The kernel reuses the number of a pseudo-terminal after its simulator has died, but the link to it remains. Therefore
+the simulator writes a record `<link>.owner` (its process, the device, the session of its launch) and locks it; the
+kernel releases the lock when the process ends. A driver opens the link only if the record belongs to the same user, is
+locked, has the same session and names the device that the link points to.
 """
 
 import fcntl
@@ -22,9 +22,8 @@ def _record_of(link) -> Path:
 
 
 class PortClaim:
-    """The simulator's side: holds the record of the link for as long as the process lives.
-
-    Raises DeviceError where another living process holds it; who: what that is, for the message.
+    """The simulator's side: holds the record of the link while the process lives. Raises DeviceError if another living
+    process holds it; who: its description for the message.
     """
 
     def __init__(self, link, session: str = "", who: str = "simulator"):
@@ -45,13 +44,13 @@ class PortClaim:
             raise
 
     def name(self, device: str) -> None:
-        """Say which device the link points to now."""
+        """Write which device the link points to."""
         text = json.dumps({"pid": os.getpid(), "device": device, "session": self._session}).encode()
         os.pwrite(self._fd, text, 0)
         os.ftruncate(self._fd, len(text))
 
     def release(self) -> None:
-        """Take the record away."""
+        """Delete the record."""
         if self._fd >= 0:
             self._record.unlink(missing_ok=True)
             os.close(self._fd)
@@ -59,9 +58,8 @@ class PortClaim:
 
 
 def proved_device(link, session: str = "") -> str:
-    """Return the device behind a simulated port, surely that of a living simulator of ours; else raises DeviceError.
-
-    session: of the own launch; where both sides name one, they must be the same.
+    """Return the device behind a simulated port if it belongs to a living simulator of this user; else raise
+    DeviceError. session: of this launch; if both sides have one, they must be equal.
     """
     link, record = Path(link), _record_of(link)
     remedy = "start it (ros2 launch hexapod_dynamics walk.launch.py), or give the parameter port of a real robot"
@@ -100,7 +98,7 @@ def proved_device(link, session: str = "") -> str:
 
 
 def _lock(fd: int) -> None:
-    """Take the lock; a driver that looks whether it is taken holds it for a moment."""
+    """Take the lock; a driver that checks it holds it for a moment."""
     for _ in range(20):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Input of the whole-body model, made into arrays or refused by its name."""
+"""Converts the inputs of the whole-body model to arrays; errors name the input."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The whole-body model as the paper writes it, term by term, to be read and to hold the fast path to account.
+"""The whole-body model as in the paper, term by term: a readable reference for the fast implementation.
 
 Farghdani & Chhabra 2025, equations (5)-(51), for any number of legs, joints a leg and revolute, prismatic and helical
-joints. Equation numbers stand beside the lines; where the published text has lost a formula, `lam` and the blocks are
-placed as its words say. Everything is in the body frame; twists are linear first. Nothing here is fast.
+joints. Equation numbers stand beside the lines; where a formula is missing in the published text, `lam` and the blocks
+follow its description in words. Everything is in the body frame; twists are linear first. Nothing here is fast.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hexapod_dynamics.se3 import Ad, ad, exp, inverse, pose, skew, spatial_inert
 
 @dataclass(frozen=True)
 class LegConstants:
-    """What does not move of a leg: existence numbers, screws and poses at zero in the body frame, link inertias."""
+    """Constants of a leg: existence numbers, screws and poses at zero in the body frame, link inertias."""
 
     lam: float  # lam_i, (27)-(30)
     lam_links: np.ndarray  # lam_ij, (22)-(26)
@@ -51,7 +51,9 @@ def leg_constants(morphology: Morphology, leg) -> LegConstants:
 
 
 class LegTerms:
-    """Everything about leg i at joint positions q_i, in the body frame; missing links are skipped (remark 7)."""
+    """Kinematics and inertias of leg i at joint positions q_i, in the body frame; missing links are skipped (remark
+    7).
+    """
 
     def __init__(self, constants: LegConstants, q):
         n = len(constants.screws)
@@ -131,7 +133,7 @@ class ClosedForm:
         self.M0 = spatial_inertia(robot.body.mass, np.zeros(3), robot.body.inertia)
         self.constants = [leg_constants(morphology, leg) for leg in robot.legs]
         self.joints = [robot.leg_joints(name) for name in robot.leg_names]
-        # Algorithm 1: the rows and columns that stay
+        # Algorithm 1: remaining rows and columns
         self.keep = np.concatenate([np.arange(6), 6 + np.flatnonzero(morphology.moving_mask)])
 
     def legs(self, q) -> list[LegTerms]:

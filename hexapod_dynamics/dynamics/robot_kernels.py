@@ -121,7 +121,7 @@ class RobotKernels:
         return lanes
 
     def matrix_kernels(self) -> None:
-        """Make the kernels for Coriolis matrices and derivatives, which only those who want them pay for."""
+        """Compile the kernels for Coriolis matrices and derivatives, on their first use."""
         if self.code[0, CORIOLIS]:
             return
         for block, leg_type in enumerate(self._block_types):

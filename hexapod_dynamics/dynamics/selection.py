@@ -33,7 +33,7 @@ LINE = 64  # bytes of a cache line, and of the widest vector register
 
 
 class Header(NamedTuple):
-    """What compiled code is told of a model, as whole numbers; `Rows` follows."""
+    """Addresses and sizes of a model for compiled code, as integers; `Rows` follows."""
 
     moving_count: int  # n
     lanes: int  # addresses in this memory, from here to free

@@ -1,4 +1,4 @@
-"""The model as CasADi functions, to be taken along: into an Opti problem, into C code, into another program.
+"""The model as CasADi functions, for Opti problems, C code or other programs.
 
 The leg kernels' programs are run on CasADi's symbols instead of vectors of numbers, so what comes out is what the
 compiled model computes, operation by operation. The morphology is built in: its masses and lengths are constants.

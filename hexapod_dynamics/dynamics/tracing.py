@@ -1,4 +1,4 @@
-"""Scalars that record what is done to them: run a formula on them once and its straight-line program is left.
+"""Scalars that record operations: evaluating a formula on them gives its straight-line program.
 
 Zeros, ones and constants are folded as they appear and equal subexpressions are the same node, so the program holds
 each operation once (Farghdani & Chhabra 2025, section V: symbolic expressions are generated once for each unique leg).

@@ -1,4 +1,4 @@
-"""Where the leg kernels find and leave their numbers."""
+"""Memory layout of the leg kernels."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class AdaptiveGait(ArrayGait):
     # ---- set up ------------------------------------------------------------------------------------------------------
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> AdaptiveGait:
-        """Lay the gait out for a robot whose legs all have a coxa, femur and tibia; return self, standing."""
+        """Set the gait up for a robot whose legs all have a coxa, femur and tibia; return self, standing."""
         self.robot = robot
         n = len(robot.legs)
         self.data = layout.Walk(
@@ -123,7 +123,7 @@ class AdaptiveGait(ArrayGait):
             self._change(morphology)
 
     def _change(self, morphology: Morphology | None) -> None:
-        """Choose the plan anew and change to it."""
+        """Choose the plan again and change to it."""
         data, state = self.data, self.data.state
         before, used = self.plan, set() if self.plan is None else set(self.plan.legs)
         sway, up = kernel.place_of_body(data)
@@ -131,7 +131,7 @@ class AdaptiveGait(ArrayGait):
         state[layout.REFLEXES], state[layout.STAY] = 0.0, 0.0
         if self.plan == before:
             return
-        # What the old plan had the body do goes on from where it is.
+        # The sway and height of the old plan continue from their present values.
         state[layout.FROM_SWAY : layout.FROM_SWAY + 2], state[layout.WEIGHT] = sway, 0.0
         state[layout.HEIGHT_NOW] += up
         state[layout.FAST] = 1.0
@@ -218,7 +218,7 @@ class AdaptiveGait(ArrayGait):
         return self._followed.copy()
 
     def _follow_again(self) -> None:
-        """Ask the plan anew what it allows of the last command."""
+        """Scale the last command again, for the present plan."""
         wanted, self._wanted = self._wanted, None
         self.command(*(wanted or (0.0, 0.0, 0.0)))
 
@@ -358,7 +358,7 @@ class AdaptiveGait(ArrayGait):
         return DOING[int(self.data.state[layout.MODE])]
 
     def report(self) -> dict[str, Any]:
-        """Return what the gait does, with which legs, at which speed of which asked, and why."""
+        """Return diagnostics: action, legs, commanded and followed twist, period, reason."""
         vx, vy, wz = self._wanted or (0.0, 0.0, 0.0)
         fx, fy, fz = self._followed
         out = {
@@ -374,5 +374,5 @@ class AdaptiveGait(ArrayGait):
         if self._choice.why:
             out["why"] = self._choice.why
         elif self.data.state[layout.REFLEXES] > MOST_REFLEXES:
-            out["why"] = "tilted again and again: stays down until the service stand or a change of the morphology"
+            out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
         return out

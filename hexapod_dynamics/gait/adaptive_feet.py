@@ -1,4 +1,4 @@
-"""How the feet of the adaptive gait move, compiled: standing, swinging, put down, moved while the belly carries.
+"""Motion of the feet of the adaptive gait, compiled: stance, swing, lowering, and placement while the belly carries.
 
 Feet are points of the ground as seen from the nominal frame (see `cycle`), so a standing foot never slides, however the
 twist changes. In a steady walk they are where `cycle.cycle_foot` has them.
@@ -36,13 +36,13 @@ SETTLING, CLEAR = 0.16, 0.03
 
 @kernel
 def going(state):
-    """Tell whether the twist that the feet follow is more than standing."""
+    """Whether the twist that the feet follow is above the threshold of standing."""
     return abs(state[GOING]) > STANDING or abs(state[GOING + 1]) > STANDING or abs(state[GOING + 2]) > 10.0 * STANDING
 
 
 @kernel
 def asked(command):
-    """Tell whether the command is more than standing."""
+    """Whether the command is above the threshold of standing."""
     return abs(command[0]) > STANDING or abs(command[1]) > STANDING or abs(command[2]) > 10.0 * STANDING
 
 
@@ -57,7 +57,7 @@ def touch_down(walk, i, s):
 
 @kernel
 def carry_ground(walk, dt):
-    """Move all points of the ground on by dt [s] at the present twist, as the body sees them."""
+    """Move all ground points by dt [s] at the present twist, in the frame of the body."""
     feet, state = walk.feet, walk.state
     vx, vy, wz = state[GOING], state[GOING + 1], state[GOING + 2]
     for i in range(feet.shape[0]):
@@ -78,7 +78,7 @@ def standing_rates(walk, pace):
 
 @kernel
 def put_feet_down(walk, dt):
-    """Lower the feet that are in the air where they are; tell whether all of them stand."""
+    """Lower the feet that are in the air vertically; return whether all stand."""
     feet, legs = walk.feet, walk.legs
     down = True
     for i in range(feet.shape[0]):
@@ -94,7 +94,7 @@ def put_feet_down(walk, dt):
 
 @kernel
 def step_feet(walk, dt):
-    """Walk on by dt [s]: the phase, the feet that lift off, swing and touch down; tell whether all is home."""
+    """Advance phase and feet by dt [s]; return whether all feet are at their footholds."""
     plan, legs, command, state, feet = walk.plan, walk.legs, walk.command, walk.state, walk.feet
     duty, period = plan[DUTY], plan[PERIOD]
     phase = state[PHASE]

@@ -113,7 +113,7 @@ def _current_sway(walk, axis):
 
 @kernel
 def _bake(walk):
-    """Take the body's present place as the origin of the nominal frame: no sway is left."""
+    """Move the origin of the nominal frame to the present body position; the sway becomes zero."""
     sx, sy = _current_sway(walk, 0)[0], _current_sway(walk, 1)[0]
     for i in range(walk.legs.shape[0]):
         walk.feet[i, X] -= sx
@@ -154,7 +154,7 @@ def enter(walk, mode, quick):
 
 @kernel
 def stand_height(walk):
-    """Return the height [m] of base_link at which the robot stands (a rowing one: sits)."""
+    """Return the height [m] of base_link when the robot stands (in the rowing gait: on its belly)."""
     if walk.plan[ROWS] != 0.0:
         return walk.settings[BELLY]
     return walk.settings[BODY]
@@ -170,7 +170,7 @@ def _change_height(state, goal):
 
 @kernel
 def _advance_mode(walk, dt):
-    """Do what the mode asks for during dt [s], and change to the next mode when it is done."""
+    """Execute the mode for dt [s], and change to the next mode when it has ended."""
     plan, settings, command, state = walk.plan, walk.settings, walk.command, walk.state
     mode = state[MODE]
     state[TIME] += dt

@@ -1,4 +1,4 @@
-"""What a user sets of the adaptive gait, checked."""
+"""Settings of the adaptive gait, checked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RANGES = {
 
 @dataclass(frozen=True)
 class AdaptiveSettings:
-    """Settings of `AdaptiveGait`, explained there; HexapodError names a value out of its range.
+    """Settings of `AdaptiveGait`, described there; HexapodError names a value out of its range.
 
     body_height and period are None where the plan decides.
     """

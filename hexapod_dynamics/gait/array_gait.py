@@ -1,4 +1,4 @@
-"""What gaits share whose compiled kernel advances a tuple of arrays."""
+"""Base of the gaits whose state is a tuple of arrays that a compiled kernel advances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import Gait
 
-# Share of a joint's speed limit that is its mean speed while measured joints are led to the gait's.
+# Mean speed of the transition from measured joints, as a share of the speed limit.
 LEADING_SPEED = 0.1
 
 
@@ -34,7 +34,7 @@ class ArrayGait(Gait):
 
     @property
     def commanded(self) -> bool:
-        """Whether the gait walks, or has been asked to."""
+        """Whether the gait walks or has been commanded to."""
         return self.walking or bool(self.data.command[:3].any())
 
     def check_step(self, dt: float) -> None:
@@ -43,7 +43,7 @@ class ArrayGait(Gait):
             raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
 
     def start_at(self, joints: npt.ArrayLike) -> float:
-        """Start at measured joints (n,) [rad]; return the time [s] in which they are led to the set-points."""
+        """Start a transition at measured joints (n,) [rad]; return its duration [s]."""
         assert self.robot is not None
         joints = np.asarray(joints, float)
         if joints.shape != self.position.shape or not np.isfinite(joints).all():

@@ -1,4 +1,4 @@
-"""Calls a function in a process of its own at low priority: the control loop that asks is never held up.
+"""Calls a function in a separate process at low priority, so that the control loop is never blocked.
 
 Run as a program, this module reads (function, arguments) pickled from its standard input, calls the function and writes
 what it returns, pickled, to its standard output.
@@ -69,7 +69,7 @@ class BackgroundCall:
 
 
 def main() -> None:
-    """Do the call that stands on the standard input."""
+    """Execute the call read from standard input."""
     os.nice(10)
     function, arguments = pickle.load(sys.stdin.buffer)
     module, _, name = function.partition(":")

@@ -1,4 +1,4 @@
-"""How much of a commanded twist a plan can walk, and at which period."""
+"""Largest share of a commanded twist that a plan can follow, and its period."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from hexapod_dynamics.gait.planning.evaluation import (
 )
 from hexapod_dynamics.robot import Robot
 
-# What a commanded twist must leave: margin of the zero-moment point [m], reach [m], joint range [rad], share of the
-# servos' speed, distance between legs [m]. A foot at the ends of its stance is not relied on for GUARD_TIME [s].
+# Required at a commanded twist: margin of the zero-moment point [m], reach [m], joint range [rad], share of the servos'
+# speed, distance between legs [m]. During GUARD_TIME [s] after touch-down and before lift-off a foot does not count as
+# standing.
 KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002, 0.002, -0.05, 1.2, 0.015, 0.02
 # Shares of a plan's period that are tried for fast commands, the longest first.
 PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
 
 
 class CommandLimits:
-    """Judges twists on copies of a gait's leg table (legs, COLUMNS) and plan numbers (NUMBERS,).
+    """Checks twists on copies of a gait's leg table (legs, COLUMNS) and plan numbers (NUMBERS,).
 
     with_margin: whether the zero-moment point must keep its margin; patterns without sway do not have one.
     """
@@ -37,7 +38,9 @@ class CommandLimits:
         self._box = np.asarray(robot.body.box, float)
 
     def fits(self, twist: np.ndarray, period: float, with_margin: bool) -> bool:
-        """Tell whether the plan walks a twist (3,) at a period [s]: margin, reach, joint ranges, rates, distances."""
+        """Return whether the plan can follow a twist (3,) at a period [s]: margin, reach, joint ranges, rates,
+        distances.
+        """
         robot, plan, found = self._robot, self._plan, self._found
         self._legs[:], plan[:] = self._source
         plan[cycle.PERIOD] = period

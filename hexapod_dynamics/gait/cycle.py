@@ -11,7 +11,7 @@ swinging foot goes from one point of the ground to another: up first, then over 
 so that it neither slides where it lifts off nor where it touches down.
 
 A rowing gait (three legs) has all legs in step: the body rises from its belly, is pushed ahead, sits down, and the feet
-return. Its nominal frame moves only while the legs push; `rate` is how fast, in units of the mean.
+return. Its nominal frame moves only while the legs push; `progress` gives its speed in units of the mean.
 """
 
 from math import cos, pi, sin
@@ -21,7 +21,7 @@ from hexapod_dynamics.gait.leg_motion import carried, minimum_jerk, minimum_jerk
 from hexapod_dynamics.gait.leg_table import FOOTHOLD, PHASE
 
 # Numbers of a plan: period [s], duty factor, height of base_link over the ground [m], lift of a swinging foot [m],
-# whether it rows; of a rowing gait how far the body rises from its belly [m]; sway [m]: a1, b1, a2, b2 of x, then of y,
+# 1 for a rowing gait; rise of the rowing body [m]; sway [m]: a1, b1, a2, b2 of x, then of y,
 # at rest, then what vx / SPEED_UNIT, vy / SPEED_UNIT and wz / TURN_UNIT add to them.
 PERIOD, DUTY, HEIGHT, LIFT, ROWS, RISE, SWAY, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 38
 SPEED_UNIT, TURN_UNIT = 0.08, 0.35

@@ -33,7 +33,9 @@ class Gait(ABC):
 
     @abstractmethod
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> Gait:
-        """Lay the gait out for a Robot, whole by default; return self, standing. HexapodError if it cannot walk so."""
+        """Set the gait up for a Robot, whole by default; return self, standing. HexapodError if this robot cannot
+        walk.
+        """
 
     @abstractmethod
     def copy(self) -> Gait:
@@ -45,9 +47,9 @@ class Gait(ABC):
 
     @abstractmethod
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
-        """Start over: standing, or in the steady nominal walk at a phase, or led there from measured joints.
+        """Restart: standing, or in the steady nominal walk at a phase, with a transition from measured joints if given.
 
-        joints (n,) [rad]: where the robot is now.
+        joints (n,) [rad]: measured angles.
         """
 
     def close(self) -> None:
@@ -64,7 +66,7 @@ class Gait(ABC):
 
     @abstractmethod
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (3,)."""
+        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist (3,) that will be followed."""
 
     @abstractmethod
     def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
@@ -72,14 +74,14 @@ class Gait(ABC):
 
     @abstractmethod
     def walk(self) -> np.ndarray:
-        """Ask for the nominal walk; return what will be followed (3,)."""
+        """Command the nominal walk; return the twist (3,) that will be followed."""
 
     @abstractmethod
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (n,) [rad, rad/s]."""
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
-        """Take the measured attitude of the body [rad]; a gait that does not use it ignores it."""
+        """Set the measured attitude of the body [rad]; a gait that does not use it ignores it."""
         return
 
     def lean(self, offset: npt.ArrayLike) -> None:
@@ -123,7 +125,7 @@ class Gait(ABC):
     @property
     @abstractmethod
     def commanded(self) -> bool:
-        """Whether the gait walks, or has been asked to."""
+        """Whether the gait walks or has been commanded to."""
 
     @property
     def compiled(self) -> Any:
@@ -132,7 +134,7 @@ class Gait(ABC):
 
     @property
     def doing(self) -> str:
-        """What the gait does, in a word or two."""
+        """Present action of the gait, in one or two words."""
         return "walking" if self.walking else "standing"
 
     def report(self) -> dict[str, Any]:

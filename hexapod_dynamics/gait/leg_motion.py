@@ -1,4 +1,5 @@
-"""What the compiled gaits share: points of the ground seen from the moving body, and joints for a foot's place.
+"""Functions that the compiled gaits share: ground points in the frame of the moving body, joint angles for a foot
+position.
 
 Rows `legs[i]` are those of `leg_table`.
 """
@@ -98,7 +99,9 @@ def set_leg(legs, i, foot, rate, speed_limit, q, qd):
 
 @kernel
 def lead_from(start, elapsed, duration, q, qd):
-    """Replace q [rad] and qd [rad/s] by a minimum-jerk lead from the joints `start` to them, `elapsed` s after it."""
+    """Replace q [rad] and qd [rad/s] by a minimum-jerk transition from the joints `start` to them, `elapsed` s after
+    its start.
+    """
     s = elapsed / duration
     h, slope = minimum_jerk(s), minimum_jerk_rate(s) / duration
     for j in range(q.size):

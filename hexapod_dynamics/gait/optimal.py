@@ -1,8 +1,8 @@
-"""The tripod gait with planned swings: the stance, so the walk, is the plain gait's; the swing takes least effort.
+"""The tripod gait with optimal swings: the stance is that of the plain gait; the swing takes least effort.
 
 While the body's twist is steady, every leg swings along a plan (`swing_planning`) made for this twist and this damage;
 until there is one, and while the twist changes, it swings at minimum jerk. Both start and end in the same state, so a
-leg changes over at lift-off without a jump; a plan that no longer fits is left within a tenth of a second.
+leg changes between them at lift-off without a jump; a plan that no longer fits is faded out within 0.1 s.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 # A twist is steady while it is this near [m/s, m/s, rad/s] to the one a plan was made for.
 NEAR = np.array([1e-4, 1e-4, 1e-3])
-LEAVING = 0.1  # time [s] in which a plan that no longer fits is left
+LEAVING = 0.1  # time [s] in which a plan that no longer fits is faded out
 
 
 class OptimalGait(Gait):
@@ -37,7 +37,7 @@ class OptimalGait(Gait):
         self.plans = {}
 
     def bind(self, robot, morphology=None):
-        """Lay the gait out for a robot, as `TripodGait.bind`; return self, standing."""
+        """Set the gait up for a robot, as `TripodGait.bind`; return self, standing."""
         self.plain.bind(robot, morphology)
         self._probe = TripodGait(*self._options[0], **self._options[1]).bind(robot, morphology)
         self.robot = robot
@@ -52,7 +52,7 @@ class OptimalGait(Gait):
         return self
 
     def set_morphology(self, morphology):
-        """Take a Morphology over: the plans of before are left, new ones are made for what the legs are now."""
+        """Adopt a Morphology: the present plans are dropped, new ones are made for it."""
         self.morphology = morphology
         self.plain.set_morphology(morphology)
         self._probe.set_morphology(morphology)
@@ -116,7 +116,7 @@ class OptimalGait(Gait):
         )
 
     def _think(self):
-        """Take finished plans over; ask for new ones when the commanded twist has none."""
+        """Adopt finished plans; request new ones if the commanded twist has none."""
         command = self.plain.data.command[:3]
         done = self.planner.poll()
         if done is not None:
@@ -143,7 +143,7 @@ class OptimalGait(Gait):
             q, qd = probe.step(dt)
             ticks = np.round((probe.data.state[kernel.PHASE] + probe.data.legs[:, leg_table.PHASE]) % 1.0 * samples)
             for moving, path, rate, tick in zip(self._moving, paths, rates, ticks, strict=True):
-                # From lift-off at half the cycle to touch-down at its end, and no second time.
+                # Record one swing, from lift-off at half the cycle to touch-down at its end.
                 if tick == samples // 2 and not path or path and len(path) <= samples // 2:
                     path.append(q[moving].copy())
                     rate.append(qd[moving].copy())
@@ -163,7 +163,7 @@ class OptimalGait(Gait):
         return twin
 
     def __getstate__(self):
-        return self.__dict__ | {"planner": ImmediatePlanner()}  # a process in the background does not travel
+        return self.__dict__ | {"planner": ImmediatePlanner()}  # a background process cannot be copied
 
     def close(self):
         """End the planning in the background."""
@@ -184,17 +184,17 @@ class OptimalGait(Gait):
         return self.plain.scaled(vx, vy, wz)
 
     def walk(self):
-        """Ask for the nominal walk."""
+        """Command the nominal walk."""
         return self.plain.walk()
 
     position = property(lambda self: self._position, doc="Joint set-points (n,) [rad] of the last step.")
     velocity = property(lambda self: self._velocity, doc="Their rates (n,) [rad/s].")
     period = property(lambda self: self.plain.period, doc="Time of a whole cycle [s].")
-    limits = property(lambda self: self.plain.limits, doc="What a command may ask.")
+    limits = property(lambda self: self.plain.limits, doc="Limits of a command.")
     data = property(lambda self: self.plain.data, doc="The plain gait's arrays.")
     twist = property(lambda self: self.plain.twist, doc="The body twist that the feet follow now.")
     walking = property(lambda self: self.plain.walking, doc="Whether the legs are stepping.")
-    commanded = property(lambda self: self.plain.commanded, doc="Whether the gait walks, or has been asked to.")
+    commanded = property(lambda self: self.plain.commanded, doc="Whether the gait walks or has been commanded to.")
 
 
 class ImmediatePlanner:
@@ -207,17 +207,17 @@ class ImmediatePlanner:
         self._done = swing_planning.plan_all(robot, morphology, swings)
 
     def poll(self):
-        """Plans and reasons once after they were asked for, else None."""
+        """Return plans and reasons once after `ask`, else None."""
         done, self._done = self._done, None
         return done
 
     def cancel(self):
-        """Drop what is planned."""
+        """Drop the plans."""
         self._done = None
 
 
 class BackgroundSwingPlanner:
-    """Plans in a process of its own at low priority; the loop that asks is never held up."""
+    """Plans in a separate process at low priority, so that the control loop is never blocked."""
 
     def __init__(self) -> None:
         self._call = BackgroundCall("hexapod_dynamics.gait.swing_planning:plan_all")
@@ -227,7 +227,7 @@ class BackgroundSwingPlanner:
         self._call.ask(robot, morphology, swings)
 
     def poll(self) -> tuple[list[SwingPlan], list[str]] | None:
-        """Plans and reasons once when they are there, else None; a process that failed is a reason."""
+        """Return plans and reasons once they are ready, else None; a failed process is a reason."""
         done = self._call.poll()
         if done is None:
             return None

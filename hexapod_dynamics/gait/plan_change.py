@@ -1,4 +1,4 @@
-"""From one plan to another while the robot walks: whether the feet hold the body, and where to enter the new cycle."""
+"""Change of plan while the robot walks: whether the feet carry the body, and the phase at which the new plan starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOLDS = 0.015
 
 
 def stance_holds(robot: Robot, walk: layout.Walk, legs: tuple[str, ...]) -> bool:
-    """Tell whether the feet of these legs (names), set down where they are, carry the body."""
+    """Return whether the feet of these legs (names), set down where they are, carry the body."""
     names = robot.leg_names
     feet = np.array([walk.feet[names.index(name), :2] for name in legs])
     points = feet - walk.state[layout.FROM_SWAY : layout.FROM_SWAY + 2]

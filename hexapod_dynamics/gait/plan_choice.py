@@ -1,4 +1,4 @@
-"""Which plan the adaptive gait walks with: by the legs that can walk, from the library or made in the background."""
+"""Chooses the plan of the adaptive gait by the legs that can walk: from the library, or made in the background."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class PlanChoice:
         return None, why
 
     def new_plan(self) -> bool:
-        """Tell whether a plan made in the background has just been added to the library."""
+        """Add a plan that was made in the background to the library; return whether there was one."""
         made = None if self.planner is None or not self.planner.busy else self.planner.poll()
         if isinstance(made, str):
             self.why = made

@@ -1,4 +1,4 @@
-"""Where a leg that does not walk is held: off the ground, close to the body."""
+"""Pose of a leg that does not walk: off the ground, close to the body."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rest_pose(row, limp=(False, False, False)):
     knee = l2 * np.sin(femur)
     foot = knee - l3 * np.cos(femur + tibia) if row[MASS + 2] > 0.0 else knee
     radius = l1 + l2 * np.cos(femur) + l3 * np.sin(femur + tibia)
-    out = np.abs(radius - (l1 + 0.5 * l2))  # a foot over the body, or far out, gets in the way
+    out = np.abs(radius - (l1 + 0.5 * l2))  # penalty of a foot over the body or far out
     score = np.minimum(np.minimum(knee, foot), 0.03) - 0.15 * out - 0.05 * np.maximum(knee, foot)
     k = np.unravel_index(np.argmax(score), score.shape)
     return np.array([coxa, femur[k], tibia[k]])

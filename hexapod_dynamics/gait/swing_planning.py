@@ -1,8 +1,8 @@
-"""The swing of a leg that takes least effort, or least time, within what its servos can (Xiang et al. 2008 on a leg).
+"""Swing of a leg with least effort, or in least time, within the limits of its servos (Xiang et al. 2008).
 
 A swing goes from the joints and rates at lift-off to those at touch-down, which the stance fixes. In between the joint
-torques, speeds and ranges are bounded and the foot stays in a corridor; what is left free costs least. The body is
-taken to move on evenly, so that the leg's chain on a mount at rest has the same dynamics.
+torques, speeds and ranges are bounded and the foot stays in a corridor; the remaining freedom minimises the cost. The
+body is assumed to move uniformly, so that the leg's chain on a mount at rest has the same dynamics.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ CONTROL_POINTS = 12
 TORQUE_SHARE, SPEED_SHARE = 0.8, 0.8
 # The corridor of the foot about the plain gait's swing: its height between these multiples of the plain one's, its
 # place over the ground within this distance [m] at mid-swing and at the plain place near the ends, where the compliance
-# of servos and ground leaves a foot in touch that must not be dragged. The slack [m] keeps the ends, which nothing can
-# move, out of the solver's way. Found by walking: a wider corridor saves effort in the plan and costs it at the ground.
+# of servos and ground leaves a foot in contact that must not be dragged. The slack [m] keeps the fixed ends strictly
+# inside the constraints. Tuned in simulation: a wider corridor reduces the planned effort, but increases the effort of
+# ground contact.
 LEAST_LIFT, MOST_LIFT, WIDTH, SLACK = 1.0, 1.3, 0.003, 1e-4
 
 
 class Swing(NamedTuple):
-    """What a leg's swing must meet, by its moving joints: the plain gait's swing, its rates at both ends, its time [s].
+    """Boundary conditions of the swing of a leg, for its moving joints: the plain gait's swing, its rates at both ends,
+    its time [s].
 
     leg: its name; joints (K, n): the plain swing in even steps of time; start_rate, end_rate (n,); duration [s].
     """
@@ -148,7 +150,7 @@ class PlannedSwing:
 
 
 def plan_all(robot, morphology, swings) -> tuple[list[SwingPlan], list[str]]:
-    """Plans of all swings that have one, and for the others why not."""
+    """Return the plans of all swings, and the reasons for those without a plan."""
     plans, reasons = [], []
     for swing in swings:
         try:

@@ -10,16 +10,16 @@ from hexapod_dynamics.gait import tripod_kernel as kernel
 from hexapod_dynamics.gait.array_gait import ArrayGait, finite_twist
 from hexapod_dynamics.kinematics import link_lengths
 
-# Share of the servos' speed limit that a commanded stroke may use: the rest is for following.
+# Share of the servos' speed limit that a commanded stroke may use; the rest is for tracking.
 SPEED_MARGIN = 0.8
-# The longest stroke [m] the gait looks for: neighbouring feet of the JetHexa stay apart.
+# Upper limit [m] of the stroke, so that neighbouring feet of the JetHexa do not touch.
 LONGEST_STROKE = 0.08
 
 
 @dataclass(frozen=True)
 class GaitLimits:
-    """What a command may ask: the stroke [m] of the leg that travels most, and what it allows alone along and about
-    one axis.
+    """Limits of a command: the longest stroke [m] of a leg, and the speed [m/s] or turn rate [rad/s] that it allows
+    alone.
     """
 
     stroke: float
@@ -87,7 +87,7 @@ class TripodGait(ArrayGait):
         return 2.0 * self.step_length / self.period
 
     def bind(self, robot, morphology=None):
-        """Lay the gait out for a robot whose legs all have a coxa, femur and tibia; return self, standing.
+        """Set the gait up for a robot whose legs all have a coxa, femur and tibia; return self, standing.
 
         Raises HexapodError if a leg is of another build or the nominal step is out of reach.
         """
@@ -123,7 +123,7 @@ class TripodGait(ArrayGait):
         return self
 
     def copy(self):
-        """Return a gait of the same settings in the same state that goes its own way from here."""
+        """Return a gait of the same settings in the same state independent of this one."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         if self.robot is not None:
@@ -133,8 +133,8 @@ class TripodGait(ArrayGait):
     def set_morphology(self, morphology):
         """Adopt a Morphology, at any time; the walk continues.
 
-        A missing leg or joint keeps its place in `position` but is nobody's business; a locked joint is held at its
-        angle. What is left of a leg that lost a link moves as in the whole leg.
+        A missing leg or joint keeps its entry in `position`, which is not used; a locked joint is held at its angle.
+        What is left of a leg that lost a link moves as in the whole leg.
         """
         self.morphology = morphology
         for row, leg, lengths in zip(self.data.legs, self.robot.legs, self._lengths, strict=True):
@@ -164,17 +164,17 @@ class TripodGait(ArrayGait):
         return command
 
     def command(self, vx, vy, wz):
-        """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
+        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
         followed = self.scaled(vx, vy, wz)
         self.data.command[:3] = followed
         return followed
 
     def walk(self):
-        """Ask for the nominal walk, forward at 2 S / T."""
+        """Command the nominal walk, forward at 2 S / T."""
         return self.command(self.nominal_velocity, 0.0, 0.0)
 
     def reset(self, *, walking=False, phase=0.0, joints=None):
-        """Start over: standing, or in the steady nominal walk at a phase of eq. (64), or led there from measured
+        """Restart: standing, or in the steady nominal walk at a phase of eq. (64), or led there from measured
         joints.
 
         joints (18,) [rad]: where the robot is now; the first steps lead from there at minimum jerk, no joint faster

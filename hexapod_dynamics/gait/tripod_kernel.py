@@ -28,8 +28,8 @@ Tripod = namedtuple("Tripod", "parameters legs command state feet start position
 
 # A stroke shorter than this [m] is standing; a foot nearer than NEAR [m] to its neutral place is home.
 STANDING, NEAR = 1e-4, 1e-3
-# How fast, in units of 2 / T, the place of touch-down follows a changing command early in the swing; fades to 0 at its
-# end.
+# Rate, in units of 2 / T, at which the touch-down point follows a changing command early in the swing; it decays to 0
+# at the end.
 RETARGETING = 8.0
 # Phases this near to a half cycle are on it: sums of dt / T are not exact.
 ON_THE_BOUNDARY = 1e-9
@@ -54,7 +54,7 @@ def longest_stroke(parameters, legs, vx, vy, wz):
 
 @kernel
 def _filter(parameters, command, state, dt):
-    """Let the twist and the height follow the command: two equal poles, solved exactly, so never an overshoot."""
+    """Filter twist and height by two equal poles, integrated exactly, so that there is no overshoot."""
     tau = parameters[RESPONSE_TIME]
     decay = exp(-dt / tau)
     for k in range(4):
@@ -66,8 +66,8 @@ def _filter(parameters, command, state, dt):
 
 @kernel
 def _touch_down(parameters, legs, i, state, s):
-    """Return the ground's point on which a foot at the fraction s of its swing will step, if the twist stays, as seen
-    now.
+    """Return the ground point at which a foot at the fraction s of its swing will touch down if the twist stays
+    constant.
     """
     vx, vy, wz = state[TWIST], state[TWIST + 1], state[TWIST + 2]
     ax, ay = stroke(parameters, legs, i, vx, vy, wz)
@@ -114,7 +114,7 @@ def _lift(parameters, s, amplitude):
 
 @kernel
 def _carry_ground(feet, i, vx, vy, wz, dt):
-    """Move the swing's two points of the ground on by dt, as the body sees them."""
+    """Move the lift-off and touch-down points by dt, in the frame of the body."""
     for k in (LIFT_OFF, DOWN):
         x, y = carried(feet[i, k], feet[i, k + 1], vx, vy, wz, dt)
         feet[i, k], feet[i, k + 1] = x, y
@@ -239,7 +239,7 @@ def reaches(gait, height, length, directions, samples):
     """Tell whether every leg can walk strokes of this length [m] in every direction at the body height [m].
 
     Walks one period per direction at steady twist; fails where a foot misses its place, or a joint is at the limit of
-    its range or its speed. The gait's state is used up.
+    its range or its speed. The state of the gait is overwritten.
     """
     parameters, legs, command, state, feet = gait.parameters, gait.legs, gait.command, gait.state, gait.feet
     speed = 2.0 * length / parameters[PERIOD]

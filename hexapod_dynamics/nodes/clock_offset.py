@@ -1,13 +1,13 @@
-"""ROS stamps of moments known by the monotonic clock, in order even when the process is interrupted in between."""
+"""Converts monotonic times to ROS stamps; the order is kept even when the process is interrupted."""
 
 import math
 import time
 
 from rclpy.time import Time
 
-_REFRESH = 1.0  # [s] the system clock may be corrected meanwhile
-_STEP = 50e6  # [ns] the system clock was set: measured again at once
-_CLOSE = 100e-6  # [s] two readings this close tell the offset well enough
+_REFRESH = 1.0  # [s] interval in which the system clock may be corrected
+_STEP = 50e6  # [ns] jump of the system clock after which the offset is measured again
+_CLOSE = 100e-6  # [s] largest interval of two clock readings that give a valid offset
 
 
 class StampConverter:
@@ -36,6 +36,6 @@ class StampConverter:
                 best, offset = after - before, ros - (before + after) // 2
             if best < _CLOSE * 1e9:
                 break
-        # A correction of the clock is followed, the jitter of measuring it is not.
+        # Corrections of the clock are followed, the jitter of its measurement is not.
         if self._offset is None or abs(offset - self._offset) > max(best, _CLOSE * 1e9):
             self._offset = offset

@@ -4,9 +4,9 @@ import os
 import socket
 from collections import Counter
 
-_TOLD = 3.0  # [s] a refusal is told so long
-_CLAMPS = 20  # of joints a second: more is told
-_LOOKS = 2  # a second publisher counts when it was seen so often in a row: discovery may err for a moment
+_TOLD = 3.0  # [s] for which a rejection is reported
+_CLAMPS = 20  # clamped joints per second above which it is reported
+_LOOKS = 2  # consecutive observations after which a second publisher counts: discovery may be wrong for a moment
 
 
 def source_name(node) -> str:
@@ -17,14 +17,14 @@ def source_name(node) -> str:
 class CommandWatch:
     """Watches the topic `topic` of a node; one: SourceLock.
 
-    A command names its source in `header.frame_id` (the node `gait` does). Where it does, one source is followed and
-    others are refused; where it does not, two publishers cannot be told apart, and nobody is followed.
+    A command names its source in `header.frame_id` (the node `gait` does). With a name, one source is followed and
+    others are rejected; without a name, two publishers cannot be distinguished, and none is followed.
     """
 
     def __init__(self, node, topic: str, one):
         self._node, self._topic, self._one = node, topic, one
         self.refused = Counter()
-        self.conflict = ""  # why nobody is followed
+        self.conflict = ""  # reason why no source is followed
         self._seen = 0
         self._complaints = {}  # kind: (time, level, text)
         self._publishers: list[str] = []
@@ -68,7 +68,7 @@ class CommandWatch:
         return bool(self.conflict)
 
     def assess(self, clamped: dict, t: float) -> tuple[str, list[str]]:
-        """Level and what is to be said of the commands at monotonic time t [s]; clamped: PoseGuard.clamped."""
+        """Return level and messages on the commands at monotonic time t [s]; clamped: PoseGuard.clamped."""
         if self.conflict:
             return "error", [self.conflict]
         level, words = "ok", []

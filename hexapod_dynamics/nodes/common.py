@@ -50,7 +50,7 @@ def run(node_class, args=None):
         rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(str(error))
         status = 1
         if Refused.node is not None:
-            # Nobody is to take the remains for a node that works. With a real ROS 2 the shutdown alone leaves them in
+            # The remains must not look like a working node. With a real ROS 2 the shutdown alone leaves them in
             # the graph for as long as this process lasts. Node's own method: the node was not made to its end.
             Node.destroy_node(Refused.node)
         rclpy.try_shutdown()

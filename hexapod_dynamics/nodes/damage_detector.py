@@ -1,7 +1,7 @@
 """Detects damage and calls `set_morphology`: converts messages, calls DamageDetector, publishes its decisions.
 
-`detect`: declare acts, report only says. Whatever a person has declared stands above what is found here: a part that
-somebody else took out is never brought back by this node.
+`detect`: declare calls the service, report only publishes. Declarations of a person have priority: this node never
+restores a part that it has not declared missing itself.
 """
 
 import os
@@ -35,9 +35,9 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 
-# A stamp further back than this [s], or in the future, is another clock's: the time of arrival counts instead.
+# Stamps further back than this [s], or in the future, come from another clock: the time of arrival is used instead.
 OLDEST = 0.5
-# Looks at the evidence further apart than this [s]: the machine was busy, and messages have waited or were lost.
+# If `update` is called later than this [s], the machine was busy, and messages may have been late or lost.
 STALLED = 0.4
 MODES = ("declare", "report")
 SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -53,15 +53,15 @@ class DamageDetectorNode(Node):
             self,
             "detect",
             "declare",
-            "declare: tell set_morphology what was found; report: only say it",
+            "declare: call set_morphology; report: only publish the hypotheses",
             read_only=True,
         )
         if self.mode not in MODES:
             raise HexapodError(f"parameter detect is {self.mode!r}: allowed are {' and '.join(map(repr, MODES))}")
-        rate = declare(self, "rate", 25.0, "looks at the evidence a second", low=5.0, high=100.0, read_only=True)
+        rate = declare(self, "rate", 25.0, "updates per second", low=5.0, high=100.0, read_only=True)
         self.detector = DamageDetector(self.robot, self._settings(), self._executor())
         self.detector.warm_up()
-        self._looked = None  # time of the last look at the evidence
+        self._looked = None  # time of the last update
         self._index = {name: j for j, name in enumerate(self.robot.joint_names)}
         self._n = self.robot.joint_count
         self._chip = np.asarray(self.robot.imu.rotation)
@@ -91,14 +91,14 @@ class DamageDetectorNode(Node):
         return DetectorSettings(
             declare=number("declare", "probability above which damage is declared", 0.5, 0.9999),
             suspect=number("suspect", "probability above which damage is suspected", 0.1, 0.9999),
-            silent_after=number("silent_after", "a servo without an answer for so long is silent [s]", 0.1, 2.0),
+            silent_after=number("silent_after", "time without an answer after which a servo is silent [s]", 0.1, 2.0),
             command_delay=number("command_delay", "from a command to the start of the servos [s]", 0.0, 0.2),
             timestep=number("timestep", "step of the simulated hypotheses [s]", 0.0005, 0.005),
         )
 
     def _executor(self):
         workers = declare(self, "workers", 1, "threads that simulate hypotheses", low=1, high=8, read_only=True)
-        # Whoever moves the robot goes first.
+        # Lower priority than the nodes that move the robot.
         return ThreadPoolExecutor(
             workers, "bank", lambda: os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
         )
@@ -154,7 +154,7 @@ class DamageDetectorNode(Node):
                 if "silent" in values:
                     self.detector.bus(
                         self._time_of(message.header.stamp),
-                        *(self._mask(values.get(key, "")) for key in ("silent", "let go", "back")),
+                        *(self._mask(values.get(key, "")) for key in ("silent", "torque off", "back")),
                     )
 
     def _mask(self, names):

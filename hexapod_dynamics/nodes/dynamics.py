@@ -23,7 +23,7 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
 
-# An input silent for longer than this [s] is named in the diagnostics; a complaint is kept so long [s].
+# An input silent for longer than this [s] is named in the diagnostics; a complaint is shown for this time [s].
 SILENT, KEPT = 0.5, 2.5
 # A message stamped longer ago than this [s], or as far in the future, is refused.
 OLDEST = 0.5
@@ -55,17 +55,17 @@ class DynamicsNode(Node):
         self.observer = Observer(
             robot,
             gains=Gains(
-                joint=number("joint_gain", 2.0, "measured joints pull set-point offsets [1/s]", 0.0, 20.0),
-                tilt=number("tilt_gain", 2.0, "the IMU pulls the body's tilt [1/s]", 0.0, 20.0),
-                yaw=number("yaw_gain", 2.0, "the IMU pulls the body's yaw [1/s]", 0.0, 20.0),
+                joint=number("joint_gain", 2.0, "gain of the set-point offsets by measured joints [1/s]", 0.0, 20.0),
+                tilt=number("tilt_gain", 2.0, "gain of the tilt by the IMU [1/s]", 0.0, 20.0),
+                yaw=number("yaw_gain", 2.0, "gain of the yaw by the IMU [1/s]", 0.0, 20.0),
             ),
             command_period=declare_command_period(self),
             guard=declare_guard(self, robot),
             command_delay=number("command_delay", 0.018, "from a command to the start of the servos [s]", 0.0, 0.2),
             timestep=number("timestep", 0.001, "step of the model [s]", 0.0002, 0.01),
-            horizon=number("horizon", 0.5, "how far predicted_path looks ahead [s]", 0.05, 2.0),
+            horizon=number("horizon", 0.5, "horizon of predicted_path [s]", 0.05, 2.0),
             horizon_period=0.025,
-            horizon_timestep=number("horizon_timestep", 0.005, "step of the model on its way ahead [s]", 0.001, 0.02),
+            horizon_timestep=number("horizon_timestep", 0.005, "time step of predicted_path [s]", 0.001, 0.02),
         )
         self._feedforward = Feedforward(robot, model=self.observer.model)
         self._torque_rates = TorqueRates(self._feedforward)
@@ -77,19 +77,19 @@ class DynamicsNode(Node):
         self._last_rates, self._accelerations = np.zeros(self._n), np.zeros(self._n)
         self._orders = {}
         self._heard = dict.fromkeys(("joint_commands", "joint_states", "imu/data"), None)
-        self._timed = -np.inf  # when servos/measurements came last
+        self._timed = -np.inf  # time of the last servos/measurements
         self._complaints = {}
         self._ticks, self._deadlines = 0, DeadlineMonitor(1.0 / rate)
         self._cost = self._worst_cost = 0.0
         self._warm_up()
         self._session_state = SessionState(self)
         place = self._session_state.load()
-        if place is not None:  # after a crash odom goes on where it was, up to a second ago
+        if place is not None:  # after a crash odom continues at the stored position
             numbers = [place.get(name) for name in ("x", "y", "yaw")]
             if all(isinstance(number, float) and math.isfinite(number) for number in numbers):
                 self.observer.begin_at(*numbers)
             else:
-                self.get_logger().warning(f"what was kept over a crash is no place ({place}): odom begins at zero")
+                self.get_logger().warning(f"the stored position is invalid ({place}): odom starts at zero")
 
         self._messages = PredictionMessages(self, self.observer, publish_tf)
         self._period = 1.0 / rate
@@ -116,7 +116,7 @@ class DynamicsNode(Node):
         self._complaints[about] = (time.monotonic(), what)
 
     def _order(self, topic, names):
-        """Return (names, places in the message, joint indices) of the joints that this robot has."""
+        """Return (names, positions in the message, joint indices) of the joints of this robot."""
         order = self._orders.get(topic)
         if order is None or order[0] != names:
             unknown = [name for name in names if name not in self._index]
@@ -131,7 +131,7 @@ class DynamicsNode(Node):
         return order
 
     def _scatter(self, topic, names, values, out):
-        """Put a message's values in the robot's order, NaN where it has none; False where it is refused."""
+        """Write the values of a message in joint order, NaN if missing; return False if it is rejected."""
         order = self._order(topic, names)
         if len(values) != len(names):
             self._complain(topic, f"{topic} has {len(names)} names and {len(values)} values; as many are needed")
@@ -146,7 +146,7 @@ class DynamicsNode(Node):
         return True
 
     def _time_of(self, topic, stamp):
-        """Monotonic time of a message's stamp, that of its arrival where it has none; None: too old, refused."""
+        """Monotonic time of a stamp, of the arrival if there is none; None if it is too old and rejected."""
         now = time.monotonic()
         if stamp.sec == 0 and stamp.nanosec == 0:
             return now
@@ -186,7 +186,7 @@ class DynamicsNode(Node):
         self._last_rates[:] = self.observer.commanded_rate
 
     def _on_measurements(self, message):
-        """Take joints over that were read at the time of the stamp."""
+        """Process joints that were read at the time of the stamp."""
         self._timed = time.monotonic()
         self._measure("servos/measurements", message)
 
@@ -235,7 +235,7 @@ class DynamicsNode(Node):
                 return
             try:
                 torques = self._needed_torques(begin)
-            except HexapodError as error:  # the prediction goes on without them
+            except HexapodError as error:  # the prediction continues without them
                 self._complain("torques", f"no feed-forward torques: {error}")
                 torques = None
             due = self._ticks % self._path_every == 0 and self._messages.path_wanted
@@ -297,7 +297,7 @@ class DynamicsNode(Node):
             "largest set-point offset [rad]": float(offsets[worst]),
             "of": self.robot.joint_names[worst],
             "attitude, IMU less model [rad]": float(np.linalg.norm(observer.attitude_filter.innovation)),
-            "slope learnt [deg]": float(np.degrees(np.arctan(np.hypot(*observer.model.slope)))),
+            "estimated slope [deg]": float(np.degrees(np.arctan(np.hypot(*observer.model.slope)))),
             "standard deviation of x, y [m]": float(np.sqrt(np.trace(observer.covariance[:2, :2]))),
             "standard deviation of yaw [deg]": float(np.degrees(np.sqrt(observer.covariance[5, 5]))),
             "in doubt": " ".join(observer.doubts.doubted),
@@ -308,7 +308,7 @@ class DynamicsNode(Node):
         silent = [topic for topic, at in self._heard.items() if at is None or now - at > SILENT]
         wrong = [what for _, what in self._complaints.values()]
         if "joint_states" in silent:
-            return "error", "; ".join(["no joint_states: the prediction stands still", *wrong]), values
+            return "error", "; ".join(["no joint_states: the prediction is paused", *wrong]), values
         if not observer.started:
             missing = observer.morphology.existing_mask & ~np.isfinite(observer.joint_filter.latest)
             names = ", ".join(np.array(self.robot.joint_names)[missing]) or "the attitude"
@@ -317,7 +317,7 @@ class DynamicsNode(Node):
         if late:
             wrong.insert(0, late)
         if "imu/data" in silent:
-            wrong.insert(0, "no imu/data: the attitude is the model's alone")
+            wrong.insert(0, "no imu/data: the attitude comes from the model alone")
         level, doubt = observer.confidence
         if level != "ok":
             return level, "; ".join([doubt, *wrong]), values

@@ -31,14 +31,14 @@ class PredictionMessages:
             message.header.frame_id = odom
         self._existing = self._moving = None
         self.name_joints()
-        self._state_publisher = None  # made with the first prediction: who waits for it sees it then
+        self._state_publisher = None  # created with the first prediction
         self._joints_publisher = node.create_publisher(JointState, "predicted_joint_states", 10)
         self._torques_publisher = node.create_publisher(JointState, "feedforward_torques", 10)
         self._path_publisher = node.create_publisher(Path, "predicted_path", 10)
         self._broadcaster = TransformBroadcaster(node) if publish_tf else None
 
     def name_joints(self):
-        """Name the joints that the morphology has: the existing ones have a state, the moving ones torques."""
+        """Set the joint names of the messages: existing joints have a state, moving joints a torque."""
         morphology = self._observer.morphology
         names = np.array(self._node.robot.joint_names)
         self._existing, self._moving = morphology.existing_mask, morphology.moving_mask
@@ -51,7 +51,7 @@ class PredictionMessages:
         return self._path_publisher.get_subscription_count() > 0
 
     def publish(self, torques, ahead):
-        """Publish state and joints, torques (n,) [N m] where there are some, the path where `ahead` is one.
+        """Publish state and joints; torques (n,) [N m] and the path `ahead` unless they are None.
 
         All carry the time of the state. A topic without a subscriber costs nothing.
         """

@@ -6,7 +6,7 @@ limits, old, or come from a second source.
 
 `joint_states` has all joints that answer, stamped with the newest measurement; because the bus reads them one after
 another, `~/measurements` has a message for each reading of a joint, stamped with the time at which it was read: what a
-filter should use. How old the oldest one is stands in /diagnostics.
+filter should use. The age of the oldest one is in /diagnostics.
 """
 
 import time
@@ -34,7 +34,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
 from std_srvs.srv import SetBool, Trigger
 
-# A port that is not open so long [s] after the start is said in the log, once; in a launch the simulator takes longer.
+# Time [s] after which a port that is not open is reported in the log, once; in a launch the simulator needs longer.
 PORT_PATIENCE = {"alone": 2.0, "launched": 60.0}
 
 
@@ -90,12 +90,12 @@ class ServosNode(Node):
             (0.2, self._watch_sources),
         ):
             steady_timer(self, period, callback)
-        self.chain.start()  # the hardware comes last: everything that can be refused has been accepted
+        self.chain.start()  # the hardware comes last, after all checks
 
     # What outlives a crash -------------------------------------------------------------------------------------------
 
     def _restored(self):
-        """What a person had asked for before a crash; where it cannot be read, the robot does not move."""
+        """Return the stop state from before a crash; if it cannot be read, the robot does not move."""
         try:
             stop = StopState.from_values(self._session_state.load())
         except HexapodError as error:
@@ -105,7 +105,7 @@ class ServosNode(Node):
         if stop != StopState():
             frozen = "emergency stop, " if stop.frozen else ""
             self.get_logger().warning(
-                f"started again; what was asked before goes on: {frozen}{stop.mode} ({stop.reason})"
+                f"restarted; the state from before the crash is kept: {frozen}{stop.mode} ({stop.reason})"
             )
         return stop
 
@@ -115,7 +115,7 @@ class ServosNode(Node):
     # In --------------------------------------------------------------------------------------------------------------
 
     def _joints(self, names, last):
-        """Names and their indices; `last` where the names are the same, None where one is unknown."""
+        """Return names and their indices; `last` if the names are the same, None if one is unknown."""
         if names == last[0]:
             return last
         unknown = [name for name in names if name not in self._index]
@@ -138,7 +138,7 @@ class ServosNode(Node):
             self.watch.refuse("beyond what joints can do", refusal)
             return
         stamp = stamp_seconds(message.header.stamp)
-        if stamp:  # zero: not stamped, taken as now
+        if stamp:  # zero: no stamp, taken as now
             age = 1e-9 * self.get_clock().now().nanoseconds - stamp
             refusal = stamp_refusal(age, self.parameters.control.command_timeout)
             if refusal:
@@ -185,17 +185,15 @@ class ServosNode(Node):
             if not control.follows:
                 done = "holding where it stands; ~/follow lets joint_commands move the robot"
         else:
-            refusal, done = control.sit_down("asked to let go", time.monotonic()), "letting go"
+            refusal, done = control.sit_down("requested by ~/torque", time.monotonic()), "switching torque off"
             if control.sitting is not None:
-                done = (
-                    f"sitting down first, letting go in {control.sitting.until_done:.1f} s; ~/release lets go at once"
-                )
+                done = f"sitting down first, torque off in {control.sitting.until_done:.1f} s; ~/release: at once"
         response.success, response.message = not refusal, refusal or done
         return response
 
     def _on_release(self, _request, response):
         refusal = self.control.let_go()
-        done = "letting go at once; /diagnostics names each servo that has not confirmed it"
+        done = "torque off; /diagnostics names each servo that has not confirmed it"
         response.success, response.message = not refusal, refusal or done
         return response
 
@@ -239,7 +237,7 @@ class ServosNode(Node):
             self._fresh_publisher.publish(message)
 
     def _say_port_trouble(self, now, state):
-        """Say in the log, once, that the port does not open: a node started by hand is seen nowhere else."""
+        """Log once that the port does not open: without a launch, /diagnostics is often not displayed."""
         if state.connected:
             self._port_told = True
         elif not self._port_told and now - self._begun > PORT_PATIENCE["launched" if start.launched() else "alone"]:
@@ -259,7 +257,7 @@ class ServosNode(Node):
             self._battery_publisher.publish(self._battery)
 
     def _assess(self, now):
-        """Level and message: the bus first, then commands, then the supply, then what the robot is doing."""
+        """Return level and message: bus, commands, supply, present action, in this order."""
         parts = (
             self._health.assess(self.control.state, now),
             self.watch.assess(self.guard.clamped, now),

@@ -1,4 +1,6 @@
-"""The parameters of the node `servos`: declared with their ranges, checked, and sorted by who needs them."""
+"""The parameters of the node `servos`: declared with their ranges, checked, and grouped by the classes that use
+them.
+"""
 
 from dataclasses import dataclass
 
@@ -20,7 +22,7 @@ from hexapod_dynamics.nodes.shared_parameters import declare_command_period, dec
 
 @dataclass
 class ServosParameters:
-    """What the node was told. rate [1/s] of joint_states; stale [s]: a joint measured longer ago is left out of it."""
+    """Settings of the node. rate [1/s] of joint_states; stale [s]: a joint measured longer ago is left out of it."""
 
     bus: ServoBus
     chain: ChainSettings
@@ -54,19 +56,19 @@ def declare_parameters(node, robot) -> ServosParameters:
     direction = choice(
         "direction",
         "adapter",
-        "who switches between sending and listening: adapter, or gpio (two pins of a Jetson)",
+        "what switches between sending and receiving: adapter, or gpio (two pins of a Jetson)",
         "gpio",
     )
     pins = (
         number("transmit_pin", 27, "BCM number of the pin that enables sending", 0, 64),
         number("receive_pin", 17, "BCM number of the pin that enables listening", 0, 64),
     )
-    reply_timeout = number("reply_timeout", 0.006, "wait for an answer after the request is out [s]", 0.001, 0.1)
+    reply_timeout = number("reply_timeout", 0.006, "time to wait for an answer after a request [s]", 0.001, 0.1)
     period = declare_command_period(node)
     command_timeout = number("command_timeout", 0.3, "commands older than this: hold [s]", 0.05, 5.0)
     rate = number("rate", 50.0, "joint_states a second", 1.0, 200.0)
     stale = number("stale_age", 1.0, "a joint measured longer ago is left out of joint_states [s]", 0.1, 10.0)
-    on_shutdown = choice("on_shutdown", "hold", "when the node ends: hold the pose, or release (let go)", "release")
+    on_shutdown = choice("on_shutdown", "hold", "when the node ends: hold the pose, or release (torque off)", "release")
     guard = declare_guard(node, robot)
     use_feedforward = declare(
         node, "use_feedforward", True, "shift set-points by feed-forward torque over stiffness", read_only=True
@@ -80,14 +82,14 @@ def declare_parameters(node, robot) -> ServosParameters:
     supply = SupplyLimits(
         warn=number("warn_voltage", 10.2, "supply below this: warn [V]", 0.0, 14.0),
         sit=number("sit_voltage", 9.6, "supply below this: sit down [V]", 0.0, 14.0),
-        release=number("release_voltage", 9.1, "supply below this: let go [V]", 0.0, 14.0),
+        release=number("release_voltage", 9.1, "supply below this: torque off [V]", 0.0, 14.0),
     )
-    sit_speed = number("sit_speed", 0.6, "of the joint with furthest to go when sitting down [rad/s]", 0.05, 2.0)
+    sit_speed = number("sit_speed", 0.6, "speed of the joint with the longest way when sitting down [rad/s]", 0.05, 2.0)
     sit_pose = declare(
         node,
         "sit_pose",
         [0.0, 1.2, -0.45],
-        "a leg's joints, from the body outward, when the belly is on the ground [rad]; further joints stay",
+        "joint angles of each leg, from the body outward, when the belly is on the ground [rad]; further joints hold",
         read_only=True,
     )
     control = SupervisorSettings(seated_pose(robot, sit_pose), period, command_timeout, sit_speed, supply)

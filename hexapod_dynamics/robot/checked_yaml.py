@@ -1,4 +1,4 @@
-"""YAML read key by key and checked: every refusal names the key, the value and what is allowed."""
+"""Reads YAML key by key and checks it: every error names the key, the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MISSING = object()
 
 
 class UniqueKeyLoader(yaml.SafeLoader):
-    """PyYAML keeps the last of two equal keys silently; here a key given twice is an error."""
+    """A YAML loader that rejects a key given twice; PyYAML would silently use the last one."""
 
 
 def _construct_mapping(loader, node, deep=False):
@@ -37,7 +37,7 @@ class Section:
         self.asked: list[str] = []
 
     def key(self, name: str) -> str:
-        """Full name of a key, as refusals give it."""
+        """Full name of a key, for error messages."""
         return f"{self.where}.{name}" if self.where else name
 
     def take(self, name: str, default=MISSING):

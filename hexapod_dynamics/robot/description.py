@@ -57,10 +57,10 @@ class Robot:
 
     @classmethod
     def load(cls, path) -> Robot:
-        """Read and check a robot's YAML file; RobotError names the key and the value that cannot be.
+        """Read and check a robot's YAML file; RobotError names the wrong key and its value.
 
         A path that ends in .py is a program, not data: it is EXECUTED with all rights of this process, and its function
-        robot() returns the Robot (robot/geometry.py). Load programs only from people whose code you would run.
+        robot() returns the Robot (robot/geometry.py). Load only programs that you trust.
         """
         return load_robot(path, cls)
 
@@ -84,7 +84,7 @@ class Robot:
 
         legs: {name: name of its first joint}, {"LF": "coxa_joint_LF", ...}; by default each chain on the body.
         Fixed joints are merged, base_link moves to the body's centre of mass (robot/urdf_reading.py). RobotError names
-        what makes no such robot: a branching leg, a moving link without mass, an unknown joint.
+        what is not supported: a branching leg, a moving link without mass, an unknown joint.
         """
         return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity))
 

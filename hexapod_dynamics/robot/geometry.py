@@ -49,7 +49,9 @@ class LinkGeometry:
 
 
 def chain_of_geometry(name: str, links: tuple[LinkGeometry, ...]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
-    """Joints and links of a leg, from the body outward; RobotError names the link whose positions are no such chain."""
+    """Joints and links of a leg, from the body outward; RobotError names a link whose positions do not describe such a
+    chain.
+    """
     if not links:
         raise RobotError(f"leg {name}: no links given, at least one needed")
     poses = _pose_functions(name, links)
@@ -80,7 +82,7 @@ def _pose_functions(leg, links):
             corners = [
                 ca.vertcat(*link.place(variables, point)) for point in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
             ]
-        except Exception as error:  # whatever the user's function raises, it is named with its link
+        except Exception as error:  # any error of the user's function
             raise RobotError(f"leg {leg}, link {link.name}: place(q, point) fails: {error!r}") from error
         if any(corner.shape != (3, 1) for corner in corners):
             raise RobotError(
@@ -109,7 +111,7 @@ def _screw(by_q, pose):
 
 
 def _exact(values):
-    """Whole numbers made whole: an axis along z is one, and compiles to what it compiles to elsewhere."""
+    """Round values that are integers up to rounding errors, so that an axis along z is exactly (0, 0, 1)."""
     whole = np.round(values)
     return np.where(np.abs(values - whole) < 1e-14, whole + 0.0, values)
 
@@ -147,7 +149,7 @@ def _joint(leg, link, screw, start):
 
 
 def _check_chain(leg, links, poses, screws):
-    """Compare the positions with the product of exponentials of the screws, at postures that leave nothing out."""
+    """Compare the positions with the product of exponentials of the screws, at random postures."""
     rng = np.random.default_rng(0)
     at_zero = [np.asarray(pose(np.zeros(len(links)))[0]) for pose in poses]
     for _ in range(8):

@@ -1,4 +1,4 @@
-"""The tree of a robot's frames, as its morphology leaves it: each link's frame in its parent's, for any joint angles.
+"""The tree of the frames of a robot with its morphology: each link's frame in its parent's, for any joint angles.
 
 Frames: `base_link`; for each link `LINK_link_LEG` with its origin at its joint and x along the link; `foot_LEG` at the
 end of a leg's last link.
@@ -98,7 +98,7 @@ def displacement(kind: str, axis, position: float, pitch: float = 0.0) -> NDArra
 
 
 class LinkTree:
-    """Poses of all frames in their parents, as arrays: for tf and viewers, some fifty times a second."""
+    """Poses of all frames in their parents, as arrays: for tf and viewers."""
 
     def __init__(self, robot: Robot, morphology: Morphology | None = None):
         """Read the tree once; `parents` and `children`, m names each, are its frames."""

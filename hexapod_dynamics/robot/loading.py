@@ -1,4 +1,4 @@
-"""A robot's YAML file, read and checked key by key: every refusal names the key, the value and what is allowed."""
+"""Reads the YAML file of a robot and checks it key by key: every error names the key, the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def load_robot(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
 
 
 def _robot_of_program(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
-    """What the function robot() of a Python file returns."""
+    """Return the result of the function robot() of a Python file."""
     if not Path(path).is_file():
         raise RobotError(f"robot file {path}: cannot be read: there is no such file")
     try:

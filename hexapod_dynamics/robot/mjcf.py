@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 # Collision shapes [m]: capsules of links, spheres at the ends of legs, whose lowest point is the link's end.
 LINK_RADIUS, FOOT_RADIUS = 0.010, 0.002
-# Inertia of a servo's rotor as its output shaft feels it [kg m^2]: a few 1e-8 at a gear ratio of some 300.
+# Inertia of a servo's rotor at its output shaft [kg m^2]: a few 1e-8 at a gear ratio of about 300.
 ROTOR_INERTIA = 0.003
-# Groups of shapes that meet: ground 1, robot 2; the robot's meet each other, too (bodies next to each other do not).
+# Collision groups: ground 1, robot 2; shapes of the robot collide with each other, except those of adjacent bodies.
 GROUND, ROBOT = 1, 2
 
 
@@ -129,7 +129,7 @@ def _joint(branch: Branch, rotor_inertia: float) -> str:
 
 
 def _actuator(branch: Branch, servo) -> str:
-    """A position servo: torque = k (set-point - q) - d qdot within its limits; a limp one only drags."""
+    """A position servo: torque = k (set-point - q) - d qdot within its limits; a limp one has only friction."""
     joint = branch.joint
     assert joint is not None
     k, d, limit = 0.0 if branch.limp else float(servo.stiffness), float(servo.damping), float(servo.torque_limit)

@@ -1,8 +1,7 @@
 """Which legs and links exist, which joints are locked or limp, how much of a link is left: immutable, hashable.
 
 The existence numbers lam_i, lam_ij are those of Farghdani & Chhabra 2025, definition 1; locked joints, limp joints and
-shortened links are the further kinds of damage of equations.md, section 1. What hangs on a lost or broken-off part is
-lost.
+shortened links are the further kinds of damage of equations.md, section 1. Parts beyond a lost or broken link are lost.
 """
 
 from __future__ import annotations
@@ -22,14 +21,16 @@ if TYPE_CHECKING:
 
 # First words of the named values, in the order in which `parameters` gives them.
 KINDS = ("legs", "links", "locked", "locked_at", "limp", "remaining")
-# A joint does not lock further from its zero than this [rad or m]: a turn, more than any servo reports.
+# Largest locked position [rad or m]: one turn, more than any servo reports.
 FARTHEST_LOCK = 2.0 * math.pi
-# The smallest fraction of a link that is not 0: less has no mass that numbers can divide by.
+# Smallest remaining fraction other than 0, so that the mass of the link is not too small to divide by.
 SMALLEST_STUMP = 1e-6
 
 
 class Morphology:
-    """What is left of a robot. Every change returns a new Morphology; a refused one raises MorphologyError."""
+    """The remaining structure of a robot. Every change returns a new Morphology; an impossible one raises
+    MorphologyError.
+    """
 
     __slots__ = ("_robot", "_remaining", "_locked", "_limp", "_hash", "_table", "__weakref__")
 
@@ -62,7 +63,7 @@ class Morphology:
     # ---- changes -------------------------------------------------------------------------------------------------
 
     def without(self, *names: str) -> Morphology:
-        """Without the legs ("RM") and links ("LM.femur") named, nor what hangs on them."""
+        """Without the legs ("RM") and links ("LM.femur") named, nor the links beyond them."""
         new = self
         for name in names:
             leg, link = new._place(name)
@@ -70,7 +71,7 @@ class Morphology:
         return new
 
     def locked(self, name: str, angle: float) -> Morphology:
-        """With the joint that moves link `name` ("RF.tibia") stuck at `angle` [rad or m]; its links stay."""
+        """With the joint that moves link `name` ("RF.tibia") locked at `angle` [rad or m]; its links stay."""
         leg, link = self._link_place(name)
         if self._remaining[leg][link] == 0:
             raise MorphologyError(f"locked.{name}: the link is missing and its joint with it; restore {name} first")
@@ -90,7 +91,7 @@ class Morphology:
         return self._with_limp(leg, link, True)
 
     def broken(self, name: str, remaining: float) -> Morphology:
-        """With link `name` cut off at the fraction `remaining` (0..1) of its length; what hung on it is lost.
+        """With link `name` cut off at the fraction `remaining` (0..1) of its length; links beyond it are lost.
 
         1 makes the link whole again, 0 is the same as without(name).
         """
@@ -120,9 +121,9 @@ class Morphology:
         The names are "legs.RM", "links.LM.femur", "locked.RF.tibia", "limp.LR.femur" (bool), "locked_at.RF.tibia"
         (float, rad or m: where the locked joint stands) and "remaining.LF.tibia" (float 0..1).
 
-        locked_angles: position [rad or m] at which newly locked joints stand that `values` gives no locked_at, by
-        "RF.tibia" or joint name. Changes are made from the body outward, what comes back before what goes, so that
-        their order does not matter. locked_at 0.0 of a joint that is not locked means nothing.
+        locked_angles: position [rad or m] of newly locked joints for which `values` has no locked_at, by
+        "RF.tibia" or joint name. Changes are applied from the body outward, restored parts before removed ones, so that
+        their order does not matter. locked_at 0.0 of a joint that is not locked is ignored.
         """
         angles = dict(locked_angles or {})
         changes = self._checked(values)
@@ -214,7 +215,7 @@ class Morphology:
     # ---- named values --------------------------------------------------------------------------------------------
 
     def parameters(self) -> dict[str, bool | float]:
-        """The whole set of named values, as the `morphology` topic and damage_manager's parameters carry it."""
+        """The whole set of named values, as in the topic `morphology` and the parameters of damage_manager."""
         legs, links, locked, locked_at, limp, remaining = {}, {}, {}, {}, {}, {}
         for leg, fractions, locks, limps in self._by_leg():
             legs[f"legs.{leg.name}"] = fractions[0] > 0
@@ -231,7 +232,7 @@ class Morphology:
     def from_parameters(
         cls, robot: Robot, values: Mapping[str, object], locked_angles: Mapping[str, float] | None = None
     ) -> Morphology:
-        """The morphology with these named values, everything not named being whole; see `updated`."""
+        """The morphology with these named values; parts that are not named are whole. See `updated`."""
         return cls.whole(robot).updated(values, locked_angles)
 
     # ---- questions -----------------------------------------------------------------------------------------------
@@ -242,7 +243,7 @@ class Morphology:
         return self._robot
 
     def has_leg(self, leg: str) -> bool:
-        """Whether anything of the leg is left."""
+        """Whether any part of the leg is left."""
         return self._remaining[self._leg_index(leg)][0] > 0
 
     def has_link(self, leg: str, link: str) -> bool:
@@ -310,7 +311,7 @@ class Morphology:
         return self == Morphology.whole(self._robot)
 
     def describe(self) -> str:
-        """What is wrong, for people: "RM missing, LM.femur missing, RF.tibia locked at 0.400"."""
+        """Description of the damage: "RM missing, LM.femur missing, RF.tibia locked at 0.400"."""
         parts = []
         for leg, fractions, locks, limps in self._by_leg():
             if fractions[0] == 0:
@@ -324,7 +325,7 @@ class Morphology:
                     parts.append(f"{name} limp")
                 if fraction < 1:
                     parts.append(f"{name} broken, {fraction:.0%} left" if fraction else f"{name} missing")
-                    break  # what hangs on it is missing too
+                    break  # links beyond it are missing too
         return ", ".join(parts) or "whole"
 
     # ---- inside --------------------------------------------------------------------------------------------------
@@ -364,7 +365,7 @@ class Morphology:
 
     def _with_link(self, leg: int, link: int, fraction: float) -> Morphology:
         old, locks, limp = self._remaining[leg], self._locked[leg], self._limp[leg]
-        if fraction < 1:  # what hangs on it goes with it
+        if fraction < 1:  # links beyond it are removed too
             fractions = old[:link] + (fraction,) + (0.0,) * (len(old) - link - 1)
         else:
             fractions = _replaced(old, link, fraction)
@@ -387,7 +388,7 @@ class Morphology:
             _replaced(self._locked, leg, locks),
             _replaced(self._limp, leg, limp),
         )
-        if self._table is not None:  # a few numbers changed: quicker than making the table anew
+        if self._table is not None:  # faster than to compute the whole table
             first = self._robot.joint_starts[leg]
             table = new._table = self._table.copy()
             table[:, first : first + len(fractions)] = _columns(fractions, locks, limp)

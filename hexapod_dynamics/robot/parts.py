@@ -36,20 +36,22 @@ def constant(array_like, shape: tuple[int, ...], name: str) -> np.ndarray:
 
 
 def check_number(value: float, name: str, unit: str, *, zero: bool = True) -> None:
-    """Refuse what is not a finite number from 0 on (zero=False: above 0)."""
+    """Raise RobotError unless the value is a finite number >= 0 (zero=False: > 0)."""
     number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if not (number and math.isfinite(value) and (value >= 0 if zero else value > 0)):
         raise RobotError(f"{name}: {value!r} given, a finite number {'>=' if zero else '>'} 0 [{unit}] needed")
 
 
 def check_rotation(matrix: np.ndarray, name: str) -> None:
-    """Refuse a matrix (3, 3) that is no rotation."""
+    """Raise RobotError unless the matrix (3, 3) is a rotation."""
     if not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9) or np.linalg.det(matrix) < 0:
         raise RobotError(f"{name}: {matrix.tolist()} is not a rotation")
 
 
 def check_inertia(inertia: np.ndarray, name: str) -> None:
-    """Refuse an inertia no rigid body can have: not symmetric, not positive, or against the triangle inequality."""
+    """Raise RobotError for an inertia that no rigid body can have: not symmetric, not positive, or violating the
+    triangle inequality.
+    """
     scale = float(np.max(np.abs(inertia)))
     if not np.allclose(inertia, inertia.T, rtol=0, atol=1e-12 * scale):
         raise RobotError(f"{name}.inertia: {inertia.tolist()} is not symmetric")

@@ -1,9 +1,10 @@
 """A robot read from URDF: any body with serial legs.
 
 Fixed joints are merged into the link before them. Legs are the chains that hang on the body, found, or named by their
-first joints. base_link is moved to the body's centre of mass, where this package has it. A link's axes are laid along
+first joints. base_link is moved to the body's centre of mass, as this package requires. A link's axes are laid along
 it, from its joint to the next one (the last link: to its outermost fixed frame, such as a foot, else through its centre
-of mass). What URDF does not say (stiffness of servos, contact, IMU) is given, or the JetHexa's.
+of mass). Values that URDF does not contain (stiffness of servos, contact, IMU) are arguments; by default those of the
+JetHexa.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def _leg(name: str, rotation, position, part: _Part, group: int) -> dict:
         label = part.name
         if len(branches) > 1:
             names = ", ".join(child.joint.get("name") for _, _, child in branches)
-            raise RobotError(f"leg {name}: link {label} carries {names}; a leg is one chain, so it may carry one joint")
+            raise RobotError(f"leg {name}: link {label} carries {names}; a leg is one chain of single joints")
         if mass <= 0:
             raise RobotError(f"leg {name}: link {label} moves and has no mass; give it an inertial element")
         end = branches[0][1] if branches else _end(com, frames)

@@ -1,4 +1,4 @@
-"""The simulated robot, the predictor made of it, and many simulations at once."""
+"""The simulated robot, the predictor based on it, and batches of simulations."""
 
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.simulation.batch import simulate_many

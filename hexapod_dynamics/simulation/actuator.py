@@ -1,12 +1,12 @@
-"""The bus servo: a set-point that moves uniformly to its target, and a torque that pulls the joint after it.
+"""Model of a bus servo: a set-point that moves uniformly to its target, and a torque from the deviation of the joint.
 
     tau = clip(k (setpoint - q) + d (d setpoint/dt - qdot), +- torque limit)
 
-A servo without torque (unloaded, as its protocol says, or limp, as the morphology says) gives tau = 0. Its gear train
-is still turned by the joint and drags on it with -d qdot: the motor's share of d is back-EMF and the controller's, but
-an HTD-35H with open windings still takes some 0.1 to 0.3 N m to turn by hand, which d = 0.3 N m s/rad matches at the
-0.3 to 1 rad/s at which a limp leg falls. This drag is a force of the mechanics: it is not in the servo's torque.
-Beyond a joint's limits a stiff one-sided spring with damping, the joint stop, acts as well.
+A servo without torque (unloaded in its protocol, or limp in the morphology) has tau = 0. The joint still turns the gear
+train, whose drag is -d qdot: the motor's share of d is back-EMF and the controller's, but an HTD-35H with open windings
+still takes some 0.1 to 0.3 N m to turn by hand, which d = 0.3 N m s/rad matches at the 0.3 to 1 rad/s at which a limp
+leg falls. This drag is a force of the mechanics: it is not in the servo's torque. Beyond a joint's limits a stiff
+one-sided spring with damping, the joint stop, acts as well.
 Treated implicitly like the contact: over a step of length h the torque is the one at the end of it.
 """
 
@@ -20,12 +20,14 @@ STIFFNESS, DAMPING, TORQUE_LIMIT, SPEED_LIMIT, DEAD_BAND, NUMBERS = range(6)
 # saturates, 1 where the motor is loaded and 0 where it is not, 1 where it can give torque and 0 where it is limp, the
 # joint's limits, +-1 where it is at a stop.
 SETPOINT, RATE, TARGET, SPEED, TORQUE, SATURATED, LOADED, DRIVEN, LOWER, UPPER, STOPPED, SERVO = range(12)
-# A joint stop is so many times as stiff, and damps so much more, than the servo.
+# Stiffness and damping of a joint stop, as multiples of those of the servo.
 STOP_STIFFNESS, STOP_DAMPING = 20.0, 4.0
 
 
 def set_driven(servos, morphology, q):
-    """Take from a Morphology which servos are limp; one that is mended starts from where its joint is, q (n,) [rad]."""
+    """Take from a Morphology which servos are limp; a repaired one starts from the position of its joint, q (n,)
+    [rad].
+    """
     driven = morphology.driven_mask | ~morphology.moving_mask
     back = driven & (servos[:, DRIVEN] == 0.0)
     servos[back, SETPOINT] = servos[back, TARGET] = q[back]
@@ -35,7 +37,7 @@ def set_driven(servos, morphology, q):
 
 @kernel
 def command(servos, numbers, joint, target, duration):
-    """Send one servo to the target [rad or m] in the duration [s], uniformly, but no faster than it can."""
+    """Send one servo to the target [rad or m] in the duration [s], uniformly, within its speed limit."""
     distance = abs(target - servos[joint, SETPOINT])
     servos[joint, TARGET] = target
     servos[joint, SPEED] = numbers[SPEED_LIMIT]
@@ -50,18 +52,18 @@ def take_over(servos, numbers, setpoints, targets, speeds, loaded):
 
 
 class DelayLine:
-    """Commands on their way to the servos: each is carried out a constant delay [s] after it was put in."""
+    """Delays commands to the servos by a constant time [s]."""
 
     def __init__(self, delay):
         self.delay = delay
         self._waiting: deque[tuple] = deque()
 
     def clear(self):
-        """Forget the commands that are on their way."""
+        """Discard the delayed commands."""
         self._waiting.clear()
 
     def put(self, time, function, *arguments):
-        """Put a command in at `time` [s]: function(servos, numbers, *arguments)."""
+        """Add a command at `time` [s]: function(servos, numbers, *arguments)."""
         self._waiting.append((time + self.delay, function, arguments))
 
     def execute(self, time, servos, numbers):
@@ -77,7 +79,7 @@ def move_setpoints(servos, h):
     for joint in range(servos.shape[0]):
         left = servos[joint, TARGET] - servos[joint, SETPOINT]
         furthest = servos[joint, SPEED] * h
-        # A last bit of a move that ends with this step is not worth a slow step of its own.
+        # A remainder below a step is added to this step.
         if abs(left) <= furthest * (1.0 + 1e-9):
             servos[joint, RATE] = left / h
             servos[joint, SETPOINT] = servos[joint, TARGET]
@@ -120,7 +122,9 @@ def add_servos(lanes, joints, moving, rows_block, rows_force, servos, numbers, q
 
 @kernel
 def settle_servos(moving, servos, numbers, q, nu, h):
-    """Set the torques at the new velocity nu; tell whether a guess about saturation was wrong, and correct it."""
+    """Set the torques at the new velocity nu; return whether an assumption about saturation was wrong and was
+    corrected.
+    """
     limit = numbers[TORQUE_LIMIT]
     wrong = False
     for joint in range(servos.shape[0]):

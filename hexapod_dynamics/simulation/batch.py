@@ -1,4 +1,4 @@
-"""Many simulations at once, on the cores of one machine or on whatever an executor reaches."""
+"""Runs many simulations in parallel, on the cores of one machine or on an executor."""
 
 import os
 import sys
@@ -14,8 +14,8 @@ def simulate_many(
     """Simulate the robot walking for so many seconds with each of the morphologies; return their Logs, in order.
 
     executor: any concurrent.futures executor (threads, processes, or a cluster's, such as dask.distributed's
-    Client.get_executor() or mpi4py's MPIPoolExecutor); by default a thread for each core: the compiled loops let go of
-    the interpreter. gait: a Gait, the nominal tripod by default; each simulation walks a copy of it.
+    Client.get_executor() or mpi4py's MPIPoolExecutor); by default one thread for each core: the compiled loops release
+    the interpreter lock. gait: a Gait, the nominal tripod by default; each simulation walks a copy of it.
     log_every: steps a row of the Logs. options: further ones of Simulator.
     progress: called with (done, all) as simulations end; by default a line on the terminal, if there is one.
     The first simulation that fails raises its error here, and those not yet begun are cancelled.
@@ -53,7 +53,7 @@ def simulate_one(robot, morphology, seconds, gait, timestep, log_every, options)
 
 
 def _report(done, count):
-    """Show how far it is on the terminal, if there is one."""
+    """Show the progress on the terminal, if there is one."""
     if sys.stderr.isatty():
         end = "\n" if done == count else ""
         print(f"\rsimulated {done} of {count}", end=end, file=sys.stderr, flush=True)

@@ -10,9 +10,9 @@ and v_t its tangential part:
 Over a step of length h the forces are taken at v' and d' = d + h v_n'. Where the contact sticks (or is viscous) they
 are linear in v' and add h J^T (c (1 - n n^T) + (B + h K) n n^T) J to the mass matrix. Where it slides along s the
 force is linearised about the last iterate: -mu f_n (s + (1 - n n^T - s s^T) v' / |v_t|), a Newton step, symmetric too.
-All terms lie on the arrow's head and one leg's arm and block only. Which springs push, and which contacts slide, is
-guessed from the step before and checked against the new velocity; the last of the corrections takes the secant
--mu f_n v' / |v_t|, which dissipates whatever v' is.
+All terms lie on the arrow's head and one leg's arm and block only. The active springs and the sliding contacts are
+predicted from the previous step and checked against the new velocity; the last correction uses the secant
+-mu f_n v' / |v_t|, which dissipates energy for every v'.
 """
 
 from math import sqrt
@@ -34,10 +34,10 @@ CORNERS = 8
 CONTACT_STIFFNESS, CONTACT_DAMPING, VISCOUS, COULOMB, STICTION, LAW = range(6)
 # A contact at rest under 1 N creeps 0.3 mm in a minute.
 STICTION_VISCOSITY = 2e5
-# Friction is right when it is off the cone by no more than this share, and this force [N].
+# Friction is accepted if it deviates from the cone by at most this share and this force [N].
 CONE_SHARE, CONE_FORCE = 0.05, 0.02
 
-# The functions below take the few arrays they need one by one: compiled calls pay for every array that they are given.
+# The functions below take only the arrays that they need, because each array argument costs time in a compiled call.
 
 
 @kernel
@@ -52,7 +52,7 @@ def corner_point(box, corner):
 
 @kernel
 def _touch(ground, rotation, position, contacts, c, px, py, pz):
-    """Fill a contact's point, normal and distance for the body-frame point (px, py, pz); tell whether it touches."""
+    """Fill a contact's point, normal and distance for the body-frame point (px, py, pz); return whether it touches."""
     x = position[0] + rotation[0, 0] * px + rotation[0, 1] * py + rotation[0, 2] * pz
     y = position[1] + rotation[1, 0] * px + rotation[1, 1] * py + rotation[1, 2] * pz
     z = position[2] + rotation[2, 0] * px + rotation[2, 1] * py + rotation[2, 2] * pz
@@ -88,7 +88,7 @@ def find_contacts(lanes, legs, moving, rows_point, rows_screw, rotation, positio
     Needs the `point` and `screw` rows of the leg terms.
     """
     level = is_level(ground)
-    # Where the ground is not level every point is looked at.
+    # If the ground is not level, every point is checked.
     height = position[2] if level else -1e9
     listed = _list_points(lanes, legs, rows_point, rotation[2, 0], rotation[2, 1], rotation[2, 2], height, contacts)
     count = 0
@@ -174,7 +174,7 @@ def _linearise(contacts, c, law, secant):
 
 @kernel
 def begin_friction(contacts, count, law, memory):
-    """Guess each contact's friction: it slides if it slid in the step before, else it sticks."""
+    """Predict the friction of each contact: it slides if it slid in the previous step, else it sticks."""
     for c in range(count):
         place = int(contacts[c, PLACE])
         if memory[place, 0] != 0.0:
@@ -190,7 +190,8 @@ def begin_friction(contacts, count, law, memory):
 
 @kernel
 def settle_friction(contacts, count, law, again, last):
-    """Check each contact's friction at the new velocity and normal force; tell whether one was wrong, correct it.
+    """Check each contact's friction at the new velocity and normal force; return whether one was wrong and was
+    corrected.
 
     again: linearise all of them, because the step is computed again anyway; last: by their secants.
     """
@@ -228,7 +229,7 @@ def settle_friction(contacts, count, law, again, last):
 
 @kernel
 def remember_friction(contacts, count, law, memory):
-    """Keep which contacts slide, and their normal forces, for the guess at the next step."""
+    """Store which contacts slide, and their normal forces, for the prediction at the next step."""
     memory[:] = 0.0
     for c in range(count):
         place = int(contacts[c, PLACE])
@@ -239,8 +240,8 @@ def remember_friction(contacts, count, law, memory):
 
 @kernel
 def settle_contacts(contacts, count, stiffness, damping, h):
-    """Set the normal forces at the contact points' velocities, h seconds on; tell whether a guess whether a spring
-    pushes was wrong, and correct it.
+    """Set the normal forces at the contact points' velocities, h seconds on; return whether a predicted contact state
+    was wrong and was corrected.
     """
     wrong = False
     for c in range(count):

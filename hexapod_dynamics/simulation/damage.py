@@ -1,11 +1,11 @@
-"""What damage does to a state: locked joints stop, and what they carried keeps its momentum.
+"""Effect of damage on the state: locked joints stop, the momentum of the robot is conserved.
 
 A lock is an impact within the joint. The rows k of the mass matrix that still move keep their momentum, so that
 
     nu_k+ = (M_kk)^-1 (M nu)_k
 
-(equations.md, section 1; zeroing the joint's rate alone loses momentum). What is removed leaves with the momentum that
-it has: nothing pushes on the rest, whose velocities stay. What comes back starts at rest, relative to what it hangs on.
+(equations.md, section 1; zeroing the joint's rate alone loses momentum). Removed parts keep their momentum: no force
+acts on the rest, whose velocities do not change. Restored parts start at rest relative to the part that carries them.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def change_morphology(kernels, workspace, old, new, q, nu):
         settle(workspace, new, q, nu)
         return
     momentum, still = np.zeros_like(nu), np.zeros_like(nu)
-    kernels.set_morphology(workspace, _unlocked(new, locking))  # what remains, a moment before the impact
+    kernels.set_morphology(workspace, _unlocked(new, locking))  # the new morphology just before the impact
     inverse(workspace, NO_GRAVITY, q, still, nu, momentum)
     kernels.set_morphology(workspace, new)
     settle(workspace, new, q, nu)
@@ -35,7 +35,7 @@ def change_morphology(kernels, workspace, old, new, q, nu):
 
 
 def settle(workspace, morphology, q, nu):
-    """Put locked joints where they are locked and set the rates of all that is locked or missing to zero, in place."""
+    """Set locked joints to their locked positions, and the rates of locked and missing joints to zero, in place."""
     stuck = ~morphology.moving_mask
     locked = morphology.existing_mask & stuck
     q[locked] = workspace.locked[locked]

@@ -1,4 +1,4 @@
-"""The ground: a plane, level or sloping, with steps across it and a rough surface; and how feet rub on it."""
+"""The ground: a level or sloping plane with steps and a rough surface, and its friction law."""
 
 from dataclasses import dataclass
 from math import cos, floor, isfinite, radians, sin, sqrt, tan
@@ -95,7 +95,7 @@ class Ground:
 
 @kernel
 def _corner(i, j, seed):
-    """Return a number from -0.5 to 0.5 that looks random, for the corner (i, j) of a lattice and a seed."""
+    """Return a pseudo-random number from -0.5 to 0.5 for the corner (i, j) of a lattice and a seed."""
     x = (i * 374761393 + j * 668265263 + seed * 1274126177) & 0xFFFFFFFF
     x = ((x ^ (x >> 13)) * 1274126177) & 0xFFFFFFFF
     x = ((x ^ (x >> 16)) * 668265263) & 0xFFFFFFFF

@@ -48,7 +48,7 @@ def quantised(angle, resolution):
 
 @kernel
 def _write(log, row, position, rotation, q, nu, servos, foot_forces, ground_force):
-    """Write a row of the log, in the order of `log.split`."""
+    """Write a row of the log, in the order of `trajectory.split`."""
     for r in range(3):
         log[row, r] = position[r]
         log[row, 18 + r] = ground_force[r]
@@ -123,7 +123,7 @@ def roll_out(ws, world, state, start, start_servos, targets, period, h, steps, p
     """Predict from the state `start` and the servos `start_servos` under future targets (K, n), one every period [s].
 
     The results after each period go to positions (K, 3), rotations (K, 3, 3), joints (K, n); state and world.servos are
-    used up, `start` is only read.
+    overwritten, `start` is only read.
     """
     state.position[:] = start.position
     state.rotation[:] = start.rotation

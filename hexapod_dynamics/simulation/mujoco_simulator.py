@@ -1,8 +1,8 @@
-"""The simulated robot on MuJoCo: contact, friction and rigid bodies are not this package's own.
+"""The simulated robot in MuJoCo, which computes contact, friction and rigid-body dynamics.
 
 Same interface as `Simulator`. MuJoCo solves the bodies, the joint stops, the collisions of links with the ground and
-with each other, and Coulomb's friction cone; the servos' set-points move as the bus servos' do and act through MuJoCo's
-actuators. Needs the package `mujoco`, which is imported when the first simulator is made.
+with each other, and Coulomb's friction cone; the set-points move as in `Simulator` and act through MuJoCo's actuators.
+Needs the package `mujoco`, which is imported when the first simulator is made.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
 from hexapod_dynamics.simulation.step import make_servos
 
-# A rough or stepped ground is a height field of so many points a side, so far apart [m], that follows the robot.
+# A rough or stepped ground is a height field that follows the robot: points per side, spacing [m], thickness [m].
 FIELD_POINTS, FIELD_SPACING, FIELD_BASE = 401, 0.0125, 0.2
 
 
@@ -113,13 +113,13 @@ class MujocoSimulator(RobotSimulator):
         return self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_GEOM, name) >= 0
 
     def _relief(self):
-        """Return a height [m] that is more than the field's highest point less its lowest."""
+        """Return an upper bound [m] of the height range of the field."""
         ground, half = self.ground, 0.5 * (FIELD_POINTS - 1) * FIELD_SPACING
         steps = sum(abs(rise) for _, rise in ground.steps)
         return float(2.0 * half * (abs(ground.slope_x) + abs(ground.slope_y)) + ground.rough + steps + 1e-3)
 
     def _lay_ground(self):
-        """Put the height field around the robot, where it has walked far from the field's centre."""
+        """Move the height field to the robot, if it is far from the centre of the field."""
         if self._flat:
             return
         here = self._position[:2]
@@ -132,7 +132,7 @@ class MujocoSimulator(RobotSimulator):
         low = heights.min()
         self.model.hfield_data[:] = ((heights - low) / self.model.hfield_size[0, 2]).ravel()
         self.model.geom_pos[self._ground] = [*self._centre, low]
-        self.model.geom_sameframe[self._ground] = 0  # else MuJoCo takes its place for the world's origin
+        self.model.geom_sameframe[self._ground] = 0  # else MuJoCo ignores geom_pos
 
     # ---- as Simulator ------------------------------------------------------------------------------------------------
 

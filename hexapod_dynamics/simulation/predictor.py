@@ -1,4 +1,4 @@
-"""The simulation as a predictor: state in, steps under commanded servos, a horizon ahead; nothing is allocated."""
+"""Predicts the motion of the robot under commanded servos, step by step and over a horizon, without allocation."""
 
 import copy
 
@@ -16,7 +16,7 @@ STEEPEST = 0.4  # slope of the model's ground
 
 
 class Predictor:
-    """Steps the robot's model under commanded servos and looks a horizon ahead, with arrays made once.
+    """Steps the model of a robot under commanded servos and predicts a horizon; all arrays are allocated once.
 
     timestep [s] of `advance`; horizon_steps: periods that `roll_out` looks ahead, each `horizon_period` [s] long and
     stepped in pieces of about horizon_timestep [s].
@@ -76,7 +76,7 @@ class Predictor:
 
     @property
     def workspace(self):
-        """The model's Workspace, for others who compute with the same morphology between two calls; scratch memory."""
+        """The model's Workspace, for other computations with the same morphology between two calls; scratch memory."""
         return self._model.workspace
 
     @property
@@ -97,7 +97,7 @@ class Predictor:
         return tuple(array.copy() for array in (*self._model.state, self._model.world.servos))
 
     def restore(self, snapshot):
-        """Take the state and the servos of a `snapshot` over; what is locked here stays where it is locked."""
+        """Adopt the state and the servos of a `snapshot`; locked joints stay at their locked positions."""
         for own, array in zip((*self._model.state, self._model.world.servos), snapshot, strict=True):
             own[:] = array
         self._model.settle()
@@ -134,7 +134,7 @@ class Predictor:
         self._model.set_morphology(morphology)
 
     def advance(self, duration, targets=None, command_duration=None):
-        """Step on by the duration [s], in equal steps no longer than `timestep`.
+        """Advance by a duration [s], in equal steps no longer than `timestep`.
 
         targets (n,) [rad]: commanded now, to be reached after command_duration [s] (by default, `duration`); without
         them the servos continue with their last commands.
@@ -146,7 +146,8 @@ class Predictor:
         loops.take_steps(*self._model.parts, duration / steps, steps)
 
     def roll_out(self, targets):
-        """Look ahead under the targets (K, n) [rad], K at most `horizon_steps`, one a horizon period; the state stays.
+        """Predict under the targets (K, n) [rad], K at most `horizon_steps`, one per horizon period; the state does not
+        change.
 
         Returns views of path_positions (K, 3), path_rotations (K, 3, 3) and path_joints (K, n).
         """

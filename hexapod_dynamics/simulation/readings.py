@@ -1,4 +1,4 @@
-"""What the devices of a simulated robot measure, in pure code: joints in counts, one servo after the other; the IMU."""
+"""Simulated measurements: joint positions in counts, read one servo after the other; the IMU."""
 
 import numpy as np
 

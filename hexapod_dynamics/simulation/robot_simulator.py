@@ -1,4 +1,4 @@
-"""What all simulators of the robot share: arguments, commands to the servos, the gait, logs."""
+"""Base class of the simulators: arguments, servo commands, gait, logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.trajectory import Log, row_width, split
 from hexapod_dynamics.simulation.truth import Truth
 
-# Steps longer than this [s] are stable but no picture of a walk.
+# Longer steps [s] are stable, but too coarse for a walk.
 LONGEST_STEP = 0.02
 
 
@@ -68,7 +68,7 @@ class RobotSimulator(ABC):
         self._steps = self._since_command = 0
 
     def _started(self, gait: Gait) -> Gait:
-        """Return a copy of the gait for this robot, in its nominal walk unless it is already under way."""
+        """Return a copy of the gait for this robot, in its nominal walk unless it has been commanded."""
         gait = gait.copy()
         if gait.robot is None or gait.robot != self.robot:
             gait.bind(self.robot)
@@ -96,15 +96,15 @@ class RobotSimulator(ABC):
 
     @abstractmethod
     def set_morphology(self, morphology: Morphology) -> None:
-        """Change the morphology at once, between two steps; a gait that drives the robot is told."""
+        """Change the morphology at once, between two steps; the gait, if there is one, adopts it too."""
 
     @abstractmethod
     def step(self, steps: int = 1) -> None:
-        """Take so many steps without a log; afterwards the readings below are up to date."""
+        """Simulate a number of steps without a log."""
 
     @abstractmethod
     def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
-        """Take so many steps and write a row of the log (rows, row_width) every `log_every` steps."""
+        """Simulate a number of steps and write a row of the log (rows, row_width) every `log_every` steps."""
 
     @abstractmethod
     def push(self, wrench: npt.ArrayLike) -> None:
@@ -161,7 +161,7 @@ class RobotSimulator(ABC):
     # ---- running -----------------------------------------------------------------------------------------------------
 
     def run(self, seconds: float, *, log_every: int = 1) -> Log:
-        """Simulate for so many seconds and return the Log, a row every `log_every` steps."""
+        """Simulate for a time [s] and return the Log, a row every `log_every` steps."""
         if not number("seconds", seconds, "s") >= 0.0:
             raise HexapodError(f"seconds: given {seconds!r}, allowed are finite numbers from 0")
         log_every = count("log_every", log_every, 1)

@@ -72,8 +72,8 @@ class Simulator(RobotSimulator):
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology at once, between two steps.
 
-        Parts go with the momentum that they have, parts come back at rest and clear of the ground, and a joint that
-        locks while it moves keeps the robot's momentum (damage.py). A gait that drives the robot is told.
+        Removed parts keep their momentum, restored parts start at rest and clear of the ground, and a joint that locks
+        while it moves conserves the momentum of the robot (damage.py). The gait adopts the morphology too.
         """
         self._true_morphology = self.truth.morphology(morphology, self._true_robot)
         state, before = self._model.state, self._model.morphology
@@ -86,7 +86,7 @@ class Simulator(RobotSimulator):
             self.gait.set_morphology(morphology)
 
     def step(self, steps: int = 1) -> None:
-        """Take so many steps without a log; afterwards the readings below are up to date."""
+        """Simulate a number of steps without a log."""
         steps = count("steps", steps, 0)
         self._run(steps, self._no_log, steps + 1)
 

@@ -46,7 +46,7 @@ from hexapod_dynamics.simulation.contact import (
     settle_friction,
 )
 
-# Guesses about which springs push, which feet slide and which servos saturate are corrected at most so often a step.
+# Limit of the corrections per step of the predicted contact, friction and saturation states.
 CORRECTIONS = 4
 
 # State: position (3,) [m], rotation (3, 3) world <- base_link, q (n,), nu (6 + n,): body twist, linear first, and
@@ -115,7 +115,7 @@ def make_world(robot, ground):
 
 @kernel
 def move_body(position, rotation, nu, h):
-    """Move the body on by h seconds at its twist: g exp(h V), Rodrigues' formula; the rotation stays a rotation."""
+    """Advance the body by h seconds at its twist: g exp(h V), Rodrigues' formula; the rotation stays a rotation."""
     x, y, z = h * nu[3], h * nu[4], h * nu[5]
     square = x * x + y * y + z * z
     if square > 1e-6:
@@ -141,7 +141,7 @@ def move_body(position, rotation, nu, h):
             r1 + a * c1 + b * (c2 * x - c0 * z),
             r2 + a * c2 + b * (c0 * y - c1 * x),
         )
-        # Rounding changes a row's length a little each step: put that right to first order.
+        # Correct the rounding error of the row length to first order.
         scale = 1.5 - 0.5 * (r0 * r0 + r1 * r1 + r2 * r2)
         rotation[r, 0], rotation[r, 1], rotation[r, 2] = r0 * scale, r1 * scale, r2 * scale
 
@@ -165,7 +165,7 @@ def step(ws, world, state, h):
     begin_friction(contacts, count, law, memory)
     for correction in range(CORRECTIONS + 1):
         if correction > 0:
-            # The solver used the arrow up; nu has advanced and goes back.
+            # The solver overwrites the arrow; nu is reset.
             for i in range(nu.size):
                 nu[i] -= h * acceleration[i]
             set_state(ws, rotation, q, nu, world.no_torque)

@@ -1,4 +1,4 @@
-"""What the Simulator and the Predictor share: a robot's compiled model with the state and the world that it steps."""
+"""The compiled model of a robot with its state and world: common part of Simulator and Predictor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_PAYLOAD = (0.0, (0.0, 0.0, 0.0))
 
 
 class SteppedModel:
-    """A robot on a ground, as its morphology leaves it.
+    """A robot with a morphology on a ground.
 
     payload: mass [kg] and place (3,) [m] in base_link of a point mass on the body. `parts` are the arguments
     (workspace, world, state) of the loops in `loops`.
@@ -62,7 +62,7 @@ class SteppedModel:
         return self.workspace, self.world, self.state
 
     def settle(self) -> None:
-        """Put locked joints where they are locked and stop what is locked or missing; drive the servos that exist."""
+        """Set locked joints to their positions, stop locked and missing ones; enable the servos of the others."""
         settle(self.workspace, self.morphology, self.state.q, self.state.nu)
         actuator.set_driven(self.world.servos, self.morphology, self.state.q)
 

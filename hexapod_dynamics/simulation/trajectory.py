@@ -1,4 +1,4 @@
-"""What a simulation run leaves behind."""
+"""Log of a simulation run."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class Log:
 
     time (T,) [s]; position (T, 3) [m] and rotation (T, 3, 3) of base_link in the world; euler_zyx (T, 3): yaw, pitch,
     roll [rad]; twist (T, 6): body twist, linear first [m/s, rad/s]; joint_positions, joint_velocities, setpoints,
-    joint_torques (T, n): all joints, those that are missing stay as they were, without torque; foot_forces (T, legs,
+    joint_torques (T, n): all joints, missing ones keep their last value and have no torque; foot_forces (T, legs,
     3) [N, world]: at the end of each leg's last link; ground_force (T, 3) [N, world]: all contacts, body and knees too.
     """
 
@@ -43,7 +43,7 @@ class Log:
 
     @property
     def euler_zyx(self):
-        """Yaw, pitch and roll (T, 3) [rad]; yaw runs on beyond a half turn."""
+        """Yaw, pitch and roll (T, 3) [rad]; yaw is unwrapped."""
         yaw = np.unwrap(np.arctan2(self.rotation[:, 1, 0], self.rotation[:, 0, 0]))
         pitch = np.arcsin(np.clip(-self.rotation[:, 2, 0], -1.0, 1.0))
         roll = np.arctan2(self.rotation[:, 2, 1], self.rotation[:, 2, 2])
@@ -51,7 +51,7 @@ class Log:
 
 
 def row_width(joints, legs):
-    """Return the numbers that a logged step has."""
+    """Return the number of values of a logged step."""
     return 21 + 4 * joints + 3 * legs
 
 

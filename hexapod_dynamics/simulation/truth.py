@@ -1,4 +1,4 @@
-"""How a simulated robot differs from the model that the nodes have: the same record for every physics."""
+"""Differences of the simulated robot from the model that the nodes use; the same for both physics engines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Truth:
 
     mass: factor on all masses and inertias. payload [kg]: point mass fixed to the body at payload_x, payload_y,
     payload_z [m] in base_link. stiffness: factor on the stiffness of all servos. friction: Coulomb's coefficient.
-    deadband [counts of the servo]: a servo gives no torque while its joint is so near to its set-point. delay [s]: from
+    deadband [counts of the servo]: deviation from the set-point below which a servo gives no torque. delay [s]: from
     a command to the servos' start. slope, slope_yaw [deg], rough [m], seed: of the Ground.
     """
 

@@ -1,4 +1,4 @@
-"""Independent models to compare the package with, for tests and benchmarks.
+"""Independent models for comparison, for tests and benchmarks.
 
 Needs the packages of the extra `test` (Pinocchio, mpmath): pip install hexapod_dynamics[test].
 """

@@ -19,10 +19,10 @@ _SILENT_AFTER, _PROBE, _SELDOM, _ATTENTION = 3, 0.1, 0.5, 0.6
 
 
 class BlindWalk:
-    """Runs physics (a Simulator, or one with its methods), a Gait and a DamageDetector against each other.
+    """Runs a simulator, a Gait and a DamageDetector in a closed loop.
 
     lost_bytes: share of bytes lost on the bus. dead_band [rad]: play of every servo's reading. obey: decisions are
-    declared to gait and detector; else they are only kept. decisions: (time [s], Decision) so far.
+    declared to gait and detector; else they are only stored. decisions: (time [s], Decision) so far.
     """
 
     def __init__(

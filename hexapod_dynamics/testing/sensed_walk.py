@@ -1,7 +1,8 @@
-"""A walk whose truth is another physics: its sensors, an Observer that gets them, and what it predicts beside it.
+"""A walk simulated by another physics engine, with sensors, an Observer that uses them, and its predictions.
 
 The devices are as in the nodes: commands every 20 ms in counts, late by the bus; one servo read each 5 ms; the IMU
-at 100 Hz with noise, through the orientation filter. Beside it: odometry from leg kinematics alone, dead commands.
+at 100 Hz with noise, through the orientation filter. Beside it: odometry from leg kinematics alone, integrated
+commands.
 """
 
 from typing import Any
@@ -71,8 +72,8 @@ class LegOdometry:
 class SensedWalk:
     """One run: `run(seconds)` appends rows to `rows`, ten a second.
 
-    A row: time, true x, y, yaw, roll, pitch, predicted the same five, odometry's and dead commands' x, y, yaw, the
-    level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch), row by row: 31 numbers.
+    A row: time, true x, y, yaw, roll, pitch, predicted the same five, x, y, yaw of odometry and of integrated commands,
+    the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch), row by row: 31 numbers.
     """
 
     def __init__(self, physics="mujoco", truth=None, *, seed=0, velocity=0.077, robot=None):

@@ -2,7 +2,7 @@
 
 plan                                      the library of the JetHexa, to plans_jethexa.yaml here
 plan --robot my.yaml --out plans_my.yaml  of another robot
-plan --missing RM LM                      what the plan for these lost legs is
+plan --missing RM LM                      shows the plan for these lost legs
 plan --missing RM --plot                  draws gait diagram, footholds, polygons and margin to plan_RM.png
 """
 

@@ -16,7 +16,7 @@ def _arguments(words):
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--resume", action="store_true", help="end the emergency stop: commands move the robot again")
     what.add_argument("--release", action="store_true", help="let all servos go at once (the robot drops)")
-    what.add_argument("--sit", action="store_true", help="sit down, then let go")
+    what.add_argument("--sit", action="store_true", help="sit down, then switch torque off")
     parser.add_argument("--namespace", default="", help="of the robot, as in walk.launch.py namespace:=")
     parser.add_argument("--timeout", type=float, default=5.0, help="how long to wait for the node servos [s]")
     return parser.parse_args(words)

@@ -13,7 +13,7 @@ TRUE, PREDICTED, STANCE = "#d1495b", "#0b6e99", "#3d405b"
 
 
 def draw(record: Record, robot: Robot, title: str = "") -> Figure:
-    """Draw a record; what was not recorded is left out and said in its place."""
+    """Draw a record; a panel without data names what was not recorded."""
     figure = Figure(figsize=(11.0, 8.5), layout="constrained")
     if title:
         figure.suptitle(title)

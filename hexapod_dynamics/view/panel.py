@@ -1,4 +1,6 @@
-"""The panel beside the 3-D view: drive, stop, break and tell, hypotheses of the damage detector, plots."""
+"""The panel beside the 3-D view: driving, stop, damage of the simulated and of the declared robot, hypotheses,
+plots.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ STATES = ("works", "locked", "limp")
 
 
 class Commands(ABC):
-    """What the panel asks of the robot; the node `view` sends it over ROS. Calls come from viser's threads."""
+    """Requests of the panel to the robot; the node `view` sends them over ROS. Called from viser's threads."""
 
     @abstractmethod
     def drive(self, vx: float, vy: float, wz: float) -> None:
@@ -35,11 +37,11 @@ class Commands(ABC):
 
     @abstractmethod
     def break_part(self, values: Mapping[str, bool | float]) -> None:
-        """Damage the simulated robot: named values as of set_morphology."""
+        """Damage the simulated robot: named values as for set_morphology."""
 
     @abstractmethod
     def tell(self, values: Mapping[str, bool | float]) -> None:
-        """Tell the software what the robot has: named values as of set_morphology."""
+        """Declare the morphology to the software: named values as for set_morphology."""
 
 
 class PartsFolder:
@@ -132,7 +134,7 @@ class Panel:
         self.simulated = (
             PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True) if simulated else None
         )
-        self.told = PartsFolder(gui, "tell the software", commands.tell, expand=False)
+        self.told = PartsFolder(gui, "declare to the software", commands.tell, expand=False)
         with gui.add_folder("damage detector"):
             self._hypotheses = gui.add_html("no hypotheses yet")
         self._plots = Plots(gui)

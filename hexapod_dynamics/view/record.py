@@ -1,4 +1,4 @@
-"""What one walk left behind, from a bag or from a Simulator's Log, as arrays to draw."""
+"""Data of a walk, from a bag or from a Simulator's Log, as arrays to draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The robot, its ground and what acts on it as a viser scene."""
+"""The robot, its ground and foot forces as a viser scene."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def look_at(server, place) -> None:
 
 
 def _check_port(host: str, port: int) -> None:
-    """Refuse a port that another program has: viser itself would take the next one without a word."""
+    """Raise HexapodError for a port in use: viser would silently use the next one."""
     import socket
 
     with socket.socket() as probe:

@@ -1,4 +1,4 @@
-"""What a viewer needs of a URDF: the tree of joints, and each link's primitive shapes as one mesh a colour."""
+"""A URDF for a viewer: the tree of joints, and the primitive shapes of each link as one mesh per colour."""
 
 from __future__ import annotations
 

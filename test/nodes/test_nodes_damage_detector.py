@@ -62,7 +62,7 @@ class Feed:
             self._publishers[topic].publish(message)
 
     def _report(self):
-        values = {"silent": " ".join(self.mute), "let go": "", "back": " ".join(self.back)}
+        values = {"silent": " ".join(self.mute), "torque off": "", "back": " ".join(self.back)}
         status = DiagnosticStatus(name="t/servos", values=[KeyValue(key=k, value=v) for k, v in values.items()])
         message = DiagnosticArray(status=[status])
         message.header.stamp = self.node.get_clock().now().to_msg()

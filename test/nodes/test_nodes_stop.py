@@ -219,7 +219,7 @@ def test_a_servo_that_does_not_let_go_is_named(robot, servos):
     deaf = NAMES.index("tibia_joint_LM")
     robot.bus.faults.silent = {MAP.ids[deaf]}
     assert servos.ask("servos/release").success
-    servos.says(DiagnosticStatus.ERROR, "tibia_joint_LM has not confirmed that it has let go")
+    servos.says(DiagnosticStatus.ERROR, "tibia_joint_LM has not confirmed that its torque is off")
     assert robot.servos.holding()[deaf] and servos.value("torque not confirmed") == "tibia_joint_LM"
     robot.bus.faults.silent = set()
     wait_until(lambda: not robot.servos.holding().any(), 10, "it lets go as soon as it hears")

@@ -72,7 +72,7 @@ def test_a_leg_is_broken_by_its_check_box_and_the_software_told_by_another(sessi
     press(page.get_by_label("RM", exact=True).first)
     wait_until(lambda: not has_leg(true, "RM"), 30, lambda: view.output)
     assert has_leg(told, "RM")  # broken is not told
-    press(page.get_by_text("tell the software"))
+    press(page.get_by_text("declare to the software"))
     press(page.get_by_label("RM", exact=True).nth(1))
     wait_until(lambda: not has_leg(told, "RM"), 30, lambda: view.output)
 

@@ -62,7 +62,7 @@ CASES = {
     "servo.duplicate": ("coxa_joint_LF tibia_joint_RF", ("coxa_joint_LF", "tibia_joint_RF")),
     "servo.hot": ("tibia_joint_LR", ("tibia_joint_LR",)),
     "servo.power": (False, ("no servo answers",)),
-    "battery.voltage": (8.7, ("has let go", "stays away")),
+    "battery.voltage": (8.7, ("switched its torque off", "does not reach")),
     "imu.error_rate": (0.01, ()),
     "imu.locked": (True, ("imu lost",)),
     "imu.absent": (True, ("imu lost",)),

@@ -12,7 +12,7 @@ FAULTS = (*(fault.value for fault in Fault), "implausible")
 
 @dataclass
 class ChainSettings:
-    """How the bus thread shares the wire; times in seconds, rates in 1/s."""
+    """How the bus thread shares the bus among reads and writes; times in seconds, rates in 1/s."""
 
     position_rate: float = 20.0  # of each joint, at most
     slow_interval: float = 0.2  # between two reads of voltage, temperature or load state
@@ -45,23 +45,23 @@ class ChainState:
     rate: np.ndarray
     voltage: np.ndarray
     temperature: np.ndarray
-    loaded: np.ndarray  # 1 holds, 0 has let go, NaN not read
-    silent: np.ndarray  # bool: asked and did not answer
-    gone: np.ndarray  # bool: known to be off the robot, not asked
-    lagging: np.ndarray  # bool: stays away from its target: let go, blocked or overloaded
+    loaded: np.ndarray  # 1: torque on, 0: torque off, NaN: not read
+    silent: np.ndarray  # bool: does not answer
+    gone: np.ndarray  # bool: not on the robot, not read
+    lagging: np.ndarray  # bool: does not reach its target: no torque, blocked or overloaded
     start_angle: np.ndarray  # [rad] where the servo's own set-point is when a joint is met (again)
     generation: np.ndarray  # int: rises each time a joint is met (again): start from start_angle
     errors: np.ndarray  # (n, len(FAULTS)) int
-    unconfirmed: np.ndarray  # bool: told to hold or to let go, and has not been read to have done so
+    unconfirmed: np.ndarray  # bool: has not confirmed the last torque command
     moving: np.ndarray  # bool: found to move although the pose is frozen
-    back: np.ndarray  # int: answers in a row of a servo that is known to be off the robot
+    back: np.ndarray  # int: consecutive answers of a servo that is declared missing
     connected: bool = False
-    epoch: int = 0  # rises with every opening of the port, switch of torque and freeze: older plans are void
+    epoch: int = 0  # increases with every opening of the port, torque command and freeze: older plans are invalid
     opened: int = 0  # how often the port was opened
     torque: bool = True
     torque_time: float = 0.0  # monotonic [s] of the last switch
     frozen: bool = False  # emergency stop: nothing is moved
-    unanswered: int = 0  # questions to any servo since the last good answer
+    unanswered: int = 0  # requests to any servo since the last valid answer
     port_errors: int = 0
     last_port_error: str = ""
     supply: float = math.nan  # [V] median of the last voltages of any servo
@@ -73,7 +73,7 @@ class ChainState:
 
     @classmethod
     def empty(cls, n: int) -> "ChainState":
-        """Nothing known of n joints."""
+        """State of n joints of which nothing is known."""
         nan = np.full(n, np.nan)
         no = np.zeros(n, bool)
         return cls(
@@ -101,7 +101,7 @@ class ChainState:
 
     @property
     def settled(self) -> bool:
-        """True when each joint is either known, silent or gone: the whole pose is understood."""
+        """Whether each joint is either measured, silent or missing."""
         return self.connected and not np.any(np.isnan(self.angle) & ~self.silent & ~self.gone)
 
     def copy_from(self, other: "ChainState") -> None:

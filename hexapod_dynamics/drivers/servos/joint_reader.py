@@ -1,4 +1,4 @@
-"""Reads the joints over the servo bus and checks the readings: doubtful values, silent and returned servos."""
+"""Reads the joints over the servo bus; finds implausible readings, silent servos and servos that answer again."""
 
 import math
 import statistics
@@ -19,11 +19,11 @@ from hexapod_dynamics.drivers.servos.servo_bus import Fault, ServoBus
 from hexapod_dynamics.drivers.servos.servo_loss_detector import ServoLossDetector
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
-_SUPPLY_READS = 3  # the supply voltage is the median of so many reads
+_SUPPLY_READS = 3  # number of reads whose median is the supply voltage
 _QUICK = 0.003  # [s] shortest wait for a servo that has failed while others answer
 _STEADY = 0.3  # [rad/s] a joint that is read to be slower stands
 _SETTLED_AFTER = 0.15  # [s] after a freeze no joint may move any more
-_AWAY = 0.7  # [s] not measured for so long, a joint is met anew: it may have lost its supply
+_AWAY = 0.7  # [s] a joint not measured for this time starts from its measured position: it may have lost its supply
 
 
 class JointReader:
@@ -73,7 +73,9 @@ class JointReader:
         self.schedule.forget(back)
 
     def meet_again(self, trust_targets: bool = True) -> None:
-        """Find every start_angle again, after torque was switched or (trust_targets False) moves broke off."""
+        """Determine every start_angle again, after torque was switched or (trust_targets False) moves were
+        interrupted.
+        """
         self._greeted[:] = False
         self._trust_targets = trust_targets
         self._next_confirm[:] = -np.inf
@@ -96,12 +98,12 @@ class JointReader:
         pause = self.settings.silent_probe_interval if state.silent[index] else self.settings.confirm_interval
         self._next_confirm[index] = time.monotonic() + pause
         if loaded is None or bool(loaded) != wanted:
-            # Also where nothing was heard: the question may have been lost as the command was.
+            # Also without an answer: the request may have been lost like the command.
             frame = lx.load_write(servo_id, wanted)
             self.bus.send(frame + frame)
 
     def probe_gone(self, now: float) -> None:
-        """Ask one of the servos that are known to be off the robot whether it is plugged in again."""
+        """Read one of the servos that are declared missing, to find out whether it is connected again."""
         gone = np.flatnonzero(self._state.gone)
         if not gone.size or now < self._next_gone:
             return
@@ -139,8 +141,8 @@ class JointReader:
             self._greeted[index] = False
         if not self._greeted[index]:
             start = self._find_start(index, angle)
-            # A servo that has let go by itself is met anew with each reading, so that its target goes where it hangs
-            # and it does not snap back when it holds again.
+            # While a servo's torque is off, its target follows its measured position, so that it does not jump when
+            # torque returns.
             self._greeted[index] = self._state.loaded[index] != 0.0 or not self._state.torque
             self._writer.forget(index)
         lagging = self._lags(index, distance > self.settings.lag)
@@ -159,9 +161,8 @@ class JointReader:
                 state.generation[index] += 1
 
     def _lags(self, index: int, away: bool) -> bool:
-        """Whether a joint does not follow: it was found away from its target several times in a row.
-
-        Once where many others do not follow either: then it is the supply, and each joint is to be named soon.
+        """Whether a joint does not follow: several consecutive readings are away from its target. One reading is enough
+        if many others do not follow either: the cause is then the supply.
         """
         self._lag_count[index] = self._lag_count[index] + 1 + self._checks[index].confirmed if away else 0
         many = np.count_nonzero(self._state.lagging) >= self.settings.lag_many
@@ -171,10 +172,10 @@ class JointReader:
         return bool(lagging)
 
     def _find_start(self, index: int, angle: float) -> float:
-        """Set-point of the servo itself: its last target if it is near and held, else its measured position.
+        """Set-point of the servo: its last target if it is near and torque is on, else its measured position.
 
-        A loaded leg sags below its set-point; starting from the sagged angle would lower the robot a little each time
-        the node is started again.
+        A loaded leg sags below its set-point; starting from the measured angle would lower the robot at each restart of
+        the node.
         """
         if not self._ask_loaded(index) or not self._trust_targets:
             return angle
@@ -186,7 +187,7 @@ class JointReader:
         return angle
 
     def read_slow(self, now: float) -> None:
-        """One read that is not a position, where one is due."""
+        """Read one slow value, if one is due."""
         kind, index = self.schedule.slow(self._state, now)
         if index < 0:
             return
@@ -203,7 +204,7 @@ class JointReader:
                 state.supply = statistics.median(self._supply)
 
     def _check_load(self, index: int) -> None:
-        """Ask whether a servo away from its target still holds, now and then: known sooner than that it lags."""
+        """Read the load state of a servo away from its target: faster than to wait until it counts as lagging."""
         now = time.monotonic()
         if self._state.torque and self._state.loaded[index] != 0.0 and now >= self._next_load_check:
             self._next_load_check = now + self.settings.load_check_interval
@@ -220,7 +221,7 @@ class JointReader:
                 if bool(loaded) == self._state.torque:
                     self._state.unconfirmed[index] = False
                 elif not self._state.torque:
-                    self._state.unconfirmed[index] = True  # one that was limp holds: it is told again
+                    self._state.unconfirmed[index] = True  # a servo that was limp has torque: repeat the command
             if not loaded and self._state.torque:
                 self._greeted[index] = False
         return loaded
@@ -228,8 +229,8 @@ class JointReader:
     def _ask(self, index: int, command: int):
         servo_id = self.map.ids[index]
         was_silent = bool(self._state.silent[index])
-        # Patience is for a single late answer. A servo that has failed while others answered is waited for as long as
-        # answers need now: nine silent ones would take the wire from the others.
+        # The long timeout is for single late answers. For a servo that failed while others answered, the timeout is the
+        # present answer time: nine silent servos would otherwise block the bus.
         failing = was_silent or self._silence.failing[index] > 0
         doubted = failing or self._state.unanswered > 1
         timeout = None
@@ -238,7 +239,7 @@ class JointReader:
         payload = self.bus.exchange(servo_id, command, None if doubted else self._idle, timeout)
         if payload is None:
             self._count(index, self.bus.fault.value)
-            if self.bus.fault is not Fault.TIMEOUT:  # a damaged answer came quickly: ask again at once
+            if self.bus.fault is not Fault.TIMEOUT:  # a corrupted answer came quickly: read again at once
                 for check in self._checks:
                     check.warn(time.monotonic())
                 payload = self.bus.exchange(servo_id, command, None, timeout)

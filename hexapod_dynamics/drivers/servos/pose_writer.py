@@ -9,9 +9,9 @@ from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainStat
 from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
 
-_ANY = 1 << 30  # more than any change of counts
-_LONGEST = 0.5  # [s] that a late pose takes at most
-_CATCH_UP = 1.1  # times the allowed speed: what was late is made up for slowly
+_ANY = 1 << 30  # larger than any change of counts
+_LONGEST = 0.5  # [s] longest duration of a late pose
+_CATCH_UP = 1.1  # times the allowed speed, so that a delay is caught up slowly
 
 
 class PoseWriter:
@@ -23,20 +23,20 @@ class PoseWriter:
         self._bus, self._settings = bus, settings
         self._frames = frames or PoseFrames(servo_map)
         self._time = np.full(n, -np.inf)
-        # The servos' own way to what was sent: counts where it began, monotonic time of its begin, how long it takes.
+        # The present motion of the servos: counts at its start, monotonic time of its start, duration.
         self._from, self._begin, self._took = np.zeros(n), np.zeros(n), np.ones(n)
 
     def forget(self, joints=slice(None)) -> None:
-        """Send these joints' next target (index or mask, default all) whatever it is."""
+        """Send the next target of these joints (index or mask, default all) even if it has not changed."""
         self.sent[joints] = -1
 
     def write(self, counts: np.ndarray, duration: float, state: ChainState, cancelled, speed=None) -> bool:
         """Send counts (n,), -1 = leave alone, to be reached in `duration` [s]; False when nothing had to be sent.
 
-        cancelled: asked after the wait; where it says True (emergency stop, torque off), nothing is sent. A servo whose
-        count has not changed is left alone, and refreshed now and then, because writes are never acknowledged. Waits
-        first until what was sent before is out. speed (n,) [counts/s]: the pose is given longer than `duration`, at
-        most 0.5 s, where a servo would be faster.
+        cancelled: called after the wait; if it returns True (emergency stop, torque off), nothing is sent. A servo
+        whose count has not changed is left alone, and refreshed now and then, because writes are never acknowledged.
+        Waits until earlier frames have been sent. speed (n,) [counts/s]: the duration is extended, to at most 0.5 s, if
+        a servo would be faster.
         """
         backlog = self._bus.wire_free - time.monotonic()
         if backlog > 0.001:

@@ -1,4 +1,6 @@
-"""Whether a position just read can be true: the bus's checksum is a sum of bytes and lets two errors cancel."""
+"""Plausibility check of position readings: the checksum of the bus is a sum of bytes, in which two errors can
+cancel.
+"""
 
 import math
 from dataclasses import dataclass
@@ -8,11 +10,11 @@ from hexapod_dynamics.drivers.servos import lx_protocol as lx
 
 @dataclass
 class PositionGate:
-    """Decides for each reading [rad] of one servo whether to take it, ask again, or drop it.
+    """Decides for each reading [rad] of one servo whether to accept it, to read again, or to drop it.
 
-    margin [rad]: a reading this close to where the joint was heading, or to its target, is taken at once, unless an
-    answer was damaged in the last `wary_time` [s]: then the line is noisy, and only two readings in a row that agree
-    within `agreement` [rad] count, as they do anywhere.
+    margin [rad]: a reading within this distance of the extrapolated position or of the target is accepted at once,
+    unless a corrupted answer arrived in the last `wary_time` [s]. Otherwise, two readings in a row that agree within
+    `agreement` [rad] are accepted.
     """
 
     margin: float = 0.2
@@ -24,26 +26,28 @@ class PositionGate:
         self._last = self._stamp = self._doubted = math.nan
         self._rate = 0.0
         self._wary_until = -math.inf
-        self.confirmed = False  # the reading taken last agreed with one before it
+        self.confirmed = False  # the last accepted reading agreed with the one before it
 
     def warn(self, t: float) -> None:
-        """Tell that an answer was damaged at time t [s]: the line is noisy."""
+        """Report a corrupted answer at time t [s]: the line is noisy."""
         self._wary_until = t + self.wary_time
 
     def forget(self) -> None:
-        """Discard all state: the servo was away."""
+        """Discard all state, after the servo did not answer."""
         self._last = self._stamp = self._doubted = math.nan
         self._rate = 0.0
 
     def take(self, angle: float, t: float, target: float = math.nan) -> bool:
-        """True: `angle`, read at time t, is taken. False: ask again at once; a second reading that agrees is taken."""
+        """Return True to accept `angle`, read at time t; False to read again at once: a second reading that agrees is
+        accepted.
+        """
         count = lx.CENTRE_COUNT + angle * lx.COUNTS_PER_RADIAN
         if not lx.PLAUSIBLE_COUNTS[0] <= count <= lx.PLAUSIBLE_COUNTS[1]:
             return False
         margin = self.margin if t >= self._wary_until else -1.0
         interval = t - self._stamp
         expected = self._last + self._rate * interval if interval < 0.5 else math.nan
-        # Comparisons with NaN (nothing to compare with) are false.
+        # Comparisons with NaN (no earlier reading) are false.
         self.confirmed = abs(angle - self._doubted) <= self.agreement
         if not (self.confirmed or abs(angle - expected) <= margin or abs(angle - target) <= margin):
             self._doubted = angle

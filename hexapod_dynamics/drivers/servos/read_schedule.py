@@ -1,4 +1,4 @@
-"""Whose turn it is on the servo bus: positions round robin, now and then a voltage, temperature or load state."""
+"""Order of the reads on the servo bus: positions round robin, sometimes a voltage, temperature or load state."""
 
 import numpy as np
 
@@ -13,28 +13,26 @@ class ReadSchedule:
 
     def __init__(self, n: int, settings: ChainSettings):
         self.settings = settings
-        self._asked = np.full(n, -np.inf)  # when each position was asked for last
-        self._doubtful = np.zeros(n, bool)  # to be asked again before their turn
-        self._doubt_turn = False  # the last question was not to a joint in doubt
-        self._next_probe = 0.0  # monotonic [s] of the next question to any silent servo
+        self._asked = np.full(n, -np.inf)  # time of the last request of each position
+        self._doubtful = np.zeros(n, bool)  # joints that are read again before their turn
+        self._doubt_turn = False  # the last request was not to a joint in doubt
+        self._next_probe = 0.0  # monotonic [s] of the next request to any silent servo
         self._next_slow, self._slow_turn = 0.0, 0
         self._slow_index = dict.fromkeys(SLOW_READS, -1)
 
     def forget(self, joints=slice(None)) -> None:
-        """These joints (mask, default all) have never been asked."""
+        """Treat these joints (mask, default all) as never read."""
         self._asked[joints] = -np.inf
         self._doubtful[joints] = False
 
     @property
     def in_doubt(self) -> int:
-        """How many joints are to be asked again before their turn."""
+        """Number of joints that are read again before their turn."""
         return int(np.count_nonzero(self._doubtful))
 
     def position(self, state: ChainState, now: float) -> tuple[int, float]:
-        """The joint whose position is read next and when: the one asked longest ago, silent ones seldom; -1: none.
-
-        Joints in doubt come before their turn, but every second question is to one that answers: however many are in
-        doubt, the others go on being measured.
+        """Return the joint whose position is read next: the one requested longest ago, silent ones seldom; -1: none.
+        Joints in doubt come first, but every second request is to another joint, so that those continue to be measured.
         """
         settings = self.settings
         silent = state.silent
@@ -49,7 +47,7 @@ class ReadSchedule:
             if (ready & silent).any() and not (ready & ~silent & self._doubtful & self._doubt_turn).any():
                 preferred = ready & silent  # one now and then, see silent_probe_pace
             ready = preferred if preferred.any() else ready
-            # The longest unasked of those that are due: a fair round robin.
+            # The joint requested longest ago among those that are due.
             return int(np.argmin(np.where(ready, self._asked, np.inf))), now
         index = int(np.argmin(due))
         if np.isposinf(due[index]):
@@ -57,25 +55,23 @@ class ReadSchedule:
         return index, float(due[index])
 
     def asked(self, index: int, now: float, silent: bool = False) -> None:
-        """Note that a joint's position is asked for now."""
+        """Register a request of a joint's position."""
         self._doubt_turn = not self._doubtful[index]
         self._asked[index], self._doubtful[index] = now, False
         if silent:
             self._next_probe = now + self.settings.silent_probe_pace
 
     def ask_soon(self, index: int) -> None:
-        """Ask a joint in doubt again before its turn."""
+        """Request a joint in doubt again before its turn."""
         self._doubtful[index] = True
 
     def probe_soon(self, silent: np.ndarray) -> None:
-        """Ask silent joints (mask) at the pace of one after another: one of them has answered again."""
+        """Request silent joints (mask) one after the other, because one of them has answered again."""
         self._asked[silent] = -np.inf
 
     def slow(self, state: ChainState, now: float) -> tuple[str, int]:
-        """The next read that is not a position, of SLOW_READS, and the joint; -1: not now.
-
-        Every second one is of a joint that does not follow, mostly whether it holds; else the supply and the others by
-        turns.
+        """Return the next read of SLOW_READS and its joint, -1 if none is due. Every second one is for a joint that
+        does not follow, mostly of its load state; the others are supply voltage, temperature and load state in turn.
         """
         if now < self._next_slow:
             return "", -1
@@ -84,7 +80,7 @@ class ReadSchedule:
         self._slow_turn += 1
         turn = self._slow_turn // 2
         if suspect.size and self._slow_turn % 2:
-            # One joint further each round, so that the temperature of each is read at some time.
+            # Shift by one joint each round, so that the temperature of every joint is read.
             index = suspect[(turn + turn // suspect.size) % suspect.size]
             return "temperature" if turn % 4 == 3 else "loaded", int(index)
         kind = "voltage" if self._slow_turn % 2 == 0 else ("temperature", "loaded")[turn % 2]

@@ -1,8 +1,8 @@
-"""One half-duplex servo bus on a serial port: send frames, ask one servo, know why an answer failed.
+"""A half-duplex servo bus on a serial port: sends frames, reads one servo, reports why an answer failed.
 
 `ServoBus` is used by one thread at a time (the chain's bus thread, or a tool); only `interrupt` is for any thread. It
-keeps count of the wire time its own bytes need, so it never asks before what it sent is out, and nothing here ever
-waits without a limit.
+computes the wire time of its own bytes, so that it never waits for an answer before its request has been sent; every
+wait has a limit.
 """
 
 import logging
@@ -22,7 +22,7 @@ from hexapod_dynamics.drivers.servos.lx_frames import Command
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
-_SLICE = 0.003  # [s] after which a wait for an answer looks whether it is interrupted
+_SLICE = 0.003  # [s] interval at which a wait for an answer checks for an interrupt
 
 
 class BusError(DeviceError):
@@ -30,15 +30,15 @@ class BusError(DeviceError):
 
 
 class NoReply(DeviceError):
-    """A servo was asked and gave no acceptable answer."""
+    """A servo gave no valid answer."""
 
 
 class Fault(Enum):
     """Why an exchange failed."""
 
-    TIMEOUT = "timeout"  # nothing heard at all
-    CHECKSUM = "checksum"  # the right answer came, damaged (noise, or two servos with one id)
-    GARBAGE = "garbage"  # bytes that make no frame that was asked for
+    TIMEOUT = "timeout"  # nothing received
+    CHECKSUM = "checksum"  # the expected answer with a wrong checksum (noise, or two servos with one id)
+    GARBAGE = "garbage"  # bytes that are not the expected frame
 
 
 def explain_open_error(port: str, error: Exception) -> str:
@@ -67,8 +67,8 @@ class ServoBus:
 
     port: device path, best a stable one (/dev/serial/by-id/..., a udev link). reply_timeout and patience [s] (see
     `exchange`) count from the moment the request has left the wire. prove(): called before the port is opened and
-    again before the first byte is written; returns the device that the path stands for, or raises BusError where the
-    port is not the one that is meant. Raises BusError when the port fails, NoReply when a servo does.
+    again before the first byte is written; returns the device behind the path, or raises BusError if it is not the
+    intended one. Raises BusError when the port fails, NoReply when a servo does.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class ServoBus:
         # Set by `interrupt`, cleared by the thread that uses the bus: until then, that thread's frames are dropped and
         # its waits for answers end within 3 ms.
         self.interrupted = False
-        self._wire = threading.Lock()  # who puts bytes on the wire or turns its direction
+        self._wire = threading.Lock()  # held to send bytes or to switch the direction
         self._serial: serial.Serial | None = None
         self._fd = -1
         self._wire_free = 0.0  # monotonic [s] at which our last byte is out
@@ -146,7 +146,7 @@ class ServoBus:
         return BusError(f"servo port {self.port} is gone ({error}): it is opened again when it comes back")
 
     def send(self, frames: bytes) -> None:
-        """Put frames on the wire; returns at once, the wire works on. While the bus is interrupted, nothing is sent."""
+        """Queue frames for sending and return at once. While the bus is interrupted, nothing is sent."""
         if self._serial is None:
             raise BusError(f"servo port {self.port} is not open")
         try:
@@ -157,10 +157,10 @@ class ServoBus:
             raise self._lost(error) from error
 
     def interrupt(self, frames: bytes) -> bool:
-        """Put frames on the wire before everything that waits, from any thread; False where the port takes none.
+        """Send frames before all others, from any thread; return False if the port does not accept them.
 
-        What was sent and is not on the wire yet is dropped, and nothing else is sent until `interrupted` is cleared:
-        the caller needs neither the thread that uses the bus to wake up nor an exchange to end.
+        Queued frames are dropped, and nothing else is sent until `interrupted` is cleared. The call does not depend on
+        the thread that uses the bus.
         """
         with self._wire:
             self.interrupted = True
@@ -188,7 +188,7 @@ class ServoBus:
         self._wire_free = max(time.monotonic(), self._wire_free) + sent * self.byte_time
 
     def drain(self) -> None:
-        """Wait until everything sent is out on the wire."""
+        """Wait until all queued bytes have been sent."""
         wait = self._wire_free - time.monotonic()
         if wait > 0.0:
             time.sleep(wait)
@@ -199,7 +199,7 @@ class ServoBus:
                 raise self._lost(error) from error
 
     def discard_output(self) -> None:
-        """Drop what has been sent and is not on the wire yet."""
+        """Drop all bytes that are queued and not sent yet."""
         if self._serial is None:
             raise BusError(f"servo port {self.port} is not open")
         try:
@@ -213,11 +213,11 @@ class ServoBus:
         self._wire_free = min(self._wire_free, time.monotonic() + lx_frames.UART_FIFO * self.byte_time)
 
     def exchange(self, servo_id: int, command: int, idle=None, timeout: float | None = None) -> bytes | None:
-        """Ask once; returns the reply's payload, or None with `fault` set.
+        """Send one request; return the payload of the answer, or None with `fault` set.
 
-        timeout [s]: instead of reply_timeout. idle: called after that; while it says True, nothing else is to be done
-        and the wait goes on, to `patience` at most: a simulated servo on a busy machine answers late, and a late answer
-        spoils the next one.
+        timeout [s]: instead of reply_timeout. idle: called after that time; while it returns True, the wait continues,
+        for at most `patience`: on a busy machine a simulated servo answers late, and a late answer would disturb the
+        next exchange.
         """
         if self._serial is None:
             raise BusError(f"servo port {self.port} is not open")
@@ -235,14 +235,14 @@ class ServoBus:
         return self._await(servo_id, command, idle, timeout or self.reply_timeout)
 
     def read(self, servo_id: int, command: int, retries: int = 2):
-        """Ask until answered, at most 1 + retries times; returns the value with units or raises NoReply."""
+        """Send a request up to 1 + retries times; return the value with units, or raise NoReply."""
         for _ in range(1 + retries):
             payload = self.exchange(servo_id, command)
             if payload is not None:
                 return lx.decode(command, payload)
         why: dict[Fault | None, str] = {
-            Fault.TIMEOUT: "silence: is it connected, powered, and is its id right?",
-            Fault.CHECKSUM: "damaged answers: noise, or two servos with this id",
+            Fault.TIMEOUT: "no answer: is it connected, powered, and is its id right?",
+            Fault.CHECKSUM: "corrupted answers: noise, or two servos with this id",
             Fault.GARBAGE: "unusable bytes: baud rate, noise, or several servos answering",
         }
         raise NoReply(
@@ -294,7 +294,7 @@ class ServoBus:
             if lx_frames.has_damaged_reply(received, servo_id, command):
                 self.fault = Fault.CHECKSUM
                 return None
-        # Whole frames that are not the answer (our own echo, a late answer of another servo) are still silence.
+        # Other complete frames (the own echo, a late answer of another servo) do not count as an answer.
         parser = lx_frames.FrameParser()
         parser.feed(received)
         parser.reset()

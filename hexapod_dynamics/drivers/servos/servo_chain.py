@@ -1,9 +1,9 @@
-"""The bus thread: the one owner of a servo bus that writes whole poses, reads round robin, and heals.
+"""The bus thread: it alone uses the servo bus, writes whole poses, reads round robin and recovers from faults.
 
 Other threads send commands (`set_targets`, `set_torque`) and read a copy of the state (`snapshot`).
 Writes go before reads; of several poses only the latest is sent; a servo whose count has not changed is left alone
 (and refreshed now and then, because writes are never acknowledged). Torque on or off is read back from each servo and
-told again until it is so. A freeze goes before everything.
+repeated until it is confirmed. A freeze precedes everything else.
 """
 
 import logging
@@ -23,7 +23,7 @@ from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
 
 _log = logging.getLogger(__name__)
-# A line that loses a tenth of its bytes loses every second MOVE_STOP: six copies, and once more a little later.
+# A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies are sent, and again a little later.
 _STOPS, _STOP_AGAIN = lx.move_stop(lx_frames.BROADCAST_ID) * 6, 0.02  # [s]
 
 
@@ -59,16 +59,16 @@ class ServoChain:
         self._writer = PoseWriter(bus, servo_map, self.settings, frames)
         self._reader = JointReader(bus, servo_map, self.settings, self._state, self._lock, self._writer, self._idle)
         self._next_reopen = 0.0
-        self._torque_asked = 0.0  # monotonic [s] at which a switch of torque was asked for last
+        self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
         self._stop_again = math.inf  # monotonic [s] at which the stops are sent once more
-        self._stopped = threading.Event()  # the freeze that was asked for last is on the wire
+        self._stopped = threading.Event()  # the last requested freeze has been sent
         self._load_since, self._load_bytes = 0.0, 0
         self._thread = threading.Thread(target=self._run, name="servo_bus", daemon=True)
 
     # What other threads call -----------------------------------------------------------------------------------------
 
     def restore(self, *, torque: bool, frozen: bool) -> None:
-        """Begin with torque off, or frozen: what a person had asked for before this process; call it before `start`."""
+        """Start with torque off or frozen, as requested before a restart of the process; call it before `start`."""
         with self._lock:
             self._state.torque, self._state.frozen = torque, frozen
         self._wishes.frozen = frozen
@@ -92,8 +92,8 @@ class ServoChain:
         NaN leaves a joint alone.
 
         epoch: `ChainState.epoch` of the state the pose was planned from; a pose planned before the port was opened
-        again is dropped, because the servos may stand elsewhere by now. speed (n,) [rad/s]: where the pose is sent
-        late, it takes longer rather than move a joint faster.
+        again is dropped, because the servos may have moved. speed (n,) [rad/s]: if the pose is sent late, its duration
+        is extended so that no joint exceeds this speed.
         """
         asked = np.isfinite(angles)
         if speed is not None:
@@ -105,10 +105,10 @@ class ServoChain:
             wishes.condition.notify()
 
     def freeze(self, timeout: float = 0.02) -> bool:
-        """Stop all motion now and send no pose until `unfreeze`; True where that was sent within `timeout` [s].
+        """Stop all motion now and send no pose until `unfreeze`; return whether this was sent within `timeout` [s].
 
         The caller itself puts the stops on the wire: no other thread has to wake up first, which takes some
-        milliseconds on a busy machine. Poses that wait are dropped, and the wait for an answer ends. Where the port is
+        milliseconds on a busy machine. Queued poses are dropped, and a wait for an answer ends. Where the port is
         closed, the bus thread sends them as soon as it is open.
         """
         self._stopped.clear()
@@ -119,13 +119,15 @@ class ServoChain:
         return sent or self._stopped.wait(timeout)
 
     def unfreeze(self) -> None:
-        """Allow poses again, planned from where the joints are measured from now on."""
+        """Allow poses again, planned from newly measured positions."""
         with self._wishes.condition:
             self._wishes.frozen, self._wishes.counts = False, None
             self._wishes.condition.notify()
 
     def wait_confirmed(self, timeout: float) -> bool:
-        """Wait until every servo that answers has confirmed the last switch of torque; False after `timeout` [s]."""
+        """Wait until every servo that answers has confirmed the last torque command; return False after `timeout`
+        [s].
+        """
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             with self._lock:
@@ -137,14 +139,14 @@ class ServoChain:
         return False
 
     def set_torque(self, on: bool) -> None:
-        """Let all servos go, or hold them where they are; dropped where the port is lost before it is done."""
+        """Switch the torque of all servos off, or on where they are; dropped if the port is lost before it is done."""
         with self._wishes.condition:
             self._torque_asked = time.monotonic()
             self._wishes.torque, self._wishes.counts = on, None
             self._wishes.condition.notify()
 
     def set_gone(self, gone: np.ndarray) -> None:
-        """Name the joints (n,) bool that are known to be off the robot: they are neither moved nor asked."""
+        """Set the joints (n,) bool that are not on the robot: they are neither moved nor read."""
         with self._wishes.condition:
             self._wishes.gone = np.array(gone, bool)
             self._wishes.condition.notify()
@@ -168,7 +170,7 @@ class ServoChain:
                     return
             except BusError as error:
                 self._lost(error)
-            except Exception:  # one bug must not end the only thread that can stop the robot
+            except Exception:  # an error must not end the only thread that can stop the robot
                 _log.exception("servo bus thread: unexpected error; the port is opened again")
                 self.bus.close()
                 self._lost(BusError("internal error, see the log"))
@@ -176,7 +178,7 @@ class ServoChain:
     def _lost(self, error: BusError) -> None:
         self._next_reopen = time.monotonic() + self.settings.reopen_interval
         with self._wishes.condition:
-            self._wishes.torque = None  # who asked is not to be surprised when the cable is put back
+            self._wishes.torque = None  # no delayed action when the cable is plugged in again
         with self._lock:
             state = self._state
             state.connected, state.last_port_error = False, str(error)
@@ -198,7 +200,8 @@ class ServoChain:
             state.opened, state.unanswered = state.opened + 1, 0
             state.angle[:] = state.stamp[:] = np.nan
             state.silent[:] = state.moving[:] = False
-            # Servos that are to be limp are found so, or told so; none is stiffened because the port is back.
+            # Servos that must be without torque are read, and switched off if needed; none gets torque because the port
+            # is open again.
             state.unconfirmed[:] = not state.torque
             state.loaded[:] = np.nan
         if wishes.frozen:
@@ -240,7 +243,7 @@ class ServoChain:
         return True
 
     def _read(self) -> None:
-        """Read a position, several where several joints are in doubt, and where due a load state or a slow value."""
+        """Read a position, several if several joints are in doubt, and a load state or slow value if one is due."""
         state, schedule = self._state, self._reader.schedule
         at_once = self.settings.doubtful_at_once if schedule.in_doubt > 1 else 1
         for _ in range(at_once):
@@ -258,7 +261,7 @@ class ServoChain:
             self._reader.probe_gone(time.monotonic())
 
     def _urgent(self) -> bool:
-        """Whether something waits that goes before reading and moving."""
+        """Whether a request waits that precedes reading and moving."""
         wishes = self._wishes
         return wishes.stop or wishes.torque is not None or wishes.frozen != self._state.frozen or self.bus.interrupted
 
@@ -297,7 +300,7 @@ class ServoChain:
         self._reader.expect(gone, back)
 
     def _apply_torque(self, on: bool) -> None:
-        # Twice, because a write is never acknowledged; then each servo is asked and told again until it is so.
+        # Twice, because writes are not acknowledged; then each servo is read and commanded again until it has obeyed.
         frames = b"".join(
             lx.load_write(i, on) for i, gone in zip(self.map.ids, self._state.gone, strict=True) if not gone
         )

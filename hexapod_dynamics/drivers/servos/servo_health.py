@@ -1,4 +1,4 @@
-"""What the bus thread's state means for people: one level, one sentence that names the joint and the likely cause."""
+"""Turns the state of the bus thread into a level and messages that name the joint and the likely cause."""
 
 from collections import deque
 
@@ -9,14 +9,14 @@ from hexapod_dynamics.drivers.servos.chain_state import FAULTS, ChainState
 SEVERITY = ("ok", "warn", "error")
 _SLOT, _SLOTS = 0.4, 2  # [s] errors are counted over so many pieces of time
 _DEAD = 0.5  # [s] without an answer of any servo
-_ASKED = 6  # questions in a row without an answer of any servo
-_SWITCHING = 1.0  # [s] so long a switch of torque may take before it is an error
+_ASKED = 6  # requests in a row without an answer of any servo
+_SWITCHING = 1.0  # [s] time after which an unconfirmed torque command is an error
 _BACK = 2  # answers in a row of a servo that is known to be off the robot
-_FEW = (3, 0.02)  # errors in it, and share of the answers, that are no news
+_FEW = (3, 0.02)  # errors in it, and share of the answers, that are not reported
 
 
 class ServoHealth:
-    """Judges ChainStates of joints `names`, one after the other."""
+    """Assesses the ChainStates of joints `names`."""
 
     def __init__(self, names):
         self._names = list(names)
@@ -35,21 +35,21 @@ class ServoHealth:
         for mask, words in (
             (
                 state.unconfirmed & ~state.gone & (state.loaded == 1.0) & off,
-                "still holds although torque is off: it is told again and again",
+                "still has torque although torque is off: the command is repeated",
             ),
             (
                 state.unconfirmed & ~state.gone & (state.loaded != 1.0) & off,
-                "has not confirmed that it has let go",
+                "has not confirmed that its torque is off",
             ),
             (state.moving & state.known & state.frozen, "still moves although the pose is frozen"),
             (state.silent & ~(state.unconfirmed & off), "does not answer: broken off, unplugged or without power"),
             (
                 state.known & (state.loaded == 0.0) & state.torque,
-                "has let go: too hot, or the supply is outside the servo's limits",
+                "has switched its torque off: too hot, or the supply is outside the servo's limits",
             ),
             (
                 state.known & state.lagging & (state.loaded != 0.0) & state.torque,
-                "stays away from its target: blocked or overloaded",
+                "does not reach its target: blocked or overloaded",
             ),
         ):
             if mask.any():
@@ -74,7 +74,7 @@ class ServoHealth:
         return self._noise
 
     def _describe(self, errors: np.ndarray, reads: int, silent: np.ndarray) -> str:
-        heard = errors[:, 1:]  # what was heard and was wrong; silence is told by joint
+        heard = errors[:, 1:]  # corrupted answers; missing answers are reported by joint
         if heard.sum() < max(_FEW[0], _FEW[1] * reads):
             lost = int(errors[~silent, 0].sum())
             if lost <= max(_FEW[0], _FEW[1] * reads):
@@ -89,7 +89,7 @@ class ServoHealth:
 
 
 def figures(state: ChainState, names, t: float) -> dict:
-    """What a ChainState of joints `names` has to show at monotonic time t [s], by name with its unit."""
+    """Diagnostic values of a ChainState of joints `names` at monotonic time t [s], by name with unit."""
     known = state.known
     values = {
         "oldest measurement [s]": float(np.max(t - state.stamp[known])) if known.any() else float("nan"),
@@ -105,7 +105,7 @@ def figures(state: ChainState, names, t: float) -> dict:
         ),
         "silent": " ".join(name for name, mute in zip(names, state.silent, strict=True) if mute),
         "back": " ".join(name for name, count in zip(names, state.back, strict=True) if count >= _BACK),
-        "let go": " ".join(
+        "torque off": " ".join(
             name for name, off in zip(names, state.known & (state.loaded == 0.0) & state.torque, strict=True) if off
         ),
     }

@@ -1,24 +1,24 @@
-"""Tells servos that have fallen silent from a line that loses answers of all, however many are silent."""
+"""Distinguishes servos that no longer answer from a line that loses answers of all servos."""
 
 import math
 
 import numpy as np
 
-_CHANCE = 1e-3  # that so many failures in a row are the line's doing
-_WITNESSES = 3  # answers of other servos that show that the line was there
+_CHANCE = 1e-3  # probability that failures in a row are caused by the line
+_WITNESSES = 3  # answers of other servos that prove that the line works
 
 
 class ServoLossDetector:
-    """Counts failures in a row of n joints and weighs them against what the others answered meanwhile.
+    """Counts consecutive failures of n joints and compares them with the answers of the other joints in the same time.
 
-    While joint j fails, the other joints witness what the line loses: S of their answers came, F of the questions to
-    those of them that answered at least once were lost. With the line's loss p = (F + 1/2) / (S + F + 1), j is silent
-    after k failures in a row where p^k < 1/1000. Joints that never answer meanwhile are no witnesses: nine servos
-    behind one broken cable do not make the line look lossy.
+    While joint j fails, the other joints show the loss rate of the line: S of their answers arrived, F requests to
+    those of them that answered at least once were lost. With the loss rate of the line p = (F + 1/2) / (S + F + 1), j
+    is silent after k failures in a row where p^k < 1/1000. Joints that never answer in this time are not counted: nine
+    servos behind a broken cable do not increase the loss rate.
     """
 
     def __init__(self, n: int, silent_after: int):
-        self._silent_after = silent_after  # failures in a row, on a line that loses nothing
+        self._silent_after = silent_after  # consecutive failures, on a line without losses
         self._failures = np.zeros(n, np.int64)
         self._good, self._lost = np.zeros(n, np.int64), np.zeros(n, np.int64)  # so far
         self._good_before = np.zeros((n, n), np.int64)  # row j: those counts when j's failures began
@@ -26,15 +26,15 @@ class ServoLossDetector:
 
     @property
     def failing(self) -> np.ndarray:
-        """Failures in a row of each joint (n,)."""
+        """Consecutive failures of each joint (n,)."""
         return self._failures
 
     def forget(self, joints: np.ndarray | None = None) -> None:
-        """No failures of these joints (mask); without a mask, of all."""
+        """Reset the failures of these joints (mask, default all)."""
         self._failures[slice(None) if joints is None else joints] = 0
 
     def note(self, index: int, answered: bool) -> None:
-        """Take an exchange with a joint."""
+        """Register an exchange with a joint."""
         if answered:
             self._failures[index] = 0
             self._good[index] += 1
@@ -45,7 +45,9 @@ class ServoLossDetector:
         self._lost[index] += 1
 
     def loss(self, index: int) -> float:
-        """Share 0..1 that the line lost while this joint was failing, by what the others answered; 1 without any."""
+        """Loss rate 0..1 of the line while this joint was failing, from the answers of the others; 1 without
+        answers.
+        """
         good = self._good - self._good_before[index]
         good[index] = 0
         answers = int(good.sum())
@@ -55,7 +57,7 @@ class ServoLossDetector:
         return (lost + 0.5) / (answers + lost + 1.0)
 
     def is_silent(self, index: int) -> bool:
-        """Whether the joint has failed more often in a row than the line's present loss explains."""
+        """Whether the joint has more consecutive failures than the loss rate of the line explains."""
         failures = int(self._failures[index])
         if failures < self._silent_after:
             return False

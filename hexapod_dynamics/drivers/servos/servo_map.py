@@ -1,4 +1,4 @@
-"""Which servo moves which joint, and how its counts run: joint angles (n,) <-> counts (n,), frames for a whole pose."""
+"""Maps joints to servos: joint angles (n,) <-> counts (n,), frames of a whole pose."""
 
 from dataclasses import dataclass
 

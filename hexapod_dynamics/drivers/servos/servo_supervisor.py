@@ -1,7 +1,7 @@
 """Decides what the servos do: follow commands, hold when these stop, sit down, switch torque off, freeze.
 
-What a person asked for (`StopState`) outlives commands, a lost port and, by `keep`, this process: only a person's next
-word ends it. Times come in as monotonic seconds; the only thing moved is the chain that is handed in.
+A request of a person (`StopState`) persists over commands, a lost port and, through `keep`, a crash of this process:
+only the next request of a person ends it. Times are monotonic seconds and arguments.
 """
 
 from dataclasses import dataclass, field
@@ -13,16 +13,17 @@ from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonito
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.stop_state import FOLLOW, HOLD, OFF, SIT, StopState
 
-_SOONEST = 0.75  # of a period after a motion the next may follow: more would leave no time for reads
-_SEATED = 0.1  # [rad] of the seated pose is seated
+_SOONEST = 0.75  # of a period between motions: shorter intervals would leave no time for reads
+_SEATED = 0.1  # [rad] distance from the seated pose that counts as seated
 
 
 @dataclass(frozen=True)
 class SupervisorSettings:
-    """period [s]: in which a servo moves to a new target. command_timeout [s]: older commands are held no longer.
+    """period [s]: in which a servo moves to a new target. command_timeout [s]: without a newer command the pose is
+    held.
 
     seated (n,) [rad]: pose in which the belly is on the ground, NaN leaves a joint alone. sit_speed [rad/s]: of the
-    joint that has furthest to go there.
+    joint with the longest way.
     """
 
     seated: np.ndarray
@@ -39,9 +40,8 @@ class ServoSupervisor:
         chain: ServoChain, not started yet.
         guard: PoseGuard that bounds the commands.
         settings: SupervisorSettings.
-        tell: tell(text), called when the robot does a new thing.
-        stop: StopState to begin with, what was kept over a crash.
-        keep: keep(StopState), called at each change; returns why it could not be kept, or nothing.
+        tell: tell(text), called when the action of the robot changes. stop: initial StopState, restored after a crash.
+        keep: keep(StopState), called at each change to store it; returns the reason of a failure, or an empty text.
 
     """
 
@@ -57,10 +57,10 @@ class ServoSupervisor:
         self._supply = SupplyMonitor(settings.supply)
         self._command, self._torques = np.full(n, np.nan), np.zeros(n)
         self._command_time = self._torque_time = self._moved = -np.inf
-        self._pending = False  # a command has come too soon after the one before to be acted on
+        self._pending = False  # a command arrived too soon after the one before to be executed
         self._settled_epoch = self._sit_epoch = -1
-        self._supply_answered = False  # what the supply level asks for has been begun
-        # Kept from the start: a file that is there can be written to even when the disk is full.
+        self._supply_answered = False  # the reaction to the supply level has started
+        # Stored at the start: an existing file can be written to even when the disk is full.
         self.not_kept = (keep(self.stop) or "") if keep is not None else ""
         chain.restore(torque=self.stop.mode != OFF, frozen=self.stop.frozen)
 
@@ -72,10 +72,10 @@ class ServoSupervisor:
         return self.stop.mode == FOLLOW and not self.stop.frozen
 
     def follow(self, joints, positions, t: float) -> None:
-        """Take joint angles [rad] for the joints (indices); all others hold, as do those whose angle is NaN.
+        """Command angles [rad] of joints (indices); all others hold, as do those whose angle is NaN.
 
-        The speed is bounded by time, however many commands come: what a command may move is the guard's speed times
-        the time since the last motion, at most two periods.
+        The speed is bounded whatever the rate of the commands: a command moves a joint by at most the guard's speed
+        times the time since the last motion, which counts up to two periods.
         """
         self.hold_when_commands_stop(t)
         self.holding, self._command_time = False, t
@@ -83,12 +83,12 @@ class ServoSupervisor:
         self._command[joints] = positions
         self.guard.clamped["not finite"] += int(np.count_nonzero(np.isnan(positions)))
         if t - self._moved < _SOONEST * self.settings.period:
-            self._pending = True  # `step` or the next command acts on it
+            self._pending = True  # `step` or the next command executes it
         else:
             self._act(t)
 
     def feed_forward(self, joints, torques, t: float) -> None:
-        """Take joint torques [N m] that the load will ask for, by which set-points are shifted; others have none."""
+        """Set the feed-forward torques [N m] by which set-points are shifted; other joints have none."""
         self._torques[:] = 0.0
         self._torques[joints] = torques
         self._torque_time = t
@@ -108,7 +108,7 @@ class ServoSupervisor:
     # What a person asks for ------------------------------------------------------------------------------------------
 
     def resume(self) -> tuple[bool, str]:
-        """Let joint commands move the robot (again); returns whether it is so, and what there is to say."""
+        """Let joint commands move the robot (again); return whether they do, and a message."""
         if self.stop.frozen:
             return False, "the emergency stop is on: call emergency_stop with false first"
         if self.stop.mode == OFF:
@@ -119,7 +119,9 @@ class ServoSupervisor:
         return True, "following joint_commands"
 
     def stand(self) -> str:
-        """Torque on where the joints are now, and hold there until `resume`; returns why not, or nothing."""
+        """Switch torque on at the present pose and hold it until `resume`; return the reason if rejected, else an empty
+        text.
+        """
         if self.supply_level in ("sit", "release"):
             return f"the supply is at {self.state.supply:.1f} V: charge the battery first"
         if refusal := self._unreachable():
@@ -132,7 +134,7 @@ class ServoSupervisor:
         return ""
 
     def let_go(self, reason: str = "asked to") -> str:
-        """Torque off at once; returns why not, or nothing.
+        """Switch torque off at once; return the reason if rejected, else an empty text.
 
         Rejected while the port is closed: the robot would drop unexpectedly when the cable is plugged in again.
         """
@@ -149,12 +151,12 @@ class ServoSupervisor:
         if self.sitting is not None:
             return ""
         if self.stop.frozen:
-            return "the emergency stop is on, nothing moves: ~/release lets go at once, emergency_stop false ends it"
+            return "the emergency stop is on: ~/release switches torque off, emergency_stop false ends the stop"
         if refusal := self._unreachable():
             return refusal
         if self.state.torque:
             if not self._may_move():
-                return "the joints are not all measured yet: ask again in a second"
+                return "the joints are not all measured yet: call again in a second"
             if self._sit_from_here(t).way > _SEATED:
                 self._change(StopState(SIT, reason=reason))
                 self._tell(f"sitting down: {reason}")
@@ -163,9 +165,9 @@ class ServoSupervisor:
         return self.let_go(reason)
 
     def emergency_stop(self, on: bool) -> tuple[bool, str]:
-        """Freeze the pose at once and until this is called with False; returns whether it is so, and what to say."""
+        """Freeze the pose at once until called with False; return whether it succeeded, and a message."""
         if on:
-            # First the wire, then the file.
+            # Send first, then store.
             sent = self.chain.freeze()
             self.sitting, self._pending = None, False
             self.guard.pause()
@@ -173,7 +175,7 @@ class ServoSupervisor:
             self._change(self.stop.changed(mode=mode, frozen=True, reason="emergency stop"))
             if not sent:
                 why = self._unreachable() or "the bus is busy: the stop is sent before anything else"
-                return False, f"nothing is sent to the servos any more, but they were not reached yet: {why}"
+                return False, f"no further commands are sent, but the stop did not reach the servos yet: {why}"
             return True, "the pose is frozen until emergency_stop is called with false"
         if not self.stop.frozen:
             return True, "no emergency stop was on"
@@ -191,7 +193,7 @@ class ServoSupervisor:
     # Time ------------------------------------------------------------------------------------------------------------
 
     def step(self, t: float) -> None:
-        """Watch the supply, and move on while sitting down; to be called every `period`."""
+        """Check the supply and continue sitting down; to be called every `period`."""
         state = self.chain.snapshot(self.state)
         if state.connected:
             self._watch_supply(state, t)
@@ -210,16 +212,16 @@ class ServoSupervisor:
             self._move(self.sitting.pose(t), t)
 
     def doing(self) -> tuple[str, list[str]]:
-        """Level ('ok', 'warn', 'error') and what there is to say about the supply and what the robot does."""
+        """Level ('ok', 'warn', 'error') and message on the supply and on what the robot does."""
         supply, words, stop = f"supply at {self.state.supply:.1f} V", [], self.stop
         level = {"ok": "ok", "warn": "warn"}.get(self.supply_level, "error")
         if level == "error":
-            words.append(f"{supply}: {'sat down, let go; ' if stop.mode == OFF else ''}charge the battery")
+            words.append(f"{supply}: {'sat down, torque off; ' if stop.mode == OFF else ''}charge the battery")
         elif level == "warn":
             words.append(f"{supply}: charge soon")
         if self.not_kept:
             level = "error"
-            words.append(f"a restart of this node would forget what it was told: {self.not_kept}")
+            words.append(f"a restart of this node would lose this state: {self.not_kept}")
         if stop.frozen:
             return "error", [*words, "emergency stop: the pose is frozen until emergency_stop is called with false"]
         if stop.mode == SIT:
@@ -252,7 +254,7 @@ class ServoSupervisor:
         return f"nothing is changed, the servos cannot be reached: {state.last_port_error or 'opening the port'}"
 
     def _may_move(self) -> bool:
-        """Nothing moves before the whole pose has been understood since the port was opened or torque switched."""
+        """Whether every joint was read since the port was opened or torque was switched; nothing moves before."""
         state = self.chain.snapshot(self.state)
         if state.settled:
             self._settled_epoch = state.epoch
@@ -266,7 +268,7 @@ class ServoSupervisor:
         return self.sitting
 
     def _act(self, t: float) -> None:
-        """Move on towards the last command, where commands move the robot."""
+        """Move towards the last command, if commands move the robot."""
         self._pending = False
         if not self.follows or not self._may_move():
             return
@@ -281,7 +283,7 @@ class ServoSupervisor:
         period = self.settings.period
         interval = min(t - self._moved, 2.0 * period)
         if t - self._moved > self.settings.command_timeout:
-            interval = period  # the first motion after a rest
+            interval = period  # the first motion after a pause
         self._moved = t
         self._meet()
         setpoints = self.guard.update(pose, self._torques, interval)

@@ -8,7 +8,7 @@ FOLLOW, HOLD, SIT, OFF = "follow", "hold", "sit", "off"
 MODES = {
     FOLLOW: "joint_commands move the robot",
     HOLD: "torque is on, the pose is held, joint_commands are ignored",
-    SIT: "the robot sits down, then its servos let go",
+    SIT: "the robot sits down, then its torque is switched off",
     OFF: "torque is off",
 }
 
@@ -35,7 +35,9 @@ class StopState:
 
     @classmethod
     def from_values(cls, values) -> "StopState":
-        """Read what `to_values` gave; None (nothing kept) is a fresh start; raises DeviceError for anything else."""
+        """Read the values of `to_values`; None (nothing stored) gives the initial state; raises DeviceError for other
+        values.
+        """
         if values is None:
             return cls()
         if not isinstance(values, dict) or set(values) != {"mode", "frozen", "reason"}:
@@ -44,5 +46,5 @@ class StopState:
 
     @classmethod
     def unreadable(cls, why: object) -> "StopState":
-        """Do not move: what a person had asked for cannot be known."""
-        return cls(HOLD, False, f"what was asked before the restart cannot be read ({why})")
+        """The state that does not move, because the stored request cannot be read."""
+        return cls(HOLD, False, f"the request from before the restart cannot be read ({why})")

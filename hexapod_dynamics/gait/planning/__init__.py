@@ -1,1 +1,1 @@
-"""Plans of gaits for the legs that are left: what a plan is, how it is judged, searched for and kept."""
+"""Plans of gaits for the legs that are left: their definition, evaluation, search and storage."""

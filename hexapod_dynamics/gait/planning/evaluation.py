@@ -1,4 +1,4 @@
-"""Judges a plan by geometry and masses, compiled: zero-moment point, reach, joint range and rates, distance of legs.
+"""Evaluates a plan by geometry and masses, compiled: zero-moment point, reach, joint range and rates, distance of legs.
 
 The zero-moment point of the body and all links (masses m, centres of mass p, ground at z = 0),
 
@@ -40,7 +40,7 @@ from hexapod_dynamics.gait.leg_table import (
 )
 
 SAMPLES = 48
-# What is found: margin of the zero-moment point [m], reach left [m], joint range left [rad], largest joint rate
+# Findings: margin of the zero-moment point [m], remaining reach [m], remaining joint range [rad], largest joint rate
 # [rad/s], least distance between legs [m].
 MARGIN, REACH, RANGE, RATE, APART, FINDINGS = 0, 1, 2, 3, 4, 5
 FAR = 1.0
@@ -131,15 +131,16 @@ def leg_joints(legs, i, x, y, z):
     l1, l2, l3 = legs[i, LENGTHS], legs[i, LENGTHS + 1], legs[i, LENGTHS + 2]
     radius = sqrt(lx * lx + ly * ly) - l1
     distance = sqrt(radius * radius + lz * lz)
-    # A foot too near to the coxa's axis turns the coxa too fast.
+    # A foot near the axis of the coxa would need high coxa rates.
     return q1, q2, q3, min(min(l2 + l3 - distance, distance - abs(l2 - l3)), radius + l1 - 0.035)
 
 
 @kernel
 def evaluate(plan, legs, box, body_mass, gravity, vx, vy, wz, guard, scratch, found):
-    """PlanEvaluator the steady gait at a twist (vx, vy, wz); fill found (FINDINGS,) with the worst over the cycle.
+    """Evaluate the steady gait at a twist (vx, vy, wz); fill found (FINDINGS,) with the worst over the cycle.
 
-    box (3,) [m]: the body's. guard: share of the cycle in which a foot at the ends of its stance is not relied on.
+    box (3,) [m]: the body's. guard: share of the cycle in which a foot at the ends of its stance does not count as
+    standing.
     scratch: from `make_scratch`.
     """
     centres, angles, feet, segments, course = scratch
@@ -175,7 +176,7 @@ def evaluate(plan, legs, box, body_mass, gravity, vx, vy, wz, guard, scratch, fo
                 centres[k, j, 2] += height
         centres[k, 3 * n, 0], centres[k, 3 * n, 1], centres[k, 3 * n, 2] = sx, sy, height
         if k % 2 == 0:
-            # Neighbours stand next to each other around the body; of legs that are gone nothing is left to touch.
+            # Only neighbouring legs can touch; missing legs are skipped.
             for i in range(n):
                 if legs[i, MASS + 2] == 0.0:
                     continue
@@ -208,7 +209,7 @@ def _rates(plan, legs, angles, found):
 def zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, centres, feet, course):
     """Fill course (samples, 3) with the zero-moment point (x, y) in the nominal frame and its margin [m].
 
-    centres, feet: as `evaluate` has left them in its scratch memory.
+    centres, feet: as written by `evaluate` to its scratch memory.
     """
     samples, n = centres.shape[0], legs.shape[0]
     duty, rows = plan[DUTY], plan[ROWS] != 0.0

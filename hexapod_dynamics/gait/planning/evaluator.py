@@ -1,4 +1,4 @@
-"""Judges plans of one robot as it is now; memory is made once."""
+"""Evaluates plans of one robot with its present morphology; memory is allocated once."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from hexapod_dynamics.gait import cycle
 from hexapod_dynamics.gait.leg_table import COLUMNS, REST, leg_table
 from hexapod_dynamics.gait.planning.evaluation import FINDINGS, evaluate, make_scratch
 
-# A foot at the ends of its stance is not relied on for this time [s].
+# A foot at the ends of its stance does not count as standing for this time [s].
 GUARD_TIME = 0.02
 
 
 def guard(period, duty):
-    """Return the share of the cycle in which a foot at the ends of its stance is not relied on."""
+    """Return the share of the cycle in which a foot at the ends of its stance does not count as standing."""
     return min(GUARD_TIME / period, (duty - 0.5) / 2.2)
 
 
 class PlanEvaluator:
-    """The robot's legs as a table, a plan in it, and what `evaluation.evaluate` finds.
+    """Evaluates a plan on the leg table of a robot.
 
     robot: a Robot of three-joint legs; morphology: what is left of it; rest: joint angles (legs, 3) of legs held up.
     """
@@ -33,7 +33,7 @@ class PlanEvaluator:
         self.scratch, self.found = make_scratch(len(robot.legs)), np.zeros(FINDINGS)
 
     def take(self, plan):
-        """Take a GaitPlan."""
+        """Set the GaitPlan to evaluate."""
         plan.fill(self.table, self.robot.leg_names)
         self.numbers[:] = plan.numbers()
 

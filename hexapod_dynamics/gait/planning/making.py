@@ -81,6 +81,6 @@ def make_library(robot, report, *, jobs=None, most_lost=None, classes=None, libr
 
 
 def _one_thread():
-    """Keep the matrix library of each process to one core."""
+    """Limit the matrix libraries of each process to one core."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"

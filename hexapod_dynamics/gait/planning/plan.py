@@ -1,4 +1,4 @@
-"""What a plan of a gait is: numbers for the legs that walk, the same for every twist."""
+"""The plan of a gait: phases, footholds and sway of the legs that walk, valid for every twist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import cycle, leg_table
 
-# In a mirror y, vy and wz change their signs.
+# Mirroring changes the signs of y, vy and wz.
 MIRRORED_SWAY = ([1.0] * 4 + [-1.0] * 4) * 2 + ([-1.0] * 4 + [1.0] * 4) * 2
 
 
@@ -55,7 +55,7 @@ class GaitPlan:
             row[leg_table.FOOTHOLD : leg_table.REST] = foothold
 
     def mirrored(self, partners):
-        """Return the plan of the robot seen in a mirror: left is right. partners: each leg's name on the other side."""
+        """Return the mirrored plan: left and right are exchanged. partners: each leg's name on the other side."""
         order = {name: k for k, name in enumerate(partners)}
         rows = sorted(
             (order[partners[name]], partners[name], phase, (x, -y))

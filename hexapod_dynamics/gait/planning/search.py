@@ -28,11 +28,11 @@ from hexapod_dynamics.gait.planning.evaluation import (
 )
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 
-# What a plan must keep free: reach [m], joint range [rad], share of the servos' speed, distance between legs [m].
+# Required of a plan: reach [m], joint range [rad], share of the servos' speed, distance between legs [m].
 REACH_LEFT, RANGE_LEFT, SPEED_SHARE, LEGS_APART = 0.006, 0.06, 1.05, 0.03
-# A foot at the ends of its stance is not relied on for this time [s].
+# A foot at the ends of its stance does not count as standing for this time [s].
 GUARD_TIME = 0.02
-# A margin beyond this [m] is worth nothing more.
+# Margins above this [m] give no further reward.
 ENOUGH = 0.035
 
 
@@ -66,7 +66,7 @@ class Demands:
 def cost(x, kind, spread, phases, plan, legs, used, neutral, box, mass, gravity, speed_limit, twists, scratch, found):
     """Return the cost of a plan given as numbers x in units of 10 mm (see `_fill`), the lower the better.
 
-    Twice: the least margin and a share of the mean one; constraints that are broken count by how far.
+    It consists of the least margin, a share of the mean margin, and penalties for violated constraints.
     """
     _fill(x, kind, spread, phases, plan, legs, used, neutral)
     least, mean, broken = 1.0, 0.0, 0.0
@@ -221,7 +221,7 @@ class Search:
         return self._made(0, spread, phases, x, "walk")
 
     def refined(self, plan):
-        """Return a plan that walks (on four legs) searched on from where it is."""
+        """Return a plan (on four legs) improved by a further search."""
         span = (np.array([plan.period, plan.duty]) - [PERIODS[0, 0], DUTIES[0, 0]]) / [PERIODS[0, 1], DUTIES[0, 1]]
         feet = (np.array(plan.footholds) - self.neutral).ravel()
         x = np.concatenate([feet / 0.01, np.array(plan.sway) / 0.01, np.arctanh(np.clip(span, -0.99, 0.99))])
@@ -231,7 +231,7 @@ class Search:
         return self._made(0, 0.0, phases, x, "walk")
 
     def _guess(self, phases, spread):
-        """Return numbers to start from: feet around the centre of mass, the body away from the leg that swings."""
+        """Return the initial guess: feet around the centre of mass, the body away from the swinging leg."""
         count = len(self.names)
         x = np.zeros(2 * count + 10 + (count if spread else 0))
         middle = self.neutral.mean(axis=0)

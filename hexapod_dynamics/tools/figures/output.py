@@ -1,4 +1,4 @@
-"""What the papers' reproductions share: tables as CSV and Markdown, figures as PNG, a page that joins them."""
+"""Output of the papers' reproductions: tables as CSV and Markdown, figures as PNG, a page with all of them."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
 
 
 def test_a_missing_servo_is_said_to_be_silent(bus):
-    with pytest.raises(NoReply, match="servo 99 .*silence"):
+    with pytest.raises(NoReply, match="servo 99 .*no answer"):
         bus.read(99, Command.POS_READ, retries=0)
 
 

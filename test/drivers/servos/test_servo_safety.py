@@ -97,7 +97,7 @@ def test_each_trouble_has_its_own_words(state):
 
     for change, name, words in (
         (silent, "joint_2", "does not answer"),
-        (limp, "joint_3", "has let go"),
+        (limp, "joint_3", "has switched its torque off"),
         (blocked, "joint_4", "blocked or overloaded"),
     ):
         state_ = ChainState.empty(6)
