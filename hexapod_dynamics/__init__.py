@@ -1,1 +1,1 @@
-"""Whole-body dynamics of legged robots whose legs may leave."""
+"""Whole-body dynamics of legged robots that can lose legs."""

@@ -75,14 +75,44 @@ def test_a_pure_module_imports_no_ros(path):
 @pytest.mark.parametrize("path", MODULES, ids=label)
 def test_imports_point_downward(path):
     own = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    if own == "__init__":
-        return
-    below = LAYERS[: LAYERS.index(own) + 1]
+    below = () if own == "__init__" else LAYERS[: LAYERS.index(own) + 1]
     for name in imports(path):
         assert not name.startswith("."), f"relative import {name}: name the package"
         parts = name.split(".")
         if parts[0] == "hexapod_dynamics" and len(parts) > 1:
             assert parts[1] in below, f"{name} is not below {own}"
+
+
+# Public functions of Python with an underscore, and what numba has no public name for.
+UNDERSCORED = {"_fields", "_replace", "_asdict", "_exit"}
+NUMBA = {("compiled.py", "_cache"), ("simulation/loops.py", "_getvalue")}
+
+
+def owned(tree):
+    """Yield (names that a class defines or sets, nodes of its body), and (nothing, nodes outside of classes)."""
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    inside = {id(node) for each in classes for node in ast.walk(each)}
+    for each in classes:
+        nodes = list(ast.walk(each))
+        names = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        names |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+        names |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        names |= {
+            node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        }
+        yield names, nodes
+    yield set(), [node for node in ast.walk(tree) if id(node) not in inside]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=label)
+def test_no_private_member_of_another_class_is_used(path):
+    for names, nodes in owned(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes:
+            if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.startswith("__"):
+                continue
+            if node.attr in UNDERSCORED or (label(path), node.attr) in NUMBA or node.attr in names:
+                continue
+            assert isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"), ast.unparse(node)
 
 
 def test_only_tests_marked_ros_or_soak_import_ros():

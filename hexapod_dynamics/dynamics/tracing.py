@@ -19,11 +19,11 @@ class Trace:
 
     def constant(self, value: float) -> Scalar:
         """A number that is known while tracing."""
-        return self._node("constant", (), float(value))
+        return self.node("constant", (), float(value))
 
     def read(self, section: str, row: int) -> Scalar:
         """A number read at run time: row of a section of the kernel's memory."""
-        return self._node("read", (), (section, row))
+        return self.node("read", (), (section, row))
 
     def write(self, section: str, row: int, value) -> None:
         """Name a result: row of a section."""
@@ -33,7 +33,8 @@ class Trace:
         """The value as a node: a number becomes a constant."""
         return value if isinstance(value, Scalar) else self.constant(value)
 
-    def _node(self, operation: str, arguments: tuple, value=None) -> Scalar:
+    def node(self, operation: str, arguments: tuple, value=None) -> Scalar:
+        """Return the node of an operation on nodes; equal operations are one node."""
         key = (operation, tuple(argument.index for argument in arguments), value)
         node = self._nodes.get(key)
         if node is None:
@@ -92,7 +93,7 @@ class Scalar:
             return b - a.arguments[0]
         if b.operation == "sub" and b.arguments[1] is a:  # cos + (1 - cos)
             return b.arguments[0]
-        return trace._node("add", (a, b) if a.index <= b.index else (b, a))
+        return trace.node("add", (a, b) if a.index <= b.index else (b, a))
 
     def __sub__(self, other) -> Scalar:
         a, b, trace = self, self.trace.lift(other), self.trace
@@ -108,7 +109,7 @@ class Scalar:
             return a + b.arguments[0]
         if a.operation == "neg":
             return -(a.arguments[0] + b)
-        return trace._node("sub", (a, b))
+        return trace.node("sub", (a, b))
 
     def __mul__(self, other) -> Scalar:
         a, b, trace = self, self.trace.lift(other), self.trace
@@ -133,7 +134,7 @@ class Scalar:
             return -(a * b.arguments[0])
         if not a.is_constant and a.index > b.index:
             a, b = b, a
-        return trace._node("mul", (a, b))
+        return trace.node("mul", (a, b))
 
     def __neg__(self) -> Scalar:
         if self.is_constant:
@@ -142,13 +143,13 @@ class Scalar:
             return self.arguments[0]
         if self.operation == "sub":
             return self.arguments[1] - self.arguments[0]
-        return self.trace._node("neg", (self,))
+        return self.trace.node("neg", (self,))
 
     def __truediv__(self, other) -> Scalar:
         b = self.trace.lift(other)
         if b.is_constant:
             return self * (1.0 / b.value)
-        return self.trace._node("div", (self, b))
+        return self.trace.node("div", (self, b))
 
     def __radd__(self, other) -> Scalar:
         return self + other
@@ -166,7 +167,7 @@ class Scalar:
         """Sine and cosine."""
         if self.is_constant:
             return self.trace.constant(math.sin(self.value)), self.trace.constant(math.cos(self.value))
-        return self.trace._node("sin", (self,)), self.trace._node("cos", (self,))
+        return self.trace.node("sin", (self,)), self.trace.node("cos", (self,))
 
     def __repr__(self):
         if self.is_constant:

@@ -196,32 +196,32 @@ def newton_euler_terms(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> np.
         if k.slides[i]:
             acceleration = acceleration + z[i] * qddot[i]
             if omega is not None:
-                acceleration = acceleration + _cross(omega, z[i]) * (2 * qdot[i])
+                acceleration = acceleration + cross(omega, z[i]) * (2 * qdot[i])
         else:
             turn = z[i] * qdot[i]
             if omega is None:
                 omega, omega_dot = turn, z[i] * qddot[i]
             else:
-                omega_dot = omega_dot + z[i] * qddot[i] + _cross(omega, turn)
+                omega_dot = omega_dot + z[i] * qddot[i] + cross(omega, turn)
                 omega = omega + turn
         com = acceleration
         if omega is not None:
-            acceleration = acceleration + _cross(omega_dot, p_star[i]) + _cross(omega, _cross(omega, p_star[i]))
-            com = acceleration + _cross(omega_dot, r_star[i]) + _cross(omega, _cross(omega, r_star[i]))
-            n_link.append(k.inertia[i] @ omega_dot + _cross(omega, k.inertia[i] @ omega))
+            acceleration = acceleration + cross(omega_dot, p_star[i]) + cross(omega, cross(omega, p_star[i]))
+            com = acceleration + cross(omega_dot, r_star[i]) + cross(omega, cross(omega, r_star[i]))
+            n_link.append(k.inertia[i] @ omega_dot + cross(omega, k.inertia[i] @ omega))
         else:
             n_link.append(None)
         f_link.append(com * k.m[i])
     F, force, moment_beyond = _zeros(qddot), None, None
     for i in reversed(range(n)):
-        moment = _cross(p_star[i] + r_star[i], f_link[i])
+        moment = cross(p_star[i] + r_star[i], f_link[i])
         if n_link[i] is not None:
             moment = moment + n_link[i]
         if i == n - 1:
             force = f_link[i]
         else:
             passed_on = A[i + 1] @ force
-            moment = moment + A[i + 1] @ moment_beyond + _cross(p_star[i], passed_on)
+            moment = moment + A[i + 1] @ moment_beyond + cross(p_star[i], passed_on)
             force = f_link[i] + passed_on
         moment_beyond = moment
         F[i] = z[i] @ (force if k.slides[i] else moment)
@@ -283,7 +283,8 @@ def _orientations(k: LinkTerms):
     return W
 
 
-def _cross(a, b):
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Cross product (3,), written out so that it also runs on counting numbers."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 

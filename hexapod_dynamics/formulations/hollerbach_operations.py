@@ -222,7 +222,7 @@ def _items(method, n):
     if method == "newton_euler":
         return [
             ("z_{i-1} carried into link i by A_i^T; here it is a row of A_i", n, apply),
-            ("a cross product a link beyond the equations listed", n, lambda: hollerbach._cross(v, v)),
+            ("a cross product a link beyond the equations listed", n, lambda: hollerbach.cross(v, v)),
             ("three vector additions a link beyond the equations listed", 3 * n, add_vector),
         ]
     return []

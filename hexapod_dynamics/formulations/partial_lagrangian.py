@@ -107,6 +107,16 @@ class PartialLagrangian:
         place = place._replace(end=place.mass if place.end is None else place.end)
         return _Column(link, place, partial_forces(link, ca.vertcat(*place.mass), ca.DM(self.gravity), q, qd, qdd))
 
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links, from the base outward."""
+        return tuple(column.link for column in self._columns)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The place of each link, as a function of the joint variables."""
+        return tuple(column.place for column in self._columns)
+
     # ---- changing the chain: only what changes is differentiated again ----
 
     def extended(self, link: Link) -> PartialLagrangian:
@@ -213,8 +223,8 @@ def whole_forces(chain: PartialLagrangian) -> ca.SX:
     n = len(chain)
     q, qd, qdd = (ca.vertcat(*_symbols(name, n)) for name in ("q", "qd", "qdd"))
     L, R = 0, 0
-    for column in chain._columns:
-        position, link = ca.vertcat(*column.place.mass), column.link
+    for link, place in zip(chain.links, chain.places, strict=True):
+        position = ca.vertcat(*place.mass)
         velocity = ca.jtimes(position, q, qd)
         L += (
             link.mass / 2 * ca.dot(velocity, velocity)
