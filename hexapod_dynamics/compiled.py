@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import numba
@@ -306,7 +307,7 @@ class _KernelCache(FunctionCache):
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
 
 
-def kernel(function):
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function with numba on first use and keep its code in this package's cache.
 
     For functions at the top level of modules in this package; they may call each other. It releases the interpreter
@@ -315,17 +316,17 @@ def kernel(function):
     return _cached(numba.njit(function, nogil=True, **OPTIONS))
 
 
-def inline_kernel(function):
+def inline_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """A `kernel` that machine code has inside its compiled callers: a Workspace is a hundred numbers to hand over."""
     return _cached(numba.njit(function, nogil=True, forceinline=True, **OPTIONS))
 
 
-def allocating_kernel(function):
+def allocating_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """A `kernel` that may allocate."""
     return _cached(numba.njit(function, nogil=True, **(OPTIONS | {"_nrt": True})))
 
 
-def entry(function):
+def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """A `kernel` that is called from Python on shared memory: it keeps the interpreter lock."""
     return _cached(numba.njit(function, **OPTIONS))
 
@@ -343,7 +344,7 @@ def _cached(dispatcher):
 # ---- object code ---------------------------------------------------------------------------------------------------
 
 
-def cached_object(module: str, key: str, make) -> bytes:
+def cached_object(module: str, key: str, make: Callable[[], bytes]) -> bytes:
     """Object code made by `make()` of a module, for a key that contains everything it depends on except the sources."""
     path = entry_directory(module) / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.o"
     code = read_entry(path)

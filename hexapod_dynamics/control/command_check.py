@@ -4,6 +4,8 @@ The nodes that execute `joint_commands` (`servos`, `dynamics`) use the same chec
 commands.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -25,14 +27,14 @@ class CommandCheck:
 
     """
 
-    def __init__(self, names: Iterable[str], lower: npt.ArrayLike, upper: npt.ArrayLike, speed_limit: float):
+    def __init__(self, names: Iterable[str], lower: npt.ArrayLike, upper: npt.ArrayLike, speed_limit: float) -> None:
         self.names, self.lower, self.upper = list(names), np.asarray(lower, float), np.asarray(upper, float)
         self.speed_limit = float(speed_limit)
         self._least, self._most = self.lower - POSITION_MARGIN, self.upper + POSITION_MARGIN
         self._fastest = SPEED_MARGIN * self.speed_limit
 
     @classmethod
-    def of_robot(cls, robot: Robot) -> "CommandCheck":
+    def of_robot(cls, robot: Robot) -> CommandCheck:
         """Take the limits of a `hexapod_dynamics.robot.Robot`."""
         joints = [joint for leg in robot.legs for joint in leg.joints]
         return cls(robot.joint_names, [j.lower for j in joints], [j.upper for j in joints], robot.servo.speed_limit)
@@ -87,7 +89,7 @@ def stamp_refusal(age: float, limit: float) -> str:
 class SourceLock:
     """Accepts one source of commands at a time: the first, until it has not published for `timeout` [s]."""
 
-    def __init__(self, timeout: float):
+    def __init__(self, timeout: float) -> None:
         self.timeout = timeout
         self.source: str | None = None
         self._last = -np.inf

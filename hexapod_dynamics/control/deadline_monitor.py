@@ -1,5 +1,7 @@
 """Detects that a periodic task is called less often than required, because the machine is too slow or too busy."""
 
+from __future__ import annotations
+
 
 class DeadlineMonitor:
     """Counts the calls that a task of a fixed period has missed.
@@ -10,7 +12,7 @@ class DeadlineMonitor:
 
     """
 
-    def __init__(self, period: float, *, share: float = 0.1):
+    def __init__(self, period: float, *, share: float = 0.1) -> None:
         self._period, self._share = period, share
         self._last: float | None = None
         self._calls = self._missed = 0

@@ -5,6 +5,8 @@ up h_base (FootForces: non-negative least squares), and tau_i = h_i - J_tip,i^T 
 2025, eq. (6), with tip wrenches.
 """
 
+from __future__ import annotations
+
 import numpy as np
 import numpy.typing as npt
 
@@ -67,7 +69,7 @@ class Feedforward:
 
     def __init__(
         self, robot: Robot, *, friction: float = 0.6, clearance: float = 0.004, model: Predictor | None = None
-    ):
+    ) -> None:
         self.robot, self.clearance, self._model = robot, clearance, model
         legs, joints = len(robot.legs), robot.joint_count
         self._kernels = RobotKernels(robot) if model is None else None

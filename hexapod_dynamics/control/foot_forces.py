@@ -7,6 +7,8 @@ The pyramid is spanned by four edges, so that `f_i = E x_i` with `x_i >= 0`: sol
 about 20 us for six legs.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.optimize import nnls
 
@@ -24,7 +26,7 @@ class FootForces:
 
     """
 
-    def __init__(self, legs: int, *, friction: float = 0.6, length: float = 0.15, regularisation: float = 1e-2):
+    def __init__(self, legs: int, *, friction: float = 0.6, length: float = 0.15, regularisation: float = 1e-2) -> None:
         self.legs, self.length, self.regularisation = legs, length, regularisation
         side = friction / np.sqrt(2.0)
         self.edges = np.array([[side, side, -side, -side], [side, -side, side, -side], [1.0, 1.0, 1.0, 1.0]])

@@ -3,6 +3,8 @@
 Arrays (n,) are in joint order [rad]; time is given as intervals.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +47,7 @@ class PoseGuard:
 
     def __init__(
         self, lower: npt.ArrayLike, upper: npt.ArrayLike, stiffness: float, settings: GuardSettings | None = None
-    ):
+    ) -> None:
         self.lower, self.upper = np.array(lower, float), np.array(upper, float)
         n = len(self.lower)
         self.settings = settings or GuardSettings()

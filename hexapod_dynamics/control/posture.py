@@ -1,5 +1,7 @@
 """When and how the robot sits down: on low supply, or before its servos are switched off. Times are arguments."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
@@ -38,7 +40,7 @@ class SupplyMonitor:
 
     LEVELS = ("ok", "warn", "sit", "release")
 
-    def __init__(self, limits: SupplyLimits | None = None):
+    def __init__(self, limits: SupplyLimits | None = None) -> None:
         self.limits = limits or SupplyLimits()
         self.level = "ok"
         self._since = [math.inf] * 3  # [s] time at which the supply fell below each threshold; inf: it has not
@@ -68,7 +70,7 @@ class SitDown:
     longest way.
     """
 
-    def __init__(self, start: npt.ArrayLike, seated: npt.ArrayLike, speed: float, t: float):
+    def __init__(self, start: npt.ArrayLike, seated: npt.ArrayLike, speed: float, t: float) -> None:
         self._start, self._change = np.array(start, float), np.asarray(seated, float) - start
         self.way = float(np.nanmax(np.append(np.abs(self._change), 0.0)))  # [rad] longest way of a joint
         self.duration = self.way / speed  # [s] of the motion

@@ -6,6 +6,8 @@ to first order in d/k, with tau and its rate tau' from the model's inverse dynam
 first derivative (Mueller & Kumar). A move command consists of a position and a duration: theta + theta' duration.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from hexapod_dynamics.control.feedforward import Feedforward
@@ -37,7 +39,7 @@ class TorqueRates:
     1e-6 at a hundredth of its cost. limit [N m/s] bounds the rates when the set of standing feet changes.
     """
 
-    def __init__(self, feedforward: Feedforward, *, step: float = 1e-4, limit: float = 20.0):
+    def __init__(self, feedforward: Feedforward, *, step: float = 1e-4, limit: float = 20.0) -> None:
         self._feedforward, self._step, self._limit = feedforward, step, limit
         n = feedforward.robot.joint_count
         self._torques, self.rates = np.zeros((2, n)), np.zeros(n)

@@ -3,7 +3,12 @@
 A state machine without a clock of its own; all times are seconds on the caller's monotonic clock.
 """
 
+from __future__ import annotations
+
 import math
+from typing import Any
+
+import numpy as np
 
 
 class WalkPermit:
@@ -19,7 +24,7 @@ class WalkPermit:
     until it is measured upright.
     """
 
-    def __init__(self, state=None, *, pause=1.0):
+    def __init__(self, state: Any = None, *, pause: float = 1.0) -> None:
         state = state or {}
         self.by_itself = state.get("by_itself", True) is True
         self.waiting = state.get("waiting", False) is not False
@@ -28,16 +33,16 @@ class WalkPermit:
         self._last, self._released = -math.inf, False
 
     @property
-    def state(self):
+    def state(self) -> dict[str, Any]:
         """Values to restore after a restart: {name: bool}."""
         return {"by_itself": self.by_itself, "waiting": self.waiting}
 
     @property
-    def may_walk(self):
+    def may_walk(self) -> bool:
         """Whether commands reach the legs."""
         return not self.waiting
 
-    def see(self, fallen, upright):
+    def see(self, fallen: bool, upright: bool) -> None:
         """Process the result of the fall detector: whether the robot has fallen, whether it is upright."""
         if fallen:
             self.fallen = self.waiting = True
@@ -45,7 +50,7 @@ class WalkPermit:
         elif upright:
             self.fallen = False
 
-    def command(self, time, twist):
+    def command(self, time: float, twist: np.ndarray) -> bool:
         """Process a command: twist (vx, vy, wz), any units; return whether it may be executed."""
         self.by_itself = False
         if self.waiting and not self.fallen:

@@ -6,12 +6,15 @@ kernel releases the lock when the process ends. A driver opens the link only if 
 locked, has the same session and names the device that the link points to.
 """
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os
 import stat
 import time
 from pathlib import Path
+from typing import Any
 
 from hexapod_dynamics.errors import DeviceError
 
@@ -26,7 +29,7 @@ class PortClaim:
     process holds it; who: its description for the message.
     """
 
-    def __init__(self, link, session: str = "", who: str = "simulator"):
+    def __init__(self, link: Any, session: str = "", who: str = "simulator") -> None:
         self._record, self._session = _record_of(link), session
         self._fd = os.open(self._record, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -57,7 +60,7 @@ class PortClaim:
             self._fd = -1
 
 
-def proved_device(link, session: str = "") -> str:
+def proved_device(link: Any, session: str = "") -> str:
     """Return the device behind a simulated port if it belongs to a living simulator of this user; else raise
     DeviceError. session: of this launch; if both sides have one, they must be equal.
     """

@@ -4,6 +4,10 @@ A walk is periodic: where the latest window of commands matches an earlier one, 
 forecast. Without a match (standing, starting, changing speed), the last command is continued with a decaying rate.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
@@ -23,7 +27,17 @@ class CommandHistory:
 
     """
 
-    def __init__(self, width, *, period=0.02, duration=4.0, window=0.4, tolerance=0.1, stillness=2e-3, decay=0.1):
+    def __init__(
+        self,
+        width: Any,
+        *,
+        period: float = 0.02,
+        duration: float = 4.0,
+        window: float = 0.4,
+        tolerance: float = 0.1,
+        stillness: float = 2e-3,
+        decay: float = 0.1,
+    ) -> None:
         self.width, self.period, self.decay = width, period, decay
         self.tolerance, self.stillness = tolerance, stillness
         self._capacity = round(duration / period)
@@ -38,15 +52,17 @@ class CommandHistory:
         self._next = 0
         self._errors = np.empty(self._capacity - self._window)
         self._difference = np.empty((self._errors.size, self._window, width))
+        self._stamp: float | None = None
+        self._lag: Any = None
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Delete the history."""
         self.count = 0
         self._stamp = None
         self._lag, self._lag_known = None, True
 
-    def append(self, stamp, positions):
+    def append(self, stamp: float, positions: np.ndarray) -> None:
         """Add a command: `stamp` [s], `positions` (width,) [rad].
 
         Lost commands are interpolated linearly; after a gap longer than the history, or a stamp that goes back, the
@@ -73,12 +89,12 @@ class CommandHistory:
         self._lag_known = False
 
     @property
-    def lag(self):
+    def lag(self) -> float | None:
         """The motion's period [s], or None where the recent window matches no earlier one."""
         lag = self._find_lag()
         return None if lag is None else lag * self.period
 
-    def forecast(self, ahead, out=None):
+    def forecast(self, ahead: np.ndarray, out: Any = None) -> np.ndarray:
         """Return the commands `ahead` (K,) [s] after the last one, as (K, width) [rad]."""
         ahead = np.asarray(ahead, dtype=float)
         out = np.empty((ahead.size, self.width)) if out is None else out

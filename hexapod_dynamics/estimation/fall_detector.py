@@ -1,8 +1,11 @@
 """Detects a fall from the attitude and the specific force measured by the IMU."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 GRAVITY = 9.81
 
@@ -28,26 +31,28 @@ class FallDetector:
     def __init__(
         self,
         *,
-        limit=1.05,
-        upright=0.45,
-        hold=0.15,
-        settle=1.0,
-        smoothing=0.1,
-        gap=0.5,
-    ):
+        limit: float = 1.05,
+        upright: float = 0.45,
+        hold: float = 0.15,
+        settle: float = 1.0,
+        smoothing: float = 0.1,
+        gap: float = 0.5,
+    ) -> None:
         self._limit, self._upright = math.cos(limit), math.cos(upright)
         self._hold, self._settle, self._smoothing, self._gap = hold, settle, smoothing, gap
         self._force = np.zeros(3)
-        self._time = self._tilted_since = self._upright_since = None
+        self._time: float | None = None
+        self._tilted_since: float | None = None
+        self._upright_since: float | None = None
         self.fallen = False
         self.tilt = 0.0  # [rad], the larger of the two measurements
 
     @property
-    def upright(self):
+    def upright(self) -> bool:
         """Whether the robot has been upright for `settle` seconds, up to the last sample."""
         return self._upright_since is not None and self._time - self._upright_since >= self._settle
 
-    def update(self, time, rotation, specific_force):
+    def update(self, time: float, rotation: np.ndarray | None, specific_force: npt.ArrayLike) -> bool:
         """Process a sample; return whether the robot has fallen.
 
         Args:

@@ -3,6 +3,10 @@
 Both compare a measurement with the model state at the time of the measurement.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from hexapod_dynamics.se3 import euler_zyx, rotation_vector, rotation_z
@@ -14,24 +18,24 @@ class TimedBuffer:
     shape: of one value. size: number of stored values.
     """
 
-    def __init__(self, shape, size=64):
+    def __init__(self, shape: Any, size: int = 64) -> None:
         self._times = np.full(size, -np.inf)
         self._values = np.zeros((size, *shape))
         self._next = 0
 
-    def clear(self):
+    def clear(self) -> None:
         """Delete all values."""
         self._times[:] = -np.inf
         self._next = 0
 
-    def add(self, time, value):
+    def add(self, time: float, value: Any) -> None:
         """Store a value at a time [s] later than all stored ones."""
         slot = self._next % self._times.size
         self._times[slot] = time
         self._values[slot] = value
         self._next += 1
 
-    def at(self, time):
+    def at(self, time: float) -> np.ndarray:
         """Return the value at `time` [s]."""
         size = self._times.size
         count = min(self._next, size)
@@ -67,7 +71,16 @@ class JointFilter:
 
     """
 
-    def __init__(self, count, *, gain=2.0, limit=0.5, noise=2e-3, timing=0.01, longest=0.3):
+    def __init__(
+        self,
+        count: int,
+        *,
+        gain: float = 2.0,
+        limit: float = 0.5,
+        noise: float = 2e-3,
+        timing: float = 0.01,
+        longest: float = 0.3,
+    ) -> None:
         self.gain, self.limit, self.noise, self.timing = gain, limit, noise, timing
         self.longest = longest
         self.offsets = np.zeros(count)
@@ -75,13 +88,13 @@ class JointFilter:
         self.fresh_time = np.full(count, -np.inf)
         self.errors = np.zeros(count)
 
-    def clear(self):
+    def clear(self) -> None:
         """Delete offsets and measurements."""
         self.offsets[:] = 0.0
         self.latest[:] = np.nan
         self.fresh_time[:] = -np.inf
 
-    def measure(self, time, measured, modelled, rates):
+    def measure(self, time: float, measured: np.ndarray, modelled: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Process angles measured at one time; return (count,) bool, which of them are newer than those before.
 
         Args:
@@ -118,20 +131,22 @@ class AttitudeFilter:
 
     """
 
-    def __init__(self, *, tilt_gain=2.0, yaw_gain=2.0, silence=1.0, leap=0.3):
+    def __init__(
+        self, *, tilt_gain: float = 2.0, yaw_gain: float = 2.0, silence: float = 1.0, leap: float = 0.3
+    ) -> None:
         self._gains = np.array([tilt_gain, tilt_gain, yaw_gain])
         self.silence, self.leap = silence, leap
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Delete the alignment."""
-        self._time = None
+        self._time: float | None = None
         self._yaw = 0.0
         self._align = np.eye(3)
         self.alignments = 0
         self.innovation = np.zeros(3)
 
-    def measure(self, time, measured, modelled):
+    def measure(self, time: float, measured: np.ndarray, modelled: np.ndarray) -> np.ndarray:
         """Compare attitudes (3, 3) world <- base, the IMU's and the model's at the same time.
 
         Returns:

@@ -5,7 +5,11 @@ A quantity is in doubt when its innovation (measured minus predicted) exceeds it
 joint that should be measured and is not is in doubt, too.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,33 +40,34 @@ class Limits:
 class InnovationTest:
     """Finds joints and axes whose measurements contradict the model; names (n,): of the joints."""
 
-    def __init__(self, names, limits=None):
+    def __init__(self, names: Sequence[str], limits: Any = None) -> None:
         self.names = [*names, *AXES]
         self.limits = limits or Limits()
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """End all doubts."""
         n = len(self.names)
         self._since = np.full(n, np.inf)  # [s] when the quantity left its limit
         self._excess = np.zeros(n)
-        self._doubt_began = self._last_doubted = None
-        self.doubted = []
+        self._doubt_began: float | None = None
+        self._last_doubted: float | None = None
+        self.doubted: list[str] = []
 
-    def joints(self, time, new, errors, rates, offsets):
+    def joints(self, time: float, new: np.ndarray, errors: np.ndarray, rates: np.ndarray, offsets: np.ndarray) -> None:
         """Test readings: which are new (n,) bool, measured minus predicted (n,), predicted rates (n,), offsets (n,)."""
         limits, n = self.limits, len(self.names) - len(AXES)
         excess = np.abs(errors) / (limits.joint + limits.timing * np.abs(rates))
         excess = np.maximum(excess, np.abs(offsets) / limits.offset)
         self._assess(time, np.flatnonzero(new), excess[new], 0, n)
 
-    def silent(self, time, silence):
+    def silent(self, time: float, silence: np.ndarray) -> None:
         """Test the time since the last reading of each joint (n,) [s]; 0 where none is expected."""
         gone = np.flatnonzero(silence > self.limits.silence)
         self._since[gone] = np.minimum(self._since[gone], time - self.limits.patience)
         self._excess[gone] = np.maximum(silence[gone] / self.limits.silence, 1.0)
 
-    def attitude(self, time, innovation, yaw):
+    def attitude(self, time: float, innovation: Any, yaw: float) -> None:
         """Test the attitude: measured less predicted as a rotation vector (3,) in world axes [rad], predicted yaw."""
         cos, sin = np.cos(yaw), np.sin(yaw)
         roll, pitch = cos * innovation[0] + sin * innovation[1], -sin * innovation[0] + cos * innovation[1]
@@ -78,7 +83,7 @@ class InnovationTest:
         started = which[beyond]
         self._since[started] = np.minimum(self._since[started], time)
 
-    def level(self, time):
+    def level(self, time: float) -> tuple[str, str]:
         """Return ("ok", "warn" or "error", what is doubted) now."""
         doubted = np.flatnonzero(time - self._since >= self.limits.patience)
         if doubted.size:

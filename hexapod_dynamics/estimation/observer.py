@@ -9,8 +9,12 @@ The model is the simulator's own step: the same servos, contacts and bodies. No 
 open-loop; yaw comes from the model and the gyroscope.
 """
 
+from __future__ import annotations
+
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +25,7 @@ from hexapod_dynamics.estimation.commands import CommandHistory
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.innovation_test import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation import Predictor
 from hexapod_dynamics.simulation.returned_parts import place_returned
@@ -67,19 +71,19 @@ class Observer:
 
     def __init__(
         self,
-        robot,
+        robot: Robot,
         *,
-        gains=None,
-        command_delay=0.017,
-        command_period=0.02,
-        guard=None,
-        patience=5.0,
-        silence=0.4,
-        timestep=1e-3,
-        horizon=0.5,
-        horizon_period=0.02,
-        horizon_timestep=5e-3,
-    ):
+        gains: Any = None,
+        command_delay: float = 0.017,
+        command_period: float = 0.02,
+        guard: Any = None,
+        patience: float = 5.0,
+        silence: float = 0.4,
+        timestep: float = 1e-3,
+        horizon: float = 0.5,
+        horizon_period: float = 0.02,
+        horizon_timestep: float = 5e-3,
+    ) -> None:
         gains = self.gains = gains or Gains()
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self.robot, self.count = robot, robot.joint_count
@@ -111,15 +115,15 @@ class Observer:
         self._joints, self._rotations = TimedBuffer((self.count,)), TimedBuffer((3, 3))
         self._pending: deque[tuple] = deque()
         self._targets = np.zeros(self.count)
-        self._reach = None  # the targets are to be sent with the next step
+        self._reach: float | None = None  # the targets are to be sent with the next step
         self._torques = np.zeros(self.count)
         self._generation = np.zeros(self.count, np.int64)
-        self._attitude = None
+        self._attitude: np.ndarray | None = None
         self._attitude_time = -np.inf
         self._command_time = self._joints_time = -np.inf
         self._origin = (np.zeros(2), 0.0)
-        self._first = None  # time at which the first joint was known
-        self.time = None
+        self._first: float | None = None  # time at which the first joint was known
+        self.time: float | None = None
         self.uncertainty = PoseUncertainty()
         self.doubts = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is in doubt
@@ -128,21 +132,21 @@ class Observer:
         self._before = (np.zeros(2), 0.0)  # position and time of the last step of the covariance
 
     @property
-    def covariance(self):
+    def covariance(self) -> np.ndarray:
         """Covariance (6, 6) of x, y, z [m], roll, pitch, yaw [rad] in world axes."""
         return self.uncertainty.pose
 
     @property
-    def started(self):
+    def started(self) -> bool:
         """Whether there is a state: the joints have been measured."""
         return self.time is not None
 
     @property
-    def steps_ahead(self):
+    def steps_ahead(self) -> int:
         """Number of rows that `look_ahead` returns."""
         return self._ahead.size
 
-    def warm_up(self):
+    def warm_up(self) -> None:
         """Run every kernel once, so that none is compiled or loaded later."""
         model = self.model
         model.set_state(np.array([0.0, 0.0, 0.12]), np.eye(3), np.zeros(self.count), np.zeros(6 + self.count))
@@ -153,7 +157,7 @@ class Observer:
 
     # ---- inputs -----------------------------------------------------------------------------------------------
 
-    def command(self, time, positions, rates):
+    def command(self, time: float, positions: np.ndarray, rates: np.ndarray) -> None:
         """Process a command: joint angles (n,) [rad], NaN for joints without a command, and their rates (n,)
         [rad/s].
         """
@@ -172,11 +176,11 @@ class Observer:
         self.history.append(time, setpoints)
         self._pending.append((time + self.delay, setpoints, interval))
 
-    def feed_forward(self, torques):
+    def feed_forward(self, torques: np.ndarray) -> None:
         """Set the feed-forward torques (n,) [N m] of the servos from now on."""
         self._torques[:] = torques
 
-    def measure_joints(self, time, angles):
+    def measure_joints(self, time: float, angles: np.ndarray) -> None:
         """Process joint angles measured at `time`: (n,) [rad], NaN for joints not measured then."""
         modelled = self._joints.at(time) if self.started else angles
         new = self.joint_filter.measure(time, angles, modelled, self.nu[6:])
@@ -186,7 +190,7 @@ class Observer:
             new = new & self.morphology.driven_mask
             self.doubts.joints(time, new, self.joint_filter.errors, self.nu[6:], self.joint_filter.offsets)
 
-    def measure_attitude(self, time, rotation):
+    def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
         """Process the IMU's attitude: rotation (3, 3) world <- base_link, of any yaw origin."""
         self._attitude = rotation
         if self.started:
@@ -204,7 +208,7 @@ class Observer:
                 self.model.tilt_ground(self.gains.slope * dt * self.attitude_filter.innovation)
             self._attitude_time = time
 
-    def set_morphology(self, named_values):
+    def set_morphology(self, named_values: Mapping[str, Any]) -> None:
         """Adopt the whole set of named values, including the angle of each locked joint (`locked_at`).
 
         Raises MorphologyError; then nothing changes.
@@ -224,7 +228,7 @@ class Observer:
     # ---- state and prediction
     # ------------------------------------------------------------------------------------------------
 
-    def advance(self, time):
+    def advance(self, time: float) -> bool:
         """Advance the state to `time`; return whether there is a state.
 
         The state starts with the first complete set of measured joints and an attitude, or after `patience` with the
@@ -278,11 +282,11 @@ class Observer:
         self.uncertainty.advance((cos * dx + sin * dy, cos * dy - sin * dx, time - then), yaw, doubted, tilt)
         self._before = (self.position[:2].copy(), time)
 
-    def begin_at(self, x, y, yaw):
+    def begin_at(self, x: float, y: float, yaw: float) -> None:
         """Set the position [m] and heading [rad] at which the state starts; to be called before it has started."""
         self._origin = (np.array([x, y]), yaw)
 
-    def restart(self):
+    def restart(self) -> None:
         """Discard the state except for position and heading; it starts again with the next measured joints."""
         place, yaw = self.position[:2].copy(), euler_zyx(self.rotation)[0]
         known = np.isfinite(place).all() and np.isfinite(yaw)
@@ -296,7 +300,7 @@ class Observer:
         self.joint_filter.clear()
         self.attitude_filter.clear()
 
-    def look_ahead(self, time):
+    def look_ahead(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict the horizon from `time` on; returns positions (K, 3), rotations (K, 3, 3) and joints (K, n)."""
         if self.history.count:
             # A command reaches the servos after the delay and is executed within a period.

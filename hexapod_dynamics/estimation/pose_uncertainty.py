@@ -10,7 +10,10 @@ plausible model errors (masses, payload, stiffness, friction, dead band, slope);
 The system is linear, so P <- F P F^T + Q. Roll and pitch are measured: their errors do not grow.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,20 +43,20 @@ class Spread:
 class PoseUncertainty:
     """Covariance of a predicted pose; spread: a Spread."""
 
-    def __init__(self, spread=None):
+    def __init__(self, spread: Any = None) -> None:
         self.spread = spread or Spread()
         self.pose = np.zeros((6, 6))  # x, y, z [m], roll, pitch, yaw [rad], world axes; as nav_msgs/Odometry
         self._transition, self._noise = np.eye(STATES), np.zeros(STATES)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Reset: the pose is known."""
         s = self.spread
         self.covariance = np.diag(np.square([s.start, s.start, s.start_yaw, s.along, s.across, s.turn]))
         self._doubted = 0.0
         self._fill(0.0)
 
-    def advance(self, step, yaw, doubted=False, tilt_innovation=0.0):
+    def advance(self, step: Any, yaw: float, doubted: bool = False, tilt_innovation: float = 0.0) -> None:
         """Advance by one step.
 
         step: (dx, dy, dt), motion in the body's axes [m] and time [s]; yaw [rad] of the body in the world. doubted:

@@ -14,6 +14,7 @@ the axis through the origin i-1, and Newton-Euler's acceleration of a mass centr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -187,7 +188,8 @@ def newton_euler_terms(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> np.
     r_star = k.r[:, :3]
     p_star, z = k.p_star, k.z
     f_link, n_link = [], []
-    omega = omega_dot = None  # the base is at rest
+    omega: Any = None  # the base is at rest
+    omega_dot: Any = None
     acceleration = -k.g[:3]
     for i in range(n):
         acceleration = A[i].T @ acceleration

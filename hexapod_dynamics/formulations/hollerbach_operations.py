@@ -7,8 +7,9 @@ charges and the implementation does not (or the other way round); what an item c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,19 +43,19 @@ class Counting:
     __rmul__, __radd__, __sub__, __rsub__ = __mul__, __add__, __add__, __add__
 
     @classmethod
-    def array(cls, *shape) -> np.ndarray:
+    def array(cls, *shape: Any) -> np.ndarray:
         """Array of counting numbers."""
         values = np.empty(shape, object)
         values.fill(cls())
         return values
 
     @classmethod
-    def zeros(cls, n) -> np.ndarray:
+    def zeros(cls, n: int) -> np.ndarray:
         """Sums that start from zero: what is added to them counts."""
         return cls.array(n)
 
 
-def count(function, *arguments) -> Operations:
+def count(function: Callable[..., Any], *arguments: Any) -> Operations:
     """Operations that `function(*arguments)` executes on counting numbers."""
     before = tuple(Counting.tally)
     function(*arguments)

@@ -10,7 +10,7 @@ printed, evaluated, compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -49,7 +49,7 @@ class Link:
                 raise DynamicsError(f"the {name} of a link is {value}, allowed: 0 or more")
 
 
-def revolute_link(length: float, mass: float, *, stiffness=0.0, damping=0.0) -> Link:
+def revolute_link(length: float, mass: float, *, stiffness: float = 0.0, damping: float = 0.0) -> Link:
     """A pendulum link in the plane: it turns by q against the one before, its mass is at its end, e_theta of (7)."""
 
     def place(q, before):
@@ -60,7 +60,7 @@ def revolute_link(length: float, mass: float, *, stiffness=0.0, damping=0.0) -> 
     return Link(mass, place, stiffness, damping)
 
 
-def sliding_link(mass: float, *, stiffness=0.0, damping=0.0) -> Link:
+def sliding_link(mass: float, *, stiffness: float = 0.0, damping: float = 0.0) -> Link:
     """A slider in the plane: q is its length, in the direction of the link before."""
 
     def place(q, before):
@@ -81,7 +81,9 @@ class _Column(NamedTuple):
 class PartialLagrangian:
     """A chain of links and the triangle of their partial generalized forces."""
 
-    def __init__(self, links=(), *, gravity=(0.0, -9.8), base=None):
+    def __init__(
+        self, links: Iterable[Link] = (), *, gravity: Sequence[float] = (0.0, -9.8), base: Place | None = None
+    ) -> None:
         """Chain of `links` under gravity (2,) or (3,) [m/s^2] from the place `base` (default: the origin, along x)."""
         self.gravity = tuple(map(float, gravity))
         if len(self.gravity) not in (2, 3) or not np.isfinite(self.gravity).all():
@@ -182,16 +184,16 @@ class Dynamics:
     torque_function: ca.Function
     term_function: ca.Function
 
-    def torques(self, q, qdot, qddot) -> np.ndarray:
+    def torques(self, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
         """Generalized forces (n,) [N m or N] of a motion."""
         return np.asarray(self.torque_function(*self._check(q, qdot, qddot))).ravel()
 
-    def terms(self, q, qdot) -> tuple[np.ndarray, np.ndarray]:
+    def terms(self, q: np.ndarray, qdot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mass matrix (n, n) and bias (n,)."""
         mass_matrix, bias = self.term_function(*self._check(q, qdot))
         return np.asarray(mass_matrix), np.asarray(bias).ravel()
 
-    def accelerations(self, q, qdot, forces) -> np.ndarray:
+    def accelerations(self, q: np.ndarray, qdot: np.ndarray, forces: np.ndarray) -> np.ndarray:
         """Accelerations (n,) under the generalized forces (n,)."""
         mass_matrix, bias = self.terms(q, qdot)
         return np.linalg.solve(mass_matrix, np.asarray(forces, float) - bias)
@@ -205,7 +207,7 @@ class Dynamics:
         return vectors
 
 
-def partial_forces(link: Link, position: ca.SX, gravity, q: list, qd: list, qdd: list) -> ca.SX:
+def partial_forces(link: Link, position: ca.SX, gravity: Any, q: list, qd: list, qdd: list) -> ca.SX:
     """D_k L_i + dR_i/dqdot_k for k = 1 .. i: column i of table 1, (i, 1)."""
     q, qd, qdd = ca.vertcat(*q), ca.vertcat(*qd), ca.vertcat(*qdd)
     velocity = ca.jtimes(position, q, qd)  # pdot

@@ -7,7 +7,7 @@ slider's PID (here: `SLIDER_GAINS`).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -28,12 +28,12 @@ class Control(NamedTuple):
     integral: np.ndarray
 
     @classmethod
-    def pd(cls, target, proportional, derivative):
+    def pd(cls, target: Any, proportional: Any, derivative: Any) -> Control:
         """PD control."""
         return cls(np.asarray(target), np.asarray(proportional), np.asarray(derivative), np.zeros(len(target)))
 
     @classmethod
-    def free(cls, n):
+    def free(cls, n: int) -> Control:
         """No control."""
         return cls(*np.zeros((4, n)))
 
@@ -57,12 +57,12 @@ def pendulum(n: int) -> PartialLagrangian:
     )
 
 
-def free_pendulum(n: int, duration=10.0) -> Example:
+def free_pendulum(n: int, duration: float = 10.0) -> Example:
     """Figures 1a, 2a, 3a and 5a: damped oscillation of n links."""
     return Example(pendulum(n), Control.free(n), np.zeros(n), duration)
 
 
-def controlled_pendulum(n: int, duration=10.0) -> Example:
+def controlled_pendulum(n: int, duration: float = 10.0) -> Example:
     """Figures 1b, 2b, 3b: PD control of 1, 2 or 3 links with the printed targets and gains."""
     targets = {1: (110,), 2: (80, 30), 3: (125, 30, 30)}
     gains = {1: ((200,), (50,)), 2: ((100, 50), (50, 20)), 3: ((1000, 1000, 500), (200, 200, 100))}
@@ -71,7 +71,7 @@ def controlled_pendulum(n: int, duration=10.0) -> Example:
     return Example(pendulum(n), Control.pd(np.deg2rad(targets[n]), *gains[n]), np.zeros(n), duration)
 
 
-def slider(duration=10.0) -> Example:
+def slider(duration: float = 10.0) -> Example:
     """Figure 4: the second of three links replaced by a slider that goes from 1 to 0.1 m, the others free."""
     _, mass, friction = LINKS[1]
     chain = pendulum(3).replaced(1, sliding_link(mass, damping=friction))
@@ -80,7 +80,7 @@ def slider(duration=10.0) -> Example:
     return Example(chain, Control(0.1 * only, p * only, d * only, i * only), np.array([0, 1.0, 0]), duration)
 
 
-def simulate(dynamics: Dynamics, example: Example, times) -> tuple[np.ndarray, np.ndarray]:
+def simulate(dynamics: Dynamics, example: Example, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Joint variables and rates (T, n) at `times` (T,), integrated tightly; dynamics: of example.chain."""
     n, control = len(example.start), example.control
 

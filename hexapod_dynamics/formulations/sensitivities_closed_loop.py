@@ -7,7 +7,7 @@ force on either side, and the two points must stay together: g(q) = A_a r_a - A_
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class ClosedLoop:
             if not 0 <= joint < len(self.tree):
                 raise DynamicsError(f"passive joint {joint} does not exist, this tree has 0 to {len(self.tree) - 1}")
 
-    def constraint(self, q):
+    def constraint(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gap g (..., 3L) [m] between the points of every cut, and its Jacobian (..., 3L, n)."""
         gaps, jacobians = [], []
         for cut in self.cuts:
@@ -64,7 +64,7 @@ class ClosedLoop:
             jacobians.append(jacobian)
         return np.concatenate(gaps, axis=-1), np.concatenate(jacobians, axis=-2)
 
-    def acceleration_bias(self, q, qdot) -> np.ndarray:
+    def acceleration_bias(self, q: np.ndarray, qdot: np.ndarray) -> np.ndarray:
         """Acceleration of the gaps Jdot qdot (3L,) [m/s^2]: loops stay closed where J qddot = -Jdot qdot."""
         q, qdot = self.tree.check_state(q, qdot)
         poses = self.tree.poses(q)
@@ -87,7 +87,9 @@ class ClosedLoop:
             ]
         )
 
-    def closed_posture(self, q, *, held=(), tolerance=1e-12, iterations=50) -> np.ndarray:
+    def closed_posture(
+        self, q: np.ndarray, *, held: Any = (), tolerance: float = 1e-12, iterations: int = 50
+    ) -> np.ndarray:
         """Nearest posture (n,) that closes the loops, by Gauss-Newton from q; joints in `held` keep their value."""
         q = np.array(self.tree.check_state(q)[0])
         free = [i for i in range(len(self.tree)) if i not in held]
@@ -98,7 +100,7 @@ class ClosedLoop:
             q[free] -= np.linalg.lstsq(jacobian[:, free], gap, rcond=1e-9)[0]
         raise DynamicsError(f"no posture near {q.tolist()} closes the loop: {np.abs(gap).max():.3g} m stay open")
 
-    def loads(self, forces):
+    def loads(self, forces: np.ndarray) -> tuple[Any, ...]:
         """External loads of the cut forces (L,3) [N, base axes]: each on its body and, reversed, on the other."""
         loads = []
         for cut, force in zip(self.cuts, np.reshape(forces, (len(self.cuts), 3)), strict=True):
@@ -107,7 +109,7 @@ class ClosedLoop:
                 loads.append(ExternalLoad(cut.other, tuple(-force), cut.other_point))
         return tuple(loads)
 
-    def inverse_dynamics(self, q, qdot, qddot) -> tuple[np.ndarray, np.ndarray]:
+    def inverse_dynamics(self, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Torques (n,), zero in passive joints, and cut forces (L,3) of a motion that keeps the loop.
 
         Of all forces that leave the passive joints without torque the smallest; DynamicsError where there is none.
@@ -133,7 +135,9 @@ class ClosedLoop:
         torques[passive] = 0.0
         return torques, forces.reshape(-1, 3)
 
-    def sensitivities(self, q, qdot, qddot, forces) -> tuple[Sensitivities, np.ndarray]:
+    def sensitivities(
+        self, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray, forces: np.ndarray
+    ) -> tuple[Sensitivities, np.ndarray]:
         """Derivatives of the torques with the cut forces (L,3) held, and d tau / d forces (..., n, 3L)."""
         _, jacobian = self.constraint(q)
         return sensitivities(self.tree, q, qdot, qddot, self.loads(forces)), -np.swapaxes(jacobian, -1, -2)

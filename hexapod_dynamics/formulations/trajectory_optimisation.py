@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.interpolate import BSpline
 from scipy.optimize import minimize
 
@@ -29,7 +31,7 @@ _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(4)  # exact for t
 class NotConvergedError(DynamicsError):
     """The solver stopped elsewhere than at an optimum; `best` is the `Motion` it had then, which is no solution."""
 
-    def __init__(self, message, best):
+    def __init__(self, message: Any, best: Any) -> None:
         super().__init__(message)
         self.best = best
 
@@ -149,18 +151,20 @@ class Motion:
         """The profile over s in [0, 1]."""
         return BSpline(_knots(len(self.points)), self.points, DEGREE)
 
-    def state(self, t):
+    def state(self, t: npt.ArrayLike) -> tuple[Any, Any, Any]:
         """q, qdot, qddot (..., n) at times t (...) [s]; what lies outside [0, duration] is clipped to it."""
         s, spline = np.clip(np.asarray(t, float) / self.duration, 0, 1), self.spline()
         return spline(s), spline(s, 1) / self.duration, spline(s, 2) / self.duration**2
 
-    def torques(self, t) -> np.ndarray:
+    def torques(self, t: npt.ArrayLike) -> np.ndarray:
         """Joint torques (..., n) at times t (...)."""
         q, qdot, qddot = self.state(t)
         return inverse_dynamics(self.problem.chain, q, qdot, qddot, self.problem.loads)
 
 
-def straight_start(problem: MotionProblem, duration=None, *, wobble=0.0, seed=0):
+def straight_start(
+    problem: MotionProblem, duration: float | None = None, *, wobble: float = 0.0, seed: int = 0
+) -> tuple[Any, Any]:
     """A starting point for `predict_motion`: points in line from start to end, shaken by `wobble` [rad], and a time."""
     m = problem.control_points
     points = problem.start + np.linspace(0, 1, m)[:, None] * (problem.end - problem.start)
@@ -169,7 +173,12 @@ def straight_start(problem: MotionProblem, duration=None, *, wobble=0.0, seed=0)
 
 
 def predict_motion(
-    problem: MotionProblem, start=None, *, tolerance=1e-4, gradients="analytic", iterations=300
+    problem: MotionProblem,
+    start: tuple[npt.ArrayLike, float] | None = None,
+    *,
+    tolerance: float = 1e-4,
+    gradients: str = "analytic",
+    iterations: int = 300,
 ) -> Motion:
     """Motion of least cost; NotConvergedError (with the best point as `best`) where the solver finds no optimum.
 

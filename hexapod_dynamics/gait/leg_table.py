@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.kinematics.three_joint_leg import knee_cosines
+from hexapod_dynamics.robot import Morphology, Robot
 
 # Columns of a row: rotation leg <- base (9), mount (3), lengths (3), joint limits (3 + 3), knee cosines (2), whether
 # each joint is free (3) and where it is held otherwise (3), link masses (3), places of their centres of mass along the
@@ -15,7 +18,7 @@ TO_LEG, MOUNT, LENGTHS, LOWER, UPPER, KNEE, FREE, HELD = 0, 9, 12, 15, 18, 21, 2
 MASS, CENTRE, USED, PHASE, FOOTHOLD, REST, COLUMNS = 29, 32, 35, 36, 37, 39, 42
 
 
-def leg_table(robot, morphology=None):
+def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
     """Return the rows (legs, COLUMNS) of a Robot as the Morphology leaves it; no leg walks yet.
 
     Links that are gone have no mass; a leg's joints are as long as in the whole robot unless the link is shortened.
@@ -45,7 +48,7 @@ def leg_table(robot, morphology=None):
     return table
 
 
-def neutral_foothold(row):
+def neutral_foothold(row: Any) -> np.ndarray:
     """Return the place (x, y) [m] in base_link of a foot whose tibia stands upright, straight ahead of its hip."""
     radius = row[LENGTHS] + row[LENGTHS + 1]
     return row[MOUNT : MOUNT + 2] + radius * row[TO_LEG : TO_LEG + 2]

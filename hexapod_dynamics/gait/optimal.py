@@ -7,6 +7,8 @@ leg changes between them at lift-off without a jump; a plan that no longer fits 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hexapod_dynamics.gait import leg_table, swing_planning
@@ -29,14 +31,14 @@ class OptimalGait(Gait):
     while the robot walks. `refused` lists the legs without a plan, with the reason.
     """
 
-    def __init__(self, *arguments, planner=None, **options):
+    def __init__(self, *arguments: Any, planner: Any = None, **options: Any) -> None:
         self.plain = TripodGait(*arguments, **{**options, "swing": "minimum_jerk"})
         self._options = arguments, {**options, "swing": "minimum_jerk"}
         self.planner = planner or ImmediatePlanner()
-        self.refused = []
-        self.plans = {}
+        self.refused: list[str] = []
+        self.plans: dict[int, swing_planning.PlannedSwing] = {}
 
-    def bind(self, robot, morphology=None):
+    def bind(self, robot: Robot, morphology: Morphology | None = None) -> OptimalGait:
         """Set the gait up for a robot, as `TripodGait.bind`; return self, standing."""
         self.plain.bind(robot, morphology)
         self._probe = TripodGait(*self._options[0], **self._options[1]).bind(robot, morphology)
@@ -51,7 +53,7 @@ class OptimalGait(Gait):
         self.reset()
         return self
 
-    def set_morphology(self, morphology):
+    def set_morphology(self, morphology: Morphology) -> None:
         """Adopt a Morphology: the present plans are dropped, new ones are made for it."""
         self.morphology = morphology
         self.plain.set_morphology(morphology)
@@ -69,14 +71,14 @@ class OptimalGait(Gait):
         self.plans, self._planned_for, self._asked_for = {}, None, None
         self.planner.cancel()
 
-    def reset(self, **options):
+    def reset(self, **options: Any) -> None:
         """Reset the gait as `TripodGait.reset` does."""
         self.plain.reset(**options)
         self._weights[:] = 0.0
         self._swinging = np.zeros(len(self._legs), bool)
         self.step(0.0)
 
-    def step(self, dt):
+    def step(self, dt: float) -> tuple[Any, Any]:
         """Advance by dt [s]; return (position, velocity), each (18,), the arrays of this object."""
         q, qd = self.plain.step(dt)
         self._think()
@@ -129,7 +131,7 @@ class OptimalGait(Gait):
             self._asked_for = command.copy()
             self.planner.ask(self.robot, self._damage, self.swings(command))
 
-    def swings(self, command):
+    def swings(self, command: Any) -> list[Any]:
         """Return the boundary conditions of the swing of every plannable leg, for a steady walk at a twist (3,)."""
         probe, samples = self._probe, 100
         probe.reset()
@@ -153,7 +155,7 @@ class OptimalGait(Gait):
             if plannable
         ]
 
-    def copy(self):
+    def copy(self) -> OptimalGait:
         """Return a gait of the same settings in the same state; it makes its own plans, in this process."""
         twin = OptimalGait(*self._options[0], **self._options[1])
         if self.robot is not None:
@@ -165,25 +167,25 @@ class OptimalGait(Gait):
     def __getstate__(self):
         return self.__dict__ | {"planner": ImmediatePlanner()}  # a background process cannot be copied
 
-    def close(self):
+    def close(self) -> None:
         """End the planning in the background."""
         self.planner.cancel()
 
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """Return for which legs there is no plan."""
         return {"swings without a plan": "; ".join(self.refused)} if self.refused else {}
 
     # ---- as the plain gait -------------------------------------------------------------------------------------------
 
-    def command(self, vx, vy, wz):
+    def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Ask for a planar body twist [m/s, m/s, rad/s]; return what will be followed."""
         return self.plain.command(vx, vy, wz)
 
-    def scaled(self, vx, vy, wz):
+    def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) as it will be followed."""
         return self.plain.scaled(vx, vy, wz)
 
-    def walk(self):
+    def walk(self) -> np.ndarray:
         """Command the nominal walk."""
         return self.plain.walk()
 
@@ -202,16 +204,16 @@ class ImmediatePlanner:
 
     _done = None
 
-    def ask(self, robot, morphology, swings):
+    def ask(self, robot: Robot, morphology: Morphology, swings: Any) -> None:
         """Plan."""
         self._done = swing_planning.plan_all(robot, morphology, swings)
 
-    def poll(self):
+    def poll(self) -> tuple[list[SwingPlan], list[str]] | None:
         """Return plans and reasons once after `ask`, else None."""
         done, self._done = self._done, None
         return done
 
-    def cancel(self):
+    def cancel(self) -> None:
         """Drop the plans."""
         self._done = None
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hexapod_dynamics.gait.leg_table import CENTRE, FREE, HELD, LENGTHS, LOWER, MASS, UPPER
 
 
-def rest_pose(row, limp=(False, False, False)):
+def rest_pose(row: np.ndarray, limp: Any = (False, False, False)) -> np.ndarray:
     """Return the joint angles (3,) [rad] at which a leg is held up, for its row of a leg table.
 
     Joints that are free are chosen so that knee and foot are high and near to the body; a locked joint stays where it

@@ -7,7 +7,7 @@ body is assumed to move uniformly, so that the leg's chain on a mount at rest ha
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import BSpline
@@ -21,6 +21,7 @@ from hexapod_dynamics.formulations.trajectory_optimisation import (
     PathConstraint,
     predict_motion,
 )
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import exp
 
 CONTROL_POINTS = 12
@@ -58,7 +59,7 @@ class SwingPlan(NamedTuple):
     effort: float
 
 
-def plan_swing(robot, morphology, swing: Swing, *, least="effort") -> SwingPlan:
+def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str = "effort") -> SwingPlan:
     """Swing of least effort in swing.duration, or of least time from `least='time'`.
 
     Raises NotConvergedError where no optimum is found, HexapodError for ends outside the joints' ranges.
@@ -129,7 +130,7 @@ def _end_at(robot, morphology, name, links):
 class PlannedSwing:
     """A plan ready to be read in a control loop: position and rate at a fraction of the swing, without allocation."""
 
-    def __init__(self, plan: SwingPlan):
+    def __init__(self, plan: SwingPlan) -> None:
         m, self.joints = plan.points.shape
         knots = np.concatenate((np.zeros(DEGREE), np.linspace(0, 1, m - DEGREE + 1), np.ones(DEGREE)))
         fine = np.linspace(0, 1, 257)
@@ -137,7 +138,7 @@ class PlannedSwing:
         self._q, self._slope = spline(fine), spline(fine, 1)
         self._steps = len(fine) - 1
 
-    def read(self, s, position, rates, duration):
+    def read(self, s: Any, position: np.ndarray, rates: np.ndarray, duration: float) -> None:
         """Write joints and rates (n,) at the fraction s of a swing of `duration` [s]: cubics between samples."""
         at = min(max(s, 0.0), 1.0) * self._steps
         k = min(int(at), self._steps - 1)
@@ -149,7 +150,7 @@ class PlannedSwing:
             rates[j] = (da + u * (2 * (3 * (b - a) - 2 * da - db) + 3 * u * (2 * (a - b) + da + db))) / (h * duration)
 
 
-def plan_all(robot, morphology, swings) -> tuple[list[SwingPlan], list[str]]:
+def plan_all(robot: Robot, morphology: Morphology, swings: Any) -> tuple[list[SwingPlan], list[str]]:
     """Return the plans of all swings, and the reasons for those without a plan."""
     plans, reasons = [], []
     for swing in swings:

@@ -1,14 +1,19 @@
 """The tripod gait: planar twist in, joint set-points out, for the node and for the Simulator alike."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import leg_table
 from hexapod_dynamics.gait import tripod_kernel as kernel
 from hexapod_dynamics.gait.array_gait import ArrayGait, finite_twist
 from hexapod_dynamics.kinematics import link_lengths
+from hexapod_dynamics.robot import Morphology, Robot
 
 # Share of the servos' speed limit that a commanded stroke may use; the rest is for tracking.
 SPEED_MARGIN = 0.8
@@ -46,17 +51,17 @@ class TripodGait(ArrayGait):
 
     def __init__(
         self,
-        step_length=0.05,
-        step_height=0.012,
-        period=1.3,
+        step_length: float = 0.05,
+        step_height: float = 0.012,
+        period: float = 1.3,
         *,
-        step_depth=1e-4,
-        body_height=0.12,
-        stance_radius=None,
-        swing="half_sine",
-        response_time=0.2,
-        adaptive=True,
-    ):
+        step_depth: float = 1e-4,
+        body_height: float = 0.12,
+        stance_radius: float | None = None,
+        swing: str = "half_sine",
+        response_time: float = 0.2,
+        adaptive: bool = True,
+    ) -> None:
         given = {
             "step_length": step_length,
             "step_height": step_height,
@@ -82,11 +87,11 @@ class TripodGait(ArrayGait):
         self.morphology = None
 
     @property
-    def nominal_velocity(self):
+    def nominal_velocity(self) -> float:
         """Speed [m/s] of the body in the nominal walk, 2 S / T."""
         return 2.0 * self.step_length / self.period
 
-    def bind(self, robot, morphology=None):
+    def bind(self, robot: Robot, morphology: Morphology | None = None) -> TripodGait:
         """Set the gait up for a robot whose legs all have a coxa, femur and tibia; return self, standing.
 
         Raises HexapodError if a leg is of another build or the nominal step is out of reach.
@@ -122,7 +127,7 @@ class TripodGait(ArrayGait):
         self.reset()
         return self
 
-    def copy(self):
+    def copy(self) -> TripodGait:
         """Return a gait of the same settings in the same state independent of this one."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
@@ -130,7 +135,7 @@ class TripodGait(ArrayGait):
             twin.data = kernel.Tripod(*(array.copy() for array in self.data))
         return twin
 
-    def set_morphology(self, morphology):
+    def set_morphology(self, morphology: Morphology) -> None:
         """Adopt a Morphology, at any time; the walk continues.
 
         A missing leg or joint keeps its entry in `position`, which is not used; a locked joint is held at its angle.
@@ -152,7 +157,7 @@ class TripodGait(ArrayGait):
                 if angle is not None:
                     row[leg_table.FREE + k], row[leg_table.HELD + k] = 0.0, angle
 
-    def scaled(self, vx, vy, wz):
+    def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) [m/s, m/s, rad/s] as it will be followed: scaled down as a whole to `limits`.
 
         Raises HexapodError for what is not finite.
@@ -163,17 +168,17 @@ class TripodGait(ArrayGait):
             command *= self.limits.stroke / longest
         return command
 
-    def command(self, vx, vy, wz):
+    def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
         followed = self.scaled(vx, vy, wz)
         self.data.command[:3] = followed
         return followed
 
-    def walk(self):
+    def walk(self) -> np.ndarray:
         """Command the nominal walk, forward at 2 S / T."""
         return self.command(self.nominal_velocity, 0.0, 0.0)
 
-    def reset(self, *, walking=False, phase=0.0, joints=None):
+    def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
         """Restart: standing, or in the steady nominal walk at a phase of eq. (64), or led there from measured
         joints.
 
@@ -194,7 +199,7 @@ class TripodGait(ArrayGait):
             state[kernel.BLEND_TIME] = self.start_at(joints)
             self.step(0.0)
 
-    def step(self, dt):
+    def step(self, dt: float) -> tuple[Any, Any]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (18,), the arrays of this
         object.
         """
@@ -203,22 +208,22 @@ class TripodGait(ArrayGait):
         return self.data.position, self.data.velocity
 
     @property
-    def compiled(self):
+    def compiled(self) -> kernel.Tripod:
         """The arrays that `kernel.advance` advances."""
         return self.data
 
     @property
-    def phase(self):
+    def phase(self) -> float:
         """Phase of group 1 in the cycle, 0 to 1."""
         return float(self.data.state[kernel.PHASE])
 
     @property
-    def walking(self):
+    def walking(self) -> bool:
         """Whether the legs are stepping."""
         return bool(self.data.state[kernel.WALKING])
 
     @property
-    def twist(self):
+    def twist(self) -> np.ndarray:
         """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now."""
         return self.data.state[kernel.TWIST : kernel.TWIST + 3].copy()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import yaml
@@ -30,7 +31,7 @@ UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, 
 class Section:
     """A YAML mapping that is read key by key; `done` rejects unknown keys."""
 
-    def __init__(self, value, where: str):
+    def __init__(self, value: Any, where: str) -> None:
         if not isinstance(value, dict):
             raise RobotError(f"{where or 'file'}: {value!r} given, a mapping of keys to values needed")
         self.values, self.where = value, where
@@ -40,7 +41,7 @@ class Section:
         """Full name of a key, for error messages."""
         return f"{self.where}.{name}" if self.where else name
 
-    def take(self, name: str, default=MISSING):
+    def take(self, name: str, default: Any = MISSING) -> Any:
         """The value of a key, any type."""
         self.asked.append(name)
         value = self.values.get(name, default)
@@ -48,13 +49,13 @@ class Section:
             raise RobotError(f"{self.key(name)}: missing, must be given")
         return value
 
-    def done(self):
+    def done(self) -> None:
         """Raise RobotError for keys that were not read."""
         for name in self.values:
             if name not in self.asked:
                 raise RobotError(f"{self.key(name)}: unknown key; the known ones are {', '.join(self.asked)}")
 
-    def number(self, name: str, default=MISSING, *, low: float = -math.inf, above: float = -math.inf) -> float:
+    def number(self, name: str, default: Any = MISSING, *, low: float = -math.inf, above: float = -math.inf) -> float:
         """A finite number, at least `low`, more than `above`."""
         value = number(self.take(name, default), self.key(name))
         if value < low or value <= above:
@@ -62,21 +63,21 @@ class Section:
             raise RobotError(f"{self.key(name)}: {value!r} given, a number {bound} needed")
         return value
 
-    def vector(self, name: str, count: int, default=MISSING) -> np.ndarray:
+    def vector(self, name: str, count: int, default: Any = MISSING) -> np.ndarray:
         """A list of `count` finite numbers, (count,)."""
         value = self.take(name, default)
         if not isinstance(value, (list, tuple)) or len(value) != count:
             raise RobotError(f"{self.key(name)}: {value!r} given, a list of {count} numbers needed")
         return np.array([number(item, self.key(name)) for item in value])
 
-    def text(self, name: str, default=MISSING) -> str:
+    def text(self, name: str, default: Any = MISSING) -> str:
         """A text that is not empty."""
         value = self.take(name, default)
         if not isinstance(value, str) or not value:
             raise RobotError(f"{self.key(name)}: {value!r} given, a name needed")
         return value
 
-    def section(self, name: str, default=MISSING) -> Section:
+    def section(self, name: str, default: Any = MISSING) -> Section:
         """A mapping within this one."""
         return Section(self.take(name, default), self.key(name))
 
@@ -91,7 +92,7 @@ class Section:
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def number(value, key: str) -> float:
+def number(value: Any, key: str) -> float:
     """Check that a value is a finite number; RobotError."""
     if isinstance(value, str):  # YAML 1.1 takes 1e-6 (no dot) for a string
         try:
@@ -105,14 +106,14 @@ def number(value, key: str) -> float:
     return float(value)
 
 
-def integer(value, key: str, allowed: range) -> int:
+def integer(value: Any, key: str, allowed: range) -> int:
     """Check that a value is a whole number in `allowed`; RobotError."""
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
         raise RobotError(f"{key}: {value!r} given, a whole number {allowed.start}..{allowed.stop - 1} needed")
     return value
 
 
-def sign(value, key: str) -> int:
+def sign(value: Any, key: str) -> int:
     """Check that a value is +1 or -1; RobotError."""
     if isinstance(value, bool) or value not in (-1, 1):
         raise RobotError(f"{key}: {value!r} given, +1 or -1 needed")

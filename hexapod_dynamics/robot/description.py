@@ -8,7 +8,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
+import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.loading import jethexa_path, load_robot
 from hexapod_dynamics.robot.mjcf import to_mjcf
+from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Servo
 from hexapod_dynamics.robot.urdf import to_urdf
 from hexapod_dynamics.robot.urdf_reading import robot_arguments
@@ -56,7 +59,7 @@ class Robot:
         object.__setattr__(self, "joint_starts", tuple(sum(counts[:i]) for i in range(len(counts))))
 
     @classmethod
-    def load(cls, path) -> Robot:
+    def load(cls, path: str | os.PathLike[str]) -> Robot:
         """Read and check a robot's YAML file; RobotError names the wrong key and its value.
 
         A path that ends in .py is a program, not data: it is EXECUTED with all rights of this process, and its function
@@ -72,8 +75,8 @@ class Robot:
     @classmethod
     def from_urdf(
         cls,
-        text_or_path,
-        legs=None,
+        text_or_path: Any,
+        legs: Any = None,
         *,
         servo: Servo | None = None,
         contact: Contact | None = None,
@@ -88,11 +91,11 @@ class Robot:
         """
         return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity))
 
-    def to_urdf(self, morphology=None) -> str:
+    def to_urdf(self, morphology: Morphology | None = None) -> str:
         """URDF text of this robot as a Morphology leaves it (None: whole); see robot/urdf.py."""
         return to_urdf(self, morphology)
 
-    def to_mjcf(self, morphology=None, **options) -> str:
+    def to_mjcf(self, morphology: Morphology | None = None, **options: Any) -> str:
         """MJCF text (MuJoCo) of this robot as a Morphology leaves it (None: whole); options: see robot/mjcf.py."""
         return to_mjcf(self, morphology, **options)
 
@@ -127,7 +130,9 @@ class Robot:
         start = self.joint_starts[index]
         return range(start, start + len(self.legs[index].joints))
 
-    def with_leg(self, name: str, *, like: str, position, yaw: float, tripod_group: int | None = None) -> Robot:
+    def with_leg(
+        self, name: str, *, like: str, position: np.ndarray, yaw: float, tripod_group: int | None = None
+    ) -> Robot:
         """A robot with one more leg: a copy of leg `like` mounted at `position` (3,) [m], turned by `yaw` [rad].
 
         The new leg comes last, has no servo ids, and needs no new compiled code ("attaching similar legs at

@@ -89,7 +89,7 @@ def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]
     return tree
 
 
-def displacement(kind: str, axis, position: float, pitch: float = 0.0) -> NDArray[np.float64]:
+def displacement(kind: str, axis: np.ndarray, position: float, pitch: float = 0.0) -> NDArray[np.float64]:
     """Pose (4, 4) of a link in its own frame at zero, for a joint position [rad or m] about or along axis (3,)."""
     axis = np.asarray(axis, float)
     if kind == "prismatic":
@@ -100,7 +100,7 @@ def displacement(kind: str, axis, position: float, pitch: float = 0.0) -> NDArra
 class LinkTree:
     """Poses of all frames in their parents, as arrays: for tf and viewers."""
 
-    def __init__(self, robot: Robot, morphology: Morphology | None = None):
+    def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
         """Read the tree once; `parents` and `children`, m names each, are its frames."""
         self.branches = branches(robot, morphology)
         self.parents = [branch.parent for branch in self.branches]
@@ -114,7 +114,7 @@ class LinkTree:
         self._skew2 = self._skew @ self._skew
         self._others = [(k, b.joint, b.axis, b.index) for k, b in moving if b.joint and b.joint.kind != "revolute"]
 
-    def poses(self, q) -> NDArray[np.float64]:
+    def poses(self, q: np.ndarray) -> NDArray[np.float64]:
         """Poses (m, 4, 4) parent <- child for the joint positions q (n,) of all joints; locked ones are ignored.
 
         Revolute joints by Rodrigues' formula, all at once: R = I + sin(q) [a] + (1 - cos(q)) [a]^2.
@@ -127,7 +127,7 @@ class LinkTree:
             out[k] = self._at_zero[k] @ displacement(joint.kind, axis, q[index], joint.pitch)
         return out
 
-    def base_poses(self, q) -> dict[str, NDArray[np.float64]]:
+    def base_poses(self, q: np.ndarray) -> dict[str, NDArray[np.float64]]:
         """Poses {frame: (4, 4)} of all frames in base_link."""
         done = {"base_link": np.eye(4)}
         for branch, pose in zip(self.branches, self.poses(q), strict=True):

@@ -35,7 +35,7 @@ def to_mjcf(
     friction: float = 0.6,
     extra: str = "",
     payload: float = 0.0,
-    payload_position=(0.0, 0.0, 0.0),
+    payload_position: tuple[float, ...] = (0.0, 0.0, 0.0),
     rotor_inertia: float = ROTOR_INERTIA,
     floor: bool = True,
 ) -> str:

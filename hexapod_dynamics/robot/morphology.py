@@ -40,7 +40,7 @@ class Morphology:
         remaining: tuple[tuple[float, ...], ...],
         locked: tuple[tuple[float | None, ...], ...],
         limp: tuple[tuple[bool, ...], ...] | None = None,
-    ):
+    ) -> None:
         """Create a Morphology by `Morphology.whole(robot)` and its methods instead.
 
         remaining: of each leg, each link's remaining fraction, 0 where it is gone; locked: of each leg, each joint's

@@ -10,6 +10,7 @@ import dataclasses
 import math
 import numbers
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from hexapod_dynamics.errors import RobotError
 JOINT_KINDS = ("revolute", "prismatic", "helical")
 
 
-def constant(array_like, shape: tuple[int, ...], name: str) -> np.ndarray:
+def constant(array_like: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
     """Read-only float array of the given shape, or a RobotError that names the quantity."""
     try:
         given = np.asarray(array_like)

@@ -13,6 +13,7 @@ import math
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class _Part:
         self.children: list[_Part] = []
 
 
-def robot_arguments(text_or_path, legs, servo, contact, imu, gravity) -> dict:
+def robot_arguments(text_or_path: Any, legs: Any, servo: Any, contact: Any, imu: Any, gravity: Any) -> dict:
     """Fields of the Robot that a URDF text or file describes; see Robot.from_urdf. RobotError."""
     root = _root(text_or_path)
     base = _tree(root)

@@ -4,6 +4,8 @@ The names are parameters of the simulator node (`ros2 param set /simulator fault
 argument takes them as `faults:=bus.drop_rate=0.01,imu.error_rate=0.01`.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Mapping, Sequence, Set
@@ -80,7 +82,7 @@ def _known(name: str) -> Fault:
 class FaultInjector:
     """Applies faults to the ServoBusDevice and the I2cBusDevice of one robot with these joint names."""
 
-    def __init__(self, joint_names: Sequence[str], servo_bus: ServoBusDevice, imu_bus: I2cBusDevice):
+    def __init__(self, joint_names: Sequence[str], servo_bus: ServoBusDevice, imu_bus: I2cBusDevice) -> None:
         self._joints = list(joint_names)
         self._bus, self._i2c = servo_bus, imu_bus
         self._servos, self._sensor = servo_bus.servos, imu_bus.sensor

@@ -3,6 +3,8 @@
 `VirtualMpu6050` is the chip, `I2cBusDevice` its bus, served through a local socket at the speed of a real wire.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import random
@@ -41,7 +43,7 @@ class VirtualMpu6050:
         noise: float = 1.0,
         identity: int = chip.GENUINE,
         seed: int = 0,
-    ):
+    ) -> None:
         self.gyro_bias, self.accel_bias = np.array(gyro_bias, float), np.array(accel_bias, float)
         self.drift = np.zeros(3)
         self.shake = 0.0  # [m/s^2] added to the specific force
@@ -152,7 +154,9 @@ class I2cFaults:
 class I2cBusDevice:
     """Serves the chip at I2C address `address` over the socket at `path`, at `clock` [Hz]."""
 
-    def __init__(self, sensor: VirtualMpu6050, path: str | os.PathLike, *, address: int = 0x68, clock: float = 100e3):
+    def __init__(
+        self, sensor: VirtualMpu6050, path: str | os.PathLike, *, address: int = 0x68, clock: float = 100e3
+    ) -> None:
         self.sensor, self.path, self.faults = sensor, Path(path), I2cFaults()
         self.exchanges = 0
         self._address, self._clock = address, clock

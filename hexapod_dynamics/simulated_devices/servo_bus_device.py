@@ -5,6 +5,8 @@ Each byte takes ten bit times both ways, a servo answers after its turnaround ti
 misbehave. Physics and bus meet in `VirtualServos`.
 """
 
+from __future__ import annotations
+
 import fcntl
 import heapq
 import itertools
@@ -99,7 +101,7 @@ class ServoBusDevice:
         turnaround: float = 0.0003,
         on_frame: Callable[[Frame, float], object] | None = None,
         session: str = "",
-    ):
+    ) -> None:
         self.servos, self.link = servos, Path(link)
         self.faults, self.counters = BusFaults(), BusCounters()
         self.on_frame = on_frame

@@ -4,6 +4,8 @@ One thread steps the physics in chunks, never ahead of the clock. After a stall 
 bound; time beyond the bound is skipped and counted.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 import threading
@@ -73,7 +75,7 @@ class SimulatedRobot:
         session: str = "",
         physics: str = "built_in",
         truth: Truth | None = None,
-    ):
+    ) -> None:
         if physics not in PHYSICS:
             raise HexapodError(f"physics: {physics!r} given, allowed are {', '.join(PHYSICS)}")
         if physics == "mujoco":

@@ -5,6 +5,8 @@ is exact even when the process handles the frame late. The physics reads `motion
 of the shafts.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -33,7 +35,7 @@ class VirtualServos:
         *,
         speed_limit: float = _SPEED_LIMIT,
         loaded: bool = False,
-    ):
+    ) -> None:
         n = len(ids)
         self.lock = threading.RLock()
         self.ids = np.array(ids, np.int64)

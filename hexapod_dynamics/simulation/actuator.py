@@ -10,9 +10,16 @@ one-sided spring with damping, the joint stop, acts as well.
 Treated implicitly like the contact: over a step of length h the torque is the one at the end of it.
 """
 
+from __future__ import annotations
+
 from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from hexapod_dynamics.compiled import kernel
+from hexapod_dynamics.robot import Morphology
 
 # Numbers of the servo.
 STIFFNESS, DAMPING, TORQUE_LIMIT, SPEED_LIMIT, DEAD_BAND, NUMBERS = range(6)
@@ -24,7 +31,7 @@ SETPOINT, RATE, TARGET, SPEED, TORQUE, SATURATED, LOADED, DRIVEN, LOWER, UPPER, 
 STOP_STIFFNESS, STOP_DAMPING = 20.0, 4.0
 
 
-def set_driven(servos, morphology, q):
+def set_driven(servos: np.ndarray, morphology: Morphology, q: np.ndarray) -> None:
     """Take from a Morphology which servos are limp; a repaired one starts from the position of its joint, q (n,)
     [rad].
     """
@@ -45,7 +52,9 @@ def command(servos, numbers, joint, target, duration):
         servos[joint, SPEED] = distance / duration
 
 
-def take_over(servos, numbers, setpoints, targets, speeds, loaded):
+def take_over(
+    servos: np.ndarray, numbers: Any, setpoints: np.ndarray, targets: np.ndarray, speeds: np.ndarray, loaded: np.ndarray
+) -> None:
     """Set set-points, targets (n,) [rad], speeds towards them (n,) [rad/s] and which servos are loaded (n,) bool."""
     servos[:, SETPOINT], servos[:, TARGET], servos[:, SPEED] = setpoints, targets, speeds
     servos[:, LOADED] = loaded
@@ -54,19 +63,19 @@ def take_over(servos, numbers, setpoints, targets, speeds, loaded):
 class DelayLine:
     """Delays commands to the servos by a constant time [s]."""
 
-    def __init__(self, delay):
+    def __init__(self, delay: Any) -> None:
         self.delay = delay
         self._waiting: deque[tuple] = deque()
 
-    def clear(self):
+    def clear(self) -> None:
         """Discard the delayed commands."""
         self._waiting.clear()
 
-    def put(self, time, function, *arguments):
+    def put(self, time: float, function: Callable[..., Any], *arguments: Any) -> None:
         """Add a command at `time` [s]: function(servos, numbers, *arguments)."""
         self._waiting.append((time + self.delay, function, arguments))
 
-    def execute(self, time, servos, numbers):
+    def execute(self, time: float, servos: np.ndarray, numbers: Any) -> None:
         """Execute the commands that are due at `time` [s] on the rows of the servos."""
         while self._waiting and self._waiting[0][0] <= time + 1e-9:
             _, function, arguments = self._waiting.popleft()

@@ -1,16 +1,31 @@
 """Runs many simulations in parallel, on the cores of one machine or on an executor."""
 
+from __future__ import annotations
+
 import os
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
 
-from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.gait import Gait, TripodGait
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.simulator import Simulator
+from hexapod_dynamics.simulation.trajectory import Log
 
 
 def simulate_many(
-    robot, morphologies, seconds, executor=None, *, gait=None, timestep=1e-3, log_every=10, progress=None, **options
-):
+    robot: Robot,
+    morphologies: Iterable[Morphology],
+    seconds: float,
+    executor: Any = None,
+    *,
+    gait: Gait | None = None,
+    timestep: float = 1e-3,
+    log_every: int = 10,
+    progress: Any = None,
+    **options: Any,
+) -> list[Log]:
     """Simulate the robot walking for so many seconds with each of the morphologies; return their Logs, in order.
 
     executor: any concurrent.futures executor (threads, processes, or a cluster's, such as dask.distributed's
@@ -46,7 +61,9 @@ def simulate_many(
             own.shutdown()
 
 
-def simulate_one(robot, morphology, seconds, gait, timestep, log_every, options):
+def simulate_one(
+    robot: Robot, morphology: Morphology, seconds: float, gait: Any, timestep: float, log_every: int, options: Any
+) -> Log:
     """Simulate one morphology and return its Log: a task for an executor, on any machine."""
     simulator = Simulator(robot, morphology, gait=gait, timestep=timestep, **options)
     return simulator.run(seconds, log_every=log_every)

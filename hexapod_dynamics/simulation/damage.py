@@ -8,14 +8,21 @@ A lock is an impact within the joint. The rows k of the mass matrix that still m
 acts on the rest, whose velocities do not change. Restored parts start at rest relative to the part that carries them.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from hexapod_dynamics.dynamics.kernels import EXTERNAL, forward, inverse
+from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
+from hexapod_dynamics.dynamics.workspace import Workspace
+from hexapod_dynamics.robot import Morphology
 
 NO_GRAVITY = np.zeros((3, 3))  # in the place of a rotation: its last row times gravity is the weight's direction
 
 
-def change_morphology(kernels, workspace, old, new, q, nu):
+def change_morphology(
+    kernels: RobotKernels, workspace: Workspace, old: Morphology, new: Morphology, q: np.ndarray, nu: np.ndarray
+) -> None:
     """Make the workspace that of morphology `new`, and q (n,) and nu (6 + n,) what it leaves of a state of `old`."""
     locking = old.moving_mask & new.existing_mask & ~new.moving_mask
     if not np.any(nu[6:][locking]):
@@ -34,7 +41,7 @@ def change_morphology(kernels, workspace, old, new, q, nu):
     push[:] = outside
 
 
-def settle(workspace, morphology, q, nu):
+def settle(workspace: Workspace, morphology: Morphology, q: np.ndarray, nu: np.ndarray) -> None:
     """Set locked joints to their locked positions, and the rates of locked and missing joints to zero, in place."""
     stuck = ~morphology.moving_mask
     locked = morphology.existing_mask & stuck

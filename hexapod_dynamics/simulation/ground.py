@@ -1,7 +1,10 @@
 """The ground: a level or sloping plane with steps and a rough surface, and its friction law."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from math import cos, floor, isfinite, radians, sin, sqrt, tan
+from typing import Any
 
 import numpy as np
 
@@ -67,26 +70,26 @@ class Ground:
             object.__setattr__(self, "slope_yaw", 0.0)
 
     @classmethod
-    def viscous(cls, **options):
+    def viscous(cls, **options: Any) -> Ground:
         """Return a ground with the paper's viscous friction; options as above."""
         return cls(law="viscous", **options)
 
     @property
-    def is_viscous(self):
+    def is_viscous(self) -> bool:
         """Whether friction is the paper's."""
         return self.law == "viscous"
 
-    def numbers(self):
+    def numbers(self) -> np.ndarray:
         """Return the ground as the array that `surface` reads."""
         steps = [value for x, rise in self.steps for value in (x, rise, 0.5 * self.ramp)]
         top = 0.5 * self.rough + sum(max(0.0, rise) for _, rise in self.steps)
         return np.array([self.slope_x, self.slope_y, self.rough, self.seed, self.cell, top, *steps], float)
 
-    def height(self, x, y):
+    def height(self, x: float, y: float) -> float:
         """Return the height [m] of the ground at (x, y) [m]."""
         return surface(self.numbers(), float(x), float(y))[0]
 
-    def heights(self, xs, ys):
+    def heights(self, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
         """Return the heights (len(ys), len(xs)) [m] over a grid of xs and ys [m]."""
         out = np.empty((len(ys), len(xs)))
         fill_heights(self.numbers(), np.asarray(xs, float), np.asarray(ys, float), out)

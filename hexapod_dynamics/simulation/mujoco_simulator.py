@@ -5,12 +5,19 @@ with each other, and Coulomb's friction cone; the set-points move as in `Simulat
 Needs the package `mujoco`, which is imported when the first simulator is made.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS, GROUND, ROBOT
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import actuator
+from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
 from hexapod_dynamics.simulation.step import make_servos
@@ -19,7 +26,7 @@ from hexapod_dynamics.simulation.step import make_servos
 FIELD_POINTS, FIELD_SPACING, FIELD_BASE = 401, 0.0125, 0.2
 
 
-def import_mujoco():
+def import_mujoco() -> Any:
     """Return the module mujoco; HexapodError with the remedy where it is not installed."""
     try:
         import mujoco
@@ -39,16 +46,16 @@ class MujocoSimulator(RobotSimulator):
 
     def __init__(
         self,
-        robot,
-        morphology=None,
-        gait=None,
-        timestep=1e-3,
+        robot: Robot,
+        morphology: Morphology | None = None,
+        gait: Any = None,
+        timestep: float = 1e-3,
         *,
-        ground=None,
-        command_period=0.02,
-        quantised=False,
-        truth=None,
-    ):
+        ground: Ground | None = None,
+        command_period: float = 0.02,
+        quantised: bool = False,
+        truth: Any = None,
+    ) -> None:
         self._mujoco = import_mujoco()
         super().__init__(robot, morphology, gait, timestep, ground, command_period, quantised, truth)
         self._band = self.truth.deadband * robot.servo.resolution
@@ -136,7 +143,13 @@ class MujocoSimulator(RobotSimulator):
 
     # ---- as Simulator ------------------------------------------------------------------------------------------------
 
-    def reset(self, *, position=None, rotation=None, joints=None):
+    def reset(
+        self,
+        *,
+        position: npt.ArrayLike | None = None,
+        rotation: npt.ArrayLike | None = None,
+        joints: npt.ArrayLike | None = None,
+    ) -> None:
         """Put the robot at rest; see `Simulator.reset`."""
         place, self._rotation[:], self._q[:] = self._checked_pose(position, rotation, joints)
         self._nu[:] = 0.0
@@ -154,7 +167,7 @@ class MujocoSimulator(RobotSimulator):
             self._position[2] = self._resting_height()
         self._write()
 
-    def set_morphology(self, morphology):
+    def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology at once, between two steps; see `Simulator.set_morphology`."""
         before = self._true_morphology
         self.morphology = morphology
@@ -187,7 +200,7 @@ class MujocoSimulator(RobotSimulator):
             )
         self.step(steps - len(log) * log_every)
 
-    def step(self, steps=1):
+    def step(self, steps: int = 1) -> None:
         """Take so many steps."""
         steps = count("steps", steps, 0)
         if steps == 0:
@@ -211,49 +224,49 @@ class MujocoSimulator(RobotSimulator):
         self._mean_acceleration[:] = (self._imu_velocity() - before) / (steps * self.timestep)
         self._check_finite()
 
-    def push(self, wrench):
+    def push(self, wrench: npt.ArrayLike) -> None:
         """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
         self._wrench[:] = checked("wrench", wrench, (6,))
         if not self._wrench.any():
             self.data.xfrc_applied[self._base] = 0.0
 
     @property
-    def position(self):
+    def position(self) -> np.ndarray:
         """Position (3,) of base_link in the world [m]."""
         return self._position
 
     @property
-    def rotation(self):
+    def rotation(self) -> np.ndarray:
         """Rotation (3, 3) world <- base_link."""
         return self._rotation
 
     @property
-    def q(self):
+    def q(self) -> np.ndarray:
         """Joint positions (n,) [rad], of all joints."""
         return self._q
 
     @property
-    def nu(self):
+    def nu(self) -> np.ndarray:
         """Body twist, linear first, and joint rates (6 + n,) [m/s, rad/s]."""
         return self._nu
 
     @property
-    def joint_torques(self):
+    def joint_torques(self) -> np.ndarray:
         """Torques of the servos in the last step (n,) [N m]."""
         return self._torques
 
     @property
-    def foot_forces(self):
+    def foot_forces(self) -> np.ndarray:
         """Contact force (legs, 3) at the end of each leg's last link [N, world axes]."""
         return self._contact_forces()[0]
 
     @property
-    def ground_force(self):
+    def ground_force(self) -> np.ndarray:
         """Force (3,) of all contacts with the ground together [N, world axes]."""
         return self._contact_forces()[1]
 
     @property
-    def specific_force(self):
+    def specific_force(self) -> np.ndarray:
         """What an accelerometer at the robot's IMU measures (3,) [m/s^2], in base_link axes: mean of the last call."""
         return self._rotation.T @ (self._mean_acceleration + [0.0, 0.0, self.robot.gravity])
 

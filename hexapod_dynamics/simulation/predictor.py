@@ -1,11 +1,14 @@
 """Predicts the motion of the robot under commanded servos, step by step and over a horizon, without allocation."""
 
+from __future__ import annotations
+
 import copy
+from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import actuator, loops
 from hexapod_dynamics.simulation.ground import SLOPE_X, Ground
 from hexapod_dynamics.simulation.step import make_state, make_world
@@ -27,15 +30,15 @@ class Predictor:
 
     def __init__(
         self,
-        robot,
-        morphology=None,
-        timestep=2e-3,
+        robot: Robot,
+        morphology: Morphology | None = None,
+        timestep: float = 2e-3,
         *,
-        horizon_steps=25,
-        horizon_period=0.02,
-        horizon_timestep=5e-3,
-        ground=None,
-    ):
+        horizon_steps: int = 25,
+        horizon_period: float = 0.02,
+        horizon_timestep: float = 5e-3,
+        ground: Ground | None = None,
+    ) -> None:
         for name, value in (
             ("timestep", timestep),
             ("horizon_period", horizon_period),
@@ -75,7 +78,7 @@ class Predictor:
         return copy.deepcopy(self)  # a copy that shared the state would not be one
 
     @property
-    def workspace(self):
+    def workspace(self) -> Any:
         """The model's Workspace, for other computations with the same morphology between two calls; scratch memory."""
         return self._model.workspace
 
@@ -84,7 +87,14 @@ class Predictor:
         """What is left of the robot."""
         return self._model.morphology
 
-    def set_state(self, position, rotation, q, nu, setpoints=None):
+    def set_state(
+        self,
+        position: np.ndarray,
+        rotation: np.ndarray,
+        q: np.ndarray,
+        nu: np.ndarray,
+        setpoints: np.ndarray | None = None,
+    ) -> None:
         """Set position (3,) [m], rotation (3, 3), q (n,) [rad], nu (6 + n,); servos at setpoints (n,), by default at
         q.
         """
@@ -92,48 +102,50 @@ class Predictor:
         self._model.settle()
         self._model.settle_servos_at(self.q if setpoints is None else np.asarray(setpoints, float))
 
-    def snapshot(self):
+    def snapshot(self) -> tuple[Any, ...]:
         """Copy the state and the servos: (position, rotation, q, nu, servos), for `restore` of any Predictor."""
         return tuple(array.copy() for array in (*self._model.state, self._model.world.servos))
 
-    def restore(self, snapshot):
+    def restore(self, snapshot: Any) -> None:
         """Adopt the state and the servos of a `snapshot`; locked joints stay at their locked positions."""
         for own, array in zip((*self._model.state, self._model.world.servos), snapshot, strict=True):
             own[:] = array
         self._model.settle()
 
-    def push(self, wrench):
+    def push(self, wrench: np.ndarray) -> None:
         """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
         self._model.push(wrench)
 
-    def resting_height(self):
+    def resting_height(self) -> float:
         """Return the height [m] of the body at which its lowest point, as it stands over the origin, touches the
         ground.
         """
         return self._model.resting_height()
 
     @property
-    def slope(self):
+    def slope(self) -> np.ndarray:
         """Slope of the model's ground along x and y (2,), rise over run."""
         return self._model.world.ground[SLOPE_X : SLOPE_X + 2]
 
     @property
-    def height(self):
+    def height(self) -> float:
         """Height [m] of base_link's origin over the ground below it."""
         return float(self.position[2] - self.slope @ self.position[:2])
 
-    def tilt_ground(self, turn):
+    def tilt_ground(self, turn: Any) -> None:
         """Turn the ground below the robot by a small rotation vector (3,) in world axes [rad]; its yaw is ignored."""
         before = self.slope.copy()
         after = np.clip(before + np.array([-turn[1], turn[0]]), -STEEPEST, STEEPEST)
         self._model.world.ground[SLOPE_X : SLOPE_X + 2] = self._ahead_world.ground[SLOPE_X : SLOPE_X + 2] = after
         self.position[2] += float((after - before) @ self.position[:2])
 
-    def set_morphology(self, morphology):
+    def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology before the next step. Momentum is conserved, see damage.py."""
         self._model.set_morphology(morphology)
 
-    def advance(self, duration, targets=None, command_duration=None):
+    def advance(
+        self, duration: float, targets: np.ndarray | None = None, command_duration: float | None = None
+    ) -> None:
         """Advance by a duration [s], in equal steps no longer than `timestep`.
 
         targets (n,) [rad]: commanded now, to be reached after command_duration [s] (by default, `duration`); without
@@ -145,7 +157,7 @@ class Predictor:
             loops.command_all(self._model.world, targets, reach, 0.0)
         loops.take_steps(*self._model.parts, duration / steps, steps)
 
-    def roll_out(self, targets):
+    def roll_out(self, targets: np.ndarray) -> tuple[Any, Any, Any]:
         """Predict under the targets (K, n) [rad], K at most `horizon_steps`, one per horizon period; the state does not
         change.
 

@@ -7,14 +7,18 @@ With M the mass matrix and D the derivative of contact and servo forces by the n
 First order in h, and stable however stiff contact and servos are. M + h D is an arrow like M, and is solved as one.
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
 from functools import lru_cache
 from math import cos, sin, sqrt
+from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.dynamics.kernels import RobotKernels, get_acceleration, leg_terms, set_state, solve_arrow
+from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation.actuator import (
     DAMPING,
     DRIVEN,
@@ -45,6 +49,7 @@ from hexapod_dynamics.simulation.contact import (
     settle_contacts,
     settle_friction,
 )
+from hexapod_dynamics.simulation.ground import Ground
 
 # Limit of the corrections per step of the predicted contact, friction and saturation states.
 CORRECTIONS = 4
@@ -61,17 +66,17 @@ World = namedtuple(
 
 
 @lru_cache(maxsize=8)
-def kernels_of(robot):
+def kernels_of(robot: Robot) -> RobotKernels:
     """Return the RobotKernels of a Robot; there is one for each robot, cached."""
     return RobotKernels(robot)
 
 
-def make_state(joints):
+def make_state(joints: int) -> State:
     """Return a State of zeros for so many joints, at the origin, upright."""
     return State(np.zeros(3), np.eye(3), np.zeros(joints), np.zeros(6 + joints))
 
 
-def make_servos(robot):
+def make_servos(robot: Robot) -> tuple[Any, Any]:
     """Return the numbers of a Robot's servos and their rows (n, SERVO), loaded, at zero."""
     joints = robot.joint_count
     servo = np.zeros(NUMBERS)
@@ -84,7 +89,7 @@ def make_servos(robot):
     return servo, servos
 
 
-def make_world(robot, ground):
+def make_world(robot: Robot, ground: Ground) -> World:
     """Return the World of a Robot on a Ground, its servos at zero."""
     joints = robot.joint_count
     deepest = max(len(leg.joints) for leg in robot.legs)

@@ -1,5 +1,8 @@
 """Log of a simulation run."""
 
+from __future__ import annotations
+
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,12 +31,12 @@ class Log:
     foot_forces: np.ndarray
     ground_force: np.ndarray
 
-    def save(self, path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the log to a .npz file, which `load` reads and `ros2 run hexapod_dynamics plot` draws."""
         np.savez_compressed(path, **{name: getattr(self, name) for name in self.__dataclass_fields__})
 
     @classmethod
-    def load(cls, path) -> "Log":
+    def load(cls, path: str | os.PathLike[str]) -> Log:
         """Read what `save` wrote; HexapodError where the file is something else."""
         try:
             with np.load(path, allow_pickle=False) as arrays:
@@ -42,7 +45,7 @@ class Log:
             raise HexapodError(f"{path} is no file that Log.save() has written: {error}") from None
 
     @property
-    def euler_zyx(self):
+    def euler_zyx(self) -> np.ndarray:
         """Yaw, pitch and roll (T, 3) [rad]; yaw is unwrapped."""
         yaw = np.unwrap(np.arctan2(self.rotation[:, 1, 0], self.rotation[:, 0, 0]))
         pitch = np.arcsin(np.clip(-self.rotation[:, 2, 0], -1.0, 1.0))
@@ -50,12 +53,12 @@ class Log:
         return np.stack([yaw, pitch, roll], axis=1)
 
 
-def row_width(joints, legs):
+def row_width(joints: int, legs: int) -> int:
     """Return the number of values of a logged step."""
     return 21 + 4 * joints + 3 * legs
 
 
-def split(time, rows, joints, legs):
+def split(time: np.ndarray, rows: np.ndarray, joints: int, legs: int) -> Log:
     """Return the Log of rows (T, row_width) as the compiled loops write them: views, nothing is copied."""
     sizes = {
         "position": (3,),

@@ -4,11 +4,15 @@ The bus reads joints one after another, loses answers as lost bytes make it, and
 drivers/servos does; the IMU is an MPU6050's noise through the package's attitude filter (vqf). All in simulated time.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from vqf import VQF
 
 from hexapod_dynamics.estimation import DamageDetector
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
 TICK = 0.02  # [s] between two commands
@@ -26,14 +30,24 @@ class BlindWalk:
     """
 
     def __init__(
-        self, robot, physics, gait, *, seed=0, settings=None, executor=None, lost_bytes=0.005, dead_band=0.0, obey=True
-    ):
+        self,
+        robot: Robot,
+        physics: Any,
+        gait: Any,
+        *,
+        seed: int = 0,
+        settings: Any = None,
+        executor: Any = None,
+        lost_bytes: float = 0.005,
+        dead_band: float = 0.0,
+        obey: bool = True,
+    ) -> None:
         self.robot, self.physics, self.obey, self.dead_band = robot, physics, obey, dead_band
         self.gait = gait.bind(robot)
         self.detector = DamageDetector(robot, settings, executor)
         self.declared = Morphology.whole(robot)
         self.time = 0.0
-        self.decisions = []
+        self.decisions: list[Any] = []
         self.unplugged = np.zeros(robot.joint_count, bool)
         self.push = np.zeros(6)
         n = robot.joint_count
@@ -47,7 +61,7 @@ class BlindWalk:
         self._steps = round(TICK / physics.timestep)
         physics.reset(joints=self.gait.position.copy())
 
-    def damage(self, morphology, unplugged=()):
+    def damage(self, morphology: Morphology, unplugged: Any = ()) -> None:
         """Break (or mend) the physical robot; unplugged: joints (indices) whose servos have no power and no answer."""
         self.unplugged[:] = False
         self.unplugged[list(unplugged)] = True
@@ -56,7 +70,7 @@ class BlindWalk:
             morphology = morphology.limp(parts[joint])
         self.physics.set_morphology(morphology)
 
-    def run(self, seconds, until=None):
+    def run(self, seconds: float, until: Any = None) -> bool:
         """Walk for so many seconds, or until `until(self)`; return whether it came to that."""
         for _ in range(round(seconds / TICK)):
             self.tick()
@@ -64,7 +78,7 @@ class BlindWalk:
                 return True
         return False
 
-    def tick(self):
+    def tick(self) -> None:
         """Make one command, 20 ms of physics, the sensor readings and one update of the detector."""
         command = self.gait.step(TICK)[0].copy()
         command[~self.declared.moving_mask] = np.nan
@@ -85,7 +99,7 @@ class BlindWalk:
                 self.declare(self.declared.updated(decision.values))
         self.time += TICK
 
-    def declare(self, morphology):
+    def declare(self, morphology: Morphology) -> None:
         """Declare the morphology to gait and detector."""
         back = morphology.existing_mask & ~self.declared.existing_mask
         self._silent[back], self._failures[back] = False, 0

@@ -1,5 +1,7 @@
 """A morphology as a Pinocchio model, built from the description of the robot alone."""
 
+from __future__ import annotations
+
 import numpy as np
 import pinocchio as pin
 
@@ -9,7 +11,7 @@ from hexapod_dynamics.robot import Joint, Morphology
 class PinocchioRobot:
     """Free-flying body with the remaining legs; a locked joint is replaced by a fixed one at its locked position."""
 
-    def __init__(self, morphology: Morphology):
+    def __init__(self, morphology: Morphology) -> None:
         robot = morphology.robot
         self.model = model = pin.Model()
         model.gravity.linear = np.array([0, 0, -robot.gravity])

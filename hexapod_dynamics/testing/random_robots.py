@@ -1,5 +1,7 @@
 """Random robots and random damage: missing legs, missing links, locked joints, broken links."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Leg, Link, Morphology, Robot, Servo
@@ -12,12 +14,12 @@ KINDS = {"p": "prismatic", "h": "helical"}
 AXES = {"x": [1, 0, 0], "y": [0, -1, 0], "z": [0, 0, 1]}
 
 
-def rotation(rng) -> np.ndarray:
+def rotation(rng: np.random.Generator) -> np.ndarray:
     """Random rotation (3, 3)."""
     return np.ascontiguousarray(exp(np.concatenate([np.zeros(3), rng.normal(size=3) * 1.5]))[:3, :3])
 
 
-def inertia(rng, mass: float, size: float) -> np.ndarray:
+def inertia(rng: np.random.Generator, mass: float, size: float) -> np.ndarray:
     """Random inertia (3, 3) that a body of that mass and size can have."""
     spread = rng.uniform(0.05, 1.0, size=3) * mass * size**2
     turn = rotation(rng)
@@ -30,7 +32,7 @@ def leg_type_axes(family: int) -> list[list[np.ndarray]]:
     return [[np.array(AXES.get(kind, rng.normal(size=3))) for kind in kinds] for kinds in FAMILIES[family]]
 
 
-def random_robot(rng, family: int, leg_count: int) -> Robot:
+def random_robot(rng: np.random.Generator, family: int, leg_count: int) -> Robot:
     """Robot of random masses, lengths and mounts with legs of a family."""
     legs = []
     for index in range(leg_count):
@@ -60,7 +62,7 @@ def random_robot(rng, family: int, leg_count: int) -> Robot:
     )
 
 
-def random_damage(rng, robot: Robot) -> Morphology:
+def random_damage(rng: np.random.Generator, robot: Robot) -> Morphology:
     """Damage of all five kinds, as far as the robot has legs for it."""
     morphology = Morphology.whole(robot)
     order = list(rng.permutation(robot.leg_names))

@@ -5,6 +5,8 @@ at 100 Hz with noise, through the orientation filter. Beside it: odometry from l
 commands.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ DELAY = 0.017
 PHYSICS: dict[str, Any] = {"built_in": Simulator, "mujoco": MujocoSimulator}
 
 
-def random_truth(rng) -> Truth:
+def random_truth(rng: np.random.Generator) -> Truth:
     """Return a truth from the ranges of issue 11."""
     return Truth(
         mass=rng.uniform(0.9, 1.1),
@@ -42,16 +44,16 @@ def random_truth(rng) -> Truth:
 class LegOdometry:
     """Planar motion of the body from joint angles alone: the feet that are lowest stand still."""
 
-    def __init__(self, robot, morphology):
+    def __init__(self, robot: Robot, morphology: Morphology) -> None:
         self.legs = []
         for leg in robot.legs:
             joints = robot.leg_joints(leg.name)
             if len(morphology.links(leg.name)) == len(leg.links):
                 self.legs.append((LegKinematics.of(robot, leg.name), slice(joints.start, joints.stop)))
         self.pose = np.zeros(3)  # x, y, yaw
-        self._before = None
+        self._before: np.ndarray | None = None
 
-    def update(self, angles, rotation):
+    def update(self, angles: np.ndarray, rotation: np.ndarray) -> np.ndarray:
         """Take joint angles (n,) [rad] and the attitude (3, 3); returns x, y [m], yaw [rad]."""
         feet = np.array([leg.to_base(leg.forward(angles[joints])) for leg, joints in self.legs])
         if self._before is not None:
@@ -76,7 +78,15 @@ class SensedWalk:
     the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch), row by row: 31 numbers.
     """
 
-    def __init__(self, physics="mujoco", truth=None, *, seed=0, velocity=0.077, robot=None):
+    def __init__(
+        self,
+        physics: str = "mujoco",
+        truth: Any = None,
+        *,
+        seed: int = 0,
+        velocity: float = 0.077,
+        robot: Robot | None = None,
+    ) -> None:
         self.robot = robot or Robot.jethexa()
         robot = self.robot
         self.gait = TripodGait().bind(robot)
@@ -91,12 +101,15 @@ class SensedWalk:
         self.servos = ServoMap.from_robot(robot)
         self.filter = OrientationFilter(100.0)
         self.odometry, self.dead = LegOdometry(robot, Morphology.whole(robot)), np.zeros(3)
-        self.torques, self.sent, self.rows, self.said = np.zeros(18), [], [], set()
+        self.torques = np.zeros(18)
+        self.sent: list[Any] = []
+        self.rows: list[Any] = []
+        self.said: set[str] = set()
         self.velocity, self.ms, self._joint = velocity, 0, 0
-        self._frame = None  # of the world, at the observer's start: place and yaw
+        self._frame: Any = None  # of the world, at the observer's start: place and yaw
         self._read = self.readings.joints()
 
-    def damage(self, morphology, *, told=False):
+    def damage(self, morphology: Morphology, *, told: bool = False) -> None:
         """Break the robot; told: and its software."""
         self.truth.set_morphology(morphology)
         if told:
@@ -105,7 +118,7 @@ class SensedWalk:
             self.forward.set_morphology(morphology)
             self.odometry = LegOdometry(self.robot, morphology)
 
-    def run(self, seconds):
+    def run(self, seconds: float) -> np.ndarray:
         """Walk on; returns the rows (T, 31) of this call."""
         first = len(self.rows)
         for _ in range(round(200 * seconds)):  # pieces of 5 ms
@@ -183,7 +196,7 @@ class SensedWalk:
         )
 
 
-def errors(rows):
+def errors(rows: Any) -> tuple[Any, Any, Any, Any]:
     """Return pose errors (T, 3) x, y, yaw, tilt errors (T, 2) and their normalised squares (T,), (T,) of rows."""
     pose = rows[:, 6:9] - rows[:, 1:4]
     pose[:, 2] = (pose[:, 2] + np.pi) % (2 * np.pi) - np.pi

@@ -1,5 +1,9 @@
 """Torques of swinging legs in a simulated walk, for tests and benchmarks."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from hexapod_dynamics.gait import TripodGait, leg_table, tripod_kernel
@@ -50,7 +54,7 @@ def walk(
     return peak, squares / count, speed, leap
 
 
-def swings(morphology: Morphology | None = None, **options) -> tuple[OptimalGait, list[Swing]]:
+def swings(morphology: Morphology | None = None, **options: Any) -> tuple[OptimalGait, list[Swing]]:
     """Return a gait and the swings of its legs at 0.0769 m/s forward; options: those of `OptimalGait`."""
     gait = OptimalGait(**{**STEP, **options}).bind(ROBOT, morphology)
     return gait, gait.swings(np.array([0.0769, 0, 0]))

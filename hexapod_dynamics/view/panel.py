@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Commands(ABC):
 class PartsFolder:
     """Check boxes for legs and links, menus for joints; shows the morphology, sends the changes of the user."""
 
-    def __init__(self, gui, label: str, send, *, expand: bool):
+    def __init__(self, gui: Any, label: str, send: Any, *, expand: bool) -> None:
         """`send`: gets {name: value} after each change by a person."""
         self._gui, self._send = gui, send
         self._folder = gui.add_folder(label, expand_by_default=expand)
@@ -110,7 +111,7 @@ class PartsFolder:
 class Panel:
     """The whole panel."""
 
-    def __init__(self, server, commands: Commands, *, simulated: bool):
+    def __init__(self, server: Any, commands: Commands, *, simulated: bool) -> None:
         """`simulated`: whether there is a simulated robot that can be broken."""
         self._server, self._commands, gui = server, commands, server.gui
         gui.set_panel_label("hexapod_dynamics")
@@ -180,7 +181,7 @@ class Plots:
 
     NAMES = ("tilt [deg]", "speed [cm/s]", "error of the prediction [cm]")
 
-    def __init__(self, gui, samples: int = 150):
+    def __init__(self, gui: Any, samples: int = 150) -> None:
         from viser import uplot
 
         self._data: deque[tuple[float, ...]] = deque(maxlen=samples)

@@ -23,7 +23,7 @@ class Playback:
     In Jupyter the object shows itself as a frame in the notebook.
     """
 
-    def __init__(self, log: Log, robot: Robot, morphology: Morphology, *, port: int, host: str):
+    def __init__(self, log: Log, robot: Robot, morphology: Morphology, *, port: int, host: str) -> None:
         if len(log.time) == 0:
             raise HexapodError("the log is empty: run the simulator first, as sim.run(5.0)")
         if log.joint_positions.shape[1] != robot.joint_count:

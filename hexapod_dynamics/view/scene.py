@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.view.urdf_model import UrdfModel, parse
@@ -13,7 +15,7 @@ PATH, POLYGON, FORCE = (40, 110, 220), (240, 150, 30), (220, 40, 40)
 FORCE_SCALE = 0.01  # [m/N] length of a foot force's arrow
 
 
-def serve(port: int, host: str = "127.0.0.1"):
+def serve(port: int, host: str = "127.0.0.1") -> Any:
     """Start the viser server. HexapodError: viser is not installed, or the port is taken."""
     try:
         import viser
@@ -26,9 +28,9 @@ def serve(port: int, host: str = "127.0.0.1"):
     return server
 
 
-def look_at(server, place) -> None:
+def look_at(server: Any, place: npt.ArrayLike) -> None:
     """Let pages that are opened from now on look at a place (3,) [m]."""
-    x, y, z = place
+    x, y, z = np.asarray(place, float)
     server.initial_camera.position = (x + 0.42, y - 0.50, z + 0.28)
     server.initial_camera.look_at = (x, y, z - 0.04)
 
@@ -49,8 +51,8 @@ class RobotFigure:
     """One robot in the scene: frames for its links, meshes in them; moved by pose and joint positions."""
 
     def __init__(
-        self, server, name: str, *, opacity: float | None = None, on_click: Callable[[str], None] | None = None
-    ):
+        self, server: Any, name: str, *, opacity: float | None = None, on_click: Callable[[str], None] | None = None
+    ) -> None:
         """`name`: of its node in the scene. opacity: of a ghost. on_click: gets the name of a clicked link."""
         self._server, self._name, self._opacity, self._on_click = server, name, opacity, on_click
         self._model: UrdfModel | None = None
@@ -113,7 +115,7 @@ class RobotFigure:
             handle.on_click(lambda _event, link=link: self._on_click(link))
         return handle
 
-    def move(self, position, quaternion) -> None:
+    def move(self, position: np.ndarray, quaternion: np.ndarray) -> None:
         """Place the body: position (3,) [m], quaternion (x, y, z, w)."""
         x, y, z, w = quaternion
         self._base.position, self._base.wxyz = tuple(position), (w, x, y, z)
@@ -140,14 +142,16 @@ def _wxyz(rotation) -> tuple[float, ...]:
 class Surroundings:
     """Ground, path ahead, foot forces and support polygon."""
 
-    def __init__(self, server):
+    def __init__(self, server: Any) -> None:
         self._server = server
         self._grid = server.scene.add_grid(
             "/ground", width=8.0, height=8.0, cell_size=0.1, section_size=0.5, plane_opacity=0.15
         )
         self._mesh = self._path = self._forces = self._polygon = None
 
-    def ground(self, heights: Callable[[np.ndarray, np.ndarray], np.ndarray] | None, size=3.0, step=0.04) -> None:
+    def ground(
+        self, heights: Callable[[np.ndarray, np.ndarray], np.ndarray] | None, size: float = 3.0, step: float = 0.04
+    ) -> None:
         """Draw ground that is not flat: heights(x, y) [m] for arrays of x and y; None is the flat grid."""
         if self._mesh is not None:
             self._mesh.remove()
@@ -167,15 +171,15 @@ class Surroundings:
             "/rough_ground", vertices, faces, color=(150, 145, 135), flat_shading=True, side="double"
         )
 
-    def path(self, points) -> None:
+    def path(self, points: np.ndarray) -> None:
         """Draw the path ahead: points (k, 3) [m]."""
         self._path = self._lines(self._path, "/path", points, PATH, closed=False)
 
-    def polygon(self, points) -> None:
+    def polygon(self, points: np.ndarray) -> None:
         """Draw the support polygon with corners (k, 3) [m] in order; with fewer than two corners hide it."""
         self._polygon = self._lines(self._polygon, "/support_polygon", points, POLYGON, closed=True)
 
-    def forces(self, feet, forces) -> None:
+    def forces(self, feet: np.ndarray, forces: np.ndarray) -> None:
         """Draw foot forces (k, 3) [N] at feet (k, 3) [m], both in world axes."""
         feet, forces = np.asarray(feet, float).reshape(-1, 3), np.asarray(forces, float).reshape(-1, 3)
         keep = np.linalg.norm(forces, axis=1) > 0.3
@@ -208,7 +212,7 @@ class Surroundings:
         return handle
 
 
-def support_polygon(feet, forces, least: float = 0.5) -> np.ndarray:
+def support_polygon(feet: Any, forces: np.ndarray, least: float = 0.5) -> np.ndarray:
     """Corners (k, 3) [m] of the convex hull, seen from above, of the feet that carry more than `least` [N]."""
     from scipy.spatial import ConvexHull, QhullError
 

@@ -1,5 +1,7 @@
 """Calibrated IMU data and attitude; the offsets are found at rest and stored for a restart of the process."""
 
+from __future__ import annotations
+
 import json
 import math
 import threading
@@ -31,7 +33,7 @@ class CalibratedImu:
         level: bool,
         memory: Path,
         warn: Callable[[str], object],
-    ):
+    ) -> None:
         self.calibrated, self.refusal = False, ""
         self.offsets = Calibration(np.zeros(3), np.zeros(3))
         self._rate, self._time_constant, self._level = rate, time_constant, level

@@ -1,5 +1,7 @@
 """Open an I2C bus by its number (smbus2), or a simulated one by the path of its socket, with the same calls."""
 
+from __future__ import annotations
+
 import os
 import socket
 import struct
@@ -15,7 +17,7 @@ READ_BLOCK, READ_BYTE, WRITE_BYTE = 1, 2, 3
 class SocketSMBus:
     """The calls of smbus2, sent to a simulated bus through a local socket (one packet per exchange)."""
 
-    def __init__(self, path: str, timeout: float = 1.0):
+    def __init__(self, path: str, timeout: float = 1.0) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(timeout)
         try:

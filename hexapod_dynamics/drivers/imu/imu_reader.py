@@ -1,5 +1,7 @@
 """The thread that reads the IMU at a constant rate and sets the chip up again when it was lost."""
 
+from __future__ import annotations
+
 import logging
 import math
 import threading
@@ -41,7 +43,7 @@ class ImuReader:
     bus: number of the I2C bus, or path of the socket of a simulated bus, as text.
     """
 
-    def __init__(self, bus: str, settings: Mpu6050Settings, on_sample: Callable[[Sample, float], object]):
+    def __init__(self, bus: str, settings: Mpu6050Settings, on_sample: Callable[[Sample, float], object]) -> None:
         self.bus, self.settings, self.on_sample = bus, settings, on_sample
         self.health = ImuHealth()
         self._handle: I2cBus | None = None

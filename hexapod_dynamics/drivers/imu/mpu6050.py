@@ -4,6 +4,8 @@ Values are in the chip's axes, as the device reports them: specific force [m/s^2
 [rad/s], temperature [deg C]. Registers and figures: MPU-6000/6050 register map 4.2 and product specification 3.4.
 """
 
+from __future__ import annotations
+
 import math
 import struct
 import time
@@ -113,7 +115,7 @@ class Mpu6050:
 
     def __init__(
         self, bus: I2cBus, settings: Mpu6050Settings | None = None, sleep: Callable[[float], object] = time.sleep
-    ):
+    ) -> None:
         self.settings = settings or Mpu6050Settings()
         self.identity: int | None = None
         self._bus, self._sleep, self._address = bus, sleep, self.settings.address

@@ -1,5 +1,7 @@
 """Attitude from gyro and accelerometer (VQF, Laidig and Seel 2023), and gyro calibration at rest."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
@@ -18,7 +20,7 @@ class OrientationFilter:
 
     def __init__(
         self, rate: float, accel_time_constant: float = 3.0, heading: float = 0.0, bias_limit: float = math.radians(2.0)
-    ):
+    ) -> None:
         self._period = 1.0 / rate
         try:
             from vqf import VQF
@@ -79,7 +81,9 @@ class RestCalibrator:
     duration [s], rate [1/s]; gyro_spread [rad/s], accel_spread [m/s^2]: largest standard deviations that count as rest.
     """
 
-    def __init__(self, rate: float, duration: float = 1.0, gyro_spread: float = 0.01, accel_spread: float = 0.15):
+    def __init__(
+        self, rate: float, duration: float = 1.0, gyro_spread: float = 0.01, accel_spread: float = 0.15
+    ) -> None:
         self._samples = np.zeros((max(10, round(rate * duration)), 6))
         self._count = 0
         self._gyro_spread, self._accel_spread = gyro_spread, accel_spread

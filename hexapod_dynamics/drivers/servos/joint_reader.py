@@ -1,10 +1,13 @@
 """Reads the joints over the servo bus; finds implausible readings, silent servos and servos that answer again."""
 
+from __future__ import annotations
+
 import math
 import statistics
 import threading
 import time
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -40,8 +43,8 @@ class JointReader:
         state: ChainState,
         lock: threading.Lock,
         writer: PoseWriter,
-        idle,
-    ):
+        idle: Any,
+    ) -> None:
         n = len(servo_map)
         self.bus, self.map, self.settings, self.schedule = bus, servo_map, settings, ReadSchedule(n, settings)
         self._state, self._lock, self._writer, self._idle = state, lock, writer, idle

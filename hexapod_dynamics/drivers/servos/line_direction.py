@@ -1,6 +1,8 @@
 """Switching the half-duplex servo line between sending and listening: by the adapter, or by two GPIOs of the board."""
 
-from typing import Protocol
+from __future__ import annotations
+
+from typing import Any, Protocol
 
 from hexapod_dynamics.errors import MissingPackageError
 
@@ -46,7 +48,7 @@ class GpioDirection:
 
     needs_drain = True
 
-    def __init__(self, transmit_pin: int = 27, receive_pin: int = 17, gpio=None):
+    def __init__(self, transmit_pin: int = 27, receive_pin: int = 17, gpio: Any = None) -> None:
         if gpio is None:
             try:
                 from Jetson import GPIO

@@ -6,6 +6,8 @@ A frame is ``55 55 id length command parameters checksum`` with ``length = 3 + l
 the business of `hexapod_dynamics.drivers.servos.lx_protocol`.
 """
 
+from __future__ import annotations
+
 import struct
 from enum import IntEnum
 from typing import NamedTuple
@@ -185,7 +187,7 @@ class FrameParser:
     After a bad checksum the search continues one byte further, so that a frame behind a false header is found.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._buffer = bytearray()
         self._consumed = 0
         self.skipped_bytes = 0

@@ -4,10 +4,12 @@ Angles are radians from the servo's centre (count 500), positive with rising cou
 is the business of `hexapod_dynamics.drivers.servos.servo_map`. Times are seconds, voltages volts, temperatures deg C.
 """
 
+from __future__ import annotations
+
 import math
 import struct
 from enum import IntFlag
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hexapod_dynamics.drivers.servos.lx_frames import BROADCAST_ID, READS, REPLY, REQUEST, Command, build, reply
 from hexapod_dynamics.errors import DeviceError
@@ -173,7 +175,7 @@ def read_request(servo_id: int, command: int) -> bytes:
     return build(servo_id, command)
 
 
-def decode(command: int, payload: bytes):
+def decode(command: int, payload: bytes) -> Any:
     """Turn a reply's payload into its value with units (see the write of the same name)."""
     values = REPLY[command].unpack(payload)
     if command in (Command.MOVE_TIME_READ, Command.MOVE_TIME_WAIT_READ):

@@ -1,6 +1,10 @@
 """Puts poses on the servo bus: a latched move for every servo whose target has changed, then one start for all."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +21,9 @@ _CATCH_UP = 1.1  # times the allowed speed, so that a delay is caught up slowly
 class PoseWriter:
     """Remembers the last command of each servo. sent: (n,) counts, -1 if unknown."""
 
-    def __init__(self, bus: ServoBus, servo_map: ServoMap, settings: ChainSettings, frames: PoseFrames | None = None):
+    def __init__(
+        self, bus: ServoBus, servo_map: ServoMap, settings: ChainSettings, frames: PoseFrames | None = None
+    ) -> None:
         n = len(servo_map)
         self.sent = np.full(n, -1, np.int64)
         self._bus, self._settings = bus, settings
@@ -26,11 +32,18 @@ class PoseWriter:
         # The present motion of the servos: counts at its start, monotonic time of its start, duration.
         self._from, self._begin, self._took = np.zeros(n), np.zeros(n), np.ones(n)
 
-    def forget(self, joints=slice(None)) -> None:
+    def forget(self, joints: Any = slice(None)) -> None:
         """Send the next target of these joints (index or mask, default all) even if it has not changed."""
         self.sent[joints] = -1
 
-    def write(self, counts: np.ndarray, duration: float, state: ChainState, cancelled, speed=None) -> bool:
+    def write(
+        self,
+        counts: np.ndarray,
+        duration: float,
+        state: ChainState,
+        cancelled: Callable[[], bool],
+        speed: np.ndarray | None = None,
+    ) -> bool:
         """Send counts (n,), -1 = leave alone, to be reached in `duration` [s]; False when nothing had to be sent.
 
         cancelled: called after the wait; if it returns True (emergency stop, torque off), nothing is sent. A servo

@@ -1,5 +1,9 @@
 """Order of the reads on the servo bus: positions round robin, sometimes a voltage, temperature or load state."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
@@ -11,7 +15,7 @@ SLOW_READS = {"voltage": Command.VIN_READ, "temperature": Command.TEMP_READ, "lo
 class ReadSchedule:
     """Chooses the next read of n joints; times are monotonic seconds."""
 
-    def __init__(self, n: int, settings: ChainSettings):
+    def __init__(self, n: int, settings: ChainSettings) -> None:
         self.settings = settings
         self._asked = np.full(n, -np.inf)  # time of the last request of each position
         self._doubtful = np.zeros(n, bool)  # joints that are read again before their turn
@@ -20,7 +24,7 @@ class ReadSchedule:
         self._next_slow, self._slow_turn = 0.0, 0
         self._slow_index = dict.fromkeys(SLOW_READS, -1)
 
-    def forget(self, joints=slice(None)) -> None:
+    def forget(self, joints: Any = slice(None)) -> None:
         """Treat these joints (mask, default all) as never read."""
         self._asked[joints] = -np.inf
         self._doubtful[joints] = False

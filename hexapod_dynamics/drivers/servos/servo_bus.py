@@ -5,6 +5,8 @@ computes the wire time of its own bytes, so that it never waits for an answer be
 wait has a limit.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import select
@@ -12,6 +14,7 @@ import termios
 import threading
 import time
 from enum import Enum
+from typing import Any
 
 import serial
 
@@ -78,8 +81,8 @@ class ServoBus:
         direction: Direction | None = None,
         reply_timeout: float = 0.006,
         patience: float = 0.05,
-        prove=None,
-    ):
+        prove: Any = None,
+    ) -> None:
         self.port = port
         self.byte_time = lx_frames.BITS_PER_BYTE / baudrate
         self.reply_timeout, self.patience = reply_timeout, patience
@@ -212,7 +215,7 @@ class ServoBus:
         termios.tcflush(self._fd, termios.TCOFLUSH)
         self._wire_free = min(self._wire_free, time.monotonic() + lx_frames.UART_FIFO * self.byte_time)
 
-    def exchange(self, servo_id: int, command: int, idle=None, timeout: float | None = None) -> bytes | None:
+    def exchange(self, servo_id: int, command: int, idle: Any = None, timeout: float | None = None) -> bytes | None:
         """Send one request; return the payload of the answer, or None with `fault` set.
 
         timeout [s]: instead of reply_timeout. idle: called after that time; while it returns True, the wait continues,
@@ -234,7 +237,7 @@ class ServoBus:
                 self._direction.send()
         return self._await(servo_id, command, idle, timeout or self.reply_timeout)
 
-    def read(self, servo_id: int, command: int, retries: int = 2):
+    def read(self, servo_id: int, command: int, retries: int = 2) -> Any:
         """Send a request up to 1 + retries times; return the value with units, or raise NoReply."""
         for _ in range(1 + retries):
             payload = self.exchange(servo_id, command)

@@ -6,6 +6,8 @@ Writes go before reads; of several poses only the latest is sent; a servo whose 
 repeated until it is confirmed. A freeze precedes everything else.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 import threading
@@ -50,7 +52,7 @@ class ServoChain:
         servo_map: ServoMap,
         settings: ChainSettings | None = None,
         frames: PoseFrames | None = None,
-    ):
+    ) -> None:
         n = len(servo_map)
         self.bus, self.map, self.settings = bus, servo_map, settings or ChainSettings()
         self._state = ChainState.empty(n)
@@ -86,7 +88,7 @@ class ServoChain:
             self._thread.join(timeout)
         self.bus.release()
 
-    def set_targets(self, angles: np.ndarray, duration: float, epoch: int, speed=None) -> None:
+    def set_targets(self, angles: np.ndarray, duration: float, epoch: int, speed: np.ndarray | None = None) -> None:
         """Move to joint angles (n,) [rad] in `duration` [s]; replaces a pose that has not been sent yet.
 
         NaN leaves a joint alone.

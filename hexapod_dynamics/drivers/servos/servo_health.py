@@ -1,6 +1,9 @@
 """Turns the state of the bus thread into a level and messages that name the joint and the likely cause."""
 
+from __future__ import annotations
+
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +21,7 @@ _FEW = (3, 0.02)  # errors in it, and share of the answers, that are not reporte
 class ServoHealth:
     """Assesses the ChainStates of joints `names`."""
 
-    def __init__(self, names):
+    def __init__(self, names: Any) -> None:
         self._names = list(names)
         none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0
         self._slots = deque([none], maxlen=1 + _SLOTS)  # (time, errors, reads) so far
@@ -88,7 +91,7 @@ class ServoHealth:
         return f"noisy line ({kinds}, {reads} good answers): cable, ground or bus drive"
 
 
-def figures(state: ChainState, names, t: float) -> dict:
+def figures(state: ChainState, names: Any, t: float) -> dict:
     """Diagnostic values of a ChainState of joints `names` at monotonic time t [s], by name with unit."""
     known = state.known
     values = {

@@ -1,5 +1,7 @@
 """Distinguishes servos that no longer answer from a line that loses answers of all servos."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -17,7 +19,7 @@ class ServoLossDetector:
     servos behind a broken cable do not increase the loss rate.
     """
 
-    def __init__(self, n: int, silent_after: int):
+    def __init__(self, n: int, silent_after: int) -> None:
         self._silent_after = silent_after  # consecutive failures, on a line without losses
         self._failures = np.zeros(n, np.int64)
         self._good, self._lost = np.zeros(n, np.int64), np.zeros(n, np.int64)  # so far

@@ -1,5 +1,7 @@
 """Maps joints to servos: joint angles (n,) <-> counts (n,), frames of a whole pose."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from hexapod_dynamics.drivers.servos import lx_frames
 from hexapod_dynamics.drivers.servos import lx_protocol as lx
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class ServoMap:
         object.__setattr__(self, "_slope", np.array(self.directions, float) * lx.COUNTS_PER_RADIAN)
 
     @classmethod
-    def from_robot(cls, robot) -> "ServoMap":
+    def from_robot(cls, robot: Robot) -> ServoMap:
         """Take joint names, ids and directions of a `hexapod_dynamics.robot.Robot`."""
         joints = [joint for leg in robot.legs for joint in leg.joints]
         missing = [joint.name for joint in joints if joint.servo_id is None]
@@ -46,8 +49,8 @@ class ServoMap:
             )
         return cls(
             tuple(joint.name for joint in joints),
-            tuple(joint.servo_id for joint in joints),
-            tuple(joint.servo_direction for joint in joints),
+            tuple(joint.servo_id for joint in joints if joint.servo_id is not None),
+            tuple(joint.servo_direction for joint in joints if joint.servo_direction is not None),
         )
 
     def __len__(self) -> int:
@@ -74,7 +77,7 @@ class ServoMap:
 class PoseFrames:
     """Builds one latched move per chosen servo and the common start, without a Python loop over the servos."""
 
-    def __init__(self, servo_map: ServoMap):
+    def __init__(self, servo_map: ServoMap) -> None:
         # A first move of each servo as `lx_protocol` writes it: id, length and command stay, position and time change.
         moves = [np.frombuffer(lx.move_time_wait(servo_id, 0.0, 0.0), np.uint8) for servo_id in servo_map.ids]
         self._bodies = np.array([move[2:-1] for move in moves], np.uint8).reshape(len(moves), -1)

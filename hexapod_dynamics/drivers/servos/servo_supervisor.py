@@ -4,7 +4,10 @@ A request of a person (`StopState`) persists over commands, a lost port and, thr
 only the next request of a person ends it. Times are monotonic seconds and arguments.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +48,15 @@ class ServoSupervisor:
 
     """
 
-    def __init__(self, chain: ServoChain, guard: PoseGuard, settings: SupervisorSettings, tell, stop=None, keep=None):
+    def __init__(
+        self,
+        chain: ServoChain,
+        guard: PoseGuard,
+        settings: SupervisorSettings,
+        tell: Any,
+        stop: Any = None,
+        keep: Any = None,
+    ) -> None:
         n = len(chain.map)
         self.chain, self.guard, self.settings = chain, guard, settings
         self.state = chain.snapshot()
@@ -71,7 +82,7 @@ class ServoSupervisor:
         """Whether joint commands may move the robot."""
         return self.stop.mode == FOLLOW and not self.stop.frozen
 
-    def follow(self, joints, positions, t: float) -> None:
+    def follow(self, joints: Any, positions: np.ndarray, t: float) -> None:
         """Command angles [rad] of joints (indices); all others hold, as do those whose angle is NaN.
 
         The speed is bounded whatever the rate of the commands: a command moves a joint by at most the guard's speed
@@ -87,7 +98,7 @@ class ServoSupervisor:
         else:
             self._act(t)
 
-    def feed_forward(self, joints, torques, t: float) -> None:
+    def feed_forward(self, joints: Any, torques: float, t: float) -> None:
         """Set the feed-forward torques [N m] by which set-points are shifted; other joints have none."""
         self._torques[:] = 0.0
         self._torques[joints] = torques

@@ -1,6 +1,9 @@
 """The last request of a person to the servos, stored for a respawn of the node; checked when it is read."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hexapod_dynamics.errors import DeviceError
 
@@ -25,7 +28,7 @@ class StopState:
         if self.mode not in MODES or not isinstance(self.frozen, bool) or not isinstance(self.reason, str):
             raise DeviceError(f"{self} is no stop state: mode is one of {', '.join(MODES)}, frozen true or false")
 
-    def changed(self, **values) -> "StopState":
+    def changed(self, **values: Any) -> StopState:
         """Return a copy with other values."""
         return replace(self, **values)
 
@@ -34,7 +37,7 @@ class StopState:
         return dict(self.__dict__)
 
     @classmethod
-    def from_values(cls, values) -> "StopState":
+    def from_values(cls, values: Any) -> StopState:
         """Read the values of `to_values`; None (nothing stored) gives the initial state; raises DeviceError for other
         values.
         """
@@ -45,6 +48,6 @@ class StopState:
         return cls(**values)
 
     @classmethod
-    def unreadable(cls, why: object) -> "StopState":
+    def unreadable(cls, why: object) -> StopState:
         """The state that does not move, because the stored request cannot be read."""
         return cls(HOLD, False, f"the request from before the restart cannot be read ({why})")

@@ -4,12 +4,16 @@ The simulations run in threads: the compiled model releases the interpreter lock
 caller continues.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, Predictor
 
 # Ranges of the ensemble: relative stiffness, friction, slope [deg], payload [kg] and its position [m].
@@ -24,7 +28,7 @@ class HypothesisBank:
     Results are (H, T, n) joint angles [rad] and (H, T, 3) roll, pitch, yaw [rad] after each tick.
     """
 
-    def __init__(self, robot, period, timestep, horizon, members, seed=0):
+    def __init__(self, robot: Robot, period: float, timestep: float, horizon: int, members: int, seed: int = 0) -> None:
         self.robot, self.period, self._timestep, self._horizon = robot, period, timestep, horizon
         self._local = threading.local()
         random = self._random = np.random.default_rng(seed)
@@ -59,7 +63,9 @@ class HypothesisBank:
         ground = Ground(friction=random.uniform(*_FRICTION), rough=_ROUGH, seed=seed, cell=0.03)
         return self._predictor(self.robot, ground), np.zeros(6)
 
-    def tasks(self, snapshot, morphology, targets, hypotheses):
+    def tasks(
+        self, snapshot: Any, morphology: Morphology, targets: np.ndarray, hypotheses: Any
+    ) -> list[Callable[[], tuple[np.ndarray, np.ndarray]]]:
         """Return callables without arguments, one for each simulation: the declared robot, the hypotheses, the
         ensemble. Each may run in any thread.
 

@@ -9,6 +9,8 @@ squares with forgetting; slices are used with a delay, so that new damage is not
 robot.
 """
 
+from __future__ import annotations
+
 from collections import deque
 
 import numpy as np
@@ -22,27 +24,27 @@ _LAG = 6  # slices
 class Baseline:
     """Regression coefficients of n joints and running means of the tilt features (m,)."""
 
-    def __init__(self, joints, tilts):
+    def __init__(self, joints: int, tilts: int) -> None:
         self.coefficients = np.zeros((joints, 2))
         self._covariance = np.tile(np.diag(_PRIOR**2), (joints, 1, 1))
         self.tilt = np.zeros(tilts)
         self._tilt_weight = 0.0
         self._waiting: deque[tuple] = deque()
 
-    def forget_waiting(self):
+    def forget_waiting(self) -> None:
         """Discard the slices that wait to be used, because something was wrong in them."""
         self._waiting.clear()
 
-    def predict(self, loads):
+    def predict(self, loads: np.ndarray) -> np.ndarray:
         """Expected residuals (..., n) [rad] at modelled loads (..., n) [rad]."""
         return self.coefficients[:, 0] * loads + self.coefficients[:, 1]
 
     @property
-    def known(self):
+    def known(self) -> np.ndarray:
         """Standard deviation of each joint's `a` (n,) as a fraction 0..1 of the prior's."""
         return np.sqrt(self._covariance[:, 0, 0]) / _PRIOR[0]
 
-    def offer(self, residuals, loads, tilts):
+    def offer(self, residuals: np.ndarray, loads: np.ndarray, tilts: np.ndarray) -> None:
         """Queue a slice without damage: residuals, loads (n,), NaN where nothing was measured; tilts (m,)."""
         self._waiting.append((residuals, loads, tilts))
         if len(self._waiting) > _LAG:

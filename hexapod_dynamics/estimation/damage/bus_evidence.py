@@ -2,9 +2,14 @@
 torque.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from hexapod_dynamics.robot import Robot
 
 _START = 2.0  # [s] time in which every servo is read for the first time
 
@@ -23,7 +28,7 @@ class SilentChain:
 class BusEvidence:
     """Stores when each servo answered last; a servo is silent after `silent_after` [s], later on a slow bus."""
 
-    def __init__(self, robot, silent_after):
+    def __init__(self, robot: Robot, silent_after: Any) -> None:
         n = robot.joint_count
         self.robot, self._after = robot, silent_after
         self.heard = np.full(n, -np.inf)  # time of the last reading
@@ -33,43 +38,43 @@ class BusEvidence:
         self._let_go_since = np.full(n, np.inf)
         self._back = np.zeros(n, np.int64)  # answers of servos that are declared missing
 
-    def measured(self, time, joint):
+    def measured(self, time: float, joint: Any) -> None:
         """Register a reading of a joint."""
         self._first = min(self._first, time)
         self.heard[joint] = max(self.heard[joint], time)
         self._told[joint] = False
 
-    def expect(self, time, joints):
+    def expect(self, time: float, joints: np.ndarray) -> None:
         """Allow time for the first answer of joints (n,) bool that were attached again."""
         self.heard[joints] = time + _START
         self._told[joints] = False
         self._back[joints] = 0
 
-    def told(self, time, silent, let_go):
+    def told(self, time: float, silent: np.ndarray, let_go: np.ndarray) -> None:
         """Register a report of the driver: silent servos, servos whose torque is off, each (n,) bool."""
         self._told[:] = silent
         self._let_go_since = np.where(let_go, np.minimum(self._let_go_since, time), np.inf)
         self._let_go[:] = let_go
 
-    def answered(self, answering):
+    def answered(self, answering: np.ndarray) -> None:
         """Register which of the servos that are declared missing answered (n,) bool in one polling round."""
         self._back = np.where(answering, self._back + 1, 0)
 
-    def back(self):
+    def back(self) -> np.ndarray:
         """Servos (n,) bool that have answered in two reports although they are declared missing."""
         return self._back >= 2
 
-    def let_go(self, time):
+    def let_go(self, time: float) -> np.ndarray:
         """Servos (n,) bool whose torque has been off for 0.2 s."""
         return self._let_go & (time - self._let_go_since > 0.2)
 
-    def pace(self, time, expected):
+    def pace(self, time: float, expected: np.ndarray) -> float:
         """Time [s] within which half of the expected servos (n,) bool were read; 0 if none was."""
         if not np.isfinite(self._first) or not expected.any():
             return 0.0
         return float(np.median(time - np.where(np.isfinite(self.heard), self.heard, self._first + _START)[expected]))
 
-    def silent(self, time, expected):
+    def silent(self, time: float, expected: np.ndarray) -> np.ndarray:
         """Servos (n,) bool among the expected ones that do not answer while others do."""
         heard = self.heard[expected]
         if not np.isfinite(heard).any():
@@ -90,11 +95,11 @@ class BusEvidence:
                     break
         return silent
 
-    def dead(self, time):
+    def dead(self, time: float) -> bool:
         """Whether no servo was read recently, so that the bus gives no evidence."""
         return not np.any(time - self.heard < 3.0 * self._after)
 
-    def chains(self, silent):
+    def chains(self, silent: np.ndarray) -> list[SilentChain]:
         """Return a SilentChain for each leg with silent servos."""
         found = []
         for leg in self.robot.legs:

@@ -1,12 +1,18 @@
 """Derives decisions from the evidence; declarations by a person have priority."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.estimation.damage.hypotheses import limp, locked, missing, part_of
+from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence
+from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, limp, locked, missing, part_of
+from hexapod_dynamics.estimation.damage.posterior import Posterior
+from hexapod_dynamics.estimation.damage.settings import DetectorSettings
+from hexapod_dynamics.robot import Morphology, Robot
 
 _MANY = 3  # this many joints or legs at once are not damage: commands are not executed, or the bus is down
 _ALONE = 1.5  # [s] after which a single servo counts as silent while servos further out answer
@@ -42,15 +48,15 @@ class Finding:
 class DecisionMaker:
     """Turns evidence into Decisions, each one once; `own`: the values that this detector declared."""
 
-    def __init__(self, robot, settings):
+    def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
         self.robot, self.settings = robot, settings
-        self.own = {}  # named values that this detector has declared and that still hold
-        self._asked = {}  # values of decisions that are not executed yet: time
-        self._found = {}  # values of decisions: the Decision, until it is undone
+        self.own: dict[str, Any] = {}  # named values that this detector has declared and that still hold
+        self._asked: dict[tuple, float] = {}  # values of decisions that are not executed yet: time
+        self._found: dict[tuple, Decision] = {}  # values of decisions: the Decision, until it is undone
         self._streak = ("", 0)
-        self.suspect = None  # (name, probability, since)
+        self.suspect: tuple[str, float, float] | None = None  # (name, probability, since)
 
-    def follow(self, old, new):
+    def follow(self, old: Morphology, new: Morphology) -> None:
         """Update `own` after a change of the declared Morphology: add executed decisions, remove those that were
         undone.
         """
@@ -73,7 +79,7 @@ class DecisionMaker:
             self._found[key] = Decision(action, name, values, probability, text, since)
         return [Decision(action, name, values, probability, text, since)]
 
-    def findings(self, hypotheses, posterior):
+    def findings(self, hypotheses: list[Hypothesis], posterior: Posterior | None) -> list[Finding]:
         """Return the Findings: those decided, then those that the last bank (hypotheses and Posterior, or None)
         suspects.
         """
@@ -90,7 +96,9 @@ class DecisionMaker:
 
     # ---- the bus -----------------------------------------------------------------------------------------------------
 
-    def from_bus(self, time, evidence, morphology, angles, timely):
+    def from_bus(
+        self, time: float, evidence: BusEvidence, morphology: Morphology, angles: np.ndarray, timely: bool
+    ) -> list[Decision]:
         """Decide on silent chains, servos without torque and servos that answer again; timely: no data are late."""
         if evidence.dead(time):
             return []
@@ -148,7 +156,7 @@ class DecisionMaker:
 
     # ---- joints ------------------------------------------------------------------------------------------------------
 
-    def from_joints(self, time, news, morphology, let_go):
+    def from_joints(self, time: float, news: Any, morphology: Morphology, let_go: np.ndarray) -> list[Decision]:
         """Decide on joints that do not move although commanded, while others do."""
         stuck = [joint for joint, one in news.items() if one.state == "locked" and not let_go[joint]]
         if len(stuck) >= _MANY or sum(one.state != "follows" for one in news.values()) > 2 * _MANY:
@@ -166,7 +174,7 @@ class DecisionMaker:
 
     # ---- the bank ----------------------------------------------------------------------------------------------------
 
-    def from_bank(self, time, hypotheses, posterior, news):
+    def from_bank(self, time: float, hypotheses: Any, posterior: Any, news: Any) -> list[Decision]:
         """Decide on the most probable leg and kind of damage, if it is above the threshold twice in a row."""
         groups: dict[Any, list[int]] = {}
         for k, hypothesis in enumerate(hypotheses):

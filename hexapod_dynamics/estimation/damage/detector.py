@@ -12,8 +12,11 @@ argument; there is no input or output. The bank runs on an executor (threads, be
 interpreter lock); `update` only collects finished results.
 """
 
+from __future__ import annotations
+
 import math
 from collections import deque
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +26,13 @@ from hexapod_dynamics.estimation.damage import joint_evidence
 from hexapod_dynamics.estimation.damage.bank import HypothesisBank
 from hexapod_dynamics.estimation.damage.baseline import Baseline
 from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence
-from hexapod_dynamics.estimation.damage.decisions import DecisionMaker
-from hexapod_dynamics.estimation.damage.hypotheses import locked, pairs, singles
+from hexapod_dynamics.estimation.damage.decisions import Decision, DecisionMaker, Finding
+from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, locked, pairs, singles
 from hexapod_dynamics.estimation.damage.posterior import covariance, posterior_of
 from hexapod_dynamics.estimation.damage.running_model import RunningModel
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.estimation.damage.window import TILTS, MeasurementWindow
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
 _SUSPICIOUS = 4.0  # mean square of the largest normalised residuals above which the bank is simulated
@@ -59,7 +62,7 @@ class DamageDetector:
 
     """
 
-    def __init__(self, robot, settings=None, executor=None):
+    def __init__(self, robot: Robot, settings: Any = None, executor: Any = None) -> None:
         self.robot = robot
         self.settings = s = settings or DetectorSettings()
         self.executor = executor
@@ -82,22 +85,20 @@ class DamageDetector:
         self._last_command = self._last_attitude = -math.inf
         self._slice = 0  # the next slice to evaluate
         self._first_slice = 0  # the first slice measured with the present morphology
-        self._job = None
+        self._job: Any = None
         self._astray_since, self._astray_last = np.full(n, np.inf), np.full(n, -np.inf)  # [ticks]
-        self.news = {}  # joint: JointCondition of those that do not follow
+        self.news: dict[int, Any] = {}  # joint: JointCondition of those that do not follow
         self.suspicion = 0.0
         self._calm_until, self._calm_suspicion = -math.inf, 0.0  # validity of the last bank that found nothing
         self._slow_until = -math.inf  # the bus is too slow to detect silent servos
-        self.disturbed, self._disturbed_until = (
-            False,
-            -math.inf,
-        )  # commands or readings come too late to compare with the model
+        # Commands or readings come too late to compare with the model.
+        self.disturbed, self._disturbed_until = False, -math.inf
         self._settled_at = -math.inf  # when joints and attitude are evaluated again after a change of the morphology
-        self.posterior = None  # (hypotheses, Posterior) of the last bank
+        self.posterior: Any = None  # (hypotheses, Posterior) of the last bank
         self.banks, self.bank_time = 0, 0.0  # number of simulated banks, duration of the last one [s]
         self.time = -math.inf
 
-    def warm_up(self):
+    def warm_up(self) -> None:
         """Compile all kernels that the detector uses; done later, it would delay the measurements by seconds."""
         at_rest = np.zeros(self.robot.joint_count)
         self.model.start(0.0, at_rest, self.morphology)
@@ -108,21 +109,21 @@ class DamageDetector:
 
     # ---- what is heard -----------------------------------------------------------------------------------------------
 
-    def command(self, time, positions, torques=None):
+    def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
         """Take a command: joint angles (n,) [rad], NaN where nothing is asked; torques (n,) [N m]: feed-forward."""
         if torques is not None:
             self._torques[:] = torques
         self._commands.append((time, np.array(positions, float)))
         self._last_command = time
 
-    def measure_joints(self, time, angles):
+    def measure_joints(self, time: float, angles: np.ndarray) -> None:
         """Take measured joint angles (n,) [rad], NaN where none was read; `time` [s]: of the readings."""
         for joint in np.flatnonzero(np.isfinite(angles)):
             self._readings.append((time, int(joint), float(angles[joint])))
             self._angle[joint] = angles[joint]
             self.bus_evidence.measured(time, joint)
 
-    def measure_attitude(self, time, rotation):
+    def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
         """Take the attitude of base_link: rotation (3, 3) world <- base_link of any yaw origin."""
         yaw, pitch, roll = euler_zyx(rotation)
         if not np.isfinite([yaw, pitch, roll]).all():
@@ -130,7 +131,7 @@ class DamageDetector:
         self._attitudes.append((time, roll, pitch, yaw))
         self._last_attitude = time
 
-    def bus(self, time, silent, let_go, answering=None):
+    def bus(self, time: float, silent: np.ndarray, let_go: np.ndarray, answering: np.ndarray | None = None) -> None:
         """Take what the servo bus reports, (n,) bool each: silent servos, servos whose torque went off by itself.
 
         answering: servos that answer although they are declared missing.
@@ -139,7 +140,7 @@ class DamageDetector:
         if answering is not None:
             self.bus_evidence.answered(np.asarray(answering, bool))
 
-    def set_morphology(self, morphology):
+    def set_morphology(self, morphology: Morphology) -> None:
         """Adopt the declared morphology; values that this detector declared and that were changed are no longer its
         own.
         """
@@ -159,7 +160,7 @@ class DamageDetector:
             self._first_slice = self._slice = self.model.tick // self.settings.slice_ticks + 1
             self.model.restart_at(self._slice)
 
-    def restart(self):
+    def restart(self) -> None:
         """Discard the model's state and all measurements; start again with the next ones."""
         self.model.started = False
         self.window.clear()
@@ -172,14 +173,14 @@ class DamageDetector:
         self._readings.clear()
         self._attitudes.clear()
 
-    def disturb(self, time):
+    def disturb(self, time: float) -> None:
         """Restart, and ignore the evidence for a while: the caller was late, so the times of its data are wrong."""
         self.restart()
         self.disturbed, self._disturbed_until = True, time + _DISTURBED
 
     # ---- what follows ------------------------------------------------------------------------------------------------
 
-    def update(self, time):
+    def update(self, time: float) -> list[Decision]:
         """Process all data up to `time` [s]; return the list of new Decisions."""
         self.time = time
         if not self._advance(time):
@@ -200,11 +201,11 @@ class DamageDetector:
             return found
         return found + self.decisions.from_joints(time, self.news, self.morphology, self.bus_evidence.let_go(time))
 
-    def findings(self):
+    def findings(self) -> list[Finding]:
         """Return the current Findings, declared ones first."""
         return self.decisions.findings(*(self.posterior or ([], None)))
 
-    def cannot_know(self, time):
+    def cannot_know(self, time: float) -> list[str]:
         """Description of the measurements that are missing at `time`, for people; empty if none is."""
         lacking = []
         if self.bus_evidence.dead(time):
@@ -315,7 +316,7 @@ class DamageDetector:
         if moved < 0.3 * len(driven):
             self.news = {joint: one for joint, one in self.news.items() if one.state != "locked"}
 
-    def candidates(self):
+    def candidates(self) -> list[Hypothesis]:
         """Return the hypotheses that the bank simulates now."""
         silent = self.bus_evidence.silent(self.time, self.morphology.existing_mask)
         found = [h for h in singles(self.robot, self.morphology) if not silent[list(h.joints)].any()]

@@ -1,7 +1,12 @@
 """Damage hypotheses, each a change of named values of the morphology."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
+
+from hexapod_dynamics.robot import Morphology, Robot
 
 # Remaining fractions of a broken last link that are simulated: near its joint, and in the middle.
 STUMPS = (0.05, 0.5)
@@ -20,12 +25,12 @@ class Hypothesis:
     values: dict = field(hash=False)
     joints: tuple = ()
 
-    def applied(self, morphology):
+    def applied(self, morphology: Morphology) -> Morphology:
         """Return `morphology` with this damage added."""
         return morphology.updated(self.values)
 
 
-def missing(robot, leg, link):
+def missing(robot: Robot, leg: str, link: Any) -> Hypothesis:
     """The leg is missing from link `link` (index) outward."""
     names = robot.leg(leg).link_names
     joints = tuple(robot.leg_joints(leg))[link:]
@@ -35,7 +40,7 @@ def missing(robot, leg, link):
     return Hypothesis(f"{part} missing", leg, "missing", {f"links.{part}": False}, joints)
 
 
-def short(robot, leg, fraction):
+def short(robot: Robot, leg: str, fraction: Any) -> Hypothesis:
     """The last link of the leg is broken off at a fraction of its length, its servo still answers."""
     part = f"{leg}.{robot.leg(leg).link_names[-1]}"
     joint = tuple(robot.leg_joints(leg))[-1]
@@ -43,20 +48,20 @@ def short(robot, leg, fraction):
     return Hypothesis(name, leg, "short", {f"remaining.{part}": fraction}, (joint,))
 
 
-def limp(robot, joint):
+def limp(robot: Robot, joint: int) -> Hypothesis:
     """The servo of the joint (index) gives no torque."""
     leg, part = part_of(robot, joint)
     return Hypothesis(f"{part} limp", leg, "limp", {f"limp.{part}": True}, (joint,))
 
 
-def locked(robot, joint, angle):
+def locked(robot: Robot, joint: int, angle: float) -> Hypothesis:
     """The joint (index) is stuck at an angle [rad]."""
     leg, part = part_of(robot, joint)
     values = {f"locked.{part}": True, f"locked_at.{part}": float(angle)}
     return Hypothesis(f"{part} locked at {angle:.2f} rad", leg, "locked", values, (joint,))
 
 
-def both(one, other):
+def both(one: Hypothesis, other: Hypothesis) -> Hypothesis:
     """Both damages together."""
     return Hypothesis(
         f"{one.name} and {other.name}",
@@ -67,7 +72,7 @@ def both(one, other):
     )
 
 
-def part_of(robot, joint):
+def part_of(robot: Robot, joint: Any) -> tuple[Any, str]:
     """Leg name and part ("RM.femur") of a joint index."""
     for leg in robot.legs:
         joints = robot.leg_joints(leg.name)
@@ -76,7 +81,7 @@ def part_of(robot, joint):
     raise IndexError(joint)
 
 
-def singles(robot, morphology):
+def singles(robot: Robot, morphology: Morphology) -> list[Hypothesis]:
     """All single damages that are still possible: 42 for a whole JetHexa, without locked joints."""
     found = []
     for leg in robot.legs:
@@ -93,7 +98,7 @@ def singles(robot, morphology):
     return found
 
 
-def pairs(candidates, with_one_of=None):
+def pairs(candidates: Any, with_one_of: Any = None) -> list[Any]:
     """All pairs of hypotheses of different legs; with_one_of: only those that have one of these in them."""
     chosen = None if with_one_of is None else {id(h) for h in with_one_of}
     return [

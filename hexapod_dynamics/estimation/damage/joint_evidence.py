@@ -1,5 +1,7 @@
 """Finds joints that do not follow: locked (constant reading under a changing command) or deviating (limp)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +28,9 @@ class JointCondition:
     count: int
 
 
-def look(places, angles, residuals, expected, since):
+def look(
+    places: np.ndarray, angles: np.ndarray, residuals: np.ndarray, expected: float, since: float
+) -> JointCondition:
     """Classify a joint by its last readings: ticks, angles, residuals [rad], oldest first; expected: its usual
     residual;
     since: fractional tick at which it was first found astray, infinite where it was not.

@@ -12,7 +12,10 @@ reading's noise, a floor for what the simulator does not model, and a share of t
 ensemble is small.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -37,7 +40,7 @@ class Posterior:
     misfit_declared: float
 
 
-def covariance(static, rough, noise, known, joints):
+def covariance(static: np.ndarray, rough: np.ndarray, noise: np.ndarray, known: np.ndarray, joints: int) -> np.ndarray:
     """Covariance (F, F) of features (K, f), flat: static, rough (N, K, f); noise (K, f); known (f,): share of the
     static uncertainty that the baseline has left.
     """
@@ -52,7 +55,7 @@ def covariance(static, rough, noise, known, joints):
     return total
 
 
-def posterior_of(x, noise, cov, deviations, prior):
+def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: np.ndarray, prior: Any) -> Posterior:
     """Return the Posterior for features x (K, f) with covariance cov (K f, K f); deviations (H, K, f); prior: log odds
     (H,).
 

@@ -1,7 +1,12 @@
 """The model of the declared robot under the set-points that were sent, with its recent states."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import Predictor
 
@@ -15,23 +20,23 @@ class RunningModel:
     `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad]. snapshots: {slice: state at its start}.
     """
 
-    def __init__(self, robot, period, timestep, slice_ticks):
+    def __init__(self, robot: Robot, period: float, timestep: float, slice_ticks: Any) -> None:
         self.robot, self.period, self.slice_ticks = robot, period, slice_ticks
         self.model = Predictor(robot, timestep=timestep)
         n = robot.joint_count
         self.time = np.full(_TICKS, np.nan)
         self.targets, self.q = np.zeros((_TICKS, n)), np.zeros((_TICKS, n))
         self.tilt = np.zeros((_TICKS, 3))
-        self.snapshots = {}
+        self.snapshots: dict[int, tuple] = {}
         self.tick = 0  # number of ticks so far
         self.started = False
 
     @staticmethod
-    def row(tick):
+    def row(tick: Any) -> Any:
         """Row of a tick (or ticks) in the ring buffers."""
         return tick % _TICKS
 
-    def start(self, time, joints, morphology):
+    def start(self, time: float, joints: np.ndarray, morphology: Morphology) -> None:
         """Start with the robot standing on its lowest feet, at joints (n,) [rad]."""
         self.model.set_morphology(morphology)
         self.model.set_state(np.zeros(3), np.eye(3), joints, np.zeros(6 + len(joints)))
@@ -40,7 +45,7 @@ class RunningModel:
         self.tick, self.started = 0, True
         self.step(time, joints)
 
-    def step(self, time, targets):
+    def step(self, time: float, targets: np.ndarray) -> None:
         """Advance one tick under the targets (n,) [rad], NaN where a servo keeps its own; `time` [s]: its end."""
         row = self.row(self.tick)
         if self.tick % self.slice_ticks == 0:
@@ -54,12 +59,12 @@ class RunningModel:
         self.tilt[row] = roll, pitch, yaw
         self.tick += 1
 
-    def set_morphology(self, morphology):
+    def set_morphology(self, morphology: Morphology) -> None:
         """Change the declared morphology; snapshots of the old one are deleted."""
         self.model.set_morphology(morphology)
         self.snapshots.clear()
 
-    def restart_at(self, piece):
+    def restart_at(self, piece: int) -> None:
         """Continue at the first tick of a slice; the ticks before it are skipped."""
         skipped = piece * self.slice_ticks - self.tick
         for k in range(skipped):
@@ -68,7 +73,7 @@ class RunningModel:
             self.q[row], self.tilt[row], self.targets[row] = self.q[last], self.tilt[last], self.targets[last]
         self.tick += skipped
 
-    def place(self, time):
+    def place(self, time: float) -> float:
         """Fractional tick at a time [s]; NaN if it is no longer or not yet in the buffers."""
         last = self.tick - 1
         first = max(0, self.tick - _TICKS + 1)
@@ -83,7 +88,7 @@ class RunningModel:
         before, after = self.time[self.row(tick)], self.time[self.row(tick + 1)]
         return tick + (time - before) / max(after - before, 1e-6)
 
-    def joint_at(self, place, joint):
+    def joint_at(self, place: Any, joint: int) -> tuple[Any, Any, Any]:
         """Modelled angle [rad], its rate [rad/s] and set-point lead [rad] of a joint at a fractional tick."""
         tick = int(place)
         share = place - tick

@@ -1,5 +1,7 @@
 """Settings of the damage detector, checked at their creation."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +53,6 @@ class DetectorSettings:
             raise HexapodError(f"suspect: given {self.suspect}, allowed are numbers up to declare, {self.declare}")
 
     @property
-    def slice_ticks(self):
+    def slice_ticks(self) -> int:
         """Ticks of the commands in a slice."""
         return max(2, round(self.slice / self.command_period))

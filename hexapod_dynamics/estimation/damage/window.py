@@ -4,7 +4,13 @@ A feature is the mean over a slice of measured less modelled: the angle of each 
 means of a simulation are taken at the times of the measurements, so that gait phase and the order of reading cancel.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+
+from hexapod_dynamics.estimation.damage.running_model import RunningModel
 
 TILTS = 3  # roll, pitch [rad], yaw rate [rad/s]
 _KEPT = 4096  # joint measurements
@@ -14,21 +20,23 @@ _QUANTISATION, _TIMING = 1.7e-3, 4e-3  # [rad] of a reading, [s] of its time
 class MeasurementWindow:
     """Compares joint readings and attitudes with a RunningModel, slice by slice."""
 
-    def __init__(self, model, joints):
+    def __init__(self, model: RunningModel, joints: int) -> None:
         self._model, self.joints = model, joints
         self._place = np.full(_KEPT, np.nan)
         self._joint = np.zeros(_KEPT, np.int64)
         self._angle, self._residual = np.zeros(_KEPT), np.zeros(_KEPT)
         self._load, self._weight = np.zeros(_KEPT), np.zeros(_KEPT)
         self._next = 0
-        self._tilts = {}  # slice: [count, sum roll, sum pitch, first time, first yaw, last time, last yaw]
+        self._tilts: dict[
+            int, list[Any]
+        ] = {}  # slice: [count, sum roll, sum pitch, first time, first yaw, last time, last yaw]
 
-    def clear(self):
+    def clear(self) -> None:
         """Delete all measurements."""
         self._place[:] = np.nan
         self._tilts.clear()
 
-    def add_joint(self, time, joint, angle):
+    def add_joint(self, time: float, joint: int, angle: float) -> bool:
         """Add a reading [rad] at a time [s]; return False if the model has not reached that time yet."""
         place = self._model.place(time)
         if not np.isfinite(place):
@@ -41,7 +49,7 @@ class MeasurementWindow:
         self._weight[k] = 1.0 / (_QUANTISATION**2 + (_TIMING * rate) ** 2)
         return True
 
-    def add_attitude(self, time, roll, pitch, yaw):
+    def add_attitude(self, time: float, roll: float, pitch: float, yaw: float) -> bool:
         """Add an attitude [rad] at a time [s]; return False if the model has not reached that time yet."""
         place = self._model.place(time)
         if not np.isfinite(place):
@@ -58,13 +66,13 @@ class MeasurementWindow:
             del self._tilts[old]
         return True
 
-    def recent(self, joint, count):
+    def recent(self, joint: Any, count: int) -> tuple[Any, Any, Any]:
         """The last readings of a joint: fractional ticks, angles, residuals [rad], each (at most count,)."""
         order = (np.arange(self._next - _KEPT, self._next)) % _KEPT
         mine = order[(self._joint[order] == joint) & np.isfinite(self._place[order])][-count:]
         return self._place[mine], self._angle[mine], self._residual[mine]
 
-    def view(self, first, count):
+    def view(self, first: Any, count: int) -> SliceFeatures:
         """The SliceFeatures of `count` slices from slice `first` on."""
         ticks = self._model.slice_ticks
         place = self._place
@@ -94,7 +102,20 @@ class MeasurementWindow:
 class SliceFeatures:
     """Features of `count` slices: residual, load (count, n) [rad], tilt (count, TILTS), noise (count, n + TILTS)."""
 
-    def __init__(self, first, count, ticks, period, joints, place, joint, residual, load, weight, tilts):
+    def __init__(
+        self,
+        first: int,
+        count: int,
+        ticks: int,
+        period: float,
+        joints: int,
+        place: np.ndarray,
+        joint: np.ndarray,
+        residual: np.ndarray,
+        load: np.ndarray,
+        weight: np.ndarray,
+        tilts: np.ndarray,
+    ) -> None:
         self.first, self.count, self._ticks, self._period, self._joints = first, count, ticks, period, joints
         self._joint, self._weight = joint, weight
         self._tick = place.astype(np.int64)
@@ -114,7 +135,7 @@ class SliceFeatures:
         sums = np.bincount(self._cell, self._weight * values, self.count * self._joints)
         return (sums * self._scale).reshape(self.count, self._joints)
 
-    def features(self, q, tilt, q0, tilt0):
+    def features(self, q: np.ndarray, tilt: np.ndarray, q0: Any, tilt0: Any) -> np.ndarray:
         """Features (count, n + TILTS) of a simulation less those of another.
 
         q (T, n), tilt (T, 3) [rad]: after each tick from tick `first` x slice on, with one tick beyond the slices if

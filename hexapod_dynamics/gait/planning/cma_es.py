@@ -6,10 +6,15 @@ those of the tutorial. A whole generation is sampled and judged at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 
-def minimise(function, start, sigma, generations, *, seed=1):
+def minimise(
+    function: Callable[..., Any], start: np.ndarray, sigma: float, generations: int, *, seed: int = 1
+) -> tuple[np.ndarray, float]:
     """Return the best point (n,) found and its value.
 
     function: takes a generation (population, n), fills the values (population,). start (n,); sigma: first step size.

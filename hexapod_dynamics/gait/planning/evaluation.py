@@ -8,7 +8,10 @@ must be inside the polygon of the standing feet. Its accelerations are central d
 A foot that has just touched down, or is about to lift off, is not counted as standing.
 """
 
+from __future__ import annotations
+
 from math import cos, sin, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +49,9 @@ MARGIN, REACH, RANGE, RATE, APART, FINDINGS = 0, 1, 2, 3, 4, 5
 FAR = 1.0
 
 
-def make_scratch(legs, samples=SAMPLES):
+def make_scratch(
+    legs: Any, samples: Any = SAMPLES
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the memory that `evaluate` works in, for so many legs and samples a cycle."""
     return (
         np.zeros((samples, 3 * legs + 1, 3)),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hexapod_dynamics.gait import cycle
 from hexapod_dynamics.gait.leg_table import COLUMNS, REST, leg_table
 from hexapod_dynamics.gait.planning.evaluation import FINDINGS, evaluate, make_scratch
+from hexapod_dynamics.robot import Morphology, Robot
 
 # A foot at the ends of its stance does not count as standing for this time [s].
 GUARD_TIME = 0.02
 
 
-def guard(period, duty):
+def guard(period: float, duty: Any) -> float:
     """Return the share of the cycle in which a foot at the ends of its stance does not count as standing."""
     return min(GUARD_TIME / period, (duty - 0.5) / 2.2)
 
@@ -23,7 +26,7 @@ class PlanEvaluator:
     robot: a Robot of three-joint legs; morphology: what is left of it; rest: joint angles (legs, 3) of legs held up.
     """
 
-    def __init__(self, robot, morphology=None, rest=None):
+    def __init__(self, robot: Robot, morphology: Morphology | None = None, rest: Any = None) -> None:
         self.robot = robot
         self.table = leg_table(robot, morphology)
         if rest is not None:
@@ -32,19 +35,19 @@ class PlanEvaluator:
         self.numbers = np.zeros(cycle.NUMBERS)
         self.scratch, self.found = make_scratch(len(robot.legs)), np.zeros(FINDINGS)
 
-    def take(self, plan):
+    def take(self, plan: Any) -> None:
         """Set the GaitPlan to evaluate."""
         plan.fill(self.table, self.robot.leg_names)
         self.numbers[:] = plan.numbers()
 
-    def findings(self, twist):
+    def findings(self, twist: np.ndarray) -> np.ndarray:
         """Return the findings (FINDINGS,) of the plan taken at a twist; the array is used again."""
         mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
         share = guard(numbers[cycle.PERIOD], numbers[cycle.DUTY])
         evaluate(numbers, self.table, self.box, mass, gravity, *twist, share, self.scratch, self.found)
         return self.found
 
-    def course(self, twist):
+    def course(self, twist: np.ndarray) -> np.ndarray:
         """Return the zero-moment point (x, y) [m] in the nominal frame and its margin [m] over the cycle, (K, 3)."""
         self.findings(twist)
         return self.scratch[4]

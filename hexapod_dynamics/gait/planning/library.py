@@ -7,6 +7,8 @@ library of another robot is refused.
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +17,13 @@ import yaml
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners
+from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import Section, UniqueKeyLoader
 
 FORMAT = 1
 
 
-def robot_digest(robot):
+def robot_digest(robot: Robot) -> str:
     """Return a short text that changes with every number of the robot that plans depend on."""
     body = [robot.gravity, robot.body.mass, *robot.body.box, robot.servo.speed_limit]
     numbers = np.concatenate([leg_table(robot).ravel(), body])
@@ -30,24 +33,24 @@ def robot_digest(robot):
 class PlanLibrary:
     """Plans by the set of lost legs."""
 
-    def __init__(self, robot, plans=()):
+    def __init__(self, robot: Robot, plans: Iterable[GaitPlan] = ()) -> None:
         self.robot = robot
         try:
             self._partners = mirror_partners(robot)
         except HexapodError:
             self._partners = None  # a robot without a mirror image: every set needs a plan of its own
-        self._plans = {}
+        self._plans: dict[frozenset[str], GaitPlan] = {}
         for plan in plans:
             self.add(plan)
 
-    def add(self, plan):
+    def add(self, plan: GaitPlan) -> None:
         """Add a plan, in place of one for the same legs."""
         self._plans[self._lost(plan)] = plan
 
     def _lost(self, plan):
         return frozenset(self.robot.leg_names) - frozenset(plan.legs)
 
-    def find(self, lost):
+    def find(self, lost: Iterable[str]) -> GaitPlan | None:
         """Return the plan for a set of lost legs (names), mirrored where needed; None if there is none."""
         lost = frozenset(lost)
         if lost in self._plans:
@@ -57,7 +60,7 @@ class PlanLibrary:
         image = self._plans.get(frozenset(self._partners[name] for name in lost))
         return None if image is None else image.mirrored(self._partners)
 
-    def classes(self, most_lost=3):
+    def classes(self, most_lost: int = 3) -> list[tuple[str, ...]]:
         """Return the sets of lost legs, one of each mirror pair, from one leg lost to `most_lost`."""
         from itertools import combinations
 
@@ -79,7 +82,7 @@ class PlanLibrary:
     # ---- file --------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, robot, path):
+    def load(cls, robot: Robot, path: str | os.PathLike[str]) -> PlanLibrary:
         """Read and check a library; HexapodError names the file, the plan and what is wrong with it."""
         path = Path(path)
         try:
@@ -103,7 +106,7 @@ class PlanLibrary:
             raise HexapodError(f"plans: {plans!r} given, a list needed")
         return cls(robot, [_plan(robot, Section(entry, f"plans[{k}]")) for k, entry in enumerate(plans)])
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the library."""
         plans = [_written(plan) for plan in self._plans.values()]
         header = {"format": FORMAT, "robot": self.robot.name, "digest": robot_digest(self.robot), "plans": plans}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.leg_table import LENGTHS, leg_table
 from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.planning.search import Demands, Search
+from hexapod_dynamics.robot import Morphology, Robot
 
 # Speeds that plans of the JetHexa are made for, by the number of legs that walk: forward, back, sideways [m/s], turning
 # [rad/s], least margin [m]. Other robots: in proportion to their legs and servos.
@@ -19,7 +22,7 @@ JETHEXA_LEG, JETHEXA_SERVO = 0.2, 5.82
 SHARES = (1.0, 0.75, 0.5, 0.3)
 
 
-def demands(robot, count, share=1.0):
+def demands(robot: Robot, count: int, share: float = 1.0) -> Demands:
     """Return the Demands on a plan for `count` legs of a robot at a share of its speeds."""
     length = float(leg_table(robot)[:, LENGTHS + 1 : LENGTHS + 3].sum(axis=1).mean())
     scale = share * length / JETHEXA_LEG * min(1.0, robot.servo.speed_limit / JETHEXA_SERVO)
@@ -28,7 +31,14 @@ def demands(robot, count, share=1.0):
     return Demands(scale * forward, scale * back, scale * side, turning * turn, margin * length / JETHEXA_LEG)
 
 
-def make_plan(robot, lost, *, morphology=None, height=None, seed=1):
+def make_plan(
+    robot: Robot,
+    lost: Iterable[str],
+    *,
+    morphology: Morphology | None = None,
+    height: float | None = None,
+    seed: int = 1,
+) -> GaitPlan:
     """Return the GaitPlan of a robot without some legs (names); HexapodError where there is none."""
     names = [name for name in robot.leg_names if name not in lost]
     shape = leg_table(robot)
@@ -52,7 +62,7 @@ def make_plan(robot, lost, *, morphology=None, height=None, seed=1):
     raise last
 
 
-def plan_or_reason(robot, lost, morphology):
+def plan_or_reason(robot: Robot, lost: Iterable[str], morphology: Morphology) -> GaitPlan | str:
     """Return the GaitPlan, or a text that says why there is none."""
     try:
         return make_plan(robot, lost, morphology=morphology)
@@ -60,7 +70,15 @@ def plan_or_reason(robot, lost, morphology):
         return str(error)
 
 
-def make_library(robot, report, *, jobs=None, most_lost=None, classes=None, library=None):
+def make_library(
+    robot: Robot,
+    report: Callable[..., None],
+    *,
+    jobs: int | None = None,
+    most_lost: int | None = None,
+    classes: list[tuple[str, ...]] | None = None,
+    library: PlanLibrary | None = None,
+) -> PlanLibrary:
     """Make the plans of every set of lost legs, one of each mirror pair; return the PlanLibrary.
 
     report: called with (done, all, set, GaitPlan or HexapodError) as plans end. jobs: processes, one a core by default.
@@ -74,9 +92,10 @@ def make_library(robot, report, *, jobs=None, most_lost=None, classes=None, libr
             try:
                 plan = future.result()
                 library.add(plan)
+                result: GaitPlan | HexapodError = plan
             except HexapodError as error:
-                plan = error
-            report(done, len(classes), futures[future], plan)
+                result = error
+            report(done, len(classes), futures[future], result)
     return library
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from hexapod_dynamics.gait.leg_table import LENGTHS, leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.robot import Robot
 
 # Share of the cycle in which a leg of the tripod stands: a little more than half, so that one group has landed before
 # the other lifts off.
@@ -11,7 +15,7 @@ TRIPOD_DUTY, HEIGHT, LIFT = 0.53, 0.12, 0.02
 PATTERNS = ("tripod", "ripple", "wave")
 
 
-def tripod_plan(robot):
+def tripod_plan(robot: Robot) -> GaitPlan | None:
     """Return the tripod of a whole robot; None for a robot whose groups have fewer than three legs each."""
     groups = [leg.tripod_group for leg in robot.legs]
     if min(groups.count(1), groups.count(2)) < 3:
@@ -20,7 +24,7 @@ def tripod_plan(robot):
     return _plan(robot, robot.leg_names, phases, TRIPOD_DUTY, 1.2)
 
 
-def pattern_plan(robot, pattern, lost=()):
+def pattern_plan(robot: Robot, pattern: Any, lost: Sequence[str] = ()) -> GaitPlan | None:
     """Return the wave or the ripple of the legs that are left: neutral footholds, no sway, phases evenly spread.
 
     Legs of a side swing one after the other from the rear to the front; in the wave one side after the other, in the

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import cycle, leg_table
+from hexapod_dynamics.robot import Robot
 
 # Mirroring changes the signs of y, vy and wz.
 MIRRORED_SWAY = ([1.0] * 4 + [-1.0] * 4) * 2 + ([-1.0] * 4 + [1.0] * 4) * 2
@@ -37,7 +39,7 @@ class GaitPlan:
     rise: float = 0.0
     margin: float = 0.0
 
-    def numbers(self):
+    def numbers(self) -> np.ndarray:
         """Return the array (cycle.NUMBERS,) that compiled gaits read."""
         out = np.zeros(cycle.NUMBERS)
         out[cycle.PERIOD], out[cycle.DUTY] = self.period, self.duty
@@ -46,7 +48,7 @@ class GaitPlan:
         out[cycle.ROWS], out[cycle.RISE] = self.kind == "row", self.rise
         return out
 
-    def fill(self, table, names):
+    def fill(self, table: np.ndarray, names: Sequence[str]) -> None:
         """Write what the plan says of each leg into a leg table (legs, COLUMNS) whose rows are the legs `names`."""
         table[:, leg_table.USED] = 0.0
         for name, phase, foothold in zip(self.legs, self.phases, self.footholds, strict=True):
@@ -54,7 +56,7 @@ class GaitPlan:
             row[leg_table.USED], row[leg_table.PHASE] = 1.0, phase
             row[leg_table.FOOTHOLD : leg_table.REST] = foothold
 
-    def mirrored(self, partners):
+    def mirrored(self, partners: dict[str, str]) -> GaitPlan:
         """Return the mirrored plan: left and right are exchanged. partners: each leg's name on the other side."""
         order = {name: k for k, name in enumerate(partners)}
         rows = sorted(
@@ -69,12 +71,12 @@ class GaitPlan:
             sway=tuple(sign * value for sign, value in zip(MIRRORED_SWAY, self.sway, strict=True)),
         )
 
-    def shifted(self, dx, dy):
+    def shifted(self, dx: float, dy: float) -> GaitPlan:
         """Return the plan with its feet moved by (dx, dy) [m] under the body."""
         return dataclasses.replace(self, footholds=tuple((x + dx, y + dy) for x, y in self.footholds))
 
 
-def mirror_partners(robot):
+def mirror_partners(robot: Robot) -> dict[str, str]:
     """Return {leg: the leg on the other side}; HexapodError if the robot is not the same on both sides."""
     partners = {}
     for leg in robot.legs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import permutations
 from math import gcd
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from hexapod_dynamics.gait.planning.evaluation import (
     make_scratch,
 )
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.robot import Morphology, Robot
 
 # Required of a plan: reach [m], joint range [rad], share of the servos' speed, distance between legs [m].
 REACH_LEFT, RANGE_LEFT, SPEED_SHARE, LEGS_APART = 0.006, 0.06, 1.05, 0.03
@@ -46,7 +48,7 @@ class Demands:
     turn: float
     least_margin: float
 
-    def twists(self):
+    def twists(self) -> np.ndarray:
         """Return the twists (7, 3): forward, back, both sides, both turns, stepping on the spot."""
         return np.array(
             [
@@ -171,7 +173,18 @@ class Search:
     height, lift [m]; rest: joint angles (legs, 3) of legs held up.
     """
 
-    def __init__(self, robot, names, demands, *, morphology=None, height=0.12, lift=0.02, rest=None, seed=1):
+    def __init__(
+        self,
+        robot: Robot,
+        names: Any,
+        demands: Any,
+        *,
+        morphology: Morphology | None = None,
+        height: float = 0.12,
+        lift: float = 0.02,
+        rest: Any = None,
+        seed: int = 1,
+    ) -> None:
         self.robot, self.demands, self.height, self.lift, self.seed = robot, demands, height, lift, seed
         self.names = tuple(names)
         self.table = leg_table(robot, morphology)
@@ -184,7 +197,7 @@ class Search:
         self.coarse = make_scratch(len(robot.legs), 24)
         self.evaluations = 0
 
-    def plan(self):
+    def plan(self) -> GaitPlan:
         """Return the best GaitPlan found; HexapodError where none keeps the least margin."""
         count = len(self.names)
         if count < 3:
@@ -220,7 +233,7 @@ class Search:
         x, _ = self._minimise(0, spread, phases, twists, 150, x, 0.1, coarse=False)
         return self._made(0, spread, phases, x, "walk")
 
-    def refined(self, plan):
+    def refined(self, plan: Any) -> GaitPlan:
         """Return a plan (on four legs) improved by a further search."""
         span = (np.array([plan.period, plan.duty]) - [PERIODS[0, 0], DUTIES[0, 0]]) / [PERIODS[0, 1], DUTIES[0, 1]]
         feet = (np.array(plan.footholds) - self.neutral).ravel()
@@ -316,7 +329,7 @@ class Search:
         worst = self.judged(made)
         return GaitPlan(**{**made.__dict__, "margin": float(worst[:, MARGIN].min())})
 
-    def judged(self, plan, twists=None):
+    def judged(self, plan: Any, twists: Any = None) -> np.ndarray:
         """Return the findings (K, FINDINGS) of a plan at each of the twists, by default those demanded."""
         plan.fill(self.table, self.robot.leg_names)
         numbers, box = plan.numbers(), np.asarray(self.robot.body.box)
