@@ -245,48 +245,48 @@ def _warn_unusable(reason: str) -> None:
 class _Locator(_CacheLocator):
     """Names a function for numba's cache machinery; _FunctionFiles writes the files."""
 
-    def __init__(self, py_func):
+    def __init__(self, py_func: Any) -> None:
         self._py_file = py_func.__code__.co_filename
         self._module = py_func.__module__
         self._name = str(py_func.__code__.co_firstlineno)
 
-    def get_cache_path(self):
+    def get_cache_path(self) -> str:
         return str(cache_directory())  # the rest is decided when the function is first compiled: see _FunctionFiles
 
-    def get_source_stamp(self):
+    def get_source_stamp(self) -> None:
         return None
 
-    def get_disambiguator(self):
+    def get_disambiguator(self) -> str:
         return self._name
 
     @classmethod
-    def from_function(cls, py_func, py_file):
+    def from_function(cls, py_func: Any, py_file: Any) -> _Locator:
         return cls(py_func)
 
-    def ensure_cache_path(self):
+    def ensure_cache_path(self) -> None:
         """Do nothing: write_entry creates the directory."""
 
 
 class _FunctionFiles:
     """One file for each compiled signature of a function, instead of numba's index and numbered files."""
 
-    def __init__(self, module: str, name: str):
+    def __init__(self, module: str, name: str) -> None:
         self._module, self._name = module, name
 
-    def _path(self, key) -> Path:
+    def _path(self, key: Any) -> Path:
         return entry_directory(self._module) / f"{self._name}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
 
-    def load(self, key):
+    def load(self, key: Any) -> Any:
         data = read_entry(self._path(key))
         if data is None:
             announce()
             return None
         return pickle.loads(data)
 
-    def save(self, key, data):
+    def save(self, key: Any, data: Any) -> None:
         write_entry(self._path(key), dumps(data))
 
-    def flush(self):
+    def flush(self) -> None:
         """Do nothing: there is no buffer."""
 
 
@@ -297,7 +297,7 @@ class _CacheImpl(CompileResultCacheImpl):
 class _KernelCache(FunctionCache):
     _impl_class = _CacheImpl
 
-    def __init__(self, py_func):
+    def __init__(self, py_func: Any) -> None:
         super().__init__(py_func)
         self._cache_file = _FunctionFiles(py_func.__module__, self._impl.filename_base)
 
@@ -336,7 +336,7 @@ def inlined(function):
     return numba.njit(function, inline="always", **OPTIONS)
 
 
-def _cached(dispatcher):
+def _cached(dispatcher: Any) -> Any:
     dispatcher._cache = _KernelCache(dispatcher.py_func)
     return dispatcher
 

@@ -19,7 +19,7 @@ from typing import Any
 from hexapod_dynamics.errors import DeviceError
 
 
-def _record_of(link) -> Path:
+def _record_of(link: Any) -> Path:
     link = Path(link)
     return link.with_name(f"{link.name}.owner")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hexapod_dynamics.errors import DynamicsError
 
 
-def as_array(name: str, value, shape: tuple[int, ...], what: str = "", ignored=None) -> np.ndarray:
+def as_array(name: str, value: Any, shape: tuple[int, ...], what: str = "", ignored: Any = None) -> np.ndarray:
     """Return a float array of that shape, or a DynamicsError that names it; ignored: entries that are set to zero."""
     try:
         given = np.asarray(value)

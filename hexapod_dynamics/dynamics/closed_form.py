@@ -8,10 +8,11 @@ follow its description in words. Everything is in the body frame; twists are lin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot import Leg, Morphology
 from hexapod_dynamics.se3 import Ad, ad, exp, inverse, pose, skew, spatial_inertia
 
 
@@ -28,7 +29,7 @@ class LegConstants:
     locked: np.ndarray  # locked position, nan where the joint moves
 
 
-def leg_constants(morphology: Morphology, leg) -> LegConstants:
+def leg_constants(morphology: Morphology, leg: Leg) -> LegConstants:
     """Constants of one leg of a morphology."""
     mount = pose(leg.mount_rotation, leg.mount_position)
     existing = morphology.links(leg.name)
@@ -55,7 +56,7 @@ class LegTerms:
     7).
     """
 
-    def __init__(self, constants: LegConstants, q):
+    def __init__(self, constants: LegConstants, q: np.ndarray) -> None:
         n = len(constants.screws)
         q = np.where(np.isnan(constants.locked), q, constants.locked)
         self.lam, self.lam_links, self.count = constants.lam, constants.lam_links, n
@@ -112,7 +113,7 @@ class LegTerms:
             dMii += lam * (J.T @ dMj @ J + dJj.T @ Mj @ J + J.T @ Mj @ dJj)  # (37)
         return dM00, dM0i, dMii
 
-    def gravity(self, weight) -> tuple[np.ndarray, np.ndarray]:
+    def gravity(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Head and leg rows of the potential force (9); weight: gravity acceleration (3,) in the body frame."""
         head, leg = np.zeros(6), np.zeros(self.count)
         fall = np.concatenate([weight, np.zeros(3)])
@@ -127,7 +128,7 @@ class LegTerms:
 class ClosedForm:
     """The paper's equations for one morphology; rows and columns of what is missing or locked are taken out."""
 
-    def __init__(self, morphology: Morphology):
+    def __init__(self, morphology: Morphology) -> None:
         robot = morphology.robot
         self.robot, self.morphology = robot, morphology
         self.M0 = spatial_inertia(robot.body.mass, np.zeros(3), robot.body.inertia)
@@ -136,7 +137,7 @@ class ClosedForm:
         # Algorithm 1: remaining rows and columns
         self.keep = np.concatenate([np.arange(6), 6 + np.flatnonzero(morphology.moving_mask)])
 
-    def legs(self, q) -> list[LegTerms]:
+    def legs(self, q: np.ndarray) -> list[LegTerms]:
         """Terms of every leg at all joints' positions q (joint_count,)."""
         return [
             LegTerms(constants, np.asarray(q, dtype=float)[joints.start : joints.stop])
@@ -146,13 +147,13 @@ class ClosedForm:
     def _full(self) -> np.ndarray:
         return np.zeros((6 + self.robot.joint_count,) * 2)
 
-    def expand(self, nu) -> np.ndarray:
+    def expand(self, nu: np.ndarray) -> np.ndarray:
         """(6 + n,) to all joints: rates of missing and locked joints are zero."""
         full = np.zeros(6 + self.robot.joint_count)
         full[self.keep] = nu
         return full
 
-    def mass_matrix(self, q) -> np.ndarray:
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Modular mass matrix (6+n, 6+n), (31) and (32)."""
         M = self._full()
         M[:6, :6] = self.M0
@@ -165,7 +166,7 @@ class ClosedForm:
             M[rows, rows] = Mii
         return M[np.ix_(self.keep, self.keep)]
 
-    def mass_matrix_derivative(self, q, joint: int) -> np.ndarray:
+    def mass_matrix_derivative(self, q: np.ndarray, joint: int) -> np.ndarray:
         """Derivative (6+n, 6+n) of the mass matrix by the joint of that index among all joints (Lemma 3)."""
         dM = self._full()
         for leg, joints in zip(self.legs(q), self.joints, strict=True):
@@ -175,7 +176,7 @@ class ClosedForm:
                 dM[rows, :6] = dM[:6, rows].T
         return dM[np.ix_(self.keep, self.keep)]
 
-    def coriolis_matrix(self, q, nu) -> np.ndarray:
+    def coriolis_matrix(self, q: np.ndarray, nu: np.ndarray) -> np.ndarray:
         """Modular Coriolis matrix (6+n, 6+n), proposition 2, chosen so that Mdot - 2C is skew-symmetric.
 
         With P = M_00 V + M_0i qdot_i + ... the body's momentum and p_i leg i's, head rows of C nu are
@@ -206,7 +207,7 @@ class ClosedForm:
         C[:6, :6] += momentum_bracket(P)  # -ad_V^T P = momentum_bracket(P) V, the Lie group's part of (45)
         return C[np.ix_(self.keep, self.keep)]
 
-    def gravity_force(self, rotation, q) -> np.ndarray:
+    def gravity_force(self, rotation: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Potential force (6+n,) on the left-hand side (9); rotation (3, 3): world <- base_link."""
         weight = np.asarray(rotation).T @ np.array([0.0, 0.0, -self.robot.gravity])
         g = np.zeros(6 + self.robot.joint_count)
@@ -217,7 +218,7 @@ class ClosedForm:
             g[6 + joints.start : 6 + joints.stop] = rows
         return g[self.keep]
 
-    def tip_jacobian(self, leg_name: str, q) -> np.ndarray:
+    def tip_jacobian(self, leg_name: str, q: np.ndarray) -> np.ndarray:
         """Body Jacobian (6, 6+n) of a leg's tip frame (11): V_tip = J nu, in the last existing link's axes."""
         index = self.robot.leg_names.index(leg_name)
         leg, joints = self.legs(q)[index], self.joints[index]
@@ -227,18 +228,18 @@ class ClosedForm:
         J[:, 6 + joints.start : 6 + joints.stop] = A @ leg.J
         return J[:, self.keep]
 
-    def forward_dynamics(self, rotation, q, nu, tau) -> np.ndarray:
+    def forward_dynamics(self, rotation: np.ndarray, q: np.ndarray, nu: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Accelerations (6+n,) under joint torques tau (n,), (6)."""
         force = np.concatenate([np.zeros(6), tau])
         bias = self.coriolis_matrix(q, nu) @ nu + self.gravity_force(rotation, q)
         return np.linalg.solve(self.mass_matrix(q), force - bias)
 
-    def inverse_dynamics(self, rotation, q, nu, nudot) -> np.ndarray:
+    def inverse_dynamics(self, rotation: np.ndarray, q: np.ndarray, nu: np.ndarray, nudot: np.ndarray) -> np.ndarray:
         """Wrench on the base and joint torques (6+n,) of a motion, (6)."""
         return self.mass_matrix(q) @ nudot + self.coriolis_matrix(q, nu) @ nu + self.gravity_force(rotation, q)
 
 
-def momentum_bracket(momentum) -> np.ndarray:
+def momentum_bracket(momentum: Any) -> np.ndarray:
     """Skew matrix B(P) (6, 6) with B(P) V = -ad_V^T P for every twist V."""
     B = np.zeros((6, 6))
     B[:3, 3:] = B[3:, :3] = -skew(momentum[:3])

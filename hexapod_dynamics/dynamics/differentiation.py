@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hexapod_dynamics.dynamics.tracing import Scalar, Trace
 
 
-def differentiate(trace: Trace, outputs, variable: Scalar) -> list[Scalar]:
+def differentiate(trace: Trace, outputs: Any, variable: Scalar) -> list[Scalar]:
     """Derivatives of the outputs (nodes of the trace) by one of the numbers that it reads."""
     needed, stack = set(), list(outputs)
     while stack:
@@ -19,7 +21,7 @@ def differentiate(trace: Trace, outputs, variable: Scalar) -> list[Scalar]:
     return [by[output] for output in outputs]
 
 
-def _rule(trace: Trace, node: Scalar, by, variable: Scalar) -> Scalar:
+def _rule(trace: Trace, node: Scalar, by: Any, variable: Scalar) -> Scalar:
     if node.operation in ("constant", "read"):
         return trace.one if node is variable else trace.zero
     if all(part is trace.zero for part in by):

@@ -115,13 +115,13 @@ def trace_solve_head() -> Trace:
 class _Memory:
     """Read and write a block's memory without the leg's formulas."""
 
-    def __init__(self, rows: Rows):
+    def __init__(self, rows: Rows) -> None:
         self.trace, self.rows = Trace(), rows
 
     read, write = LegProgram.read, LegProgram.write
 
 
-def eliminate(leg, count: int, arms, block, force):
+def eliminate(leg: Any, count: int, arms: Any, block: Any, force: Any) -> tuple[Any, Any]:
     """A D^-1 A^T (lower triangle, 21) and A D^-1 force (6); writes L, T and the reduced force for `substitute`."""
     lower, pivots = ldl(block, count)
     columns = [forward_substitute(lower, [arms[k][i] for k in range(count)]) for i in range(6)]
@@ -141,7 +141,7 @@ def eliminate(leg, count: int, arms, block, force):
     return head, head_force
 
 
-def ldl(matrix: dict, count: int):
+def ldl(matrix: dict, count: int) -> tuple[Any, Any]:
     """Unit lower triangle L and inverse pivots of matrix = L D L^T, from its lower triangle."""
     lower: dict[tuple[int, int], Any] = {}
     pivots: list[Any] = []
@@ -160,7 +160,7 @@ def ldl(matrix: dict, count: int):
     return lower, pivots
 
 
-def forward_substitute(lower: dict, vector):
+def forward_substitute(lower: dict, vector: Any) -> Any:
     """L^-1 vector."""
     result: list[Any] = []
     for r, value in enumerate(vector):

@@ -11,6 +11,8 @@ where coad(V) F = -ad_V^T F. Existence numbers act through the masses, which are
 
 from __future__ import annotations
 
+from typing import Any
+
 from hexapod_dynamics.dynamics.leg_program import LegProgram, LegType
 from hexapod_dynamics.dynamics.rigid_body import add_inertia, inertia_times, move_inertia
 from hexapod_dynamics.dynamics.tracing import Trace, add, cross, dot, matmul, matvec, scale
@@ -77,19 +79,20 @@ def trace_coriolis(leg_type: LegType, rows: Rows) -> Trace:
     composite = _composites(leg)
     A = [_times(composite[k], J[k]) for k in range(n)]
 
-    def dA(l, k):
+    def dA(l: Any, k: int) -> Any:
         if k <= l:
             return _coad(J[k], A[l])
         return _minus(_coad(J[k], _times(composite[k], J[l])), _times(composite[k], _bracket(J[k], J[l])))
 
     dA_table = [[dA(l, k) for k in range(n)] for l in range(n)]
 
-    def dD(l, m, k):
+    def dD(l: Any, m: Any, k: int) -> Any:
         """Derivative of the block's entry J^l . A_m, l <= m."""
         value = dot(J[l], dA_table[m][k])
         return value + dot(_bracket(J[k], J[l]), A[m]) if k < l else value
 
-    dP, dp = [None] * n, [[zero] * n for _ in range(n)]
+    dP: list[Any] = [None] * n
+    dp = [[zero] * n for _ in range(n)]
     Mdot_arm = [[zero] * 6 for _ in range(n)]
     Mdot_block = [[zero] * n for _ in range(n)]
     momentum = _times(composite[0], V) if n else [zero] * 6
@@ -131,7 +134,8 @@ def trace_coriolis(leg_type: LegType, rows: Rows) -> Trace:
 
 def _composites(leg: LegProgram) -> list:
     """Inertia of the links from each joint outward, in the body frame."""
-    composites, body = [None] * leg.n, None
+    composites: list[Any] = [None] * leg.n
+    body: Any = None
     for k in reversed(range(leg.n)):
         body = leg.inertia[k] if body is None else add_inertia(leg.inertia[k], body)
         seen = body
@@ -143,27 +147,27 @@ def _composites(leg: LegProgram) -> list:
     return composites
 
 
-def _times(body, twist):
+def _times(body: Any, twist: Any) -> Any:
     v, w = inertia_times(body, twist[:3], twist[3:])
     return v + w
 
 
-def _bracket(a, b):
+def _bracket(a: Any, b: Any) -> Any:
     """Lie bracket ad_a b of two twists."""
     return add(cross(a[3:], b[:3]), cross(a[:3], b[3:])) + cross(a[3:], b[3:])
 
 
-def _coad(twist, wrench):
+def _coad(twist: Any, wrench: Any) -> Any:
     """-ad_V^T F = (w x f, v x f + w x m)."""
     v, w, force, moment = twist[:3], twist[3:], wrench[:3], wrench[3:]
     return cross(w, force) + add(cross(v, force), cross(w, moment))
 
 
-def _minus(a, b):
+def _minus(a: Any, b: Any) -> tuple[Any, ...]:
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
-def _inertia_rate(body, twist):
+def _inertia_rate(body: Any, twist: Any) -> tuple[Any, Any]:
     """Rates of h and I of a body carried along by a twist: h' = w x h + m v and the like."""
     mass, h, (xx, yy, zz, xy, xz, yz) = body
     v, w = twist[:3], twist[3:]
@@ -172,7 +176,7 @@ def _inertia_rate(body, twist):
     turned = [cross(w, column) for column in matrix]
     twice = 2.0 * dot(v, h)
 
-    def entry(i, j):
+    def entry(i: int, j: Any) -> Any:
         value = turned[j][i] + turned[i][j] - v[i] * h[j] - v[j] * h[i]
         return value + twice if i == j else value
 

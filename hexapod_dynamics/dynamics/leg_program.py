@@ -10,6 +10,7 @@ frame's at zero. Inertias are (m, h = m com, I about the frame's origin: xx, yy,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,12 +37,12 @@ class LegType:
         return cls(joints, level, tuple(tuple((row != 0).tolist()) for row in link_parameters(leg)))
 
 
-def symmetric(matrix) -> np.ndarray:
+def symmetric(matrix: Any) -> Any:
     """Return xx, yy, zz, xy, xz, yz of a symmetric (3, 3) matrix."""
     return np.asarray(matrix)[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
 
 
-def link_parameters(leg: Leg) -> np.ndarray:
+def link_parameters(leg: Leg) -> Any:
     """Parameters (n_i, LINK_SIZE) of a whole leg's links."""
     rows = np.zeros((len(leg.links), LINK_SIZE))
     inner = np.zeros(3)
@@ -62,7 +63,7 @@ def link_parameters(leg: Leg) -> np.ndarray:
 class LegProgram:
     """Traced quantities of a leg; the functions below write kernels from them."""
 
-    def __init__(self, leg_type: LegType, rows: Rows):
+    def __init__(self, leg_type: LegType, rows: Rows) -> None:
         self.trace, self.rows, self.type = Trace(), rows, leg_type
         self.n = len(leg_type.joints)
         read, zero, one = self.read, self.trace.zero, self.trace.one
@@ -81,19 +82,19 @@ class LegProgram:
         self.mask = [read("mask", k) for k in range(self.n)]
         self._place_joints()
 
-    def read(self, section: str, row: int):
+    def read(self, section: str, row: int) -> Any:
         """One lane's number in a section."""
         return self.trace.read("lane", getattr(self.rows, section) + row)
 
-    def shared(self, start: int, count: int):
+    def shared(self, start: int, count: int) -> tuple[Any, ...]:
         """Numbers that all legs share."""
         return tuple(self.trace.read("shared", start + i) for i in range(count))
 
-    def write(self, section: str, row: int, value):
+    def write(self, section: str, row: int, value: Any) -> None:
         """Result of one lane."""
         self.trace.write("lane", getattr(self.rows, section) + row, value)
 
-    def _place_joints(self):
+    def _place_joints(self) -> None:
         """Rotation and position of every link frame in the next inner one, and the joint's screw in its own frame."""
         trace = self.trace
         self.rotation, self.position, self.axis_v, self.axis_w = [], [], [], []
@@ -117,13 +118,13 @@ class LegProgram:
 
     # ---- outward -------------------------------------------------------------------------------------------------
 
-    def base_twist(self, start: int):
+    def base_twist(self, start: int) -> tuple[Any, Any]:
         """A shared twist in the mount frame: Ad^-1 of the mount."""
         v, w = self.shared(start, 3), self.shared(start + 3, 3)
         back = transpose(self.mount_rotation)
         return matvec(back, add(v, cross(w, self.mount_position))), matvec(back, w)
 
-    def link_wrenches(self, with_accelerations: bool):
+    def link_wrenches(self, with_accelerations: bool) -> Any:
         """Wrench (f, m) that moves each link, in its frame: G a - ad_V^T G V, gravity and body motion included.
 
         Joint accelerations are read where wanted, else zero (then these are the bias wrenches).
@@ -152,7 +153,7 @@ class LegProgram:
 
     # ---- inward --------------------------------------------------------------------------------------------------
 
-    def collect_wrenches(self, wrenches):
+    def collect_wrenches(self, wrenches: Any) -> tuple[Any, Any]:
         """Joint forces S^T F and the leg's wrench on the body, in the body frame."""
         joint_forces = [None] * self.n
         force, moment = wrenches[-1]
@@ -163,17 +164,17 @@ class LegProgram:
                 force, moment = add(wrenches[k - 1][0], force), add(wrenches[k - 1][1], moment)
         return joint_forces, self.wrench_to_body(force, moment)
 
-    def wrench_inward(self, k: int, force, moment):
+    def wrench_inward(self, k: int, force: Any, moment: Any) -> tuple[Any, Any]:
         """Wrench in frame k as seen in the next inner frame."""
         force, moment = matvec(self.rotation[k], force), matvec(self.rotation[k], moment)
         return force, add(moment, cross(self.position[k], force))
 
-    def wrench_to_body(self, force, moment):
+    def wrench_to_body(self, force: Any, moment: Any) -> Any:
         """Wrench in the mount frame as seen in the body frame, (6,)."""
         force, moment = matvec(self.mount_rotation, force), matvec(self.mount_rotation, moment)
         return force + add(moment, cross(self.mount_position, force))
 
-    def arrow(self):
+    def arrow(self) -> tuple[Any, Any, Any]:
         """Composite inertia on the body (body frame), arm columns and lower triangle of the block, masked.
 
         Composite rigid bodies, as the sums over j >= k of (31) and (32) demand; a locked or missing joint has a zero
@@ -198,7 +199,7 @@ class LegProgram:
         composite = move_inertia(composite, self.mount_rotation, self.mount_position)
         return composite, arms, block
 
-    def geometry(self):
+    def geometry(self) -> tuple[Any, Any]:
         """Joint screws J^k (6,) and the links' ends (3,) now, in the body frame."""
         rotation, origin = self.mount_rotation, self.mount_position
         screws, ends = [], []

@@ -5,10 +5,14 @@ I is (xx, yy, zz, xy, xz, yz); twists are linear first.
 
 from __future__ import annotations
 
+from typing import Any
+
 from hexapod_dynamics.dynamics.tracing import add, cross, dot, matmul, matvec, scale, transpose
 
 
-def rodrigues(axis, sine, cosine):
+def rodrigues(
+    axis: Any, sine: Any, cosine: Any
+) -> tuple[tuple[Any, Any, Any], tuple[Any, Any, Any], tuple[Any, Any, Any]]:
     """Rotation about a unit axis: cos I + sin [a] + (1 - cos) a a^T."""
     x, y, z = axis
     rest = 1.0 - cosine
@@ -19,24 +23,24 @@ def rodrigues(axis, sine, cosine):
     )
 
 
-def symmetric_times(inertia, a):
+def symmetric_times(inertia: Any, a: Any) -> tuple[Any, Any, Any]:
     """Symmetric matrix (xx, yy, zz, xy, xz, yz) times a vector."""
     xx, yy, zz, xy, xz, yz = inertia
     return (dot((xx, xy, xz), a), dot((xy, yy, yz), a), dot((xz, yz, zz), a))
 
 
-def inertia_times(body, v, w):
+def inertia_times(body: Any, v: Any, w: Any) -> tuple[Any, Any]:
     """Momentum (p, L) of a body with twist (v, w): p = m v + w x h, L = h x v + I w."""
     mass, h, inertia = body
     return add(scale(mass, v), cross(w, h)), add(cross(h, v), symmetric_times(inertia, w))
 
 
-def add_inertia(a, b):
+def add_inertia(a: Any, b: Any) -> tuple[Any, Any, Any]:
     """Two bodies as one, in the same frame."""
     return a[0] + b[0], add(a[1], b[1]), add(a[2], b[2])
 
 
-def move_inertia(body, rotation, position):
+def move_inertia(body: Any, rotation: Any, position: Any) -> tuple[Any, Any, tuple[Any, Any, Any, Any, Any, Any]]:
     """A body's inertia as seen in the frame in which its own frame has this rotation and position."""
     mass, h, (xx, yy, zz, xy, xz, yz) = body
     turned = matmul(matmul(rotation, ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))), transpose(rotation))
@@ -58,7 +62,7 @@ def move_inertia(body, rotation, position):
     )
 
 
-def spatial_lower(body, zero):
+def spatial_lower(body: Any, zero: Any) -> Any:
     """Lower triangle (21) of the generalised mass matrix [[m, -[h]], [[h], I]] of (m, h, I)."""
     mass, (hx, hy, hz), (xx, yy, zz, xy, xz, yz) = body
     return (

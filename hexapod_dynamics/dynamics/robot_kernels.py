@@ -58,7 +58,7 @@ COLUMNS = {
 class RobotKernels:
     """Kernels of a robot, compiled or loaded from the disk cache, and the constants of its legs."""
 
-    def __init__(self, robot: Robot):
+    def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.rows = rows = Rows.of(max(len(leg.joints) for leg in robot.legs))
         by_type: dict[LegType, list[int]] = {}

@@ -6,6 +6,9 @@ compiled model computes, operation by operation. The morphology is built in: its
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import casadi as ca
 
 from hexapod_dynamics.dynamics.leg_kernels import (
@@ -34,7 +37,7 @@ def casadi_function(kernels: RobotKernels, name: str, morphology: Morphology) ->
 class _Memory:
     """The kernels' memory for a morphology, with symbols where the state stands."""
 
-    def __init__(self, kernels: RobotKernels, morphology: Morphology):
+    def __init__(self, kernels: RobotKernels, morphology: Morphology) -> None:
         robot = self.robot = kernels.robot
         ws, self.rows, self.legs = kernels.workspace(morphology), kernels.rows, robot.legs
         self.n, self.driven = int(morphology.moving_mask.sum()), morphology.driven_mask
@@ -51,7 +54,7 @@ class _Memory:
             if morphology.moving_mask[start + k]
         ]
 
-    def set_state(self):
+    def set_state(self) -> None:
         """Write rotation, positions and velocities."""
         for i in range(6):
             self.shared[TWIST + i] = self.nu[i]
@@ -60,7 +63,7 @@ class _Memory:
         self.put("q", [self.q[j] for _, _, j in self.moving])
         self.put("rate", [self.nu[6 + i] for i in range(self.n)])
 
-    def put(self, section: str, values):
+    def put(self, section: str, values: Any) -> None:
         """Write a section of the moving joints."""
         for (leg, k, _), value in zip(self.moving, values, strict=True):
             self.lanes[leg][getattr(self.rows, section) + k] = value
@@ -69,12 +72,12 @@ class _Memory:
         """Read a section of the moving joints."""
         return [self.lanes[leg][getattr(self.rows, section) + k] for leg, k, _ in self.moving]
 
-    def each_leg(self, make):
+    def each_leg(self, make: Callable[..., Trace]) -> None:
         """Run the kernel `make(leg type, rows)` of every leg."""
         for leg, lane in zip(self.legs, self.lanes, strict=True):
             run(make(LegType.of(leg), self.rows), lane, self.shared)
 
-    def body_terms(self, linear, angular):
+    def body_terms(self, linear: Any, angular: Any) -> tuple[Any, Any]:
         """Force and moment that accelerate the main body so, gravity taken as an acceleration."""
         s = self.shared
         v, w = ca.vertcat(*s[TWIST : TWIST + 3]), ca.vertcat(*s[TWIST + 3 : TWIST + 6])
@@ -97,7 +100,7 @@ def run(trace: Trace, lane: list, shared: list) -> None:
             shared[row] = values[node.index]
 
 
-def _operate(node, arguments, lane, shared):
+def _operate(node: Any, arguments: Any, lane: Any, shared: Any) -> Any:
     if node.operation == "constant":
         return node.value
     if node.operation == "read":

@@ -7,12 +7,13 @@ each operation once (Farghdani & Chhabra 2025, section V: symbolic expressions a
 from __future__ import annotations
 
 import math
+from typing import Any
 
 
 class Trace:
     """Owner of the nodes; `constant`, `read` make leaves, `write` names results."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._nodes: dict[tuple, Scalar] = {}
         self.outputs: list[tuple[str, int, Scalar]] = []
         self.zero, self.one = self.constant(0.0), self.constant(1.0)
@@ -25,15 +26,15 @@ class Trace:
         """A number read at run time: row of a section of the kernel's memory."""
         return self.node("read", (), (section, row))
 
-    def write(self, section: str, row: int, value) -> None:
+    def write(self, section: str, row: int, value: Any) -> None:
         """Name a result: row of a section."""
         self.outputs.append((section, row, self.lift(value)))
 
-    def lift(self, value) -> Scalar:
+    def lift(self, value: Any) -> Scalar:
         """The value as a node: a number becomes a constant."""
         return value if isinstance(value, Scalar) else self.constant(value)
 
-    def node(self, operation: str, arguments: tuple, value=None) -> Scalar:
+    def node(self, operation: str, arguments: tuple, value: Any = None) -> Scalar:
         """Return the node of an operation on nodes; equal operations are one node."""
         key = (operation, tuple(argument.index for argument in arguments), value)
         node = self._nodes.get(key)
@@ -70,7 +71,7 @@ class Scalar:
 
     __slots__ = ("trace", "operation", "arguments", "value", "index")
 
-    def __init__(self, trace: Trace, operation: str, arguments: tuple, value, index: int):
+    def __init__(self, trace: Trace, operation: str, arguments: tuple, value: Any, index: int) -> None:
         self.trace, self.operation, self.arguments, self.value = trace, operation, arguments, value
         self.index = index  # order of making, so that the same formula always gives the same program
 
@@ -79,7 +80,7 @@ class Scalar:
         """Whether the number is known while tracing."""
         return self.operation == "constant"
 
-    def __add__(self, other) -> Scalar:
+    def __add__(self, other: object) -> Scalar:
         a, b, trace = self, self.trace.lift(other), self.trace
         if a.is_constant and b.is_constant:
             return trace.constant(a.value + b.value)
@@ -95,7 +96,7 @@ class Scalar:
             return b.arguments[0]
         return trace.node("add", (a, b) if a.index <= b.index else (b, a))
 
-    def __sub__(self, other) -> Scalar:
+    def __sub__(self, other: object) -> Scalar:
         a, b, trace = self, self.trace.lift(other), self.trace
         if a.is_constant and b.is_constant:
             return trace.constant(a.value - b.value)
@@ -111,7 +112,7 @@ class Scalar:
             return -(a.arguments[0] + b)
         return trace.node("sub", (a, b))
 
-    def __mul__(self, other) -> Scalar:
+    def __mul__(self, other: object) -> Scalar:
         a, b, trace = self, self.trace.lift(other), self.trace
         if b.is_constant:
             a, b = b, a
@@ -145,22 +146,22 @@ class Scalar:
             return self.arguments[1] - self.arguments[0]
         return self.trace.node("neg", (self,))
 
-    def __truediv__(self, other) -> Scalar:
+    def __truediv__(self, other: object) -> Scalar:
         b = self.trace.lift(other)
         if b.is_constant:
             return self * (1.0 / b.value)
         return self.trace.node("div", (self, b))
 
-    def __radd__(self, other) -> Scalar:
+    def __radd__(self, other: object) -> Scalar:
         return self + other
 
-    def __rsub__(self, other) -> Scalar:
+    def __rsub__(self, other: object) -> Scalar:
         return self.trace.lift(other) - self
 
-    def __rmul__(self, other) -> Scalar:
+    def __rmul__(self, other: object) -> Scalar:
         return self * other
 
-    def __rtruediv__(self, other) -> Scalar:
+    def __rtruediv__(self, other: object) -> Scalar:
         return self.trace.lift(other) / self
 
     def sincos(self) -> tuple[Scalar, Scalar]:
@@ -169,7 +170,7 @@ class Scalar:
             return self.trace.constant(math.sin(self.value)), self.trace.constant(math.cos(self.value))
         return self.trace.node("sin", (self,)), self.trace.node("cos", (self,))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self.is_constant:
             return f"{self.value:g}"
         if self.operation == "read":
@@ -180,17 +181,17 @@ class Scalar:
 # Vectors of three and matrices of three rows, as tuples of scalars (traced or plain floats).
 
 
-def add(a, b):
+def add(a: Any, b: Any) -> tuple[Any, ...]:
     """Sum of two vectors."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def scale(factor, a):
+def scale(factor: Any, a: Any) -> tuple[Any, ...]:
     """Vector times a number."""
     return tuple(factor * x for x in a)
 
 
-def dot(a, b):
+def dot(a: Any, b: Any) -> Any:
     """Scalar product, summed from the left."""
     total = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
@@ -198,22 +199,22 @@ def dot(a, b):
     return total
 
 
-def cross(a, b):
+def cross(a: Any, b: Any) -> tuple[Any, Any, Any]:
     """Vector product a x b."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-def matvec(rows, a):
+def matvec(rows: Any, a: Any) -> tuple[Any, ...]:
     """Matrix times vector."""
     return tuple(dot(row, a) for row in rows)
 
 
-def transpose(rows):
+def transpose(rows: Any) -> tuple[Any, ...]:
     """Transposed matrix."""
     return tuple(zip(*rows, strict=True))
 
 
-def matmul(a, b):
+def matmul(a: Any, b: Any) -> tuple[Any, ...]:
     """Matrix product."""
     columns = transpose(b)
     return tuple(tuple(dot(row, column) for column in columns) for row in a)

@@ -14,6 +14,7 @@ module is here to check that statement and to weigh the form against the traced 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def _function_rates(angle: float) -> np.ndarray:
 class TrigonometricLeg:
     """A leg's M_00, M_0i, M_ii and screws in its mount frame as coefficients times products of sines and cosines."""
 
-    def __init__(self, robot: Robot, leg: Leg):
+    def __init__(self, robot: Robot, leg: Leg) -> None:
         if any(joint.kind != "revolute" for joint in leg.joints):
             raise DynamicsError(
                 f"leg {leg.name}: lemma 4 holds for revolute joints; its joints are "
@@ -56,28 +57,28 @@ class TrigonometricLeg:
         coefficients[np.abs(coefficients) < 1e-14 * np.abs(coefficients).max(axis=1, keepdims=True)] = 0.0
         self.coefficients = coefficients  # (entries, 5^n), (54)
 
-    def direct(self, q) -> np.ndarray:
+    def direct(self, q: np.ndarray) -> np.ndarray:
         """All entries from the closed form: M_00 lower triangle, M_0i, M_ii lower triangle, J."""
         terms = LegTerms(self._constants, np.asarray(q, dtype=float))
         return self._flat(*terms.mass(), terms.J)
 
-    def direct_derivative(self, q, joint: int) -> np.ndarray:
+    def direct_derivative(self, q: np.ndarray, joint: int) -> np.ndarray:
         """The same entries' derivatives by one joint, from Lemma 3."""
         terms = LegTerms(self._constants, np.asarray(q, dtype=float))
         return self._flat(*terms.dmass(joint), terms.dJ(self.joint_count - 1, joint))
 
-    def _flat(self, M00, M0i, Mii, J) -> np.ndarray:
+    def _flat(self, M00: Any, M0i: Any, Mii: Any, J: np.ndarray) -> np.ndarray:
         lower = np.tril_indices(6), np.tril_indices(len(Mii))
         return np.concatenate([M00[lower[0]], M0i.ravel(), Mii[lower[1]], J.ravel()])
 
-    def vector(self, q, derivative: int | None = None) -> np.ndarray:
+    def vector(self, q: np.ndarray, derivative: int | None = None) -> np.ndarray:
         """The 5^n products (55), or their derivatives by one joint: the vector is differentiated, not the matrix."""
         product = np.ones(1)
         for k, angle in enumerate(q):
             product = np.outer(product, (_function_rates if k == derivative else _functions)(angle)).ravel()
         return product
 
-    def evaluate(self, q, derivative: int | None = None) -> np.ndarray:
+    def evaluate(self, q: np.ndarray, derivative: int | None = None) -> np.ndarray:
         """All entries (54), or their derivatives by one joint (61)-(63)."""
         return self.coefficients @ self.vector(q, derivative)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import llvmlite.binding as llvm
 import llvmlite.ir as ir
@@ -78,7 +79,7 @@ def native_lanes() -> int:
 class VectorEmitter:
     """Writes one kernel's instructions."""
 
-    def __init__(self, module: ir.Module, name: str, lanes: int):
+    def __init__(self, module: ir.Module, name: str, lanes: int) -> None:
         self.lanes = lanes
         self.vector = ir.VectorType(DOUBLE, lanes) if lanes > 1 else DOUBLE
         self.whole = ir.VectorType(INT64, lanes) if lanes > 1 else INT64
@@ -99,7 +100,7 @@ class VectorEmitter:
             self.store(section, row, values[node.index])
         self.builder.ret_void()
 
-    def operation(self, node, arguments):
+    def operation(self, node: Any, arguments: Any) -> Any:
         """One operation of the trace."""
         builder = self.builder
         if node.operation == "constant":
@@ -116,15 +117,15 @@ class VectorEmitter:
         make = {"add": builder.fadd, "sub": builder.fsub, "mul": builder.fmul, "div": builder.fdiv}[node.operation]
         return make(*arguments, flags=FUSE)
 
-    def splat(self, value: float):
+    def splat(self, value: float) -> Any:
         """A constant in every lane."""
         return ir.Constant(self.vector, [value] * self.lanes if self.lanes > 1 else value)
 
-    def splat_whole(self, value: int):
+    def splat_whole(self, value: int) -> Any:
         """An integer constant in every lane."""
         return ir.Constant(self.whole, [value] * self.lanes if self.lanes > 1 else value)
 
-    def load(self, section: str, row: int):
+    def load(self, section: str, row: int) -> Any:
         """A row of lanes, or a shared number in every lane."""
         builder = self.builder
         if section == "lane":
@@ -135,10 +136,10 @@ class VectorEmitter:
         number = self._aligned_load(builder.gep(self.shared, [INT64(row)]))
         return self.broadcast(number)
 
-    def _aligned_load(self, address):
+    def _aligned_load(self, address: Any) -> Any:
         return self.builder.load(address, align=8)  # numpy promises no more than a double's alignment
 
-    def broadcast(self, number):
+    def broadcast(self, number: Any) -> Any:
         """One number in every lane."""
         if self.lanes == 1:
             return number
@@ -147,7 +148,7 @@ class VectorEmitter:
         mask = ir.Constant(ir.VectorType(INT32, self.lanes), [0] * self.lanes)
         return self.builder.shuffle_vector(first, undefined, mask)
 
-    def store(self, section: str, row: int, value):
+    def store(self, section: str, row: int, value: Any) -> None:
         """A result's store."""
         builder = self.builder
         if section == "lane":
@@ -161,7 +162,7 @@ class VectorEmitter:
             value = builder.fadd(builder.load(address, align=8), self.lane_sum(value), flags=FUSE)
         builder.store(value, address, align=8)
 
-    def lane_sum(self, value):
+    def lane_sum(self, value: Any) -> Any:
         """Sum over the lanes, in halves."""
         width = self.lanes
         while width > 1:
@@ -174,7 +175,7 @@ class VectorEmitter:
             width = half
         return self.builder.extract_element(value, INT32(0)) if self.lanes > 1 else value
 
-    def sine_cosine(self, angle):
+    def sine_cosine(self, angle: float) -> tuple[Any, ...]:
         """Sine and cosine to about one unit in the last place of the angle's own rounding."""
         b = self.builder
         # the rounding trick must not be fused with what follows, so no flags on these three
@@ -202,7 +203,7 @@ class VectorEmitter:
             results.append(b.bitcast(b.xor(b.bitcast(value, self.whole), sign), self.vector))
         return tuple(results)
 
-    def polynomial(self, coefficients, x):
+    def polynomial(self, coefficients: Any, x: Any) -> Any:
         """Horner's scheme, lowest coefficient first."""
         value = self.splat(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
@@ -224,7 +225,7 @@ def emit_object(kernels: dict[str, tuple[Trace, int]], optimise: int = 3) -> byt
 class LoadedObject:
     """Object code in memory; keep it as long as its functions may be called."""
 
-    def __init__(self, code: bytes):
+    def __init__(self, code: bytes) -> None:
         module = llvm.parse_assembly("")
         module.triple = llvm.get_process_triple()
         self._engine = llvm.create_mcjit_compiler(module, target_machine(3))  # which takes it over

@@ -116,34 +116,34 @@ class CommandHistory:
         out += fade * seam
         return out
 
-    def _recent(self):
+    def _recent(self) -> np.ndarray:
         end = (self._next - 1) % self._capacity + self._capacity + 1
         return self._rows[end - min(self.count, self._capacity) : end]
 
-    def _last(self):
+    def _last(self) -> np.ndarray:
         return self._rows[(self._next - 1) % self._capacity]
 
-    def _push(self, positions):
+    def _push(self, positions: np.ndarray) -> None:
         slot = self._next % self._capacity
         self._rows[slot] = self._rows[slot + self._capacity] = positions
         self._next += 1
         self.count = min(self.count + 1, self._capacity)
 
-    def _interpolate(self, back, out=None):
+    def _interpolate(self, back: Any, out: Any = None) -> np.ndarray:
         rows = self._recent()
         place = len(rows) - 1 - back
         below = np.clip(np.floor(place).astype(int), 0, len(rows) - 2)
         share = (place - below)[:, None]
         return np.add(rows[below] * (1 - share), rows[below + 1] * share, out=out)
 
-    def _find_lag(self):
-        """Return the period in rows, searched once after each command and only if somebody asks."""
+    def _find_lag(self) -> float | None:
+        """Return the period in rows, searched at most once after each command, when it is needed."""
         if not self._lag_known:
             long_enough = self.count == self._capacity or self.count > 3 * self._window
             self._lag, self._lag_known = self._search_lag() if long_enough else None, True
         return self._lag
 
-    def _search_lag(self):
+    def _search_lag(self) -> float | None:
         rows, size = self._recent(), self._window
         window = rows[-size:]
         motion = np.sqrt(np.mean(np.square(window - window.mean(axis=0))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +89,7 @@ class FallDetector:
             self.fallen = False
         return self.fallen
 
-    def _since(self, before, holds):
+    def _since(self, before: Any, holds: Any) -> float | None:
         if not holds:
             return None
         return self._time if before is None else before

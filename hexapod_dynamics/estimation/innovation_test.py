@@ -76,7 +76,7 @@ class InnovationTest:
         first = len(self.names) - len(AXES)
         self._assess(time, np.arange(first, first + 3), excess, first, 3)
 
-    def _assess(self, time, which, excess, first, count):
+    def _assess(self, time: float, which: Any, excess: Any, first: Any, count: int) -> None:
         self._excess[which] = excess
         beyond = excess > 1.0
         self._since[which[~beyond]] = np.inf

@@ -268,7 +268,7 @@ class Observer:
         self._assess(time)
         return True
 
-    def _assess(self, time):
+    def _assess(self, time: float) -> None:
         """Advance covariance and innovation test to `time`."""
         silence = np.where(self.morphology.existing_mask, self._joints_time - self.joint_filter.fresh_time, 0.0)
         self.doubts.silent(time, np.where(np.isfinite(silence), silence, 0.0))
@@ -311,7 +311,7 @@ class Observer:
             self._future[:] = self.model.setpoints
         return self.model.roll_out(self._future)
 
-    def _start(self, time):
+    def _start(self, time: float) -> None:
         latest = np.where(np.isfinite(self.joint_filter.latest), self.joint_filter.latest, self.commanded)
         latest = np.nan_to_num(latest)
         place, yaw = self._origin
@@ -330,7 +330,7 @@ class Observer:
         self._before = (self.position[:2].copy(), time)
         self.doubts.clear()
 
-    def _run(self, until):
+    def _run(self, until: Any) -> None:
         if until > self.time + 1e-6:
             self.model.advance(until - self.time, None if self._reach is None else self._targets, self._reach)
             self.time, self._reach = until, None

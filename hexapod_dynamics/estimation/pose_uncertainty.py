@@ -87,7 +87,7 @@ class PoseUncertainty:
         self.covariance[np.arange(STATES), np.arange(STATES)] += noise
         self._fill(tilt_innovation)
 
-    def _fill(self, tilt_innovation):
+    def _fill(self, tilt_innovation: float) -> None:
         s, pose = self.spread, self.pose
         planar = [0, 1, 5]
         pose[np.ix_(planar, planar)] = self.covariance[:3, :3]

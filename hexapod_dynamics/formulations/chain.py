@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -221,7 +221,7 @@ class Chain:
             for parent in leg.parents
         ]
 
-        def joined(field):
+        def joined(field: Any) -> np.ndarray:
             return np.concatenate([getattr(leg, field) for leg in legs])
 
         return cls(

@@ -74,7 +74,7 @@ def link_terms(chain: Chain, q: np.ndarray) -> LinkTerms:
     )
 
 
-def _onto_axis(placement, screw: np.ndarray):
+def _onto_axis(placement: Any, screw: np.ndarray) -> np.ndarray:
     """Rigid motion from the parent's frame to one with its origin on the joint's axis and z along it."""
     at_zero = Ad(placement) @ screw
     linear, angular = at_zero[:3], at_zero[3:]
@@ -104,7 +104,7 @@ def uicker_kahn_terms(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> np.n
     return F
 
 
-def _uicker_derivatives(k: LinkTerms):
+def _uicker_derivatives(k: LinkTerms) -> tuple[Any, Any]:
     """dW_j/dq_a (a <= j) and d2W_j/dq_a dq_b (a <= b <= j) by (5), from the stored products aW_j."""
     n = len(k.m)
     partial = [[None] * n for _ in range(n)]  # partial[a][j] = A_{a+1} ... A_j
@@ -262,7 +262,7 @@ def configuration_tables(k: LinkTerms) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return G, J, C
 
 
-def _motion(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray):
+def _motion(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> tuple[Any, Any, Any]:
     """dW_j/dq_j, Wdot_j and Wddot_j from the base outward, equations (8) to (10); W_0 = I at rest."""
     W = k.A[0]
     dW, Wdot = [k.dA[0]], [k.dA[0] * qdot[0]]
@@ -278,7 +278,7 @@ def _motion(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray):
     return dW, Wdot, Wddot
 
 
-def _orientations(k: LinkTerms):
+def _orientations(k: LinkTerms) -> Any:
     W = [k.A[0]]
     for A in k.A[1:]:
         W.append(W[-1] @ A)
@@ -290,7 +290,7 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def _zeros(like):
+def _zeros(like: Any) -> Any:
     return like * 0 if like.dtype == float else type(like[0]).zeros(len(like))
 
 
@@ -347,6 +347,6 @@ FORMULATIONS = {
 }
 
 
-def _run(formulation, chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray):
+def _run(formulation: Any, chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> Any:
     q, qdot, qddot = chain.check_state(q, qdot, qddot)
     return formulation(link_terms(chain, q), qdot, qddot)

@@ -29,15 +29,15 @@ class Counting:
 
     tally = [0, 0]
 
-    def __mul__(self, other):
+    def __mul__(self, other: object) -> Counting:
         Counting.tally[0] += 1
         return self
 
-    def __add__(self, other):
+    def __add__(self, other: object) -> Counting:
         Counting.tally[1] += 1
         return self
 
-    def __neg__(self):
+    def __neg__(self) -> Counting:
         return self
 
     __rmul__, __radd__, __sub__, __rsub__ = __mul__, __add__, __add__, __add__
@@ -167,7 +167,7 @@ def explain(method: str, n: int) -> tuple[tuple[Difference, ...], Difference]:
     return tuple(items), Difference("in no step that the text names", *rest)
 
 
-def _items(method, n):
+def _items(method: Any, n: int) -> Any:
     size = 4 if method in ("uicker_kahn", "waters", "recursive_4x4") else 3
     M, v, s = Counting.array(size, size), Counting.array(size), Counting()
     product, apply, scale, add, add_vector = (

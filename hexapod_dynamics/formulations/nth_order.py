@@ -12,7 +12,7 @@ Gravity enters as a base accelerated by -g: the twist G_i = (-R_i^T g, 0) follow
 from __future__ import annotations
 
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Derivatives(NamedTuple):
     """forces (N + 1, n): row k is the k-th time derivative; base (N + 1, 6): of the wrench on a floating base."""
 
     forces: np.ndarray
-    base: np.ndarray | None
+    base: Any | None
 
 
 def recursive(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase | None = None) -> Derivatives:
@@ -76,7 +76,7 @@ def recursive(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase |
     return Derivatives(Q, W_0)
 
 
-def _wrenches(M, V: np.ndarray, G: np.ndarray, N):
+def _wrenches(M: Any, V: np.ndarray, G: np.ndarray, N: Any) -> np.ndarray:
     """Newton-Euler equation (13) of one body and its derivatives: W = M (Vdot + G) - ad_V^T M V."""
     ad_T = np.array([se3.ad(v).T for v in V])
     momentum = V @ M.T
@@ -127,12 +127,12 @@ def closed_form(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase
     return Derivatives(Q[:, -n:], None if base is None else Q[:, :6])
 
 
-def _leibniz(a, b, k: int):
+def _leibniz(a: Any, b: Any, k: int) -> Any:
     """k-th derivative of the product a b from their derivatives (2)."""
     return sum(comb(k, j) * (a[j] @ b[k - j]) for j in range(k + 1))
 
 
-def _adjoint_derivatives(Ad, ad_X, rates):
+def _adjoint_derivatives(Ad: Any, ad_X: Any, rates: np.ndarray) -> np.ndarray:
     """Derivatives 0..len(rates) - 1 of Ad_{i,p}, from D Ad = -ad_X Ad qdot (10)."""
     derivatives = [Ad]
     for k in range(len(rates) - 1):
@@ -140,7 +140,7 @@ def _adjoint_derivatives(Ad, ad_X, rates):
     return np.array(derivatives)
 
 
-def _base_motion(chain: Chain, base, N):
+def _base_motion(chain: Chain, base: Any, N: Any) -> tuple[np.ndarray, Any] | tuple[Any, np.ndarray]:
     """Derivatives of the base's twist (N + 2, 6) and of the twist that stands for gravity (N + 1, 6)."""
     if base is None:
         G = np.zeros((N + 1, 6))
@@ -153,25 +153,25 @@ def _base_motion(chain: Chain, base, N):
     return base.twists, np.array(gravity)
 
 
-def _gravity_twists(chain: Chain, q: np.ndarray, base):
+def _gravity_twists(chain: Chain, q: np.ndarray, base: Any) -> np.ndarray:
     rotations = chain.poses(q)[:, :3, :3]
     if base is not None:
         rotations = np.concatenate(([base.rotation], base.rotation @ rotations))
     return np.hstack((-chain.gravity @ rotations, np.zeros((len(rotations), 3)))).ravel()
 
 
-def _block(i: int):
+def _block(i: int) -> slice:
     return slice(6 * i, 6 * i + 6)
 
 
-def _block_diagonal(blocks):
+def _block_diagonal(blocks: Any) -> np.ndarray:
     matrix = np.zeros((6 * len(blocks), 6 * len(blocks)))
     for i, block in enumerate(blocks):
         matrix[_block(i), _block(i)] = block
     return matrix
 
 
-def _check(chain: Chain, motion: np.ndarray, order: int, base):
+def _check(chain: Chain, motion: np.ndarray, order: int, base: Any) -> tuple[np.ndarray, Any]:
     if isinstance(order, bool) or int(order) != order or order < 0:
         raise DynamicsError(f"order is {order!r}, allowed: 0 (the forces themselves), 1, 2, ...")
     motion = np.asarray(motion, float)

@@ -42,7 +42,7 @@ class Link:
     stiffness: float = 0.0
     damping: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("mass", "stiffness", "damping"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
@@ -52,7 +52,7 @@ class Link:
 def revolute_link(length: float, mass: float, *, stiffness: float = 0.0, damping: float = 0.0) -> Link:
     """A pendulum link in the plane: it turns by q against the one before, its mass is at its end, e_theta of (7)."""
 
-    def place(q, before):
+    def place(q: np.ndarray, before: Any) -> Place:
         angle = before.direction + q
         end = (before.end[0] + length * ca.cos(angle), before.end[1] + length * ca.sin(angle))
         return Place(end, end, angle)
@@ -63,7 +63,7 @@ def revolute_link(length: float, mass: float, *, stiffness: float = 0.0, damping
 def sliding_link(mass: float, *, stiffness: float = 0.0, damping: float = 0.0) -> Link:
     """A slider in the plane: q is its length, in the direction of the link before."""
 
-    def place(q, before):
+    def place(q: np.ndarray, before: Any) -> Place:
         end = (before.end[0] + q * ca.cos(before.direction), before.end[1] + q * ca.sin(before.direction))
         return Place(end, end, before.direction)
 
@@ -93,12 +93,12 @@ class PartialLagrangian:
         self.computed = 0  # columns differentiated to make this chain, the others were reused
         self._grow(links)
 
-    def _grow(self, links):
+    def _grow(self, links: Any) -> None:
         for link in links:
             self._columns += (self._column(len(self._columns), link),)
             self.computed += 1
 
-    def _column(self, i, link):
+    def _column(self, i: int, link: Any) -> _Column:
         before = self._columns[i - 1].place if i else self._start
         q, qd, qdd = (_symbols(name, i + 1) for name in ("q", "qd", "qdd"))
         place = link.place(q[i], before)
@@ -131,7 +131,7 @@ class PartialLagrangian:
             raise DynamicsError(f"no link {index}, this chain has 0 to {len(self) - 1}")
         return self._rebuilt(self._columns[:index], (link, *(column.link for column in self._columns[index + 1 :])))
 
-    def _rebuilt(self, kept, links):
+    def _rebuilt(self, kept: Any, links: Any) -> PartialLagrangian:
         chain = PartialLagrangian(gravity=self.gravity, base=self._start)
         chain._columns = tuple(kept)
         chain._grow(links)
@@ -139,7 +139,7 @@ class PartialLagrangian:
 
     # ---- reading it ----
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._columns)
 
     def cell(self, k: int, i: int) -> ca.SX:
@@ -198,7 +198,7 @@ class Dynamics:
         mass_matrix, bias = self.terms(q, qdot)
         return np.linalg.solve(mass_matrix, np.asarray(forces, float) - bias)
 
-    def _check(self, *vectors):
+    def _check(self, *vectors: Any) -> Any:
         n = self.term_function.size1_in(0)
         for name, vector in zip(("q", "qdot", "qddot"), vectors, strict=False):
             vector = np.asarray(vector, float)
@@ -241,7 +241,7 @@ def whole_forces(chain: PartialLagrangian) -> ca.SX:
 _SYMBOLS: dict[str, list] = {"q": [], "qd": [], "qdd": []}
 
 
-def _symbols(name, count):
+def _symbols(name: str, count: int) -> Any:
     """The first `count` joint variables, rates or accelerations: the same in every chain, so columns are shared."""
     symbols = _SYMBOLS[name]
     while len(symbols) < count:

@@ -84,7 +84,7 @@ def simulate(dynamics: Dynamics, example: Example, times: np.ndarray) -> tuple[n
     """Joint variables and rates (T, n) at `times` (T,), integrated tightly; dynamics: of example.chain."""
     n, control = len(example.start), example.control
 
-    def field(_, state):
+    def field(_: Any, state: Any) -> np.ndarray:
         q, qdot, error = state[:n], state[n : 2 * n], control.target - state[:n]
         forces = control.proportional * error + control.integral * state[2 * n :] - control.derivative * qdot
         return np.concatenate((qdot, dynamics.accelerations(q, qdot, forces), error))

@@ -40,11 +40,11 @@ class Sensitivities(NamedTuple):
 class _Base(list):
     """One matrix a body, and the base's."""
 
-    def __init__(self, base):
+    def __init__(self, base: Any) -> None:
         super().__init__()
         self.base = base
 
-    def before(self, chain: Chain, i: int):
+    def before(self, chain: Chain, i: int) -> Any:
         """Matrix of body i's parent."""
         return self.base if chain.parents[i] == BASE else self[chain.parents[i]]
 
@@ -157,7 +157,7 @@ def point_sensitivity(chain: Chain, q: np.ndarray, body: int, point: npt.ArrayLi
     return (k.A[body] @ r)[..., :3], np.swapaxes((A_q[body] @ r)[..., :3], -1, -2)
 
 
-def _forward(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray):
+def _forward(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> Any:
     T = chain.transforms(q)
     X = chain.hats()
     T1 = T @ X
@@ -173,7 +173,9 @@ def _forward(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray):
     return _Kinematics(T, T1, T2, T2 @ X, A, B, C)
 
 
-def _forward_sensitivities(chain: Chain, k: _Kinematics, qdot: np.ndarray, qddot: np.ndarray):
+def _forward_sensitivities(
+    chain: Chain, k: _Kinematics, qdot: np.ndarray, qddot: np.ndarray
+) -> tuple[Any, Any, Any, Any]:
     """dA/dq, dC/dq, dC/dqdot, dC/dqddot of every body: (..., n, 4, 4), the joint k third from last."""
     n = len(chain)
     zero = np.zeros((*qdot.shape[:-1], n, 4, 4))
@@ -208,12 +210,12 @@ def _places(n: int) -> list[Any]:
     return [None] * n
 
 
-def _own(handed_on, i: int, own):
+def _own(handed_on: Any, i: int, own: Any) -> Any:
     handed_on[..., i, :, :] = own
     return handed_on
 
 
-def _loads(chain: Chain, loads: Sequence[ExternalLoad]):
+def _loads(chain: Chain, loads: Sequence[ExternalLoad]) -> tuple[Any, Any, Any]:
     """Forces as columns of f (4, L), their points r_f (n, 4, L), sums of the moments on each body h (n, 4)."""
     f, r_f, h = np.zeros((4, len(loads))), np.zeros((len(chain), 4, len(loads))), np.zeros((len(chain), 4))
     for column, load in enumerate(loads):
@@ -227,7 +229,7 @@ def _loads(chain: Chain, loads: Sequence[ExternalLoad]):
     return f, r_f, h
 
 
-def _axes(chain: Chain):
+def _axes(chain: Chain) -> np.ndarray:
     """(n,4) axis z_0 of every joint in its body's frame; zero for a prismatic one, on which a moment does no work."""
     return np.array(
         [
@@ -238,14 +240,14 @@ def _axes(chain: Chain):
     )
 
 
-def _transpose(matrices):
+def _transpose(matrices: Any) -> np.ndarray:
     return np.swapaxes(matrices, -1, -2)
 
 
-def _apply(matrices, vectors: np.ndarray):
+def _apply(matrices: Any, vectors: np.ndarray) -> Any:
     return (matrices @ vectors[..., None])[..., 0]
 
 
-def _trace(left, right):
+def _trace(left: Any, right: Any) -> np.ndarray:
     """tr(left right) without forming the product."""
     return np.einsum("...ab,...ba->...", left, right)

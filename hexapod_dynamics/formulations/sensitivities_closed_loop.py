@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.formulations.chain import BASE, Chain
@@ -40,7 +41,7 @@ class ClosedLoop:
     cuts: tuple[CutJoint, ...]
     passive: tuple[int, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.cuts:
             raise DynamicsError("a closed loop needs at least one cut joint, none was given")
         for cut in self.cuts:
@@ -75,7 +76,7 @@ class ClosedLoop:
             below, slope = (np.zeros(6), np.zeros(6)) if parent == BASE else (twists[parent], rates[parent])
             twists[i], rates[i] = below + screw, slope + ad(below) @ screw
 
-        def bias(body, point):
+        def bias(body: int, point: npt.ArrayLike) -> np.ndarray:
             (v, w), (a, b) = np.split(twists[body], 2), np.split(rates[body], 2)
             at = poses[body][:3, :3] @ np.asarray(point, float) + poses[body][:3, 3]
             return a + np.cross(b, at) + np.cross(w, v + np.cross(w, at))

@@ -70,7 +70,7 @@ class MotionProblem:
     control_points: int = 22
     sparse: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         n, put = len(self.chain), lambda name, value: object.__setattr__(self, name, value)
         for name in ("start", "end", "start_rate", "end_rate"):
             value = getattr(self, name)
@@ -97,7 +97,7 @@ class MotionProblem:
         self._refuse_what_has_no_best_time()
         self._refuse_what_no_motion_keeps()
 
-    def _refuse_what_has_no_best_time(self):
+    def _refuse_what_has_no_best_time(self) -> None:
         """Raise DynamicsError if the time has no minimum: it needs a lower bound and two different postures."""
         if self.duration is not None:
             return
@@ -111,7 +111,7 @@ class MotionProblem:
                 "nothing bounds the time from below: give torque_bound, speed_bound, an effort above 0 or a duration"
             )
 
-    def _refuse_what_no_motion_keeps(self):
+    def _refuse_what_no_motion_keeps(self) -> None:
         names = self.chain.names
         if self.position_bounds is not None:
             lower, upper = (np.broadcast_to(np.asarray(bound, float), (len(names),)) for bound in self.position_bounds)
@@ -211,7 +211,7 @@ def predict_motion(
     )
 
 
-def _solve(grid, x, gradients, iterations, history):
+def _solve(grid: Any, x: Any, gradients: Any, iterations: int, history: Any) -> Any:
     analytic = gradients == "analytic"
     constraint = {"type": "ineq", "fun": lambda x: grid.constraints(x)[0]}
     if analytic:
@@ -232,7 +232,7 @@ def _solve(grid, x, gradients, iterations, history):
     )
 
 
-def _knots(control_points):
+def _knots(control_points: Any) -> np.ndarray:
     inner = np.linspace(0, 1, control_points - DEGREE + 1)
     return np.concatenate((np.zeros(DEGREE), inner, np.ones(DEGREE)))
 
@@ -240,7 +240,7 @@ def _knots(control_points):
 class _Grid:
     """The problem seen from the solver: a vector of free control points (and T) in, costs and constraints out."""
 
-    def __init__(self, problem):
+    def __init__(self, problem: Any) -> None:
         self.problem = problem
         self.free_time = problem.duration is None
         m = problem.control_points
@@ -250,17 +250,18 @@ class _Grid:
         self.weights = (half[:, None] * _GAUSS_WEIGHTS).ravel()
         self.basis = BSpline(_knots(m), np.eye(m), DEGREE)
         self.end_step = 1 / (DEGREE * (m - DEGREE))  # p_1 - p_0 of a unit end rate over s
-        self.asked, self.cached = np.empty(0), None
+        self.asked = np.empty(0)
+        self.cached: Any = None
         self.ask_at(breaks if problem.sparse else np.concatenate((breaks, self.gauss)))
 
-    def ask_at(self, more):
+    def ask_at(self, more: Any) -> None:
         """Ask for the bounds at these s too."""
         self.asked = np.unique(np.concatenate((self.asked, more)))
         s = np.concatenate((self.asked, self.gauss))
         self.B0, self.B1, self.B2 = self.basis(s), self.basis(s, 1), self.basis(s, 2)
         self.cached = None
 
-    def pack(self, points, duration):
+    def pack(self, points: np.ndarray, duration: float) -> np.ndarray:
         if points.shape != (self.problem.control_points, len(self.problem.chain)) or not np.isfinite(points).all():
             raise DynamicsError(
                 f"the start has points {points.shape}, needed: finite "
@@ -268,7 +269,7 @@ class _Grid:
             )
         return np.append(points[2:-2].ravel(), duration if self.free_time else [])
 
-    def points(self, x):
+    def points(self, x: Any) -> tuple[Any, Any, Any]:
         """All control points, T, and the derivative of the points by T (end rates are per second)."""
         p, n = self.problem, len(self.problem.chain)
         T = x[-1] if self.free_time else p.duration
@@ -279,7 +280,7 @@ class _Grid:
         by_T[1], by_T[-2] = ends
         return points, T, by_T
 
-    def evaluate(self, x):
+    def evaluate(self, x: Any) -> Any:
         """Return states, torques and their sensitivities at all points of s; the result is cached for the last x."""
         if self.cached is None or not np.array_equal(self.cached[0], x):
             P, T, P_T = self.points(x)
@@ -289,7 +290,7 @@ class _Grid:
             self.cached = (x.copy(), T, q, qdot, by_T, torque)
         return self.cached[1:]
 
-    def by_x(self, T, J_q, J_qdot, J_qddot, by_T, rows):
+    def by_x(self, T: Any, J_q: Any, J_qdot: Any, J_qddot: Any, by_T: Any, rows: Any) -> Any:
         """Chain rule (41), (42): Jacobians (S, m, n) by q, qdot, qddot -> (S, m, variables)."""
         B0, B1, B2 = (B[rows, None, 2:-2, None] for B in (self.B0, self.B1, self.B2))
         through = sum(
@@ -307,7 +308,7 @@ class _Grid:
         )
         return np.concatenate((through, along[..., None]), axis=-1)
 
-    def cost(self, x):
+    def cost(self, x: Any) -> tuple[Any, Any]:
         """The integral (67) over s times T, and its gradient."""
         T, _, _, by_T, torque = self.evaluate(x)
         u, rows = self.problem.effort, slice(len(self.asked), None)
@@ -320,13 +321,13 @@ class _Grid:
             gradient[-1] += (1 - u) + u * square
         return value, gradient
 
-    def constraints(self, x):
+    def constraints(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
         """All bounds as values that must not be negative, relative to the bound, and their Jacobian."""
         T, q, qdot, by_T, torque = self.evaluate(x)
         rows, p = slice(0, len(self.asked)), self.problem
         values, jacobians = [], []
 
-        def stay_above(value, J_q=None, J_qdot=None, J_qddot=None):
+        def stay_above(value: Any, J_q: Any = None, J_qdot: Any = None, J_qddot: Any = None) -> None:
             values.append(value.ravel())
             jacobian = self.by_x(T, J_q, J_qdot, J_qddot, by_T, rows)
             jacobians.append(jacobian.reshape(-1, jacobian.shape[-1]))
@@ -349,7 +350,7 @@ class _Grid:
             return np.empty(0), np.empty((0, len(x)))
         return np.concatenate(values), np.concatenate(jacobians)
 
-    def excess(self, x, s):
+    def excess(self, x: Any, s: Any) -> np.ndarray:
         """(S,) largest excess over any bound at each s."""
         P, T, _ = self.points(x)
         spline, p = BSpline(self.basis.t, P, DEGREE), self.problem
@@ -364,13 +365,13 @@ class _Grid:
         parts += [-path.value(s, q) for path in p.paths]
         return np.concatenate(parts, axis=1).max(axis=1)
 
-    def crossings(self, x, s, tolerance):
+    def crossings(self, x: Any, s: Any, tolerance: float) -> Any:
         """Where between the points asked at the excess peaks above the tolerance."""
         excess = self.excess(x, s)
         peak = (excess >= np.roll(excess, 1)) & (excess >= np.roll(excess, -1)) & (excess > tolerance)
         return s[peak]
 
-    def motion(self, x, iterations, history, fine):
+    def motion(self, x: Any, iterations: int, history: Any, fine: Any) -> Motion:
         points, T, _ = self.points(x)
         return Motion(
             self.problem,

@@ -67,7 +67,7 @@ class OptimalGait(Gait):
             for leg, moving in zip(self.robot.legs, self._moving, strict=True)
         ]
 
-    def _forget(self):
+    def _forget(self) -> None:
         self.plans, self._planned_for, self._asked_for = {}, None, None
         self.planner.cancel()
 
@@ -99,7 +99,7 @@ class OptimalGait(Gait):
                 self._follow(i, plan, 2.0 * p - 1.0)
         return self._position, self._velocity
 
-    def _follow(self, i, plan, s):
+    def _follow(self, i: int, plan: Any, s: Any) -> None:
         moving, w = self._moving[i], self._weights[i]
         count = len(moving)
         plan.read(s, self._q, self._qd, 0.5 * self.plain.period)
@@ -110,14 +110,14 @@ class OptimalGait(Gait):
 
     # ---- planning ----------------------------------------------------------------------------------------------------
 
-    def _steady(self, twist):
+    def _steady(self, twist: np.ndarray) -> bool:
         state = self.plain.data.state
         return bool(
             (np.abs(state[kernel.TWIST : kernel.TWIST + 3] - twist) < NEAR).all()
             and np.abs(state[kernel.RATE : kernel.RATE + 3]).max() < 1e-2
         )
 
-    def _think(self):
+    def _think(self) -> None:
         """Adopt finished plans; request new ones if the commanded twist has none."""
         command = self.plain.data.command[:3]
         done = self.planner.poll()
@@ -164,7 +164,7 @@ class OptimalGait(Gait):
             twin.step(0.0)
         return twin
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"planner": ImmediatePlanner()}  # a background process cannot be copied
 
     def close(self) -> None:

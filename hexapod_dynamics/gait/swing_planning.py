@@ -76,13 +76,13 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
     ground = plain[[0, -1], 2].min()
     rows = np.array([[0, 0, 1], [0, 0, -1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
 
-    def within(s, q):
+    def within(s: Any, q: np.ndarray) -> Any:
         middle = np.stack([np.interp(s, steps, column) for column in plain.T], axis=1)
         height, width = middle[:, 2] - ground, WIDTH * np.sin(np.pi * s) ** 4
         room = SLACK + np.stack(((1 - LEAST_LIFT) * height, (MOST_LIFT - 1) * height, *[width] * 4), axis=1)
         return ((point_sensitivity(chain, q, *foot)[0] - middle) @ rows.T + room) / WIDTH
 
-    def within_by_q(s, q):
+    def within_by_q(s: Any, q: np.ndarray) -> Any:
         return rows @ point_sensitivity(chain, q, *foot)[1] / WIDTH
 
     problem = MotionProblem(
@@ -107,7 +107,7 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
     return SwingPlan(swing.leg, motion.points, motion.duration, float(np.abs(torques).max()), effort)
 
 
-def _foot(chain, robot, morphology, leg, links):
+def _foot(chain: Any, robot: Robot, morphology: Morphology, leg: str, links: Any) -> tuple[Any, np.ndarray]:
     """Body of the chain that carries the leg's end, and that end in its frame."""
     body = len(chain) - 1
     still = np.zeros(len(chain))
@@ -116,7 +116,7 @@ def _foot(chain, robot, morphology, leg, links):
     return body, pose[:3, :3].T @ (at - pose[:3, 3])
 
 
-def _end_at(robot, morphology, name, links):
+def _end_at(robot: Robot, morphology: Morphology, name: str, links: Any) -> np.ndarray:
     """End of the leg's last link in the base frame with every moving joint at zero."""
     leg = robot.leg(name)
     motion = np.eye(4)

@@ -227,12 +227,12 @@ class TripodGait(ArrayGait):
         """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now."""
         return self.data.state[kernel.TWIST : kernel.TWIST + 3].copy()
 
-    def _find_limits(self):
+    def _find_limits(self) -> GaitLimits:
         """Bisect for the longest stroke that every leg reaches in every direction within angle and speed limits."""
         scratch = kernel.Tripod(*(array.copy() for array in self.data))
         scratch.parameters[kernel.SPEED_LIMIT] *= SPEED_MARGIN
 
-        def reaches(length):
+        def reaches(length: Any) -> Any:
             return kernel.reaches(scratch, self.body_height, length, 16, 32)
 
         low, high = self.step_length, max(self.step_length, LONGEST_STROKE)

@@ -17,7 +17,7 @@ class UniqueKeyLoader(yaml.SafeLoader):
     """A YAML loader that rejects a key given twice; PyYAML would silently use the last one."""
 
 
-def _construct_mapping(loader, node, deep=False):
+def _construct_mapping(loader: Any, node: Any, deep: bool = False) -> Any:
     keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
     twice = sorted({str(key) for key in keys if keys.count(key) > 1})
     if twice:

@@ -41,7 +41,7 @@ class Robot:
     contact: Contact
     imu: Imu
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (math.isfinite(self.gravity) and self.gravity >= 0):
             raise RobotError(f"gravity: {self.gravity!r} given, a finite number >= 0 (m/s^2) needed")
         if not self.legs:
@@ -153,27 +153,27 @@ class Robot:
         )
         return dataclasses.replace(self, legs=(*self.legs, leg))
 
-    def __copy__(self):
+    def __copy__(self) -> Robot:
         return self  # immutable
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Robot:
         return self
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self._fingerprint == other._fingerprint
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._fingerprint)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Robot({self.name!r}, legs {', '.join(self.leg_names)}, {self.joint_count} joints)"
 
 
-def _digest(value) -> str:
+def _digest(value: Any) -> str:
     """Content hash over every field, exact to the last bit of every number."""
     digest = hashlib.sha256()
 
-    def feed(item):
+    def feed(item: Any) -> None:
         if dataclasses.is_dataclass(item):
             for field in dataclasses.fields(item):
                 digest.update(field.name.encode())

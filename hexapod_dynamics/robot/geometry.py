@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def chain_of_geometry(name: str, links: tuple[LinkGeometry, ...]) -> tuple[tuple
     return tuple(joints), tuple(bodies)
 
 
-def _pose_functions(leg, links):
+def _pose_functions(leg: str, links: Any) -> Any:
     """For each link a function of q: its pose (4,4) and d pose / dq_k side by side (4, 4n)."""
     import casadi as ca  # 0.3 s and 60 MB, which robots from YAML or URDF do not need
 
@@ -96,7 +97,7 @@ def _pose_functions(leg, links):
     return functions
 
 
-def _check_axes(leg, link, rotation):
+def _check_axes(leg: str, link: Any, rotation: np.ndarray) -> None:
     if not (np.allclose(rotation.T @ rotation, np.eye(3), atol=TOLERANCE) and np.linalg.det(rotation) > 0):
         raise RobotError(
             f"leg {leg}, link {link}: its points do not move as a rigid body, the unit axes become "
@@ -104,19 +105,19 @@ def _check_axes(leg, link, rotation):
         )
 
 
-def _screw(by_q, pose):
+def _screw(by_q: Any, pose: np.ndarray) -> np.ndarray:
     """Twist (v, w) in the mount frame of the motion d pose / dq."""
     hat = by_q @ np.linalg.inv(pose)
     return _exact(np.array([*hat[:3, 3], hat[2, 1], hat[0, 2], hat[1, 0]]))
 
 
-def _exact(values):
+def _exact(values: Any) -> np.ndarray:
     """Round values that are integers up to rounding errors, so that an axis along z is exactly (0, 0, 1)."""
     whole = np.round(values)
     return np.where(np.abs(values - whole) < 1e-14, whole + 0.0, values)
 
 
-def _joint(leg, link, screw, start):
+def _joint(leg: str, link: Any, screw: Any, start: Any) -> Joint:
     linear, angular = screw[:3], screw[3:]
     turns, slides = np.linalg.norm(angular), np.linalg.norm(linear)
     where = f"leg {leg}, link {link.name}"
@@ -148,7 +149,7 @@ def _joint(leg, link, screw, start):
     return Joint(kind="helical", axis=angular, origin=start, pitch=pitch, **limits)
 
 
-def _check_chain(leg, links, poses, screws):
+def _check_chain(leg: str, links: Any, poses: Any, screws: Any) -> None:
     """Compare the positions with the product of exponentials of the screws, at random postures."""
     rng = np.random.default_rng(0)
     at_zero = [np.asarray(pose(np.zeros(len(links)))[0]) for pose in poses]

@@ -8,7 +8,7 @@ missing link is not there, a broken one is cut; a limp joint's actuator has no g
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -128,7 +128,7 @@ def _joint(branch: Branch, rotor_inertia: float) -> str:
     )
 
 
-def _actuator(branch: Branch, servo) -> str:
+def _actuator(branch: Branch, servo: Any) -> str:
     """A position servo: torque = k (set-point - q) - d qdot within its limits; a limp one has only friction."""
     joint = branch.joint
     assert joint is not None
@@ -139,7 +139,7 @@ def _actuator(branch: Branch, servo) -> str:
     )
 
 
-def _inertial(mass: float, com, inertia) -> str:
+def _inertial(mass: float, com: np.ndarray, inertia: np.ndarray) -> str:
     i = np.asarray(inertia)
     full = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
     return f'<inertial mass="{float(mass)!r}" pos="{_text(com)}" fullinertia="{_text(full)}"/>'
@@ -150,5 +150,5 @@ def _quaternion(rotation: np.ndarray) -> str:
     return _text([w, x, y, z])
 
 
-def _text(values) -> str:
+def _text(values: Any) -> str:
     return " ".join(repr(float(value)) for value in values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -330,7 +330,7 @@ class Morphology:
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
-    def _by_leg(self):
+    def _by_leg(self) -> Any:
         """Each leg with its links' remaining fractions, its joints' locked positions, and which of them are limp."""
         return zip(self._robot.legs, self._remaining, self._locked, self._limp, strict=True)
 
@@ -395,13 +395,13 @@ class Morphology:
             table.flags.writeable = False
         return new
 
-    def __copy__(self):
+    def __copy__(self) -> Morphology:
         return self  # immutable
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Morphology:
         return self
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self is other or (
             isinstance(other, Morphology)
             and self._remaining == other._remaining
@@ -410,15 +410,15 @@ class Morphology:
             and self._robot == other._robot
         )
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         if self._hash is None:
             self._hash = hash((self._robot, self._remaining, self._locked, self._limp))
         return self._hash
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, tuple[Any, Any, Any, Any]]:
         return Morphology, (self._robot, self._remaining, self._locked, self._limp)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Morphology({self._robot.name}: {self.describe()})"
 
 
@@ -430,11 +430,11 @@ def _columns(fractions: tuple, locks: tuple, limp: tuple) -> np.ndarray:
     return np.array([fractions, moving, [lock or 0.0 for lock in locks], driven])
 
 
-def _replaced(values: tuple, index: int, value) -> tuple:
+def _replaced(values: tuple, index: int, value: Any) -> tuple:
     return values[:index] + (value,) + values[index + 1 :]
 
 
-def _finite(value, name: str) -> float:
+def _finite(value: Any, name: str) -> float:
     """A finite float, or a MorphologyError that names it (bool is not a number here)."""
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not number or not math.isfinite(value):
@@ -442,14 +442,14 @@ def _finite(value, name: str) -> float:
     return float(value)
 
 
-def _position(value, what: str) -> float:
+def _position(value: Any, what: str) -> float:
     value = _finite(value, what)
     if abs(value) > FARTHEST_LOCK:
         raise MorphologyError(f"{what}: {value!r} given, at most {FARTHEST_LOCK:.3f} rad from zero are allowed")
     return value
 
 
-def _fraction(value, what: str) -> float:
+def _fraction(value: Any, what: str) -> float:
     value = _finite(value, what)
     if not (value == 0.0 or SMALLEST_STUMP <= value <= 1.0):
         raise MorphologyError(

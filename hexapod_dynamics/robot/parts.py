@@ -74,7 +74,7 @@ class Body:
     inertia: np.ndarray
     box: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_number(self.mass, "body.mass", "kg", zero=False)
         object.__setattr__(self, "inertia", constant(self.inertia, (3, 3), "body.inertia"))
         check_inertia(self.inertia, "body")
@@ -98,7 +98,7 @@ class Link:
     inertia: np.ndarray
     rotation: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         where = f"link {self.name}"
         check_number(self.mass, f"{where}.mass", "kg", zero=False)
         check_number(self.length, f"{where}.length", "m")
@@ -161,7 +161,7 @@ class Joint:
     servo_id: int | None = None
     servo_direction: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         where = f"joint {self.name}"
         if self.kind not in JOINT_KINDS:
             raise RobotError(f"{where}.kind: {self.kind!r} given, one of {', '.join(JOINT_KINDS)} needed")
@@ -197,7 +197,7 @@ class Servo:
     speed_limit: float
     resolution: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, unit in (("stiffness", "N m/rad"), ("damping", "N m s/rad"), ("resolution", "rad")):
             check_number(getattr(self, name), f"servo.{name}", unit)
         for name, unit in (("torque_limit", "N m"), ("speed_limit", "rad/s")):
@@ -212,7 +212,7 @@ class Contact:
     damping: float
     friction: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("friction", "N s/m")):
             check_number(getattr(self, name), f"contact.{name}", unit)
 
@@ -224,7 +224,7 @@ class Imu:
     position: np.ndarray
     rotation: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "position", constant(self.position, (3,), "imu.position"))
         object.__setattr__(self, "rotation", constant(self.rotation, (3, 3), "imu.rotation"))
         check_rotation(self.rotation, "imu.rotation")

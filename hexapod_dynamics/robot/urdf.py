@@ -7,7 +7,7 @@ fixed at its angle. Colours: red behind a locked joint, grey behind a limp one.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
         ET.SubElement(element, "limit", {name: repr(float(value)) for name, value in bounds.items()})
 
 
-def _inertial(link: ET.Element, mass: float, com, inertia) -> None:
+def _inertial(link: ET.Element, mass: float, com: np.ndarray, inertia: np.ndarray) -> None:
     element = ET.SubElement(link, "inertial")
     ET.SubElement(element, "origin", xyz=_numbers(com), rpy="0 0 0")
     ET.SubElement(element, "mass", value=repr(float(mass)))
@@ -71,5 +71,5 @@ def _inertial(link: ET.Element, mass: float, com, inertia) -> None:
     ET.SubElement(element, "inertia", {name: repr(float(inertia[place])) for name, place in places.items()})
 
 
-def _numbers(values) -> str:
+def _numbers(values: Any) -> str:
     return " ".join(repr(float(value) + 0.0) for value in values)

@@ -30,7 +30,7 @@ NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))  # mass, centre of mass, inertia 
 class _Part:
     """A link of the file: its own mass properties, the joint that carries it, and the joints that hang on it."""
 
-    def __init__(self, element: ET.Element):
+    def __init__(self, element: ET.Element) -> None:
         self.name = element.get("name", "")
         self.inertia = _inertial(element, self.name)
         self.joint = ET.Element("none")  # until `_tree` finds one
@@ -62,7 +62,7 @@ def robot_arguments(text_or_path: Any, legs: Any, servo: Any, contact: Any, imu:
     }
 
 
-def _root(text_or_path) -> ET.Element:
+def _root(text_or_path: Any) -> ET.Element:
     text = str(text_or_path)
     if "<" not in text:
         try:
@@ -105,7 +105,7 @@ def _tree(root: ET.Element) -> _Part:
     return roots[0]
 
 
-def _merged(part: _Part):
+def _merged(part: _Part) -> tuple[Any, Any, Any]:
     """Mass properties of a link with all that is fixed to it, the moving parts on it with their poses, fixed frames."""
     pieces, branches, frames = [part.inertia], [], []
     for child in part.children:
@@ -124,7 +124,7 @@ def _merged(part: _Part):
     return combined_inertia(pieces), branches, frames
 
 
-def _choose(legs, branches) -> dict:
+def _choose(legs: Any, branches: Any) -> dict:
     """Legs by name: those asked for (name -> first joint), or all, named by the part in which their joints differ."""
     by_joint = {part.joint.get("name"): (rotation, position, part) for rotation, position, part in branches}
     if legs is None:
@@ -154,7 +154,7 @@ def _leg_names(joints: list[str]) -> list[str]:
     return ["_".join(w) for w in words]
 
 
-def _leg(name: str, rotation, position, part: _Part, group: int) -> dict:
+def _leg(name: str, rotation: np.ndarray, position: np.ndarray, part: _Part, group: int) -> dict:
     joints, links = [], []
     turn, place = np.eye(3), np.zeros(3)  # mount frame <- the link's own frame at zero
     while True:
@@ -185,7 +185,7 @@ def _leg(name: str, rotation, position, part: _Part, group: int) -> dict:
     }
 
 
-def _end(com, frames):
+def _end(com: np.ndarray, frames: Any) -> np.ndarray:
     """End of a leg's last link: its outermost fixed frame, else twice as far as its centre of mass."""
     if frames:
         farthest = max(frames, key=np.linalg.norm)
@@ -202,7 +202,7 @@ def _own(link: str, leg: str) -> str:
     return link.replace(".", "_")
 
 
-def _joint(element: ET.Element, turn, place) -> Joint:
+def _joint(element: ET.Element, turn: Any, place: Any) -> Joint:
     name, kind = element.get("name", ""), element.get("type", "")
     axis = element.find("axis")
     direction = np.array([1.0, 0.0, 0.0]) if axis is None else _numbers(axis.get("xyz"), 3, f"joint {name}: axis")
@@ -217,14 +217,14 @@ def _joint(element: ET.Element, turn, place) -> Joint:
     return Joint(name, MOVING[kind], turn @ direction, place, lower, upper)
 
 
-def _servo(limits) -> Servo:
+def _servo(limits: Any) -> Servo:
     known = [limit for limit in limits if limit is not None]
     effort = [float(limit.get("effort", 0)) for limit in known]
     speed = [float(limit.get("velocity", 0)) for limit in known]
     return Servo(30.0, 0.3, max(effort, default=0) or 3.43, max(speed, default=0) or 5.82, math.radians(0.24))
 
 
-def _box(root: ET.Element, base: str, legs) -> np.ndarray:
+def _box(root: ET.Element, base: str, legs: Any) -> np.ndarray:
     """Size of the body: its own box, else what its hips span."""
     for kind in ("collision", "visual"):
         for shape in root.findall(f"link[@name='{base}']/{kind}/geometry/box"):
@@ -233,7 +233,7 @@ def _box(root: ET.Element, base: str, legs) -> np.ndarray:
     return np.maximum(np.ptp(hips, axis=0), 0.01)
 
 
-def _inertial(element: ET.Element, name: str):
+def _inertial(element: ET.Element, name: str) -> Any:
     inertial = element.find("inertial")
     if inertial is None:
         return NOTHING
@@ -249,7 +249,7 @@ def _inertial(element: ET.Element, name: str):
     return float(_numbers(mass.get("value"), 1, f"link {name}: mass")[0]), com, rotation @ inertia @ rotation.T
 
 
-def _origin(element: ET.Element | None):
+def _origin(element: ET.Element | None) -> tuple[np.ndarray, np.ndarray] | tuple[Any, Any]:
     origin = None if element is None else element.find("origin")
     if origin is None:
         return np.eye(3), np.zeros(3)
@@ -257,7 +257,7 @@ def _origin(element: ET.Element | None):
     return rotation_rpy(*rpy), _numbers(origin.get("xyz", "0 0 0"), 3, "origin xyz")
 
 
-def _numbers(text, count: int, what: str) -> np.ndarray:
+def _numbers(text: str | None, count: int, what: str) -> np.ndarray:
     try:
         values = np.array([float(word) for word in str(text).split()])
     except ValueError:

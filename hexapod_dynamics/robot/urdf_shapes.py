@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def link(element: ET.Element, branch: Branch) -> None:
     ET.SubElement(ET.SubElement(collision, "geometry"), "cylinder", radius="0.012", length=repr(float(length)))
 
 
-def _visual(element: ET.Element, position, colour: str, rpy: str = "0 0 0") -> ET.Element:
+def _visual(element: ET.Element, position: Any, colour: str, rpy: str = "0 0 0") -> ET.Element:
     visual = ET.SubElement(element, "visual")
     ET.SubElement(visual, "origin", xyz=" ".join(f"{value:.6g}" for value in position), rpy=rpy)
     geometry = ET.SubElement(visual, "geometry")
@@ -81,15 +81,15 @@ def _visual(element: ET.Element, position, colour: str, rpy: str = "0 0 0") -> E
     return geometry
 
 
-def _box(element: ET.Element, size, position, colour: str, yaw: float = 0.0) -> None:
+def _box(element: ET.Element, size: Any, position: Any, colour: str, yaw: float = 0.0) -> None:
     geometry = _visual(element, position, colour, f"0 0 {yaw:.6g}")
     ET.SubElement(geometry, "box", size=" ".join(f"{value:.6g}" for value in size))
 
 
-def _cylinder(element: ET.Element, radius: float, length: float, position, colour: str) -> None:
+def _cylinder(element: ET.Element, radius: float, length: float, position: Any, colour: str) -> None:
     geometry = _visual(element, position, colour, "0 1.570796 0")
     ET.SubElement(geometry, "cylinder", radius=f"{radius:.6g}", length=f"{length:.6g}")
 
 
-def _sphere(element: ET.Element, radius: float, position, colour: str) -> None:
+def _sphere(element: ET.Element, radius: float, position: Any, colour: str) -> None:
     ET.SubElement(_visual(element, position, colour), "sphere", radius=f"{radius:.6g}")

@@ -49,7 +49,7 @@ def settle(workspace: Workspace, morphology: Morphology, q: np.ndarray, nu: np.n
     nu[6:][stuck] = 0.0
 
 
-def _unlocked(morphology, joints):
+def _unlocked(morphology: Morphology, joints: np.ndarray) -> Morphology:
     """Return the morphology with these joints (n,) bool moving."""
     names = [f"{leg.name}.{link}" for leg in morphology.robot.legs for link in leg.link_names]
     return morphology.updated({f"locked.{names[joint]}": False for joint in np.flatnonzero(joints)})

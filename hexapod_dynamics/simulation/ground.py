@@ -41,7 +41,7 @@ class Ground:
     cell: float = 0.05
     law: str = "coulomb"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         numbers = [self.slope_x, self.slope_y, self.ramp, *(value for step in self.steps for value in step)]
         if not np.isfinite(numbers).all() or any(len(step) != 2 for step in self.steps) or self.ramp <= 0.0:
             raise HexapodError(f"{self}: slopes and (x, rise) pairs must be finite, the ramp longer than 0 m")

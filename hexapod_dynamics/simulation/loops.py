@@ -1,5 +1,9 @@
 """The compiled loops over steps: walking under a gait, following commanded servos, predicting a horizon."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -21,7 +25,7 @@ def borrowed(typing_context, value):
     for each other. The caller's own references keep the arrays alive as long as its function runs.
     """
 
-    def strip(context, builder, kind, item):
+    def strip(context: Any, builder: Any, kind: Any, item: Any) -> Any:
         if isinstance(kind, types.Array):
             array = context.make_array(kind)(context, builder, item)
             array.meminfo = cgutils.get_null_value(array.meminfo.type)
@@ -32,7 +36,7 @@ def borrowed(typing_context, value):
             return context.make_tuple(builder, kind, stripped)
         return item
 
-    def generate(context, builder, signature, arguments):
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return strip(context, builder, signature.args[0], arguments[0])
 
     return value(value), generate

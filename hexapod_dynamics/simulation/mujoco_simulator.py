@@ -71,7 +71,7 @@ class MujocoSimulator(RobotSimulator):
 
     # ---- the model ---------------------------------------------------------------------------------------------------
 
-    def _build(self):
+    def _build(self) -> None:
         """Compile MuJoCo's model of the morphology."""
         truth, mujoco = self.truth, self._mujoco
         self._flat = not self.ground.steps and self.ground.rough == 0.0
@@ -111,21 +111,21 @@ class MujocoSimulator(RobotSimulator):
         self._foot_geoms = {self.model.geom(name).id: i for i, name in enumerate(feet) if self._has_geom(name)}
         self._foot_sites = [(i, self.model.site(name).id) for i, name in enumerate(feet) if self._has_geom(name)]
         self._loaded_now = np.full(len(present), -1.0)
-        self._centre = None
+        self._centre: np.ndarray | None = None
 
-    def _has_joint(self, name):
+    def _has_joint(self, name: str) -> bool:
         return self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_JOINT, name) >= 0
 
-    def _has_geom(self, name):
+    def _has_geom(self, name: str) -> bool:
         return self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_GEOM, name) >= 0
 
-    def _relief(self):
+    def _relief(self) -> float:
         """Return an upper bound [m] of the height range of the field."""
         ground, half = self.ground, 0.5 * (FIELD_POINTS - 1) * FIELD_SPACING
         steps = sum(abs(rise) for _, rise in ground.steps)
         return float(2.0 * half * (abs(ground.slope_x) + abs(ground.slope_y)) + ground.rough + steps + 1e-3)
 
-    def _lay_ground(self):
+    def _lay_ground(self) -> None:
         """Move the height field to the robot, if it is far from the centre of the field."""
         if self._flat:
             return
@@ -182,7 +182,7 @@ class MujocoSimulator(RobotSimulator):
         if self.gait is not None:
             self.gait.set_morphology(morphology)
 
-    def _run(self, steps, log, log_every):
+    def _run(self, steps: Any, log: Any, log_every: int) -> None:
         for row in range(len(log)):
             self.step(log_every)
             log[row] = np.concatenate(
@@ -276,7 +276,7 @@ class MujocoSimulator(RobotSimulator):
 
     # ---- within a step -----------------------------------------------------------------------------------------------
 
-    def _command_from_gait(self):
+    def _command_from_gait(self) -> None:
         if self._since_command == 0:
             duration = self._command_steps * self.timestep
             self.gait.sense(*roll_pitch_yaw(self._rotation))
@@ -287,7 +287,7 @@ class MujocoSimulator(RobotSimulator):
                 self._execute(actuator.command, joint, float(targets[joint]), duration)
         self._since_command = (self._since_command + 1) % self._command_steps
 
-    def _apply_servos(self):
+    def _apply_servos(self) -> None:
         """Write the set-points: the actuator pulls the joint to its control, whose rate is fed forward."""
         servos, servo, joints = self._servos, self._servo, self._joints
         on = servos[joints, actuator.LOADED] * servos[joints, actuator.DRIVEN]
@@ -305,12 +305,12 @@ class MujocoSimulator(RobotSimulator):
             control = control + servo[actuator.DAMPING] / servo[actuator.STIFFNESS] * servos[joints, actuator.RATE]
         self.data.ctrl[self._actuators] = control
 
-    def _apply_wrench(self):
+    def _apply_wrench(self) -> None:
         rotation = self.data.xmat[self._base].reshape(3, 3)
         self.data.xfrc_applied[self._base, :3] = rotation @ self._wrench[:3]
         self.data.xfrc_applied[self._base, 3:] = rotation @ self._wrench[3:]
 
-    def _apply_viscous_friction(self):
+    def _apply_viscous_friction(self) -> None:
         """The paper's friction, as outside forces: -b v_t at every foot that is in the ground."""
         mujoco, data = self._mujoco, self.data
         data.qfrc_applied[:] = 0.0
@@ -324,7 +324,7 @@ class MujocoSimulator(RobotSimulator):
             velocity[2] = 0.0
             data.qfrc_applied += jacobian.T @ (-self.robot.contact.friction * velocity)
 
-    def _contact_forces(self):
+    def _contact_forces(self) -> tuple[Any, Any]:
         mujoco, data = self._mujoco, self.data
         feet, total, force = np.zeros((len(self.robot.legs), 3)), np.zeros(3), np.zeros(6)
         for k in range(data.ncon):
@@ -339,17 +339,17 @@ class MujocoSimulator(RobotSimulator):
                 feet[self._foot_geoms[other]] += sign * world
         return feet, total
 
-    def _imu_velocity(self):
+    def _imu_velocity(self) -> np.ndarray:
         """Velocity (3,) of the IMU in the world [m/s]."""
         return self._rotation @ (self._nu[:3] + np.cross(self._nu[3:6], self.robot.imu.position))
 
-    def _settle_locked(self):
+    def _settle_locked(self) -> None:
         stuck = ~self._true_morphology.moving_mask
         locked = self._true_morphology.existing_mask & stuck
         self._q[locked] = self._true_morphology.locked_positions[locked]
         self._nu[6:][stuck] = 0.0
 
-    def _write(self):
+    def _write(self) -> None:
         """Write the state into MuJoCo's."""
         data = self.data
         data.qpos[:3] = self._position
@@ -363,7 +363,7 @@ class MujocoSimulator(RobotSimulator):
         self._mujoco.mj_forward(self.model, data)
         self._read()
 
-    def _read(self):
+    def _read(self) -> None:
         """Read the state out of MuJoCo's."""
         data = self.data
         self._position[:] = data.qpos[:3]
@@ -378,7 +378,7 @@ class MujocoSimulator(RobotSimulator):
         self._torques[self._joints] = data.actuator_force[self._actuators]
         self._torques[self._joints[self._loaded_now == 0.0]] = 0.0
 
-    def _resting_height(self):
+    def _resting_height(self) -> float:
         """Height [m] of the body at which its lowest shape touches the ground."""
         highest = -np.inf
         for geom in range(self.model.ngeom):

@@ -59,22 +59,22 @@ class Predictor:
         self.path_joints = np.zeros((horizon_steps, joints))
         self._name_views()
 
-    def _name_views(self):
+    def _name_views(self) -> None:
         world = self._model.world
         self.position, self.rotation, self.q, self.nu = self._model.state
         self.setpoints = world.servos[:, actuator.SETPOINT]
         self.joint_torques = world.servos[:, actuator.TORQUE]
         self.foot_forces, self.acceleration = world.foot_forces, world.acceleration
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles carry: all but views."""
         return {name: value for name, value in self.__dict__.items() if name not in VIEWS}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
         self._name_views()
 
-    def __copy__(self):
+    def __copy__(self) -> Predictor:
         return copy.deepcopy(self)  # a copy that shared the state would not be one
 
     @property

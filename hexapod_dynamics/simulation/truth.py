@@ -54,7 +54,7 @@ class Truth:
     rough: float = 0.0
     seed: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, (low, high, unit) in RANGES.items():
             value = getattr(self, name)
             number = isinstance(value, int | float | np.number) and not isinstance(value, bool)

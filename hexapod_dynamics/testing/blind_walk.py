@@ -107,13 +107,13 @@ class BlindWalk:
         self.gait.set_morphology(morphology)
         self.detector.set_morphology(morphology)
 
-    def _mute(self):
+    def _mute(self) -> np.ndarray:
         return self.unplugged | ~self.physics.morphology.existing_mask
 
-    def _probe_gone(self):
+    def _probe_gone(self) -> np.ndarray:
         return ~self.declared.existing_mask & ~self._mute()
 
-    def _measure(self, now):
+    def _measure(self, now: Any) -> None:
         random, physics = self._random, self.physics
         gyro = physics.angular_velocity + random.normal(0.0, _GYRO, 3)
         force = physics.specific_force + random.normal(0.0, _ACCELEROMETER, 3)
@@ -139,7 +139,7 @@ class BlindWalk:
             angles[joint] = np.floor((physics.q[joint] + play) / resolution + 0.5) * resolution
         self.detector.measure_joints(now, angles)
 
-    def _next(self):
+    def _next(self) -> int | None:
         exist = self.declared.existing_mask
         for _ in range(len(exist)):
             joint = self._turn % len(exist)

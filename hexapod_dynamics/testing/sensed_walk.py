@@ -143,7 +143,7 @@ class SensedWalk:
                 self._log(1e-3 * self.ms)
         return np.array(self.rows[first:])
 
-    def _sense(self, t):
+    def _sense(self, t: float) -> None:
         angles = np.full(18, np.nan)
         now = self.readings.joints()
         if self.ms <= 200:
@@ -176,7 +176,7 @@ class SensedWalk:
         if self.ms % 20 == 0 and np.isfinite(self._read).all():
             self.odometry.update(self._read, observer.rotation)
 
-    def _log(self, t):
+    def _log(self, t: float) -> None:
         place, heading = self._frame
         cos, sin = np.cos(heading), np.sin(heading)
         x, y = self.truth.position[:2] - place

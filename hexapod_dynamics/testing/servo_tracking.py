@@ -1,6 +1,9 @@
 """Tracking errors of joints on soft servos with and without feed-forward, for tests and benchmarks."""
 
+from __future__ import annotations
+
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -69,11 +72,11 @@ def leg_error(mode: str, stiffness: float = 2.0, damping: float = 0.02, frequenc
     chain = Chain.from_leg(ROBOT, "RF")
     w, amplitude = 2 * np.pi * frequency, np.array([0.5, 0.5, 0.7])
 
-    def wanted(t, order):
+    def wanted(t: float, order: Any) -> Any:
         k = np.arange(order + 1)[:, None]
         return amplitude * w**k * np.sin(w * t + np.array([0, 0.7, 1.9]) + k * np.pi / 2)
 
-    def target(t):
+    def target(t: float) -> Any:
         """Return the command of time t, valid until t + PERIOD, from the motion and its torques at t."""
         motion = wanted(t, 3)
         torque, torque_rate = recursive(chain, motion, 1).forces

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -33,12 +35,12 @@ def draw(record: Record, robot: Robot, title: str = "") -> Figure:
     return figure
 
 
-def _nothing(axis, title: str, missing: str) -> None:
+def _nothing(axis: Any, title: str, missing: str) -> None:
     axis.set_title(title)
     axis.text(0.5, 0.5, f"{missing} was not recorded", ha="center", va="center", transform=axis.transAxes, color="0.5")
 
 
-def _path(axis, record: Record) -> None:
+def _path(axis: Any, record: Record) -> None:
     axis.set_title("path over ground")
     for track, colour, label in ((record.true, TRUE, "true"), (record.predicted, PREDICTED, "predicted")):
         if track is not None:
@@ -53,7 +55,7 @@ def _path(axis, record: Record) -> None:
     axis.legend(fontsize=8)
 
 
-def _tilt(axis, record: Record) -> None:
+def _tilt(axis: Any, record: Record) -> None:
     axis.set_title("tilt")
     for track, colour, label in ((record.true, TRUE, "true"), (record.predicted, PREDICTED, "predicted")):
         if track is not None:
@@ -62,7 +64,7 @@ def _tilt(axis, record: Record) -> None:
     axis.set_ylabel("tilt [deg]")
 
 
-def _gait(axis, record: Record, robot: Robot) -> None:
+def _gait(axis: Any, record: Record, robot: Robot) -> None:
     feet = record.standing(robot)
     if feet is None:
         _nothing(axis, "gait diagram", "joint_states")
@@ -76,7 +78,7 @@ def _gait(axis, record: Record, robot: Robot) -> None:
     axis.set_xlabel("t [s]")
 
 
-def _errors(axis, record: Record) -> None:
+def _errors(axis: Any, record: Record) -> None:
     measured, commanded = record.measured, record.commanded
     title = "joint error: measured - commanded"
     if measured is None or commanded is None:
@@ -105,7 +107,7 @@ def _errors(axis, record: Record) -> None:
     axis.figure.colorbar(mesh, ax=axis, label="[deg]")
 
 
-def _forces(axis, record: Record) -> None:
+def _forces(axis: Any, record: Record) -> None:
     if record.foot_forces is None:
         _nothing(axis, "foot forces", "foot force (only a Simulator's Log has it)")
         return

@@ -71,7 +71,7 @@ class PartsFolder:
             )
 
     @staticmethod
-    def _set(handle, value) -> None:
+    def _set(handle: Any, value: Any) -> None:
         if handle.value != value:
             handle.value = value
 
@@ -94,11 +94,11 @@ class PartsFolder:
                     menu.on_update(lambda event, part=part: self._menu_changed(event, part))
                     self._menus[part] = menu
 
-    def _box_changed(self, event, name: str) -> None:
+    def _box_changed(self, event: Any, name: str) -> None:
         if event.client is not None and event.target.value != self._values.get(name):  # a person, not `follow`
             self._send({name: bool(event.target.value)})
 
-    def _menu_changed(self, event, part: str) -> None:
+    def _menu_changed(self, event: Any, part: str) -> None:
         if event.client is None:
             return
         chosen = event.target.value
@@ -140,12 +140,12 @@ class Panel:
             self._hypotheses = gui.add_html("no hypotheses yet")
         self._plots = Plots(gui)
 
-    def _drive(self, twist) -> None:
+    def _drive(self, twist: tuple[float, float, float]) -> None:
         for slider, value in zip(self._sliders, twist, strict=True):
             slider.value = value
         self._commands.drive(*twist)
 
-    def _slider_moved(self, event) -> None:
+    def _slider_moved(self, event: Any) -> None:
         if event.client is not None:
             self._commands.drive(*(float(slider.value) for slider in self._sliders))
 

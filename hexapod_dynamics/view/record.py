@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +134,7 @@ class _Collected:
     def __init__(self) -> None:
         self._rows: dict[str | None, list] = {kind: [] for kind in TOPICS}
 
-    def take(self, kind: str | None, t: float, message) -> None:
+    def take(self, kind: str | None, t: float, message: Any) -> None:
         if kind in ("simulator/odom", "predicted_state"):
             p, o = message.pose.pose.position, message.pose.pose.orientation
             self._rows[kind].append((t, p.x, p.y, p.z, o.x, o.y, o.z, o.w))

@@ -100,7 +100,7 @@ class RobotFigure:
             for k, mesh in enumerate(meshes):
                 self._handles.append(self._mesh(f"{paths[link]}/mesh{k}", link, mesh))
 
-    def _mesh(self, path: str, link: str, mesh):
+    def _mesh(self, path: str, link: str, mesh: Any) -> Any:
         opacity = self._opacity if self._opacity is not None else mesh.rgba[3] if mesh.rgba[3] < 1.0 else None
         handle = self._server.scene.add_mesh_simple(
             path,
@@ -134,7 +134,7 @@ class RobotFigure:
             self._values[joint.name] = value
 
 
-def _wxyz(rotation) -> tuple[float, ...]:
+def _wxyz(rotation: Any) -> tuple[float, ...]:
     x, y, z, w = rotation.as_quat()
     return float(w), float(x), float(y), float(z)
 
@@ -193,7 +193,7 @@ class Surroundings:
         else:
             self._forces.points = points
 
-    def _lines(self, handle, name, points, colour, *, closed):
+    def _lines(self, handle: Any, name: str, points: np.ndarray, colour: Any, *, closed: Any) -> Any:
         points = np.asarray(points, float).reshape(-1, 3)
         if closed and len(points) > 1:
             points = np.concatenate([points, points[:1]])

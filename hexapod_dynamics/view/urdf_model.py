@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +144,7 @@ def _origin(element: ET.Element) -> tuple[Rotation, Vector]:
     return Rotation.from_euler("xyz", _vector(origin.get("rpy"), (0, 0, 0))), _vector(origin.get("xyz"), (0, 0, 0))
 
 
-def _vector(text: str | None, default) -> Vector:
+def _vector(text: str | None, default: Any) -> Vector:
     return np.array([float(word) for word in text.split()] if text else default, float)
 
 

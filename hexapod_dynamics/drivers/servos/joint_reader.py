@@ -229,7 +229,7 @@ class JointReader:
                 self._greeted[index] = False
         return loaded
 
-    def _ask(self, index: int, command: int):
+    def _ask(self, index: int, command: int) -> Any:
         servo_id = self.map.ids[index]
         was_silent = bool(self._state.silent[index])
         # The long timeout is for single late answers. For a servo that failed while others answered, the timeout is the

@@ -2,6 +2,8 @@
 cancel.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
@@ -22,7 +24,7 @@ class PositionGate:
     agreement: float = 0.03
     max_rate: float = 8.0  # [rad/s]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._last = self._stamp = self._doubted = math.nan
         self._rate = 0.0
         self._wary_until = -math.inf

@@ -264,7 +264,7 @@ class ServoBus:
                 raise
             raise self._lost(error) from error
 
-    def _await(self, servo_id: int, command: int, idle, timeout: float) -> bytes | None:
+    def _await(self, servo_id: int, command: int, idle: Any, timeout: float) -> bytes | None:
         size = lx_frames.reply_size(command)
         deadline = self._wire_free + timeout + size * self.byte_time
         latest = deadline if idle is None else max(deadline, self._wire_free + self.patience)

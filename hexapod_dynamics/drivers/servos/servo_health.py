@@ -65,7 +65,7 @@ class ServoHealth:
             return ("error" if wrong else "warn"), [*wrong, noise]
         return ("error" if wrong else "ok"), wrong
 
-    def _named(self, mask) -> str:
+    def _named(self, mask: Any) -> str:
         return ", ".join(name for name, named in zip(self._names, mask, strict=True) if named)
 
     def _line(self, state: ChainState, t: float) -> str:

@@ -23,7 +23,7 @@ class ServoMap:
     ids: tuple[int, ...]
     directions: tuple[int, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not len(self.joint_names) == len(self.ids) == len(self.directions):
             raise DeviceError(
                 f"{len(self.joint_names)} joints, {len(self.ids)} servo ids and {len(self.directions)} "

@@ -244,7 +244,7 @@ class ServoSupervisor:
             return "warn" if level == "ok" else level, [*words, why]
         return level, [*words, "holding the pose, no commands" if self.holding else "following commands"]
 
-    def _watch_supply(self, state, t: float) -> None:
+    def _watch_supply(self, state: Any, t: float) -> None:
         level = self._supply.update(state.supply, t)
         self._supply_answered &= level == self.supply_level
         self.supply_level = level
@@ -290,7 +290,7 @@ class ServoSupervisor:
     def _meet(self) -> None:
         self.guard.meet(self.state.generation, self.state.start_angle, self.state.known)
 
-    def _move(self, pose, t: float) -> None:
+    def _move(self, pose: np.ndarray, t: float) -> None:
         period = self.settings.period
         interval = min(t - self._moved, 2.0 * period)
         if t - self._moved > self.settings.command_timeout:

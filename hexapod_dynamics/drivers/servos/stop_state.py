@@ -24,7 +24,7 @@ class StopState:
     frozen: bool = False
     reason: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.mode not in MODES or not isinstance(self.frozen, bool) or not isinstance(self.reason, str):
             raise DeviceError(f"{self} is no stop state: mode is one of {', '.join(MODES)}, frozen true or false")
 

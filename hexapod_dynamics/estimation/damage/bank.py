@@ -36,7 +36,7 @@ class HypothesisBank:
         for k in range(2 * members):
             self._members.append(self._member(random) if k < members else self._rough(random, k))
 
-    def _predictor(self, robot, ground=None):
+    def _predictor(self, robot: Robot, ground: Ground | None = None) -> Predictor:
         return Predictor(
             robot,
             timestep=self._timestep,
@@ -46,7 +46,7 @@ class HypothesisBank:
             ground=ground,
         )
 
-    def _member(self, random):
+    def _member(self, random: np.random.Generator) -> tuple[Any, np.ndarray]:
         """A Predictor with random stiffness and ground, and the wrench (6,) of a random payload."""
         robot = self.robot
         stiffness = robot.servo.stiffness * (1.0 + random.uniform(-_STIFFNESS, _STIFFNESS))
@@ -58,7 +58,7 @@ class HypothesisBank:
         x, y = random.uniform(-1.0, 1.0, 2) * _PLACE
         return self._predictor(variant, ground), np.array([0.0, 0.0, -weight, -y * weight, x * weight, 0.0])
 
-    def _rough(self, random, seed):
+    def _rough(self, random: np.random.Generator, seed: int) -> tuple[Any, np.ndarray]:
         """A Predictor of the nominal robot on rough ground."""
         ground = Ground(friction=random.uniform(*_FRICTION), rough=_ROUGH, seed=seed, cell=0.03)
         return self._predictor(self.robot, ground), np.zeros(6)
@@ -79,8 +79,8 @@ class HypothesisBank:
             found.append(self._ensemble(snapshot, own, targets, predictor, wrench))
         return found
 
-    def _simulation(self, snapshot, morphology, targets):
-        def run():
+    def _simulation(self, snapshot: Any, morphology: Morphology, targets: np.ndarray) -> Any:
+        def run() -> Any:
             predictor = getattr(self._local, "predictor", None)
             if predictor is None:
                 predictor = self._local.predictor = self._predictor(self.robot)
@@ -90,11 +90,13 @@ class HypothesisBank:
 
         return run
 
-    def _ensemble(self, snapshot, morphology, targets, predictor, wrench):
+    def _ensemble(
+        self, snapshot: Any, morphology: Morphology, targets: np.ndarray, predictor: Any, wrench: np.ndarray
+    ) -> Any:
         # Each run starts at another place of the rough ground, so that the runs differ.
         place = self._random.uniform(-3.0, 3.0, 2) if predictor.ground.rough else (0.0, 0.0)
 
-        def run():
+        def run() -> Any:
             predictor.set_morphology(morphology)
             predictor.restore(snapshot)
             predictor.position[:2] = place
@@ -105,7 +107,7 @@ class HypothesisBank:
         return run
 
     @staticmethod
-    def _run(predictor, targets):
+    def _run(predictor: Any, targets: np.ndarray) -> tuple[np.ndarray, Any]:
         _, rotations, joints = predictor.roll_out(targets)
         tilt = np.empty((len(targets), 3))
         tilt[:, 0] = np.arctan2(rotations[:, 2, 1], rotations[:, 2, 2])

@@ -50,7 +50,7 @@ class Baseline:
         if len(self._waiting) > _LAG:
             self._learn(*self._waiting.popleft())
 
-    def _learn(self, residuals, loads, tilts):
+    def _learn(self, residuals: np.ndarray, loads: np.ndarray, tilts: np.ndarray) -> None:
         seen: np.ndarray = np.isfinite(residuals)
         x = np.stack([np.where(seen, loads, 0.0), np.ones(loads.size)], axis=1)
         p = self._covariance / _FORGET

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence
+from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, limp, locked, missing, part_of
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
@@ -69,7 +69,9 @@ class DecisionMaker:
         self._found = {key: one for key, one in self._found.items() if all(self.own.get(n) == v for n, v in key)}
         self._streak, self.suspect = ("", 0), None
 
-    def _decide(self, time, action, name, values, probability, text, since):
+    def _decide(
+        self, time: float, action: Any, name: str, values: Any, probability: float, text: str, since: float
+    ) -> list[Any]:
         """Return a list with the Decision, or an empty one if the same Decision was made recently."""
         key = tuple(sorted(values.items()))
         if time - self._asked.get(key, -math.inf) < _REPEAT:
@@ -116,7 +118,7 @@ class DecisionMaker:
                 found += self._decide(time, "declare", f"{part} limp", {f"limp.{part}": True}, 0.999, text, time)
         return found + self._returned(time, evidence)
 
-    def _silent(self, time, silence, angles):
+    def _silent(self, time: float, silence: SilentChain, angles: np.ndarray) -> list[Decision]:
         leg, names = silence.leg, self.robot.leg(silence.leg).link_names
         age = time - silence.since
         if silence.alone and age < _ALONE:
@@ -137,7 +139,7 @@ class DecisionMaker:
         assert names
         return self._decide(time, "declare", what.name, what.values, probability, text, silence.since)
 
-    def _returned(self, time, evidence):
+    def _returned(self, time: float, evidence: Any) -> list[Decision]:
         back = evidence.back()
         found = []
         for leg in self.robot.legs:
@@ -203,7 +205,7 @@ class DecisionMaker:
                 return []
         return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
 
-    def _kind_of(self, hypothesis, news):
+    def _kind_of(self, hypothesis: Any, news: Any) -> Hypothesis | None:
         """Kind of damage of a joint that deviates from its model: limp if its readings move, locked if not; None: not
         known yet.
 
@@ -219,7 +221,7 @@ class DecisionMaker:
         return locked(self.robot, joint, one.angle) if stands else None
 
 
-def _group(hypothesis):
+def _group(hypothesis: Any) -> str:
     """Key that is equal for hypotheses with the same consequence for the gait."""
     if hypothesis.kind in ("missing", "short"):
         return f"{hypothesis.leg} lost"
@@ -228,7 +230,7 @@ def _group(hypothesis):
     return hypothesis.name
 
 
-def _sentence(hypothesis, probability):
+def _sentence(hypothesis: Any, probability: float) -> str:
     reason = {
         "missing": "its servos answer, but no sag in stance, and the body's tilt",
         "short": "its servos answer, but no sag in stance, and the body's tilt",

@@ -218,7 +218,7 @@ class DamageDetector:
             lacking.append("commands or readings arrive too late to check sag, tilt and single servos")
         return lacking
 
-    def _advance(self, time):
+    def _advance(self, time: float) -> bool:
         s = self.settings
         if not self.model.started:
             ready = np.isfinite(self._angle) | ~self.morphology.existing_mask
@@ -249,10 +249,10 @@ class DamageDetector:
             self._hold(self._tick_time + s.command_period)
         return True
 
-    def _hold(self, at):
+    def _hold(self, at: Any) -> None:
         self._tick(at, np.full(self.robot.joint_count, np.nan))
 
-    def _tick(self, at, setpoints):
+    def _tick(self, at: Any, setpoints: np.ndarray) -> None:
         s = self.settings
         self._tick_time = at
         resolution = self.robot.servo.resolution
@@ -261,18 +261,18 @@ class DamageDetector:
         if not np.isfinite(position).all():
             raise HexapodError("the detector's model is not finite: it starts again")
 
-    def _take_measurements(self):
+    def _take_measurements(self) -> None:
         last = self.model.time[self.model.row(self.model.tick - 1)]
         while self._readings and self._readings[0][0] <= last:
             self.window.add_joint(*self._readings.popleft())
         while self._attitudes and self._attitudes[0][0] <= last:
             self.window.add_attitude(*self._attitudes.popleft())
 
-    def _slice_complete(self):
+    def _slice_complete(self) -> bool:
         # A reading arrives a little later than the state that it measures.
         return self.model.tick >= (self._slice + 1) * self.settings.slice_ticks + 3
 
-    def _look_at(self, piece):
+    def _look_at(self, piece: int) -> None:
         """Evaluate a complete slice: joints that do not follow, suspicion, baseline, and the bank if it is needed."""
         view = self.window.view(piece, 1)
         residual, load = view.residual[0], view.load[0]
@@ -294,7 +294,7 @@ class DamageDetector:
         if suspicious and ready and self._job is None and np.isfinite(residual).any():
             self._start_bank(begin)
 
-    def _look_at_joints(self, load):
+    def _look_at_joints(self, load: Any) -> None:
         """Find joints that do not follow; without commands no joint counts as stuck."""
         self.news = {}
         driven = np.flatnonzero(self.morphology.driven_mask)
@@ -325,7 +325,7 @@ class DamageDetector:
                 found.append(locked(self.robot, joint, news.angle))
         return found
 
-    def _start_bank(self, begin):
+    def _start_bank(self, begin: Any) -> None:
         s = self.settings
         ticks = np.arange(begin * s.slice_ticks, (begin + s.window + 1) * s.slice_ticks)
         rows = self.model.row(ticks)
@@ -340,7 +340,7 @@ class DamageDetector:
             results = [self.executor.submit(task) for task in tasks]
         self._job = (view, hypotheses, results, self.time, self.suspicion)
 
-    def _collect(self, time):
+    def _collect(self, time: float) -> list[Decision]:
         view, hypotheses, results, begun, suspicion = self._job
         if self.executor is not None:
             if not all(future.done() for future in results):

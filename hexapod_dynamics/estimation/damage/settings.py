@@ -33,7 +33,7 @@ class DetectorSettings:
     command_delay: float = 0.018
     command_period: float = 0.02
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         low = {"window": 2, "members": 4}
         for name, value in self.__dict__.items():
             if name == "prior":

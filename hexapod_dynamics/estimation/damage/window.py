@@ -131,7 +131,7 @@ class SliceFeatures:
         tilt_noise = np.where(np.isfinite(tilts), [1e-3, 1e-3, 5e-3], np.inf)
         self.noise = np.concatenate([np.where(np.isfinite(self.residual), noise, np.inf), tilt_noise], axis=1)
 
-    def _mean(self, values):
+    def _mean(self, values: Any) -> np.ndarray:
         sums = np.bincount(self._cell, self._weight * values, self.count * self._joints)
         return (sums * self._scale).reshape(self.count, self._joints)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -47,7 +48,7 @@ class PlanLibrary:
         """Add a plan, in place of one for the same legs."""
         self._plans[self._lost(plan)] = plan
 
-    def _lost(self, plan):
+    def _lost(self, plan: Any) -> frozenset[str]:
         return frozenset(self.robot.leg_names) - frozenset(plan.legs)
 
     def find(self, lost: Iterable[str]) -> GaitPlan | None:
@@ -73,10 +74,10 @@ class PlanLibrary:
                     out.append(lost)
         return out
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._plans)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[GaitPlan]:
         return iter(self._plans.values())
 
     # ---- file --------------------------------------------------------------------------------------------------------
@@ -94,7 +95,7 @@ class PlanLibrary:
             ) from None
 
     @classmethod
-    def _parse(cls, robot, content):
+    def _parse(cls, robot: Robot, content: Any) -> PlanLibrary:
         top = Section(content, "")
         if top.take("format") != FORMAT:
             raise HexapodError(f"format: {top.take('format')!r} given, {FORMAT} needed")
@@ -115,7 +116,7 @@ class PlanLibrary:
         Path(path).write_text(text, encoding="utf-8")
 
 
-def _written(plan):
+def _written(plan: Any) -> dict[str, Any]:
     return {
         "legs": list(plan.legs),
         "kind": plan.kind,
@@ -131,7 +132,7 @@ def _written(plan):
     }
 
 
-def _plan(robot, section):
+def _plan(robot: Robot, section: Any) -> GaitPlan:
     legs = section.take("legs")
     if not isinstance(legs, list) or [name for name in robot.leg_names if name in legs] != legs:
         names = ", ".join(robot.leg_names)

@@ -99,7 +99,7 @@ def make_library(
     return library
 
 
-def _one_thread():
+def _one_thread() -> None:
     """Limit the matrix libraries of each process to one core."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"

@@ -50,7 +50,7 @@ def pattern_plan(robot: Robot, pattern: Any, lost: Sequence[str] = ()) -> GaitPl
     return _plan(robot, names, [phase[name] for name in names], duty, 1.6)
 
 
-def _plan(robot, names, phases, duty, period):
+def _plan(robot: Robot, names: Any, phases: Any, duty: Any, period: float) -> GaitPlan:
     table = leg_table(robot)
     rows = [table[robot.leg_names.index(name)] for name in names]
     return GaitPlan(

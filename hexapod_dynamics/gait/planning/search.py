@@ -210,7 +210,7 @@ class Search:
             )
         return best
 
-    def _walk(self):
+    def _walk(self) -> GaitPlan:
         count = len(self.names)
         spread = 0.0 if count == 4 else 0.08
         twists = self.demands.twists()
@@ -243,7 +243,7 @@ class Search:
             x, _ = self._minimise(0, 0.0, phases, twists, 600, x, sigma, coarse=coarse)
         return self._made(0, 0.0, phases, x, "walk")
 
-    def _guess(self, phases, spread):
+    def _guess(self, phases: Any, spread: Any) -> np.ndarray:
         """Return the initial guess: feet around the centre of mass, the body away from the swinging leg."""
         count = len(self.names)
         x = np.zeros(2 * count + 10 + (count if spread else 0))
@@ -259,7 +259,7 @@ class Search:
             x[at : at + 4] = np.linalg.lstsq(waves, away[:, axis], rcond=None)[0] / 0.01
         return x
 
-    def _orders(self):
+    def _orders(self) -> list[Any]:
         """Return the orders of the legs: the first leg stays first, all others enumerated; of many legs, waves."""
         count = len(self.names)
         if count <= 5:
@@ -267,7 +267,7 @@ class Search:
         steps = [step for step in range(1, count) if gcd(step, count) == 1]
         return [tuple((k * step) % count for k in range(count)) for step in steps]
 
-    def _row(self):
+    def _row(self) -> GaitPlan:
         phases = np.zeros(len(self.names))
         best, start = None, np.zeros(2 * len(self.names) + 2)
         for k in range(4):
@@ -276,7 +276,7 @@ class Search:
                 best = x, value
         return self._made(1, 0.0, phases, best[0], "row")
 
-    def _numbers(self, kind):
+    def _numbers(self, kind: Any) -> np.ndarray:
         plan = np.zeros(cycle.NUMBERS)
         plan[cycle.HEIGHT], plan[cycle.LIFT] = self.height, self.lift
         if kind == 1:
@@ -284,11 +284,23 @@ class Search:
             plan[cycle.HEIGHT] = 0.5 * self.robot.body.box[2] + ROW_RISE
         return plan
 
-    def _minimise(self, kind, spread, phases, twists, generations, start, sigma, *, seed=None, coarse=True):
+    def _minimise(
+        self,
+        kind: Any,
+        spread: Any,
+        phases: Any,
+        twists: Any,
+        generations: Any,
+        start: Any,
+        sigma: Any,
+        *,
+        seed: int | None = None,
+        coarse: bool = True,
+    ) -> Any:
         plan, box, mass = self._numbers(kind), np.asarray(self.robot.body.box), self.robot.body.mass
         scratch = self.coarse if coarse else self.scratch
 
-        def judged(points, values):
+        def judged(points: np.ndarray, values: Any) -> None:
             self.evaluations += len(points)
             costs(
                 points,
@@ -311,7 +323,7 @@ class Search:
 
         return minimise(judged, start, sigma, generations, seed=seed or self.seed)
 
-    def _made(self, kind, spread, phases, x, name):
+    def _made(self, kind: Any, spread: Any, phases: Any, x: Any, name: str) -> GaitPlan:
         plan = self._numbers(kind)
         _fill(x, kind, spread, phases, plan, self.table, self.used, self.neutral)
         made = GaitPlan(
