@@ -289,7 +289,7 @@ class DamageDetector:
         begin = piece - self.settings.window
         calm = self.time < self._calm_until and self.suspicion < _GROWS * self._calm_suspicion
         suspicious = self.suspicion > _SUSPICIOUS and not calm
-        suspicious = not self.disturbed and (suspicious or self.news or self.decisions.suspect)
+        suspicious = not self.disturbed and bool(suspicious or self.news or self.decisions.suspect)
         ready = begin >= self._first_slice and begin in self.model.snapshots
         if suspicious and ready and self._job is None and np.isfinite(residual).any():
             self._start_bank(begin)

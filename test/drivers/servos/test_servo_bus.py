@@ -154,7 +154,7 @@ def test_an_echo_is_passed_over(bus, rig):
     rig.faults.echo = True
     bus.send(lx.move_time_wait(5, 0.2, 0.1))
     assert bus.read(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
-    with pytest.raises(NoReply, match="silence"):
+    with pytest.raises(NoReply, match="no answer"):
         bus.read(99, Command.POS_READ, retries=0)
 
 
