@@ -364,7 +364,7 @@ def test_letting_go_sits_down_first(probe, robot, ready, commands):
 
     # Seated already: nothing to do before letting go. It has to read all joints before it knows.
     said = wait_until(asked, 5, "the joints are measured")
-    assert said == "letting go"
+    assert said == "switching torque off"
     wait_until(lambda: not robot.servos.holding().any(), 5, "all let go")
     torque_on(probe, robot)
 
