@@ -27,7 +27,9 @@ def motor_motion(
 
 
 def servo_move(angle: np.ndarray, rate: np.ndarray, duration: float) -> np.ndarray:
-    """Return the position to command (n,) [rad] for a uniform motion of `duration` [s] at this motor rate."""
+    """Return the positions (n,) [rad] to command so that the motors move uniformly at these rates for `duration`
+    [s].
+    """
     return angle + rate * duration
 
 

@@ -351,7 +351,7 @@ class _Grid:
         return np.concatenate(values), np.concatenate(jacobians)
 
     def excess(self, x: Any, s: Any) -> np.ndarray:
-        """(S,) largest excess over any bound at each s."""
+        """Largest violation (S,) of any bound at each path parameter s."""
         P, T, _ = self.points(x)
         spline, p = BSpline(self.basis.t, P, DEGREE), self.problem
         q, qdot, qddot = spline(s), spline(s, 1) / T, spline(s, 2) / T**2

@@ -16,7 +16,7 @@ from hexapod_dynamics.gait import adaptive_kernel as kernel
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import cycle, leg_table
 from hexapod_dynamics.gait.adaptive_feet import place_feet
-from hexapod_dynamics.gait.adaptive_settings import AdaptiveSettings
+from hexapod_dynamics.gait.adaptive_settings import TILT_LIMIT, AdaptiveSettings
 from hexapod_dynamics.gait.array_gait import ArrayGait, finite_twist
 from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
 from hexapod_dynamics.gait.plan_change import best_phase, stance_holds
@@ -42,7 +42,7 @@ DOING = ("standing", "shifting", "walking", "settling", "sitting down", "moving 
 class AdaptiveGait(ArrayGait):
     """Walks with whatever legs there are.
 
-    settings, by name: step_height [m]: lift of a swinging foot. body_height [m]: base_link over the ground, by default
+    step_height [m]: lift of a swinging foot. body_height [m]: base_link over the ground, by default
     that of the plan. period [s]: of the cycle; by default the plan's, shorter for fast commands. acceleration [m/s^2]
     and turning [rad/s^2] limit how the twist follows a command. yaw_hold: corrects the heading by the yaw given to
     `sense`. tilt_limit [rad]: a body tilted further sits down without waiting for a diagnosis; 0: never.
@@ -58,11 +58,20 @@ class AdaptiveGait(ArrayGait):
     def __init__(
         self,
         *,
+        step_height: float = 0.02,
+        body_height: float | None = None,
+        period: float | None = None,
+        acceleration: float = 0.25,
+        turning: float = 1.0,
+        yaw_hold: bool = True,
+        tilt_limit: float = TILT_LIMIT,
+        pattern: str = "auto",
         plans: PlanLibrary | str | os.PathLike[str] | None = None,
         planner: BackgroundPlanner | None = None,
-        **settings: Any,
     ) -> None:
-        self.settings = AdaptiveSettings(**settings)
+        self.settings = AdaptiveSettings(
+            step_height, body_height, period, acceleration, turning, yaw_hold, tilt_limit, pattern
+        )
         self.planner = planner
         self._plans = plans
         self.plan: GaitPlan | None = None
@@ -266,7 +275,7 @@ class AdaptiveGait(ArrayGait):
             self._change(self.morphology)
 
     def adjust(self, **settings: Any) -> None:
-        """Change step_height, body_height, period or yaw_hold while it walks; period 0: as the gait chooses.
+        """Change step_height, body_height, period or yaw_hold while it walks; None: unchanged; period 0: automatic.
 
         HexapodError names a setting that is unknown, out of its range or out of reach; nothing has changed then.
         """
@@ -274,6 +283,7 @@ class AdaptiveGait(ArrayGait):
         if unknown:
             raise HexapodError(f"{min(unknown)}: cannot change while the gait is bound")
         before = self.settings
+        settings = {name: value for name, value in settings.items() if value is not None}
         if settings.get("period") == 0.0:
             settings["period"] = None
         self.settings = replace(before, **settings)

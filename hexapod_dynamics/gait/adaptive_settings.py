@@ -19,6 +19,7 @@ RANGES = {
     "turning": (0.05, 50.0, "rad/s^2"),
     "tilt_limit": (0.0, 1.0, "rad"),
 }
+OPTIONAL = ("body_height", "period")
 
 
 @dataclass(frozen=True)
@@ -28,19 +29,19 @@ class AdaptiveSettings:
     body_height and period are None where the plan decides.
     """
 
-    step_height: float = 0.02
-    body_height: float | None = None
-    period: float | None = None
-    acceleration: float = 0.25
-    turning: float = 1.0
-    yaw_hold: bool = True
-    tilt_limit: float = TILT_LIMIT
-    pattern: str = "auto"
+    step_height: float
+    body_height: float | None
+    period: float | None
+    acceleration: float
+    turning: float
+    yaw_hold: bool
+    tilt_limit: float
+    pattern: str
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in RANGES and not (value is None and field.default is None):
+            if field.name in RANGES and not (value is None and field.name in OPTIONAL):
                 _check(field.name, value, *RANGES[field.name])
         if self.pattern not in PATTERNS:
             raise HexapodError(f"pattern: given {self.pattern!r}, allowed are {', '.join(PATTERNS)}")

@@ -138,8 +138,8 @@ def _allowed(default, low, high):
 def steady_timer(node, period, callback):
     """Create a timer with a period [s] on the steady clock.
 
-    A node's own timers run on the system clock: one that is set back (a Jetson Nano has no clock battery) stops them,
-    and with them everything that is done when commands stop.
+    The timers of a node run on the system clock. If that clock is set back (a Jetson Nano has no clock battery), they
+    stop, and with them the reactions to missing commands.
     """
     return node.create_timer(period, callback, clock=STEADY)
 

@@ -243,11 +243,11 @@ class Morphology:
         return self._robot
 
     def has_leg(self, leg: str) -> bool:
-        """Whether any part of the leg is left."""
+        """Whether any part of the leg exists."""
         return self._remaining[self._leg_index(leg)][0] > 0
 
     def has_link(self, leg: str, link: str) -> bool:
-        """Whether the link, or a part of it, is left."""
+        """Whether the link, or a part of it, exists."""
         return self.remaining(leg, link) > 0
 
     def remaining(self, leg: str, link: str) -> float:

@@ -76,7 +76,7 @@ class DelayLine:
         self._waiting.append((time + self.delay, function, arguments))
 
     def execute(self, time: float, servos: np.ndarray, numbers: Any) -> None:
-        """Execute the commands that are due at `time` [s] on the rows of the servos."""
+        """Execute the commands that are due at `time` [s]; they change the rows of `servos`."""
         while self._waiting and self._waiting[0][0] <= time + 1e-9:
             _, function, arguments = self._waiting.popleft()
             function(servos, numbers, *arguments)

@@ -30,9 +30,9 @@ _AWAY = 0.7  # [s] a joint not measured for this time starts from its measured p
 
 
 class JointReader:
-    """Reads joints for the bus thread, which alone uses it, and writes the results to `state` under `lock`.
+    """Reads joints in the bus thread and writes the results to `state`, which is protected by `lock`.
 
-    idle: called during a long wait for an answer; False ends the wait, because a command is pending.
+    idle(): called during a long wait for an answer; it returns False to end the wait, when a command is pending.
     """
 
     def __init__(

@@ -73,7 +73,7 @@ class MeasurementWindow:
         return self._place[mine], self._angle[mine], self._residual[mine]
 
     def view(self, first: Any, count: int) -> SliceFeatures:
-        """The SliceFeatures of `count` slices from slice `first` on."""
+        """Return the SliceFeatures of `count` slices, beginning with slice `first`."""
         ticks = self._model.slice_ticks
         place = self._place
         with np.errstate(invalid="ignore"):

@@ -23,7 +23,8 @@ def guard(period: float, duty: Any) -> float:
 class PlanEvaluator:
     """Evaluates a plan on the leg table of a robot.
 
-    robot: a Robot of three-joint legs; morphology: what is left of it; rest: joint angles (legs, 3) of legs held up.
+    robot: a Robot of three-joint legs; morphology: its present Morphology; rest: joint angles (legs, 3) of the legs
+    that are held up.
     """
 
     def __init__(self, robot: Robot, morphology: Morphology | None = None, rest: Any = None) -> None:

@@ -4,7 +4,7 @@ from .launch_description_entity import LaunchDescriptionEntity
 
 
 class Action(LaunchDescriptionEntity):
-    """An entity that does something when it is visited, unless its condition says no."""
+    """An entity that is executed when it is visited, if its condition holds."""
 
     def __init__(self, *, condition=None):
         self._condition = condition
@@ -29,7 +29,7 @@ class Action(LaunchDescriptionEntity):
         return [(f"Conditionally included by {self.describe()}", self.get_sub_entities())]
 
     def visit(self, context):
-        """Execute the action if its condition holds, and let handlers of ExecutionComplete know when it is done."""
+        """Execute the action if its condition holds, and emit ExecutionComplete when it has finished."""
         if self._condition is not None and not self._condition.evaluate(context):
             return None
         try:
@@ -49,4 +49,4 @@ class Action(LaunchDescriptionEntity):
                 future.add_done_callback(lambda _: context.emit_event_sync(event))
 
     def execute(self, context):
-        """Do it; return entities to visit next, or None."""
+        """Execute the action; return entities to visit next, or None."""

@@ -19,5 +19,5 @@ class Condition:
 
     @property
     def last_evaluation(self):
-        """The last result, or None before the first."""
+        """The result of the last evaluation; None before the first one."""
         return self._last_evaluation

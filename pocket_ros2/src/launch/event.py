@@ -2,6 +2,6 @@
 
 
 class Event:
-    """Something that happened; handlers of the launch service answer to it."""
+    """Base of all events; the launch service calls the handlers that match."""
 
     name = "launch.Event"

@@ -1,4 +1,4 @@
-"""Event handlers: which events, and which entities answer them."""
+"""Event handlers: the events that they match, and the entities that they yield."""
 
 
 class BaseEventHandler:
@@ -10,7 +10,7 @@ class BaseEventHandler:
 
     @property
     def handle_once(self):
-        """Whether the handler leaves after its first event."""
+        """Whether the handler is removed after its first event."""
         return self._handle_once
 
     @property
@@ -43,7 +43,7 @@ class BaseEventHandler:
 
 
 class EventHandler(BaseEventHandler):
-    """Answers the events that the matcher takes with fixed entities."""
+    """Yields fixed entities for the events that the matcher accepts."""
 
     def __init__(self, *, matcher, entities=None, handle_once=False):
         super().__init__(matcher=matcher, handle_once=handle_once)

@@ -1,4 +1,4 @@
-"""Says so where a launch file asks for what is not here."""
+"""Errors for parts of `launch` that this package does not have."""
 
 from pocket_ros2.errors import NotCoveredImport
 

@@ -1,4 +1,4 @@
-"""What may stand for one or several entities."""
+"""Type of arguments that are one or several entities."""
 
 from collections.abc import Iterable
 from typing import Union

@@ -1,4 +1,4 @@
-"""What may stand for a text: a text, a substitution, or several of both."""
+"""Type of arguments that give a text: a text, a substitution, or several of both."""
 
 from collections.abc import Iterable
 from typing import Union

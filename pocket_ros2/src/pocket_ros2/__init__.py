@@ -1,4 +1,5 @@
-"""The inside of pocket ROS 2: wire, message types, graph, arguments. Users import rclpy and the message packages.
+"""Implementation of pocket ROS 2: wire format, message types, graph, arguments. Users import rclpy and the message
+packages.
 
 Every package of this project imports this one, so that none of them is used beside a real ROS 2.
 """

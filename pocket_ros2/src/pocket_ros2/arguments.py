@@ -20,7 +20,7 @@ _SWITCHES = {
 
 
 class UnknownROSArgsError(RuntimeError):
-    """Behind --ros-args stands something that is no ROS argument."""
+    """An argument after --ros-args is not a ROS argument."""
 
     def __init__(self, unknown: list[str]) -> None:
         super().__init__(f"Found unknown ROS arguments: {unknown}")

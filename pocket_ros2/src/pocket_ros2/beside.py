@@ -1,4 +1,4 @@
-"""Tells whether a real ROS 2 is beside this project: the two share their import names and must never mix."""
+"""Detects a real ROS 2 beside this project: both use the same import names and must never be mixed."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ OURS = Path(__file__).resolve().parents[1]
 
 
 def real_ros2(environ=None, path=None):
-    """Say where a real ROS 2 is, or None where there is none.
+    """Return where a real ROS 2 is, or None if there is none.
 
     :param environ: the environment to look at, by default this process's
     :param path: the import path to look at, by default `sys.path`
@@ -28,12 +28,14 @@ def real_ros2(environ=None, path=None):
 
 
 def _is_ours(directory):
-    """Say whether a directory of packages is this project: where it runs from, or another copy that is installed."""
+    """Return whether a directory of packages belongs to this project: where it runs from, or another copy that is
+    installed.
+    """
     return directory == OURS or (directory / "pocket_ros2" / "beside.py").is_file()
 
 
 def refusal(reason):
-    """Word the error for one reason given by `real_ros2`."""
+    """Return the error message for a reason given by `real_ros2`."""
     return (
         f"pocket_ros2 does not go together with a real ROS 2: {reason}. "
         "Use that ROS 2 as it is, or start from a shell where it is not sourced "

@@ -66,7 +66,7 @@ class Reader(Generator):
         self.head.append(f"    {target} = _new({cls})")
 
     def members(self, target: str, shape: Definition) -> None:
-        """Handle all members of a message."""
+        """Generate the code that reads all members of a message."""
         for field in shape.fields:
             if field.name == "structure_needs_at_least_one_member":
                 self.add("uint8", "_")

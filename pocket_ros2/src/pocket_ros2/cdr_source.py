@@ -1,4 +1,4 @@
-"""What the makers of CDR writers and readers have in common."""
+"""Common base of the generators of CDR writers and readers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT = 4096  # bytes; longer blocks of strings are not remembered
 
 
 class CorruptMessage(ValueError):
-    """Bytes from the wire that are not of the expected type."""
+    """Received bytes that are not of the expected type."""
 
 
 class Generator:

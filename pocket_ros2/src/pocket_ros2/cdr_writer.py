@@ -93,7 +93,7 @@ class Writer(Generator):
         self.emit(f"{b} = {source}; p.append({b}); o += len({b})")
 
     def members(self, source: str, shape: Definition) -> None:
-        """Handle all members of a message."""
+        """Generate the code that writes all members of a message."""
         for field in shape.fields:
             if field.name == "structure_needs_at_least_one_member":
                 self.add("uint8", "0")

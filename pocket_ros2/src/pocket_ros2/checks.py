@@ -1,4 +1,4 @@
-"""The assertions behind a message's fields: what rosidl's setters refuse, with the field's name in the text."""
+"""The checks of message fields: they reject what rosidl's setters reject, with the name of the field."""
 
 from __future__ import annotations
 

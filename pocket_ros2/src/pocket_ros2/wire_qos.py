@@ -67,7 +67,9 @@ def _duration(policy: object, attribute: str) -> Duration:
 
 
 def profile_of(qos: Qos) -> QoSProfile:
-    """Return the profile of a discovered endpoint; UNKNOWN history and depth 0 where a vendor does not send them."""
+    """Return the profile of a discovered endpoint; history UNKNOWN and depth 0 if the vendor of the endpoint does not
+    send them.
+    """
     by_scope = {policy.__scope__: policy for policy in qos.policies}
     reliability, durability = by_scope.get("Reliability"), by_scope.get("Durability")
     liveliness, history = by_scope.get("Liveliness"), by_scope.get("History")

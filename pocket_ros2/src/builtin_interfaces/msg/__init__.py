@@ -1,4 +1,4 @@
-"""Messages of builtin_interfaces, made when they are first asked for."""
+"""Messages of builtin_interfaces, created on first use."""
 
 from pocket_ros2.messages import provide
 

@@ -1,4 +1,4 @@
-"""Messages of diagnostic_msgs, made when they are first asked for."""
+"""Messages of diagnostic_msgs, created on first use."""
 
 from pocket_ros2.messages import provide
 

@@ -1,4 +1,4 @@
-"""Services of diagnostic_msgs, made when they are first asked for."""
+"""Services of diagnostic_msgs, created on first use."""
 
 from pocket_ros2.messages import provide
 

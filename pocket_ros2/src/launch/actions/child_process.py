@@ -11,7 +11,7 @@ LAST_WORDS = 0.5
 
 
 class _Reader(asyncio.Protocol):
-    """Passes data on, and knows when there is no more."""
+    """Forwards the output of the child until its end."""
 
     def __init__(self, on_data):
         self._on_data = on_data

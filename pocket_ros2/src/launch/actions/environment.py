@@ -67,24 +67,24 @@ class UnsetEnvironmentVariable(Action):
 
 
 class PushEnvironment(Action):
-    """Keeps the environment for a PopEnvironment to bring back."""
+    """Saves the environment, for a PopEnvironment to restore."""
 
     def execute(self, context):
-        """Keep it."""
+        """Save it."""
         context._push_environment()
 
 
 class PopEnvironment(Action):
-    """Brings back the environment that the last PushEnvironment kept."""
+    """Restores the environment that the last PushEnvironment saved."""
 
     def execute(self, context):
-        """Bring it back."""
+        """Restore it."""
         context._pop_environment()
 
 
 class ResetEnvironment(Action):
-    """Brings back the environment that the launch began with."""
+    """Restores the environment at the start of the launch."""
 
     def execute(self, context):
-        """Bring it back."""
+        """Restore it."""
         context._reset_environment()

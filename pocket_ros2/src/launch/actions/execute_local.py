@@ -27,7 +27,7 @@ from .opaque_function import OpaqueFunction
 
 
 class _Lines:
-    """Makes whole lines of pieces of bytes and writes them to a logger."""
+    """Joins pieces of bytes to lines and writes them to a logger."""
 
     def __init__(self, logger, formatted):
         self._logger = logger
@@ -45,7 +45,7 @@ class _Lines:
 
 
 class ExecuteLocal(ProcessAction):
-    """Runs a process, writes its output, tells its start, output and end as events, and ends it on a shutdown."""
+    """Runs a process, writes its output, emits events for its start, output and end, and ends it on a shutdown."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class ExecuteLocal(ProcessAction):
         :param process_description: an `Executable`
         :param sigterm_timeout: seconds from SIGINT to SIGTERM on a shutdown
         :param sigkill_timeout: seconds from SIGTERM to SIGKILL
-        :param emulate_tty: let the process believe that it writes to a terminal; the launch configuration
+        :param emulate_tty: connect the output of the process to a pseudo-terminal; the launch configuration
             emulate_tty goes before
         :param output: screen, log, both, own_log, full or a dict, see `launch.logging.get_output_loggers`; the
             environment variable OVERRIDE_LAUNCH_PROCESS_OUTPUT goes before
@@ -113,7 +113,7 @@ class ExecuteLocal(ProcessAction):
 
     @property
     def emulate_tty(self):
-        """Whether the process is to believe that it writes to a terminal."""
+        """Whether the output of the process is connected to a pseudo-terminal."""
         return self._emulate_tty
 
     @property

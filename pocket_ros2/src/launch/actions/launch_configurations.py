@@ -46,23 +46,23 @@ class UnsetLaunchConfiguration(Action):
 
 
 class PushLaunchConfigurations(Action):
-    """Keeps the launch configurations for a PopLaunchConfigurations to bring back."""
+    """Saves the launch configurations, for a PopLaunchConfigurations to restore."""
 
     def execute(self, context):
-        """Keep them."""
+        """Save them."""
         context._push_launch_configurations()
 
 
 class PopLaunchConfigurations(Action):
-    """Brings back the launch configurations that the last PushLaunchConfigurations kept."""
+    """Restores the launch configurations that the last PushLaunchConfigurations saved."""
 
     def execute(self, context):
-        """Bring them back."""
+        """Restore them."""
         context._pop_launch_configurations()
 
 
 class ResetLaunchConfigurations(Action):
-    """Removes all launch configurations but those given, whose values are made before."""
+    """Removes all launch configurations except those given; their values are evaluated first."""
 
     def __init__(self, launch_configurations=None, **kwargs):
         super().__init__(**kwargs)

@@ -15,7 +15,9 @@ def event_named(name):
 
 
 class OnActionEventBase(BaseEventHandler):
-    """Base of handlers for one kind of event of one action, of those a function picks, or of all."""
+    """Base of the handlers of one type of event; `action_matcher` selects the actions: one action, a predicate, or None
+    for all.
+    """
 
     def __init__(
         self, *, action_matcher, on_event, target_event_cls, target_action_cls, target_action_name=None, **kwargs
@@ -75,7 +77,7 @@ def _nothing(event, context):
 
 
 class OnProcessExit(OnActionEventBase):
-    """When a process has ended."""
+    """Runs its entities when a process has ended."""
 
     def __init__(self, *, target_action=None, on_exit=None, **kwargs):
         super().__init__(
@@ -89,7 +91,7 @@ class OnProcessExit(OnActionEventBase):
 
 
 class OnProcessStart(OnActionEventBase):
-    """When a process has started."""
+    """Runs its entities when a process has started."""
 
     def __init__(self, *, target_action=None, on_start, **kwargs):
         super().__init__(
@@ -103,7 +105,7 @@ class OnProcessStart(OnActionEventBase):
 
 
 class OnProcessIO(OnActionEventBase):
-    """When a process writes; the functions take the event alone, its bytes are `event.text`."""
+    """Calls a function when a process writes; its argument is the event, whose bytes are `event.text`."""
 
     def __init__(self, *, target_action=None, on_stdin=None, on_stdout=None, on_stderr=None, **kwargs):
         functions = {0: on_stdin, 1: on_stdout, 2: on_stderr}
@@ -123,7 +125,7 @@ class OnProcessIO(OnActionEventBase):
 
 
 class OnExecutionComplete(OnActionEventBase):
-    """When an action is done."""
+    """Runs its entities when an action has completed."""
 
     def __init__(self, *, target_action=None, on_completion, **kwargs):
         super().__init__(
@@ -136,7 +138,7 @@ class OnExecutionComplete(OnActionEventBase):
 
 
 class OnShutdown(BaseEventHandler):
-    """When the launch is to end."""
+    """Runs its entities when the launch shuts down."""
 
     def __init__(self, *, on_shutdown, **kwargs):
         super().__init__(matcher=lambda event: isinstance(event, Shutdown), **kwargs)
@@ -159,7 +161,7 @@ class OnShutdown(BaseEventHandler):
 
 
 class OnIncludeLaunchDescription(BaseEventHandler):
-    """When a launch description is to be visited; the service has one of these."""
+    """Includes the launch description of an event; the launch service has one such handler."""
 
     def __init__(self, **kwargs):
         super().__init__(matcher=lambda event: isinstance(event, IncludeLaunchDescription), **kwargs)

@@ -4,7 +4,7 @@ from ..event import Event
 
 
 class Shutdown(Event):
-    """The launch is to end: processes are asked to end and nothing new is started."""
+    """Ends the launch: running processes are stopped and no new ones are started."""
 
     name = "launch.events.Shutdown"
 
@@ -14,7 +14,7 @@ class Shutdown(Event):
 
 
 class IncludeLaunchDescription(Event):
-    """A launch description is to be visited."""
+    """Asks to visit a launch description."""
 
     name = "launch.events.IncludeLaunchDescription"
 
@@ -23,7 +23,7 @@ class IncludeLaunchDescription(Event):
 
 
 class ExecutionComplete(Event):
-    """An action is done."""
+    """An action has finished."""
 
     name = "launch.events.ExecutionComplete"
 
@@ -32,7 +32,7 @@ class ExecutionComplete(Event):
 
 
 class TimerEvent(Event):
-    """The time of a TimerAction is over."""
+    """The period of a TimerAction has elapsed."""
 
     name = "launch.events.TimerEvent"
 

@@ -1,4 +1,4 @@
-"""Substitutions that reckon with true and false."""
+"""Boolean substitutions."""
 
 from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions

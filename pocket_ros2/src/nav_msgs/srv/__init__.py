@@ -1,4 +1,4 @@
-"""Services of nav_msgs, made when they are first asked for."""
+"""Services of nav_msgs, created on first use."""
 
 from pocket_ros2.messages import provide
 

@@ -6,7 +6,7 @@ from .interfaces import is_message, message_class
 
 
 def _element_class(field_type):
-    """Return the message class of an array's elements, or None where they are no messages."""
+    """Return the message class of the elements of an array, or None if they are not messages."""
     if "/" not in field_type:
         return None
     element = field_type.partition("<")[2].rstrip(">").partition(",")[0] or field_type.partition("[")[0]

@@ -1,4 +1,4 @@
-"""Messages of rcl_interfaces, made when they are first asked for."""
+"""Messages of rcl_interfaces, created on first use."""
 
 from pocket_ros2.messages import provide
 

@@ -1,4 +1,4 @@
-"""Services of rcl_interfaces, made when they are first asked for."""
+"""Services of rcl_interfaces, created on first use."""
 
 from pocket_ros2.messages import provide
 

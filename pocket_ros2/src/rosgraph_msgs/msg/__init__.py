@@ -1,4 +1,4 @@
-"""Messages of rosgraph_msgs, made when they are first asked for."""
+"""Messages of rosgraph_msgs, created on first use."""
 
 from pocket_ros2.messages import provide
 

@@ -1,4 +1,4 @@
-"""Messages of sensor_msgs, made when they are first asked for."""
+"""Messages of sensor_msgs, created on first use."""
 
 from pocket_ros2.messages import provide
 

@@ -1,4 +1,4 @@
-"""Services of std_srvs, made when they are first asked for."""
+"""Services of std_srvs, created on first use."""
 
 from pocket_ros2.messages import provide
 

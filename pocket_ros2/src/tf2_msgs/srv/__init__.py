@@ -1,4 +1,4 @@
-"""Services of tf2_msgs, made when they are first asked for."""
+"""Services of tf2_msgs, created on first use."""
 
 from pocket_ros2.messages import provide
 

@@ -1,4 +1,4 @@
-"""Events of processes, and events that ask something of a process."""
+"""Events of processes, and events that control a process."""
 
 import os
 import signal as signals
@@ -42,7 +42,7 @@ class ProcessExited(RunningProcessEvent):
 
 
 class ProcessIO(RunningProcessEvent):
-    """Bytes came from, or are to go to, a process."""
+    """Bytes written by a process or to be sent to it."""
 
     name = "launch.events.process.ProcessIO"
 
@@ -95,7 +95,7 @@ class ProcessStderr(ProcessIO):
 
 
 class ProcessTargetedEvent(Event):
-    """Base of what is asked of the processes that a matcher takes."""
+    """Base of the events that control the processes that a matcher accepts."""
 
     name = "launch.events.process.ProcessTargetedEvent"
 
@@ -104,13 +104,13 @@ class ProcessTargetedEvent(Event):
 
 
 class ShutdownProcess(ProcessTargetedEvent):
-    """The process is to end: SIGINT, then SIGTERM, then SIGKILL."""
+    """Ends the process: SIGINT, then SIGTERM, then SIGKILL."""
 
     name = "launch.events.process.ShutdownProcess"
 
 
 class SignalProcess(ProcessTargetedEvent):
-    """The process is to get a signal, given by number, by name or as signal.Signals."""
+    """Sends a signal to the process, given by number, by name or as signal.Signals."""
 
     name = "launch.events.process.SignalProcess"
 
