@@ -23,7 +23,7 @@ COMPOSITE_RATE = HEAD + 6
 
 
 def trace_frames(leg_type: LegType, rows: Rows) -> Trace:
-    """Screws, link ends and link rotations now, in the body frame."""
+    """Present screws, link ends and link rotations, in the body frame."""
     leg = LegProgram(leg_type, rows)
     screws, ends = leg.geometry()
     rotation = leg.mount_rotation

@@ -1,7 +1,7 @@
 """A chain of rigid bodies, serial or branched, on a fixed base: what the formulations of this package share.
 
-Body i hangs on body `parents[i]` (-1: the base) by one joint. With B_i the zero pose of body i in its parent and X_i
-the joint's screw in body i's own frame (v, w: linear first), the pose at joint variable q_i is
+Body i is attached to body `parents[i]` (-1: the base) by one joint. With B_i the zero pose of body i in its parent and
+X_i the joint's screw in body i's own frame (v, w: linear first), the pose at joint variable q_i is
 
     T_i(q_i) = B_i exp(X_i q_i),     dT_i/dq_i = T_i X_i^,     d2T_i/dq_i^2 = T_i X_i^ X_i^
 
@@ -248,11 +248,11 @@ class Chain:
 
     @property
     def serial(self) -> bool:
-        """Whether every body hangs on the one before it."""
+        """Whether every body is attached to the one before it."""
         return self.parents == tuple(range(-1, len(self) - 1))
 
     def children(self, i: int) -> tuple[int, ...]:
-        """Bodies that hang on body i."""
+        """Bodies that are attached to body i."""
         return tuple(j for j, parent in enumerate(self.parents) if parent == i)
 
     def with_gravity(self, gravity: np.ndarray) -> Chain:

@@ -18,7 +18,7 @@ from hexapod_dynamics.robot import Link, Robot
 
 REVOLUTE, PRISMATIC = "revolute", "prismatic"
 KINDS = (REVOLUTE, PRISMATIC)
-BASE = -1  # the parent of a body that hangs on the base
+BASE = -1  # the parent of a body that is attached to the base
 
 _URDF_KINDS = {"revolute": REVOLUTE, "continuous": REVOLUTE, "prismatic": PRISMATIC, "fixed": None}
 
@@ -67,7 +67,7 @@ def urdf_arguments(text: str | bytes) -> dict[str, Any]:
 
     descend(roots[0], BASE, np.eye(4))
     if len(seen) != len(links):
-        raise DynamicsError(f"links {sorted(set(links) - seen)} do not hang on {roots[0]}: their joints close a loop")
+        raise DynamicsError(f"links {sorted(set(links) - seen)} are not connected to {roots[0]}: a closed loop")
     masses, coms, inertias = zip(*(_weld(body["masses"]) for body in bodies), strict=True) if bodies else ((), (), ())
     return {
         "parents": tuple(body["parent"] for body in bodies),
@@ -91,7 +91,7 @@ def _check_joint(joint: Any, links: dict[str, Any], above: dict[str, Any]) -> No
             raise DynamicsError(f"joint {joint.name} names the link {end!r}, known: {sorted(links)}")
     if joint.child in above:
         raise DynamicsError(
-            f"link {joint.child} hangs on both {above[joint.child].name} and {joint.name}: a loop; "
+            f"link {joint.child} is attached to both {above[joint.child].name} and {joint.name}: a loop; "
             "cut one of them (see sensitivities.closed_loop)"
         )
 

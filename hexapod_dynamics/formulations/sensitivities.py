@@ -176,7 +176,9 @@ def _forward(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -
 def _forward_sensitivities(
     chain: Chain, k: _Kinematics, qdot: np.ndarray, qddot: np.ndarray
 ) -> tuple[Any, Any, Any, Any]:
-    """dA/dq, dC/dq, dC/dqdot, dC/dqddot of every body: (..., n, 4, 4), the joint k third from last."""
+    """dA/dq, dC/dq, dC/dqdot, dC/dqddot of every body: (..., n, 4, 4), the third axis from the last is that of joint
+    k.
+    """
     n = len(chain)
     zero = np.zeros((*qdot.shape[:-1], n, 4, 4))
     A_q, B_q, B_qd, C_q, C_qd, C_qdd = (_Base(zero) for _ in range(6))

@@ -211,8 +211,8 @@ def _joints(parameters, legs, state, feet, q, qd):
 def advance(gait, dt):
     """Advance the gait by dt [s] (less than half a period) under its command; fill its position and velocity.
 
-    The first BLEND_TIME seconds lead away from the joint angles `start`, at minimum jerk. dt = 0 only fills the
-    outputs.
+    During the first BLEND_TIME seconds the outputs are a minimum-jerk transition from the joint angles `start`. dt = 0
+    only fills the outputs.
     """
     parameters, legs, command, state, feet = gait.parameters, gait.legs, gait.command, gait.state, gait.feet
     q, qd, start = gait.position, gait.velocity, gait.start

@@ -22,7 +22,9 @@ from hexapod_dynamics.nodes.shared_parameters import declare_command_period, dec
 
 @dataclass
 class ServosParameters:
-    """Settings of the node. rate [1/s] of joint_states; stale [s]: a joint measured longer ago is left out of it."""
+    """Settings of the node. rate [1/s]: of joint_states; stale [s]: joints measured longer ago are left out of
+    joint_states.
+    """
 
     bus: ServoBus
     chain: ChainSettings

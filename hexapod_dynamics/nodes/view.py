@@ -175,7 +175,7 @@ class View(Node):
             self._closing.wait(due - time.monotonic())
 
     def _aim(self):
-        """Let the next page that is opened look at the robot."""
+        """Point the camera of newly opened pages at the robot."""
         shown = self._newest.get("simulator/odom", SILENT_AFTER) or self._newest.get("predicted_state", SILENT_AFTER)
         if shown is not None:
             place = shown.pose.pose.position

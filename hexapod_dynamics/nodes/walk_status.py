@@ -42,7 +42,7 @@ class Pose:
 
 
 def losses(values):
-    """List the missing, locked and broken parts in a whole set of named values, without the parts that hang on them."""
+    """List the missing, locked and broken parts in a whole set of named values, without the parts beyond them."""
     lost = [name.partition(".")[2] for name, value in values.items() if name.startswith("legs.") and not value]
     gone = set(lost)
     for name, value in values.items():
@@ -52,7 +52,7 @@ def losses(values):
             continue
         if kind == "links" and not value:
             lost.append(part)
-            gone.add(leg)  # links come from the body outward: the others hang on this one
+            gone.add(leg)  # links come from the body outward: the others are attached to this one
         elif kind == "locked" and value:
             at = values.get(f"locked_at.{part}")
             lost.append(f"{part} locked" if at is None else f"{part} locked at {at:.2f}")

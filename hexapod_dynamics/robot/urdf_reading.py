@@ -1,10 +1,10 @@
 """A robot read from URDF: any body with serial legs.
 
-Fixed joints are merged into the link before them. Legs are the chains that hang on the body, found, or named by their
-first joints. base_link is moved to the body's centre of mass, as this package requires. A link's axes are laid along
-it, from its joint to the next one (the last link: to its outermost fixed frame, such as a foot, else through its centre
-of mass). Values that URDF does not contain (stiffness of servos, contact, IMU) are arguments; by default those of the
-JetHexa.
+Fixed joints are merged into the link before them. Legs are the chains that are attached to the body, found, or named by
+their first joints. base_link is moved to the body's centre of mass, as this package requires. A link's axes are laid
+along it, from its joint to the next one (the last link: to its outermost fixed frame, such as a foot, else through its
+centre of mass). Values that URDF does not contain (stiffness of servos, contact, IMU) are arguments; by default those
+of the JetHexa.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))  # mass, centre of mass, inertia 
 
 
 class _Part:
-    """A link of the file: its own mass properties, the joint that carries it, and the joints that hang on it."""
+    """A link of the file: its own mass properties, the joint that carries it, and the joints that are attached to
+    it.
+    """
 
     def __init__(self, element: ET.Element) -> None:
         self.name = element.get("name", "")
@@ -129,7 +131,7 @@ def _choose(legs: Any, branches: Any) -> dict:
     by_joint = {part.joint.get("name"): (rotation, position, part) for rotation, position, part in branches}
     if legs is None:
         if not by_joint:
-            raise RobotError("URDF: no moving joint hangs on the body, so there are no legs")
+            raise RobotError("URDF: no moving joint is attached to the body, so there are no legs")
         return dict(zip(_leg_names(list(by_joint)), by_joint.values(), strict=True))
     if not isinstance(legs, Mapping):
         raise RobotError(f"legs: {legs!r} given, a dict {{leg name: name of its first joint}} needed")
@@ -140,7 +142,9 @@ def _choose(legs: Any, branches: Any) -> dict:
         chosen[leg] = by_joint[joint]
     left = [joint for joint in by_joint if joint not in set(legs.values())]
     if left:
-        raise RobotError(f"legs: joints {', '.join(left)} hang on the body, too, and belong to no leg; name them all")
+        raise RobotError(
+            f"legs: joints {', '.join(left)} are attached to the body, too, and belong to no leg; name them all"
+        )
     return chosen
 
 

@@ -210,7 +210,7 @@ class RobotSimulator(ABC):
         self._execute(actuator.command, joint, float(target), float(duration))
 
     def load_joint(self, joint: int, loaded: bool) -> None:
-        """Switch the torque of one joint's servo on, from where the joint is, or off."""
+        """Switch the torque of one joint's servo on, with the set-point at the joint's position, or off."""
         row = self._servo_arrays[0][joint]
         if loaded and row[actuator.LOADED] == 0.0:
             row[[actuator.SETPOINT, actuator.TARGET]] = self.q[joint]

@@ -81,7 +81,7 @@ class Truth:
         return cls(**values)  # type: ignore[arg-type]
 
     def describe(self) -> str:
-        """Return what differs from the model, in the form that `parse` reads."""
+        """Return the differences from the model, in the format of `parse`."""
         differing = [f for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]
         return ",".join(f"{f.name}={getattr(self, f.name):g}" for f in differing)
 

@@ -73,7 +73,7 @@ def parse(text: str) -> UrdfModel:
     while waiting:
         ready = [joint for joint in waiting if joint.parent in known]
         if not ready:
-            raise HexapodError(f"robot_description: joint {waiting[0].name} hangs on no link")
+            raise HexapodError(f"robot_description: joint {waiting[0].name} is attached to no link")
         model.joints += ready
         known |= {joint.child for joint in ready}
         waiting = [joint for joint in waiting if joint.child not in known]

@@ -49,7 +49,7 @@ class GaitPlan:
         return out
 
     def fill(self, table: np.ndarray, names: Sequence[str]) -> None:
-        """Write what the plan says of each leg into a leg table (legs, COLUMNS) whose rows are the legs `names`."""
+        """Write phase and foothold of each leg into a leg table (legs, COLUMNS) whose rows are the legs `names`."""
         table[:, leg_table.USED] = 0.0
         for name, phase, foothold in zip(self.legs, self.phases, self.footholds, strict=True):
             row = table[names.index(name)]
