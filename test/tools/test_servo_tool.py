@@ -143,7 +143,7 @@ def test_set_id_needs_the_servo_alone_and_a_yes(rig, session):
     assert not one.tool.set_id(5, 21) and rig.servos.ids[0] == 5
     with pytest.raises(DeviceError, match="outside 0..253"):
         one.tool.set_id(5, 254)
-    with pytest.raises(DeviceError, match="connect only servo, number 7"):
+    with pytest.raises(DeviceError, match="connect only servo 7"):
         one.tool.set_id(7, 21)
     assert one.tool.set_id(5, 21) and rig.servos.ids[0] == 21
     assert rig.servos.flash_writes.tolist() == [1] + [0] * 17

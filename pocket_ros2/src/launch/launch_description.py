@@ -66,18 +66,16 @@ class LaunchDescription(LaunchDescriptionEntity):
         return self._arguments_with_includes(conditional_inclusion)
 
     def _arguments_with_includes(self, conditional_inclusion):
-        from .actions import DeclareLaunchArgument, IncludeLaunchDescription, ResetLaunchConfigurations
-
         found = {}
 
         def walk(entities, conditional, includes):
             for entity in entities:
-                if isinstance(entity, ResetLaunchConfigurations):
+                if entity.argument_role == "resets":
                     return  # what is declared after it cannot be set from above
-                if isinstance(entity, DeclareLaunchArgument) and entity.name not in found:
+                if entity.argument_role == "declares" and entity.name not in found:
                     entity._conditionally_included = conditional or entity.condition is not None
                     found[entity.name] = (entity, includes)
-                below = [*includes, entity] if isinstance(entity, IncludeLaunchDescription) else includes
+                below = [*includes, entity] if entity.argument_role == "includes" else includes
                 walk(entity.describe_sub_entities(), conditional, below)
                 for _, conditional_entities in entity.describe_conditional_sub_entities():
                     walk(conditional_entities, True, below)

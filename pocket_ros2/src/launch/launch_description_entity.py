@@ -2,7 +2,13 @@
 
 
 class LaunchDescriptionEntity:
-    """A node of the tree that a launch description is."""
+    """A node of the tree that a launch description is.
+
+    argument_role: what the entity means for the arguments of a launch description: "declares" one, "includes" another
+    description, "resets" the configurations, or "" for nothing.
+    """
+
+    argument_role = ""
 
     def visit(self, context):
         """Do what the entity is for; return entities to visit next, or None."""

@@ -11,6 +11,8 @@ class DeclareLaunchArgument(Action):
     Without a default the argument is required; with choices, other values are refused.
     """
 
+    argument_role = "declares"
+
     def __init__(self, name, *, default_value=None, description=None, choices=None, **kwargs):
         super().__init__(**kwargs)
         self._name = name

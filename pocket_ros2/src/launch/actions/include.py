@@ -16,6 +16,8 @@ class IncludeLaunchDescription(Action):
     The arguments stay set after it, unless a GroupAction is around both.
     """
 
+    argument_role = "includes"
+
     def __init__(self, launch_description_source, *, launch_arguments=None, **kwargs):
         super().__init__(**kwargs)
         if not isinstance(launch_description_source, LaunchDescriptionSource):

@@ -64,6 +64,8 @@ class PopLaunchConfigurations(Action):
 class ResetLaunchConfigurations(Action):
     """Removes all launch configurations except those given; their values are evaluated first."""
 
+    argument_role = "resets"
+
     def __init__(self, launch_configurations=None, **kwargs):
         super().__init__(**kwargs)
         self._launch_configurations = launch_configurations or {}
