@@ -331,7 +331,7 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     return _cached(numba.njit(function, **OPTIONS))
 
 
-def inlined(function):
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that is written into the kernels that call it, and may return an array."""
     return numba.njit(function, inline="always", **OPTIONS)
 
