@@ -90,6 +90,7 @@ LIBRARIES = {
     ("dynamics/native.py", "_ARRAY_API"),
     ("dynamics/native.py", "_core"),
     ("dynamics/native.py", "_multiarray_umath"),
+    ("dynamics/native.py", "_getvalue"),
     ("simulation/loops.py", "_getvalue"),
 }
 
