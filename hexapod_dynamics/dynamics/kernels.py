@@ -52,7 +52,7 @@ __all__ = [
 
 
 @intrinsic
-def _call(typing_context, address, block, shared):
+def call_kernel(typing_context, address, block, shared):
     """Call the kernel at an address with two addresses."""
 
     def generate(context, builder, signature, arguments):
@@ -73,7 +73,7 @@ def run_kernels(ws, which):
     size = ws.lanes.shape[1] * ws.lanes.shape[2] * 8
     shared = ws.shared.ctypes.data
     for index in range(ws.code.shape[0]):
-        _call(np.int64(ws.code[index, which]), np.int64(block + index * size), np.int64(shared))
+        call_kernel(np.int64(ws.code[index, which]), np.int64(block + index * size), np.int64(shared))
 
 
 @inline_kernel
@@ -157,7 +157,7 @@ def solve_arrow(ws):
     """Eliminate leg by leg, solve the head, substitute back: HEAD_ACC and every leg's acc. Consumes HEAD."""
     run_kernels(ws, ELIMINATE)
     shared = np.int64(ws.shared.ctypes.data)
-    _call(np.int64(ws.solve_head[0]), shared, shared)
+    call_kernel(np.int64(ws.solve_head[0]), shared, shared)
     run_kernels(ws, SUBSTITUTE)
 
 
@@ -177,7 +177,7 @@ def solve_forward(ws):
     _start_head(ws)
     run_kernels(ws, FORWARD)
     shared = np.int64(ws.shared.ctypes.data)
-    _call(np.int64(ws.solve_head[0]), shared, shared)
+    call_kernel(np.int64(ws.solve_head[0]), shared, shared)
     run_kernels(ws, SUBSTITUTE)
 
 

@@ -169,6 +169,29 @@ def peek(typing_context, lanes, block, row, lane):
     return lanes.dtype(lanes, whole, whole, whole), generate
 
 
+@intrinsic
+def number_at(typing_context, address, index):
+    """The number at a place of an array at an address."""
+
+    def generate(context, builder, signature, arguments):
+        numbers = builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
+        return builder.load(builder.gep(numbers, [arguments[1]]))
+
+    return types.float64(types.int64, types.int64), generate
+
+
+@intrinsic
+def write_at(typing_context, address, index, value):
+    """Write a number to a place of an array at an address."""
+
+    def generate(context, builder, signature, arguments):
+        numbers = builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
+        builder.store(arguments[2], builder.gep(numbers, [arguments[1]]))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.float64), generate
+
+
 def _calling(result, *parameters):
     """Intrinsic that calls the C function at an address."""
 

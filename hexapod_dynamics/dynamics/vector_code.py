@@ -211,12 +211,17 @@ class VectorEmitter:
         return value
 
 
-def emit_object(kernels: dict[str, tuple[Trace, int]], optimise: int = 3) -> bytes:
-    """Object code of kernels given as {name: (trace, lanes)}."""
+def emit_object(kernels: dict[str, tuple[Trace, int]], optimise: int = 3, emitter=VectorEmitter, more=None) -> bytes:
+    """Object code of kernels given as {name: (trace, lanes)}, written by emitter(module, name, lanes).
+
+    more(module) writes further functions.
+    """
     module = ir.Module(name="hexapod_dynamics_kernels")
     module.triple = llvm.get_process_triple()
     for name, (trace, lanes) in kernels.items():
-        VectorEmitter(module, name, lanes).emit(trace)
+        emitter(module, name, lanes).emit(trace)
+    if more is not None:
+        more(module)
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
     return target_machine(optimise).emit_object(parsed)

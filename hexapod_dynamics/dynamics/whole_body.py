@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from hexapod_dynamics.dynamics.batch_dynamics import BatchDynamics
 from hexapod_dynamics.dynamics.link_quantities import LinkQuantities
 from hexapod_dynamics.errors import DynamicsError
 
 
-class WholeBodyModel(LinkQuantities):
+class WholeBodyModel(BatchDynamics, LinkQuantities):
     """Mass matrix, Coriolis matrix, gravity, tip Jacobians, forward and inverse dynamics of any morphology of a robot.
 
     Changing the morphology from one call to the next compiles and rebuilds nothing: each has its own memory of a few
