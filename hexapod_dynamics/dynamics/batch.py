@@ -51,9 +51,9 @@ class BatchModel:
     """A robot's batch kernels."""
 
     def __init__(self, kernels: RobotKernels):
-        self._kernels = kernels
-        self._lanes = native_lanes()
-        self._code = [batch_kernels(LegType.of(leg), kernels.rows) for leg in kernels.robot.legs]
+        self.kernels = kernels
+        self.lanes = native_lanes()
+        self.code = [batch_kernels(LegType.of(leg), kernels.rows) for leg in kernels.robot.legs]
 
     def run(self, forward: bool, morphology: Morphology, in_place: bool, states, given, out) -> int:
         """Fill out for the states (indices) of one morphology; the first state that cannot be computed, -1 if none.
@@ -79,11 +79,11 @@ class BatchModel:
 
 def _prepared(model: BatchModel, forward: bool, morphology: Morphology, in_place: bool) -> Callable:
     """Function of (states, R, q, nu, tau or nudot, out) that fills out, with a memory made at each call."""
-    ws, lanes = model._kernels.workspace(morphology), model._lanes
+    ws, lanes = model.kernels.workspace(morphology), model.lanes
     legs = [index for index in range(len(ws.legs)) if ws.legs[index, 4] >= 0]
     names = ("forward", "substitute") if forward else ("inverse", "inverse")
-    code = np.array([[model._code[leg].address(name) for name in names] for leg in legs], dtype=np.int64).reshape(-1, 2)
-    robot = model._code[0]
+    code = np.array([[model.code[leg].address(name) for name in names] for leg in legs], dtype=np.int64).reshape(-1, 2)
+    robot = model.code[0]
     parts = ("start" if forward else "start_inverse", "solve_head", "spread", "collect")
     heads = np.array([robot.address(name) for name in parts])
     size = leg_size(ws.rows, lanes)
