@@ -216,11 +216,16 @@ class ServoSupervisor:
             return
         if self.sitting is None or self._sit_epoch != self.state.epoch:  # after a restart, or the port was lost
             self._sit_from_here(t)
-        elif self.sitting.done(t):
-            self.let_go(self.stop.reason)
         else:
             self._torques[:] = 0.0
+            if t - self._moved > self.settings.command_timeout:
+                self.guard.pause()  # this process has stalled: what was missed is done slowly
+            before = self.guard.setpoint.copy()
             self._move(self.sitting.pose(t), t)
+            # After a stall the time may be over while the joints are on their way.
+            arrived = np.array_equal(before, self.guard.setpoint, equal_nan=True)
+            if arrived and self.sitting.done(t):
+                self.let_go(self.stop.reason)
 
     def doing(self) -> tuple[str, list[str]]:
         """Level ('ok', 'warn', 'error') and message on the supply and on what the robot does."""

@@ -124,6 +124,21 @@ def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control,
     wait_until(lambda: not servos.holding().any(), "the servos let go at once")
 
 
+def test_after_a_stall_on_the_way_down_it_sits_down_before_it_lets_go(control, servos):
+    wait_until(lambda: control.chain.snapshot().settled, "the pose is known")
+    begin, stalled = time.monotonic(), None
+    assert control.sit_down("for the test", begin) == ""
+    assert control.sitting.duration > 1.5
+    while control.sitting is not None:
+        last = servos.setpoints(time.monotonic())
+        step(control, servos)
+        if time.monotonic() > begin + 1.0 and not stalled:
+            time.sleep(1.7)  # the seated pose should have been reached meanwhile
+            stalled = time.monotonic()
+    assert time.monotonic() - stalled > 0.4  # 0.5 rad at 0.8 rad/s: it does not make haste
+    assert np.allclose(last, SEATED, atol=2 * COUNT)
+
+
 def step(control, servos):
     control.step(time.monotonic())
     servos.set_angles(servos.setpoints(time.monotonic()))
