@@ -200,8 +200,15 @@ def test_who_was_released_on_a_bad_line_lets_go_whole_and_stays_so_over_a_kill(r
     assert servos.ask("servos/release").success
     wait_until(lambda: not robot.servos.holding().any(), 20, lambda: f"{robot.servos.holding()} all let go")
     robot.bus.faults.drop_rate = 0.0
-    servos.says(DiagnosticStatus.WARN, "torque is off")
-    assert servos.value("torque not confirmed") == ""
+
+    def off():
+        said = servos.status
+        yet = any(words in said.message for words in ("although torque is off", "has not confirmed"))
+        return said if "torque is off" in said.message and not yet else None
+
+    said = wait_until(off, 10, lambda: servos.status)
+    assert said.level == DiagnosticStatus.WARN
+    assert {each.key: each.value for each in said.values}["torque not confirmed"] == ""
     servos.kill()
     robot.servos.loaded[4] = True  # as by a stray frame while nobody watched
     commands.pose = waving
