@@ -10,6 +10,7 @@ need others first (poses before a point's acceleration) are measured with them.
 import argparse
 import os
 import time
+from functools import partial
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -173,17 +174,47 @@ def best_times(calls, rounds, number):
     return [time_of - best[-1] for time_of in best[:-1]]
 
 
+def batches(calls: Calls, rounds: int) -> None:
+    """Print states a second of 100,000 in one call, on one core and on all; Pinocchio's loops beside them."""
+    rng, count, m, cores = np.random.default_rng(1), 100_000, calls.model, os.sched_getaffinity(0)
+    R = np.array([rotation(rng) for _ in range(100)])[rng.integers(100, size=count)]
+    q, tau, (nu, nudot) = *rng.normal(size=(2, count, 18)), rng.normal(size=(2, count, 24))
+    peer = PinocchioRobot(calls.whole)
+    columns = np.asfortranarray(np.stack([peer.configuration(R[i], q[i]) for i in range(count)], axis=1))
+    rates, accelerations = np.asfortranarray(nu.T), np.asfortranarray(nudot.T)
+    motor = np.asfortranarray(np.concatenate([np.zeros((6, count)), tau.T]))
+    print(f"\n{count} states in one call, best of {rounds}, million states a second")
+    print(f"{'call':34}{'cores':>6}{'Pinocchio':>24}{'ours':>8}{'theirs':>8}{'ratio':>7}{'difference':>12}")
+    for used in sorted({1, len(cores)}):
+        os.sched_setaffinity(0, sorted(cores)[:used])
+        pool, result = pin.ModelPool(peer.model, used), np.asfortranarray(np.zeros((24, count)))
+        forward = partial(m.forward_dynamics_batch, R, q, nu, tau), "abaInParallel"
+        inverse = partial(m.inverse_dynamics_batch, R, q, nu, nudot), "rneaInParallel"
+        given_there = motor, accelerations
+        for (ours, name), last in zip((forward, inverse), given_there, strict=True):
+            theirs = partial(getattr(pin, name), used, pool, columns, rates, last, result)
+            theirs()
+            apart = difference(ours(), result.T)
+            a, b = best_times([ours, theirs], rounds, 1)
+            print(f"{ours.func.__name__:34}{used:6}{name:>24}", end="")
+            print(f"{count / a / 1e6:8.2f}{count / b / 1e6:8.2f}{b / a:7.2f}{apart:12.1e}")
+    os.sched_setaffinity(0, cores)
+
+
 def main():
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    rounds, number = (15, 50) if parser.parse_args().quick else (60, 100)
+    quick = parser.parse_args().quick
+    rounds, number = (15, 50) if quick else (60, 100)
     print(f"Pinocchio {pin.__version__}, us a call from Python, best of {rounds} rounds\n")
     print(f"{'call':34}{'Pinocchio':32}{'ours':>8}{'theirs':>8}{'ratio':>7}{'difference':>12}")
-    for name, (ours, peer, theirs, of_ours, of_theirs) in Calls().rows.items():
+    calls = Calls()
+    for name, (ours, peer, theirs, of_ours, of_theirs) in calls.rows.items():
         apart = difference(of_ours(ours()), of_theirs(theirs()))
         a, b = best_times([ours, theirs], rounds, number)
         print(f"{name:34}{peer:32}{a * 1e6:8.2f}{b * 1e6:8.2f}{b / a:7.2f}{apart:12.1e}", flush=True)
+    batches(calls, 5 if quick else 20)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Whole-body model against Pinocchio and MuJoCo: one run, one machine, turn by turn; prints medians, spread and ratios.
+"""Whole-body model against Pinocchio and MuJoCo: one run, one machine, turn by turn; prints best times,
+spread and ratios.
 
     ./with_ros2 python3 benchmark/whole_body.py [--quick] [--no-walking]
 
@@ -249,7 +250,7 @@ def growth(title: str, robots: dict, options) -> None:
             per_call=LOOP,
             **options,
         )
-        ours, theirs = timings["ours"].median, timings["pinocchio"].median
+        ours, theirs = timings["ours"].best, timings["pinocchio"].best
         print(
             f"  {label:>3}: {ours * 1e6:8.3f} us   Pinocchio {theirs * 1e6:8.3f} us ({theirs / ours:5.2f} x)   "
             f"kernels ready in {ready:5.2f} s   agreement {error(out, result.T):.0e}"

@@ -16,7 +16,7 @@ from hexapod_dynamics.compiled import cached_object
 from hexapod_dynamics.dynamics.leg_kernels import trace_forward, trace_inverse, trace_solve_head, trace_substitute
 from hexapod_dynamics.dynamics.leg_program import LegType
 from hexapod_dynamics.dynamics.rigid_body import inertia_times, spatial_lower
-from hexapod_dynamics.dynamics.tracing import Trace, add, cross, dot
+from hexapod_dynamics.dynamics.tracing import Scalar, Trace, add, cross, dot
 from hexapod_dynamics.dynamics.vector_code import (
     DOUBLE,
     FUSE,
@@ -60,24 +60,24 @@ def leg_size(rows: Rows, lanes: int) -> int:
 class BatchEmitter(VectorEmitter):
     """Writes one kernel's instructions for memory of that kind; made for the `Rows` of a robot."""
 
-    def __init__(self, module, name: str, lanes: int, rows: Rows):
+    def __init__(self, module: ir.Module, name: str, lanes: int, rows: Rows) -> None:
         super().__init__(module, name, lanes)
         self.rows = rows
 
-    def load(self, section: str, row: int):
+    def load(self, section: str, row: int) -> ir.Value:
         """A row of lanes, or a constant in every lane."""
         if section == "lane" and row < self.rows.q:
             return self.broadcast(self.builder.load(self.builder.gep(self.block, [INT64(row)]), align=8))
         return self.builder.load(self._address(section, row), align=8 * self.lanes)
 
-    def store(self, section: str, row: int, value):
+    def store(self, section: str, row: int, value: ir.Value) -> None:
         """A result's store; a "sum" is added in each lane."""
         address = self._address(section, row)
         if section == "sum":
             value = self.builder.fadd(self.builder.load(address, align=8 * self.lanes), value, flags=FUSE)
         self.builder.store(value, address, align=8 * self.lanes)
 
-    def _address(self, section: str, row: int):
+    def _address(self, section: str, row: int) -> ir.Value:
         place, memory = row * self.lanes, self.shared
         if section == "lane":
             place, memory = first_vector(self.rows) + (row - self.rows.q) * self.lanes, self.block
@@ -92,13 +92,14 @@ def trace_start(with_accelerations: bool) -> Trace:
     """
     trace = Trace()
 
-    def read(start, count):
+    def read(start: int, count: int) -> tuple[Scalar, ...]:
         return tuple(trace.read("shared", start + i) for i in range(count))
 
     rotation, g = read(ROTATION, 9), trace.read("shared", GRAVITY)
     v, w = read(TWIST, 3), read(TWIST + 3, 3)
     body = trace.read("shared", BODY), read(BODY + 1, 3), read(BODY + 4, 6)
-    a, b = tuple(entry * g for entry in rotation[6:]), (trace.zero,) * 3
+    a: tuple[Scalar, ...] = tuple(entry * g for entry in rotation[6:])
+    b: tuple[Scalar, ...] = (trace.zero,) * 3
     if with_accelerations:
         a, b = add(a, read(BASE_ACCELERATION, 3)), read(BASE_ACCELERATION + 3, 3)
     momentum, spin = inertia_times(body, v, w)
@@ -120,7 +121,7 @@ def trace_start(with_accelerations: bool) -> Trace:
     return trace
 
 
-def _transposed(builder, rows: list):
+def _transposed(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
     """Columns of a square of numbers given as vectors, by shuffles: halves of squares of 2, 4, 8 change places."""
     lanes, distance = len(rows), 1
     while distance < lanes:
@@ -136,31 +137,32 @@ def _transposed(builder, rows: list):
     return rows
 
 
-def _write_movers(module, lanes: int) -> None:
+def _write_movers(module: ir.Module, lanes: int) -> None:
     """Write `spread` and `collect`, which move as many columns of as many states as there are lanes.
 
     void(double *states, int64 row, double *memory, int64 *places): states' rows are `row` doubles apart; the lanes of
     column c lie at memory + places[c]. `collect` adds zero times what it moves to the row of lanes before the memory.
     """
     vector = ir.VectorType(DOUBLE, lanes) if lanes > 1 else DOUBLE
+
+    def at(builder: ir.IRBuilder, base: ir.Value, place: ir.Value) -> ir.Value:
+        return builder.bitcast(builder.gep(base, [place]), vector.as_pointer())
+
     numbers, wholes = DOUBLE.as_pointer(), INT64.as_pointer()
     for name in ("spread", "collect"):
         function = ir.Function(module, ir.FunctionType(ir.VoidType(), [numbers, INT64, numbers, wholes]), name)
         states, row, memory, places = function.args
         builder = ir.IRBuilder(function.append_basic_block())
 
-        def at(base, place, builder=builder):
-            return builder.bitcast(builder.gep(base, [place]), vector.as_pointer())
-
-        outside = [at(states, builder.mul(row, INT64(r))) for r in range(lanes)]
-        inside = [at(memory, builder.load(builder.gep(places, [INT64(c)]))) for c in range(lanes)]
+        outside = [at(builder, states, builder.mul(row, INT64(r))) for r in range(lanes)]
+        inside = [at(builder, memory, builder.load(builder.gep(places, [INT64(c)]))) for c in range(lanes)]
         if name == "spread":
             columns = [builder.load(place, align=8) for place in outside]
             for place, column in zip(inside, _transposed(builder, columns), strict=True):
                 builder.store(column, place, align=8 * lanes)
         else:
             columns = [builder.load(place, align=8 * lanes) for place in inside]
-            check = at(memory, INT64(-lanes))
+            check = at(builder, memory, INT64(-lanes))
             total, zero = builder.load(check, align=8 * lanes), ir.Constant(vector, [0.0] * lanes if lanes > 1 else 0.0)
             for column in columns:
                 total = builder.fadd(total, builder.fmul(column, zero))

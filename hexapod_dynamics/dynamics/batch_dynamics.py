@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hexapod_dynamics.dynamics.batch import BatchModel
 from hexapod_dynamics.dynamics.model_core import ModelCore
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology
+
+Morphologies = Morphology | Sequence[Morphology] | None
 
 
 class BatchDynamics(ModelCore):
@@ -20,7 +23,9 @@ class BatchDynamics(ModelCore):
     def _batch_model(self) -> BatchModel:
         return BatchModel(self._kernels)
 
-    def forward_dynamics_batch(self, rotation, q, nu, tau, morphology=None) -> np.ndarray:
+    def forward_dynamics_batch(
+        self, rotation: ArrayLike, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, morphology: Morphologies = None
+    ) -> np.ndarray:
         """Accelerations (N, 6+n) of N states: rotation (N, 3, 3), q (N, joints), nu (N, 6+n), tau (N, n).
 
         morphology: one for all, or a sequence of N. With N of them, n is the number of all joints: in nu and tau the
@@ -29,25 +34,26 @@ class BatchDynamics(ModelCore):
         """
         return self._run_batch(True, {"R": rotation, "q": q, "nu": nu, "tau": tau}, morphology)
 
-    def inverse_dynamics_batch(self, rotation, q, nu, nudot, morphology=None) -> np.ndarray:
+    def inverse_dynamics_batch(
+        self, rotation: ArrayLike, q: ArrayLike, nu: ArrayLike, nudot: ArrayLike, morphology: Morphologies = None
+    ) -> np.ndarray:
         """Wrench on the base and joint torques (N, 6+n) that accelerations nudot (N, 6+n) need in N states.
 
         All else as in `forward_dynamics_batch`.
         """
         return self._run_batch(False, {"R": rotation, "q": q, "nu": nu, "nudot": nudot}, morphology)
 
-    def _run_batch(self, forward: bool, values: dict, morphology) -> np.ndarray:
+    def _run_batch(self, forward: bool, values: dict[str, ArrayLike], morphology: Morphologies) -> np.ndarray:
         whole = self.robot.joint_count
         values["q"] = q = _stacked("q", values["q"])
         if q.ndim != 2:
             raise DynamicsError(f"q: shape {q.shape} given, (N, {whole}) needed: a state in each row")
         count = len(q)
-        in_place = not (morphology is None or isinstance(morphology, Morphology))
-        if in_place:
-            groups, n = self._groups(morphology, count), whole
-        else:
-            known = self._select(morphology)
+        if morphology is None or isinstance(morphology, Morphology):
+            known, in_place = self._select(morphology), False
             groups, n = {known.morphology: np.arange(count)}, known.n
+        else:
+            groups, n, in_place = self._groups(morphology, count), whole, True
         shapes = {"R": (count, 3, 3), "q": (count, whole), "nu": (count, 6 + n), "nudot": (count, 6 + n)}
         shapes["tau"] = count, n
         given = [_stacked(name, value, shapes[name]) for name, value in values.items()]
@@ -58,7 +64,7 @@ class BatchDynamics(ModelCore):
                 self._refuse(forward, each, in_place, bad, [array[bad] for array in given])
         return out
 
-    def _groups(self, morphologies, count: int) -> dict[Morphology, np.ndarray]:
+    def _groups(self, morphologies: object, count: int) -> dict[Morphology, np.ndarray]:
         """States of each morphology of a sequence."""
         if not isinstance(morphologies, Sequence) or len(morphologies) != count:
             size = len(morphologies) if isinstance(morphologies, Sequence) else repr(morphologies)
@@ -72,7 +78,9 @@ class BatchDynamics(ModelCore):
                 places[morphology] = [index]
         return {morphology: np.array(states) for morphology, states in places.items()}
 
-    def _refuse(self, forward: bool, morphology: Morphology, in_place: bool, state: int, values) -> None:
+    def _refuse(
+        self, forward: bool, morphology: Morphology, in_place: bool, state: int, values: list[np.ndarray]
+    ) -> None:
         """Raise what the call of one state says about a state that could not be computed."""
         rotation, q, nu, given = values
         if in_place:
@@ -89,7 +97,7 @@ class BatchDynamics(ModelCore):
         raise AssertionError(f"state {state} can be computed alone, but not in a batch")
 
 
-def _stacked(name: str, value, shape: tuple[int, ...] | None = None) -> np.ndarray:
+def _stacked(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> np.ndarray:
     """Return a C-ordered float array of that shape: the given one, if it is. Its numbers are not looked at."""
     try:
         given = np.asarray(value)

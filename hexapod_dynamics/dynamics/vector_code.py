@@ -9,6 +9,7 @@ generator, which contracts products and sums into fused ones.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -211,7 +212,12 @@ class VectorEmitter:
         return value
 
 
-def emit_object(kernels: dict[str, tuple[Trace, int]], optimise: int = 3, emitter=VectorEmitter, more=None) -> bytes:
+def emit_object(
+    kernels: dict[str, tuple[Trace, int]],
+    optimise: int = 3,
+    emitter: Callable[[ir.Module, str, int], VectorEmitter] = VectorEmitter,
+    more: Callable[[ir.Module], None] | None = None,
+) -> bytes:
     """Object code of kernels given as {name: (trace, lanes)}, written by emitter(module, name, lanes).
 
     more(module) writes further functions.
