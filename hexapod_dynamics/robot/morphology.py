@@ -54,11 +54,13 @@ class Morphology:
     @classmethod
     def whole(cls, robot: Robot) -> Morphology:
         """The robot with nothing missing, locked, limp or broken."""
-        return cls(
+        new = cls(
             robot,
             tuple((1.0,) * len(leg.links) for leg in robot.legs),
             tuple((None,) * len(leg.joints) for leg in robot.legs),
         )
+        new._table = new._make_table()  # what is derived from it copies it, which is faster than to compute one
+        return new
 
     # ---- changes -------------------------------------------------------------------------------------------------
 
@@ -279,11 +281,14 @@ class Morphology:
         position [rad or m] (0 where not locked); 1 where the joint moves and its servo gives torque.
         """
         if self._table is None:
-            parts = zip(self._remaining, self._locked, self._limp, strict=True)
-            table = np.concatenate([_columns(*part) for part in parts], axis=1)
-            table.flags.writeable = False
-            self._table = table
+            self._table = self._make_table()
         return self._table
+
+    def _make_table(self) -> np.ndarray:
+        parts = zip(self._remaining, self._locked, self._limp, strict=True)
+        table = np.concatenate([_columns(*part) for part in parts], axis=1)
+        table.flags.writeable = False
+        return table
 
     @property
     def existing_mask(self) -> np.ndarray:
