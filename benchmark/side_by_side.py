@@ -3,7 +3,7 @@
 import statistics
 import time
 
-ROUNDS, SLICE = 15, 0.02  # turns of each, seconds a turn
+ROUNDS, SLICE = 150, 0.002  # turns of each, seconds a turn: short ones, some of which nothing interrupts
 
 
 class Timing:

@@ -94,7 +94,7 @@ def dynamics(model: WholeBodyModel, options) -> None:
             **options,
         ),
         "WholeBodyModel.forward_dynamics",
-        {"pinocchio.aba": 2.5},
+        {"pinocchio.aba": 5.0},
     )
     table(
         "Inverse dynamics, a Python call",
@@ -109,7 +109,7 @@ def dynamics(model: WholeBodyModel, options) -> None:
             **options,
         ),
         "WholeBodyModel.inverse_dynamics",
-        {"pinocchio.rnea": 2.0},
+        {"pinocchio.rnea": 2.9},
     )
     table(
         "Mass matrix, a Python call",
@@ -150,7 +150,7 @@ def dynamics(model: WholeBodyModel, options) -> None:
     loops["pinocchio.aba, called from Python"] = compare(
         {"aba": lambda: pin.aba(peer.model, peer.data, peer_q, s.nu, generalised)}, **options
     )["aba"]
-    table("Forward dynamics in a compiled loop", loops, "ours", {"pinocchio.aba, called from Python": 5.0})
+    table("Forward dynamics in a compiled loop", loops, "ours", {"pinocchio.aba, called from Python": 13.0})
     loops = compare(
         {
             "ours": lambda: inverse_loop(ws, s.rotations, s.qs, s.nus, out, torques),
@@ -201,7 +201,7 @@ def morphology_changes(model: WholeBodyModel, options) -> None:
         ),
         "ours: a new Morphology and the model's numbers",
         {
-            "pinocchio: buildReducedModel + createData": 10.0,
+            "pinocchio: buildReducedModel + createData": 14.0,
             "mujoco: delete the body, compile, MjData": 10.0,
         },
     )
@@ -316,7 +316,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer turns: numbers to look at, not to quote")
     parser.add_argument("--no-walking", action="store_true", help="leave the walking simulation out")
     arguments = parser.parse_args()
-    options = {"rounds": 5, "time_slice": 0.005} if arguments.quick else {}
+    options = {"rounds": 30} if arguments.quick else {}
 
     print(
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
@@ -328,7 +328,7 @@ def main() -> None:
     operations(model.robot)
     dynamics(model, options)
     morphology_changes(model, options)
-    few = options or {"rounds": 7}
+    few = options or {"rounds": 50}
     growth("Legs of 3 joints", {n: many_legged(n, 3) for n in (2, 4, 6, 8, 16, 32, 64)}, few)
     growth("Joints a leg, 6 legs", {n: many_legged(6, n) for n in (1, 2, 3, 4, 6, 8, 12)}, few)
     if not arguments.no_walking:
