@@ -16,12 +16,16 @@ os.environ.pop("CYCLONEDDS_URI", None)
 TESTS = Path(__file__).parent
 # The marker of a folder holds for the folders in it; tests in other folders are `pure`. setup.cfg explains the markers.
 FOLDERS = {"nodes": "ros", "tools/figures": "papers", "soak": "soak"}
+# What talks to nodes or to simulated devices at their own pace: such tests want the machine for themselves.
+REAL_TIME = ("nodes", "drivers", "simulated_devices", "tools/test_servo_tool.py")
 
 
 def pytest_itemcollected(item):
     """Mark a test by its folder; a test that is marked `soak` by hand is nothing else."""
     if item.get_closest_marker("soak"):
         return
-    folder = Path(str(item.fspath)).relative_to(TESTS).parent  # pytest 6 has no item.path
-    names = [str(each) for each in (folder, *folder.parents)]
+    file = Path(str(item.fspath)).relative_to(TESTS)  # pytest 6 has no item.path
+    names = [str(each) for each in file.parents]
+    if any(str(each) in REAL_TIME for each in (file, *file.parents)):
+        item.add_marker("realtime")
     item.add_marker(next((FOLDERS[name] for name in names if name in FOLDERS), "pure"))
