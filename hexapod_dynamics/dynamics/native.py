@@ -11,6 +11,7 @@ one step that no other thread can come between.
 from __future__ import annotations
 
 import ctypes
+from importlib import import_module
 
 import numpy as np
 from llvmlite import ir
@@ -43,7 +44,7 @@ def _function_address(name: str) -> int:
 
 def _numpy_function(place: int) -> int:
     """Address of a C function of numpy."""
-    core = np._core if hasattr(np, "_core") else np.core  # numpy 2 and 1
+    core = import_module("numpy._core" if int(np.__version__.partition(".")[0]) >= 2 else "numpy.core")
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     functions = pointer_of(core._multiarray_umath._ARRAY_API, None)

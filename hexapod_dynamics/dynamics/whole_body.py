@@ -18,8 +18,8 @@ from hexapod_dynamics.errors import DynamicsError
 class WholeBodyModel(BatchDynamics, LinkQuantities):
     """Mass matrix, Coriolis matrix, gravity, tip Jacobians, forward and inverse dynamics of any morphology of a robot.
 
-    Changing the morphology from one call to the next compiles and rebuilds nothing: each has its own memory of a few
-    kilobytes. Threads may share a model, each with its own morphology: every call is one step under the interpreter's
+    Changing the morphology from one call to the next compiles and rebuilds nothing: each has memory of its own, some
+    26 kB. Threads may share a model, each with its own morphology: every call is one step under the interpreter's
     lock. Copies and pickles are models of their own; models of a robot share their compiled code.
     """
 
