@@ -38,6 +38,11 @@ LOST_TILT, LOST_FOR = 0.6, 0.5
 # Attitudes further apart than this [s] come from a stall, after which model and robot differ by what was missed: no
 # slope is learnt from that.
 EVEN = 0.05
+# Mean tilts up to this [rad] have other reasons: the IMU's mounting and offsets, joints that play.
+PLAY = 0.005
+# On its belly (the body's underside nearer to the ground than BELLY [m]), and for a while [s] after it, the body's tilt
+# is not that of a slope under the feet.
+BELLY, STANDING_UP = 0.03, 4.0
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,7 @@ class Observer:
         self.uncertainty = PoseUncertainty()
         self.doubts = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is in doubt
+        self._low, self._low_at = 0.5 * float(robot.body.box[2]) + BELLY, -np.inf
         self._fits_at = np.inf  # time of the last attitude that the model agreed with
         self.restarts = 0  # because the model had tumbled
         self._before = (np.zeros(2), 0.0)  # position and time of the last step of the covariance
@@ -203,9 +209,13 @@ class Observer:
             lever = np.array([0.0, 0.0, self.model.height])
             self.position += turn @ lever - lever
             # A lasting tilt that the joints do not explain is the slope of the ground.
-            if 0.0 < time - self._attitude_time < EVEN:
-                dt = time - self._attitude_time
-                self.model.tilt_ground(self.gains.slope * dt * self.attitude_filter.innovation)
+            dt = time - self._attitude_time
+            if self.model.height < self._low:
+                self._low_at = time
+            if 0.0 < dt < EVEN and time - self._low_at > STANDING_UP:
+                innovation = self.attitude_filter.innovation
+                unexplained = innovation - np.clip(innovation, -PLAY, PLAY)
+                self.model.tilt_ground(self.gains.slope * dt * unexplained)
             self._attitude_time = time
 
     def set_morphology(self, named_values: Mapping[str, Any]) -> None:

@@ -182,16 +182,13 @@ class Compiling:
         name = node.get_fully_qualified_name().lstrip("/")
         self._status = DiagnosticStatus(name=name, level=DiagnosticStatus.WARN)
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self._next, self._parts = 0.0, 0
+        self._parts = 0
         compiled.when_compiling(self._tell)
 
     def _tell(self):
-        now = time.monotonic()
         self._parts += 1
-        if now >= self._next:
-            self._next = now + 0.5
-            self._status.message = f"{COMPILING}: part {self._parts}"
-            self._publisher.publish(DiagnosticArray(status=[self._status]))
+        self._status.message = f"{COMPILING}: part {self._parts}"
+        self._publisher.publish(DiagnosticArray(status=[self._status]))
 
 
 class Diagnostics:
