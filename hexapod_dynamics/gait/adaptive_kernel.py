@@ -69,8 +69,11 @@ from hexapod_dynamics.gait.leg_table import REST, USED
 LIFTING, SHIFTING = 0.20, 0.09
 # Shortest times [s] of lowering, rising, moving; of lowering when the robot tilts.
 LOWERING, MOVING, QUICK = 0.45, 0.6, 0.3
-# The body is level again below this share of the tilt that made it sit, for so long [s].
-LEVEL, LEVEL_TIME = 0.6, 0.3
+# The body is level again below this share of the tilt that makes it sit, for so long [s]. A belly on sloping ground or on a
+# stump may rest between that share and the tilt itself: there, time counts less.
+LEVEL, LEVEL_TIME, INCLINED = 0.6, 0.3, 0.3
+# A rowing robot lies on its belly once in each cycle, and tips no further than from there: it may tilt more, by this factor.
+ROWING_TILT = 1.5
 
 
 @kernel
@@ -221,8 +224,12 @@ def _advance_mode(walk, dt):
         if state[TIME] >= state[SPAN]:
             enter(walk, SAT, 0)
     elif mode == SAT:
-        level = state[SENSED] == 0.0 or settings[TILT] == 0.0 or state[TILTED] < LEVEL * settings[TILT]
-        state[LEVEL_FOR] = state[LEVEL_FOR] + dt if level else 0.0
+        if state[SENSED] == 0.0 or settings[TILT] == 0.0 or state[TILTED] < LEVEL * settings[TILT]:
+            state[LEVEL_FOR] += dt
+        elif state[TILTED] < settings[TILT]:
+            state[LEVEL_FOR] += INCLINED * dt
+        else:
+            state[LEVEL_FOR] = 0.0
         if state[STAY] == 0.0 and (state[FAST] != 0.0 or state[LEVEL_FOR] >= LEVEL_TIME):
             enter(walk, MOVE, 0)
     elif mode == MOVE:
@@ -297,10 +304,11 @@ def advance(walk, dt):
             state[BLEND] = min(state[BLEND] + dt, state[BLEND_TIME])
         else:
             mode = state[MODE]
+            most = ROWING_TILT * settings[TILT] if walk.plan[ROWS] != 0.0 else settings[TILT]
             if (
-                settings[TILT] > 0.0
+                most > 0.0
                 and state[SENSED] != 0.0
-                and state[TILTED] > settings[TILT]
+                and state[TILTED] > most
                 and mode != LOWER
                 and mode != SAT
                 and mode != MOVE
