@@ -74,6 +74,7 @@ setup(
             f"stop = {package_name}.tools.stop:main",
             f"servo_tool = {package_name}.tools.servo_tool:main",
             f"walk_status = {package_name}.nodes.start:walk_status",
+            f"compile = {package_name}.tools.compile_model:main",
             f"plan = {package_name}.tools.plan:main",
             f"reproduce = {package_name}.tools.reproduce:main",
             f"plot = {package_name}.tools.plot:main",

@@ -69,10 +69,11 @@ from hexapod_dynamics.gait.leg_table import REST, USED
 LIFTING, SHIFTING = 0.20, 0.09
 # Shortest times [s] of lowering, rising, moving; of lowering when the robot tilts.
 LOWERING, MOVING, QUICK = 0.45, 0.6, 0.3
-# The body is level again below this share of the tilt that makes it sit, for so long [s]. A belly on sloping ground or on a
-# stump may rest between that share and the tilt itself: there, time counts less.
+# The body is level again below this share of the tilt that makes it sit, for so long [s]. A belly on sloping ground or
+# on a stump may rest between that share and the tilt itself: there, time counts less.
 LEVEL, LEVEL_TIME, INCLINED = 0.6, 0.3, 0.3
-# A rowing robot lies on its belly once in each cycle, and tips no further than from there: it may tilt more, by this factor.
+# A rowing robot lies on its belly once in each cycle, and tips no further than from there: it may tilt more, by this
+# factor.
 ROWING_TILT = 1.5
 
 
