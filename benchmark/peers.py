@@ -17,7 +17,7 @@ def mujoco_xml(morphology, *, timestep: float = 1e-3, extra: str = "", foot: str
   <compiler angle="radian" boundmass="0" boundinertia="0" inertiafromgeom="false" balanceinertia="false"/>
   <option timestep="{timestep}" gravity="0 0 {-robot.gravity}">{contact}</option>
   <worldbody>{extra}
-    <body name="base"><freejoint/>{_inertial(robot.body.mass, np.zeros(3), robot.body.inertia)}{legs}</body>
+    <body name="base"><freejoint/>{_inertial(robot.body.mass, robot.body.com, robot.body.inertia)}{legs}</body>
   </worldbody>
 </mujoco>"""
 
@@ -35,7 +35,9 @@ def _leg(morphology, leg, foot: str) -> str:
             position, quaternion = offset, "1 0 0 0"
         kind = {"revolute": "hinge", "prismatic": "slide"}[joint.kind]
         opening += f'<body name="{link.name}_{leg.name}" pos="{_text(position)}" quat="{quaternion}">'
-        opening += f'<joint name="{joint.name}" type="{kind}" axis="{_text(joint.axis)}"/>'
+        opening += (
+            f'<joint name="{joint.name}" type="{kind}" axis="{_text(joint.axis)}" armature="{joint.rotor_inertia!r}"/>'
+        )
         opening += _inertial(link.mass, link.com_in_leg, link.inertia_in_leg)
         closing += "</body>"
     if links and foot:

@@ -27,6 +27,7 @@ class LegConstants:
     inertias: list  # M_ij, at the link's centre of mass in link axes
     tip_zero: np.ndarray  # g_i,tip(0) at the end of the last existing link, at the hip if there is none
     locked: np.ndarray  # locked position, nan where the joint moves
+    rotors: np.ndarray  # inertia of the joints' rotors, which turn with their own joint alone
 
 
 def leg_constants(morphology: Morphology, leg: Leg) -> LegConstants:
@@ -48,6 +49,7 @@ def leg_constants(morphology: Morphology, leg: Leg) -> LegConstants:
         inertias=inertias,
         tip_zero=tip_zero,
         locked=np.array([np.nan if angle is None else angle for angle in locked]),
+        rotors=np.array([joint.rotor_inertia for joint in leg.joints]),
     )
 
 
@@ -60,6 +62,7 @@ class LegTerms:
         n = len(constants.screws)
         q = np.where(np.isnan(constants.locked), q, constants.locked)
         self.lam, self.lam_links, self.count = constants.lam, constants.lam_links, n
+        self.rotors = constants.rotors
         self.J = np.zeros((6, n))  # its columns J^k, (14)-(17)
         moved = np.eye(4)  # exp(xi_i1 q_i1) ... exp(xi_ij q_ij)
         self.M_link, self.g_link, self.tip = [], [], constants.tip_zero
@@ -87,6 +90,7 @@ class LegTerms:
             M00 += lam * Mj  # (18)
             M0i += lam * Mj @ J  # (19)
             Mii += lam * J.T @ Mj @ J  # (20), (21)
+            Mii[j, j] += lam * self.rotors[j]
         return M00, M0i, Mii
 
     def dM_link(self, j: int, k: int) -> np.ndarray:
@@ -131,7 +135,7 @@ class ClosedForm:
     def __init__(self, morphology: Morphology) -> None:
         robot = morphology.robot
         self.robot, self.morphology = robot, morphology
-        self.M0 = spatial_inertia(robot.body.mass, np.zeros(3), robot.body.inertia)
+        self.M0 = robot.body.spatial_inertia
         self.constants = [leg_constants(morphology, leg) for leg in robot.legs]
         self.joints = [robot.leg_joints(name) for name in robot.leg_names]
         # Algorithm 1: remaining rows and columns
@@ -211,7 +215,7 @@ class ClosedForm:
         """Potential force (6+n,) on the left-hand side (9); rotation (3, 3): world <- base_link."""
         weight = np.asarray(rotation).T @ np.array([0.0, 0.0, -self.robot.gravity])
         g = np.zeros(6 + self.robot.joint_count)
-        g[:3] = -self.robot.body.mass * weight
+        g[:6] = -self.M0[:, :3] @ weight
         for leg, joints in zip(self.legs(q), self.joints, strict=True):
             head, rows = leg.gravity(weight)
             g[:6] += head

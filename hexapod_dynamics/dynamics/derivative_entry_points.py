@@ -77,7 +77,7 @@ def _write_derivatives(ws, free, rotation, by_conf, by_nu, mass):
 
 @inline_kernel
 def _add_body(ws, by_nu):
-    """Add the main body's m w x v and w x I w."""
+    """Add the derivatives of the main body's bias: f = w x (m v + w x h), m = h x (w x v) + w x I w."""
     s = ws.shared
     mass, xx, yy, zz = s[BODY], s[BODY + 4], s[BODY + 5], s[BODY + 6]
     xy, xz, yz = s[BODY + 7], s[BODY + 8], s[BODY + 9]
@@ -93,6 +93,17 @@ def _add_body(ws, by_nu):
         by_nu[3, 3 + c] += wy * iz - wz * iy
         by_nu[4, 3 + c] += wz * ix - wx * iz
         by_nu[5, 3 + c] += wx * iy - wy * ix
+    h, v, w = (s[BODY + 1], s[BODY + 2], s[BODY + 3]), (vx, vy, vz), (wx, wy, wz)
+    if h[0] == 0.0 and h[1] == 0.0 and h[2] == 0.0:
+        return
+    hw, hv = wx * h[0] + wy * h[1] + wz * h[2], vx * h[0] + vy * h[1] + vz * h[2]
+    _add_skew(by_nu, 0, 3, -(wy * h[2] - wz * h[1]), -(wz * h[0] - wx * h[2]), -(wx * h[1] - wy * h[0]))
+    for r in range(3):  # [a][b] = b a^T - (a.b) 1
+        for c in range(3):
+            diagonal = 1.0 if r == c else 0.0
+            by_nu[r, 3 + c] -= h[r] * w[c] - hw * diagonal  # -[w][h]
+            by_nu[3 + r, c] += w[r] * h[c] - hw * diagonal  # [h][w]
+            by_nu[3 + r, 3 + c] -= v[r] * h[c] - hv * diagonal  # -[h][v]
 
 
 @inline_kernel

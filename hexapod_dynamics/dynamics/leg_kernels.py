@@ -88,7 +88,7 @@ def trace_inverse(leg_type: LegType, rows: Rows) -> Trace:
     leg = LegProgram(leg_type, rows)
     joint_forces, wrench = leg.collect_wrenches(leg.link_wrenches(with_accelerations=True))
     for k in range(leg.n):
-        leg.write("out", k, joint_forces[k])
+        leg.write("out", k, joint_forces[k] + leg.rotor[k] * leg.read("qdd", k))
     for i, value in enumerate(wrench):
         leg.trace.write("sum", HEAD_FORCE + i, value)
     return leg.trace

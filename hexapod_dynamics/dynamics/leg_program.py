@@ -16,7 +16,7 @@ import numpy as np
 
 from hexapod_dynamics.dynamics.rigid_body import add_inertia, inertia_times, move_inertia, rodrigues
 from hexapod_dynamics.dynamics.tracing import Scalar, Trace, add, cross, dot, matmul, matvec, scale, transpose
-from hexapod_dynamics.dynamics.workspace import BASE_ACCELERATION, LINK_SIZE, TWIST, Rows
+from hexapod_dynamics.dynamics.workspace import BASE_ACCELERATION, LINK_SIZE, ROTOR, TWIST, Rows
 from hexapod_dynamics.robot import Leg
 
 
@@ -53,6 +53,7 @@ def link_parameters(leg: Leg) -> Any:
         row[6], row[7:10] = link.mass, link.mass * com
         inertia = link.inertia_in_leg + link.mass * (com @ com * np.eye(3) - np.outer(com, com))
         row[10:16] = symmetric(inertia)
+        row[ROTOR] = joint.rotor_inertia
         inner = joint.origin
     for group in (slice(0, 3), slice(3, 6), slice(7, 10), slice(10, 16)):
         part = rows[:, group]
@@ -79,6 +80,7 @@ class LegProgram:
         self.offset = [tuple(link[0:3]) for link in links]
         self.end = [tuple(link[3:6]) for link in links]
         self.inertia = [(link[6], tuple(link[7:10]), tuple(link[10:16])) for link in links]
+        self.rotor = [link[ROTOR] for link in links]
         self.mask = [read("mask", k) for k in range(self.n)]
         self._place_joints()
 
@@ -188,7 +190,8 @@ class LegProgram:
                 composite = add_inertia(self.inertia[k], composite)
             force, moment = inertia_times(composite, self.axis_v[k], self.axis_w[k])
             force, moment = scale(self.mask[k], force), scale(self.mask[k], moment)
-            block[k, k] = dot(self.axis_v[k] + self.axis_w[k], force + moment) + (one - self.mask[k])
+            rotor = self.mask[k] * self.rotor[k]
+            block[k, k] = dot(self.axis_v[k] + self.axis_w[k], force + moment) + rotor + (one - self.mask[k])
             for inner in reversed(range(k)):
                 force, moment = self.wrench_inward(inner + 1, force, moment)
                 screw = self.axis_v[inner] + self.axis_w[inner]

@@ -89,14 +89,15 @@ def _coriolis(ws, flat, free, q, nu, out):
     set_row(ws, flat, free, rows.rate, nu, 6)
     for i in range(15):
         s[MOMENTUM + i] = 0.0
-    # momentum of the main body, whose centre of mass is its frame's origin
-    i0 = BODY + 4
-    s[MOMENTUM] = s[BODY] * nu[0]
-    s[MOMENTUM + 1] = s[BODY] * nu[1]
-    s[MOMENTUM + 2] = s[BODY] * nu[2]
-    s[MOMENTUM + 3] = s[i0] * nu[3] + s[i0 + 3] * nu[4] + s[i0 + 4] * nu[5]
-    s[MOMENTUM + 4] = s[i0 + 3] * nu[3] + s[i0 + 1] * nu[4] + s[i0 + 5] * nu[5]
-    s[MOMENTUM + 5] = s[i0 + 4] * nu[3] + s[i0 + 5] * nu[4] + s[i0 + 2] * nu[5]
+    # momentum of the main body: m v + w x h, h x v + I w
+    i0, hx, hy, hz = BODY + 4, s[BODY + 1], s[BODY + 2], s[BODY + 3]
+    vx, vy, vz, wx, wy, wz = nu[0], nu[1], nu[2], nu[3], nu[4], nu[5]
+    s[MOMENTUM] = s[BODY] * vx + wy * hz - wz * hy
+    s[MOMENTUM + 1] = s[BODY] * vy + wz * hx - wx * hz
+    s[MOMENTUM + 2] = s[BODY] * vz + wx * hy - wy * hx
+    s[MOMENTUM + 3] = s[i0] * wx + s[i0 + 3] * wy + s[i0 + 4] * wz + hy * vz - hz * vy
+    s[MOMENTUM + 4] = s[i0 + 3] * wx + s[i0 + 1] * wy + s[i0 + 5] * wz + hz * vx - hx * vz
+    s[MOMENTUM + 5] = s[i0 + 4] * wx + s[i0 + 5] * wy + s[i0 + 2] * wz + hx * vy - hy * vx
     run_kernels(ws, CORIOLIS)
     clear(out)
     # (45): half the composite inertia's rate, and the Lie group's -ad_V^T P as a skew matrix times V

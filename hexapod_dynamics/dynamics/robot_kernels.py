@@ -33,6 +33,7 @@ from hexapod_dynamics.dynamics.workspace import (
     KERNELS,
     LINK_SIZE,
     POSES,
+    ROTOR,
     SHARED_SIZE,
     SUBSTITUTE,
     TERMS,
@@ -135,8 +136,10 @@ class RobotKernels:
         robot, count = self.robot, len(self.joints)
         shared = np.zeros(SHARED_SIZE)
         shared[GRAVITY] = robot.gravity
-        shared[BODY] = robot.body.mass
-        shared[BODY + 4 : BODY + 10] = symmetric(robot.body.inertia)
+        body = robot.body
+        shared[BODY] = body.mass
+        shared[BODY + 1 : BODY + 4] = body.mass * body.com
+        shared[BODY + 4 : BODY + 10] = symmetric(body.spatial_inertia[3:, 3:])
         workspace = Workspace(
             lanes=self._whole.copy(),
             shared=shared,
@@ -242,6 +245,7 @@ def set_morphology(ws, links, cut, table):
             for i in range(6, LINK_SIZE):
                 lanes[block, first + i, lane] = r * links[j, i]
             continue
+        lanes[block, first + ROTOR, lane] = links[j, ROTOR]  # the joint's own: no cut makes it smaller
         mass = r * links[j, 6]
         cx, cy, cz = r * cut[j, 10], r * cut[j, 11], r * cut[j, 12]
         lanes[block, first + 6, lane] = mass

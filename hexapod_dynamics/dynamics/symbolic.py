@@ -42,6 +42,7 @@ class _Memory:
         ws, self.rows, self.legs = kernels.workspace(morphology), kernels.rows, robot.legs
         self.n, self.driven = int(morphology.moving_mask.sum()), morphology.driven_mask
         self.shared = ws.shared.tolist()
+        self.body = ca.DM(robot.body.spatial_inertia)
         self.lanes = [ws.lanes[block, :, lane].tolist() for block, lane in ws.legs[:, :2]]
         self.last = ws.legs[:, 4].tolist()
         self.R, self.q = ca.SX.sym("R", 3, 3), ca.SX.sym("q", robot.joint_count)
@@ -81,8 +82,10 @@ class _Memory:
         """Force and moment that accelerate the main body so, gravity taken as an acceleration."""
         s = self.shared
         v, w = ca.vertcat(*s[TWIST : TWIST + 3]), ca.vertcat(*s[TWIST + 3 : TWIST + 6])
-        inertia = ca.SX(ca.DM(self.robot.body.inertia))
-        return s[BODY] * (linear + ca.cross(w, v)), inertia @ angular + ca.cross(w, inertia @ w)
+        mass, h, inertia = s[BODY], ca.SX(ca.DM(s[BODY + 1 : BODY + 4])), self.body[3:, 3:]
+        linear = linear + ca.cross(w, v)
+        force = mass * linear + ca.cross(angular, h) + ca.cross(w, ca.cross(w, h))
+        return force, ca.cross(h, linear) + inertia @ angular + ca.cross(w, inertia @ w)
 
 
 def run(trace: Trace, lane: list, shared: list) -> None:
@@ -122,13 +125,9 @@ def _forward(memory: _Memory) -> ca.Function:
     tau, s = ca.SX.sym("tau", memory.n), memory.shared
     memory.set_state()
     memory.put("torque", [tau[i] * float(memory.driven[j]) for i, (_, _, j) in enumerate(memory.moving)])
-    body = memory.robot.body
-    for i in range(21):
-        s[HEAD + i] = 0.0
-    s[HEAD] = s[HEAD + 2] = s[HEAD + 5] = body.mass
-    for r in range(3):
+    for r in range(6):
         for c in range(r + 1):
-            s[HEAD + (3 + r) * (4 + r) // 2 + 3 + c] = float(body.inertia[r, c])
+            s[HEAD + r * (r + 1) // 2 + c] = float(memory.body[r, c])
     force, moment = memory.body_terms(ca.vertcat(*s[BASE_ACCELERATION : BASE_ACCELERATION + 3]), ca.SX.zeros(3))
     s[HEAD_FORCE : HEAD_FORCE + 6] = [-value for value in ca.vertsplit(ca.vertcat(force, moment))]
     memory.each_leg(trace_forward)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-LINK_SIZE = 16  # offset 3 (from the inner joint, in its axes), end 3, mass 1, h 3, inertia 6
+LINK_SIZE = 17  # offset 3 (from the inner joint, in its axes), end 3, mass 1, h 3, inertia 6, joint's rotor inertia 1
+ROTOR = 16
 
 # What all legs share: first places in Workspace.shared.
 TWIST = 0  # body twist V

@@ -35,7 +35,7 @@ class CommandLimits:
         self._robot, self._source = robot, (legs, plan)
         self._legs, self._plan = legs.copy(), plan.copy()
         self._scratch, self._found = make_scratch(len(legs)), np.zeros(FINDINGS)
-        self._box = np.asarray(robot.body.box, float)
+        self._box = robot.body.box_and_com
 
     def fits(self, twist: np.ndarray, period: float, with_margin: bool) -> bool:
         """Return whether the plan can follow a twist (3,) at a period [s]: margin, reach, joint ranges, rates,

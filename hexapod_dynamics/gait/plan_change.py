@@ -25,7 +25,7 @@ def stance_holds(robot: Robot, walk: layout.Walk, legs: tuple[str, ...]) -> bool
 def center_of_mass(robot: Robot, walk: layout.Walk) -> np.ndarray:
     """Return the centre of mass (2,) [m] of the robot in base_link at the present set-points."""
     table = walk.legs
-    total, moment, centres = robot.body.mass, np.zeros(2), np.zeros((3, 3))
+    total, moment, centres = robot.body.mass, robot.body.mass * robot.body.com[:2], np.zeros((3, 3))
     for i, row in enumerate(table):
         link_points(table, i, *walk.position[3 * i : 3 * i + 3], centres, 0, np.zeros(6))
         masses = row[leg_table.MASS : leg_table.CENTRE]

@@ -1,6 +1,7 @@
 """The robot: a body with legs; immutable, checked at its creation.
 
-Frame: `base_link` at the main body's centre of mass (x forward, y left, z up).
+Frame: `base_link` on the main body (x forward, y left, z up), at its centre of mass unless the body's `com` says where
+that is.
 """
 
 from __future__ import annotations
@@ -82,14 +83,16 @@ class Robot:
         contact: Contact | None = None,
         imu: Imu | None = None,
         gravity: float = 9.81,
+        keep_frame: bool = False,
     ) -> Robot:
         """Read a legged robot from a URDF's text or file: a body with any number of serial legs.
 
         legs: {name: name of its first joint}, {"LF": "coxa_joint_LF", ...}; by default each chain on the body.
-        Fixed joints are merged, base_link moves to the body's centre of mass (robot/urdf_reading.py). RobotError names
-        what is not supported: a branching leg, a moving link without mass, an unknown joint.
+        Fixed joints are merged, base_link moves to the body's centre of mass (keep_frame: it stays where the file has
+        it, body.com says where the centre is); see robot/urdf_reading.py. RobotError names what is not supported: a
+        branching leg, a moving link without mass, an unknown joint.
         """
-        return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity))
+        return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity, keep_frame))
 
     def to_urdf(self, morphology: Morphology | None = None) -> str:
         """URDF text of this robot as a Morphology leaves it (None: whole); see robot/urdf.py."""

@@ -88,7 +88,12 @@ def robot_fields(data: Any) -> dict[str, Any]:
     gravity = top.number("gravity", 9.81, low=0.0)
 
     section = top.section("body")
-    body = Body(section.number("mass", above=0.0), section.inertia(), section.vector("box", 3))
+    body = Body(
+        section.number("mass", above=0.0),
+        section.inertia(),
+        section.vector("box", 3),
+        section.vector("com", 3, [0, 0, 0]),
+    )
     section.done()
 
     section = top.section("imu", {})
@@ -181,6 +186,7 @@ def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
                 pitch=joint.number("pitch", 0.0),
                 servo_id=None if servo_id is None else integer(servo_id, section.key("servo_ids"), range(254)),
                 servo_direction=None if servo_id is None else sign(directions[index], section.key("servo_directions")),
+                rotor_inertia=joint.number("rotor_inertia", 0.0, low=0.0),
             )
         )
         joint.done()

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 # Collision shapes [m]: capsules of links, spheres at the ends of legs, whose lowest point is the link's end.
 LINK_RADIUS, FOOT_RADIUS = 0.010, 0.002
-# Inertia of a servo's rotor at its output shaft [kg m^2]: a few 1e-8 at a gear ratio of about 300.
-ROTOR_INERTIA = 0.003
 # Collision groups: ground 1, robot 2; shapes of the robot collide with each other, except those of adjacent bodies.
 GROUND, ROBOT = 1, 2
 
@@ -36,13 +34,14 @@ def to_mjcf(
     extra: str = "",
     payload: float = 0.0,
     payload_position: tuple[float, ...] = (0.0, 0.0, 0.0),
-    rotor_inertia: float = ROTOR_INERTIA,
+    rotor_inertia: float = 0.0,
     floor: bool = True,
 ) -> str:
     """MJCF text of a robot with servos, joint stops and collision shapes, floating over a plane.
 
     timestep [s]: of MuJoCo. friction: Coulomb's coefficient of all shapes. extra: elements for the world. payload [kg],
-    payload_position (3,) [m]: point mass on the body. floor: whether there is the plane z = 0.
+    payload_position (3,) [m]: point mass on the body. floor: whether there is the plane z = 0. rotor_inertia [kg m^2]:
+    of the joints whose own is 0.
     """
     morphology = Morphology.whole(robot) if morphology is None else morphology
     tree = branches(robot, morphology)
@@ -67,7 +66,7 @@ def to_mjcf(
   </default>
   <worldbody>{plane}{extra}
     <body name="base_link"><freejoint name="floating_base"/>
-      {_inertial(robot.body.mass, np.zeros(3), robot.body.inertia)}
+      {_inertial(robot.body.mass, robot.body.com, robot.body.inertia)}
       <geom name="base_link" type="box" size="{box}" {_collides()}/>
       <site name="imu" pos="{_text(robot.imu.position)}"/>{weight}{legs}
     </body>
@@ -124,7 +123,7 @@ def _joint(branch: Branch, rotor_inertia: float) -> str:
     )
     return (
         f'<joint name="{joint.name}" type="{kind}" axis="{_text(branch.axis)}" {limits} '
-        f'armature="{float(rotor_inertia)!r}"/>'
+        f'armature="{float(joint.rotor_inertia or rotor_inertia)!r}"/>'
     )
 
 

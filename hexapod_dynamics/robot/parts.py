@@ -9,14 +9,16 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.se3 import spatial_inertia
 
 JOINT_KINDS = ("revolute", "prismatic", "helical")
+DRAKE = "http://drake.mit.edu"  # namespace of the elements of a URDF that give a motor's rotor inertia
 
 
 def constant(array_like: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
@@ -68,19 +70,34 @@ def check_inertia(inertia: np.ndarray, name: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """Main body: mass [kg], inertia (3, 3) about its centre of mass in base_link axes [kg m^2], box (3,) [m]."""
+    """Main body: mass [kg], inertia (3, 3) about its centre of mass in base_link axes [kg m^2], box (3,) [m].
+
+    com (3,) [m]: its centre of mass in base_link, the origin by default.
+    """
 
     mass: float
     inertia: np.ndarray
     box: np.ndarray
+    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
         check_number(self.mass, "body.mass", "kg", zero=False)
         object.__setattr__(self, "inertia", constant(self.inertia, (3, 3), "body.inertia"))
         check_inertia(self.inertia, "body")
         object.__setattr__(self, "box", constant(self.box, (3,), "body.box"))
+        object.__setattr__(self, "com", constant(self.com, (3,), "body.com"))
         if np.any(self.box < 0):
             raise RobotError(f"body.box: {self.box.tolist()} given, lengths >= 0 (m) needed")
+
+    @property
+    def box_and_com(self) -> np.ndarray:
+        """Box and centre of mass, (6,) [m]."""
+        return np.concatenate([self.box, self.com])
+
+    @property
+    def spatial_inertia(self) -> np.ndarray:
+        """Generalised mass matrix (6, 6) about base_link's origin."""
+        return spatial_inertia(self.mass, self.com, self.inertia)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +119,8 @@ class Link:
         where = f"link {self.name}"
         check_number(self.mass, f"{where}.mass", "kg", zero=False)
         check_number(self.length, f"{where}.length", "m")
-        for field, shape in (("com", (3,)), ("inertia", (3, 3)), ("rotation", (3, 3))):
-            object.__setattr__(self, field, constant(getattr(self, field), shape, f"{where}.{field}"))
+        for name, shape in (("com", (3,)), ("inertia", (3, 3)), ("rotation", (3, 3))):
+            object.__setattr__(self, name, constant(getattr(self, name), shape, f"{where}.{name}"))
         check_rotation(self.rotation, f"{where}.rotation")
         check_inertia(self.inertia, where)
 
@@ -148,7 +165,8 @@ class Joint:
 
     kind: "revolute", "prismatic" or "helical"; axis (3,) unit vector and origin (3,) [m] in the mount frame at zero;
     pitch [m/rad] of a helical joint; lower, upper limits [rad or m]; servo_id and servo_direction (+1/-1) of the
-    bus servo that drives it, None where there is none.
+    bus servo that drives it, None where there is none; rotor_inertia of its motor, reflected to the joint (the rotor's
+    own times the gear ratio squared; Pinocchio's and MuJoCo's armature) [kg m^2, of a prismatic joint kg].
     """
 
     name: str
@@ -160,9 +178,11 @@ class Joint:
     pitch: float = 0.0
     servo_id: int | None = None
     servo_direction: int | None = None
+    rotor_inertia: float = 0.0
 
     def __post_init__(self) -> None:
         where = f"joint {self.name}"
+        check_number(self.rotor_inertia, f"{where}.rotor_inertia", "kg" if self.kind == "prismatic" else "kg m^2")
         if self.kind not in JOINT_KINDS:
             raise RobotError(f"{where}.kind: {self.kind!r} given, one of {', '.join(JOINT_KINDS)} needed")
         axis = constant(self.axis, (3,), f"{where}.axis")

@@ -15,30 +15,39 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import urdf_shapes
 from hexapod_dynamics.robot.link_tree import Branch, branches, displacement
 from hexapod_dynamics.robot.morphology import Morphology
+from hexapod_dynamics.robot.parts import DRAKE, Joint
 from hexapod_dynamics.se3 import roll_pitch_yaw
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
 
+ET.register_namespace("drake", DRAKE)
+
 
 def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
     """URDF text of the robot as `morphology` leaves it (None: whole).
 
-    Numbers are written with all their digits, so a reader gets the robot's own masses, inertias and lengths.
+    Numbers are written with all their digits, so a reader gets the robot's own masses, inertias and lengths. Rotor
+    inertias stand in <transmission> elements with Drake's names (drake:rotor_inertia); Pinocchio ignores them.
     RobotError: a helical joint, which URDF does not have.
     """
     root = ET.Element("robot", name=robot.name)
+    tree = branches(robot, morphology)
+    moving = [b.joint for b in tree if b.joint is not None and b.lock is None]
     for name, rgba in urdf_shapes.COLOURS.items():
         ET.SubElement(ET.SubElement(root, "material", name=name), "color", rgba=rgba)
     body = ET.SubElement(root, "link", name="base_link")
-    _inertial(body, robot.body.mass, np.zeros(3), robot.body.inertia)
+    _inertial(body, robot.body.mass, robot.body.com, robot.body.inertia)
     urdf_shapes.body(body, robot)
-    for branch in branches(robot, morphology):
+    for branch in tree:
         _joint(root, robot, branch)
         element = ET.SubElement(root, "link", name=branch.child)
         if branch.link is not None:
             _inertial(element, branch.link.mass, branch.link.com, branch.link.inertia)
             urdf_shapes.link(element, branch)
+    for joint in moving:
+        if joint.rotor_inertia:
+            _transmission(root, joint)
     ET.indent(root)
     return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -61,6 +70,16 @@ def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
         bounds = {"lower": joint.lower, "upper": joint.upper}
         bounds |= {"effort": robot.servo.torque_limit, "velocity": robot.servo.speed_limit}
         ET.SubElement(element, "limit", {name: repr(float(value)) for name, value in bounds.items()})
+
+
+def _transmission(root: ET.Element, joint: Joint) -> None:
+    """A motor's rotor inertia, which URDF itself has no place for, as Drake reads it: at the joint, gear ratio 1."""
+    element = ET.SubElement(root, "transmission", name=f"{joint.name}_transmission")
+    ET.SubElement(element, "type").text = "transmission_interface/SimpleTransmission"
+    ET.SubElement(element, "joint", name=joint.name)
+    actuator = ET.SubElement(element, "actuator", name=f"{joint.name}_motor")
+    ET.SubElement(actuator, f"{{{DRAKE}}}gear_ratio", value="1.0")
+    ET.SubElement(actuator, f"{{{DRAKE}}}rotor_inertia", value=repr(float(joint.rotor_inertia)))
 
 
 def _inertial(link: ET.Element, mass: float, com: np.ndarray, inertia: np.ndarray) -> None:

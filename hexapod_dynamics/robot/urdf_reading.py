@@ -1,7 +1,8 @@
 """A robot read from URDF: any body with serial legs.
 
 Fixed joints are merged into the link before them. Legs are the chains that are attached to the body, found, or named by
-their first joints. base_link is moved to the body's centre of mass, as this package requires. A link's axes are laid
+their first joints. base_link is moved to the body's centre of mass, where gaits expect it, unless it is to stay. Rotor
+inertias are read from <transmission> elements with Drake's names, times the gear ratio squared. A link's axes are laid
 along it, from its joint to the next one (the last link: to its outermost fixed frame, such as a foot, else through its
 centre of mass). Values that URDF does not contain (stiffness of servos, contact, IMU) are arguments; by default those
 of the JetHexa.
@@ -19,7 +20,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
+from hexapod_dynamics.robot.parts import DRAKE, Body, Contact, Imu, Joint, Link, Servo
 from hexapod_dynamics.se3 import combined_inertia, rotation_rpy, rotation_x_to
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
@@ -39,24 +40,27 @@ class _Part:
         self.children: list[_Part] = []
 
 
-def robot_arguments(text_or_path: Any, legs: Any, servo: Any, contact: Any, imu: Any, gravity: Any) -> dict:
+def robot_arguments(
+    text_or_path: Any, legs: Any, servo: Any, contact: Any, imu: Any, gravity: Any, keep_frame: bool
+) -> dict:
     """Fields of the Robot that a URDF text or file describes; see Robot.from_urdf. RobotError."""
     root = _root(text_or_path)
     base = _tree(root)
     inertia, branches, _ = _merged(base)
     if inertia[0] <= 0:
         raise RobotError(f"link {base.name}: no mass; the body needs an inertial element with a mass above 0")
-    center = inertia[1]
+    origin, com = (np.zeros(3), inertia[1]) if keep_frame else (inertia[1], np.zeros(3))
+    rotors = _rotor_inertias(root)
     chosen = _choose(legs, branches)
     limits = [part.joint.find("limit") for _, _, part in chosen.values()]
     made = tuple(
-        Leg(**_leg(name, pose_r, pose_p - center, part, 1 + index % 2))
+        Leg(**_leg(name, pose_r, pose_p - origin, part, 1 + index % 2, rotors))
         for index, (name, (pose_r, pose_p, part)) in enumerate(chosen.items())
     )
     return {
         "name": root.get("name") or "robot",
         "gravity": gravity,
-        "body": Body(inertia[0], inertia[2], _box(root, base.name, made)),
+        "body": Body(inertia[0], inertia[2], _box(root, base.name, made), com),
         "legs": made,
         "servo": servo or _servo(limits),
         "contact": contact or Contact(10000.0, 150.0, 50.0),
@@ -158,7 +162,7 @@ def _leg_names(joints: list[str]) -> list[str]:
     return ["_".join(w) for w in words]
 
 
-def _leg(name: str, rotation: np.ndarray, position: np.ndarray, part: _Part, group: int) -> dict:
+def _leg(name: str, rotation: np.ndarray, position: np.ndarray, part: _Part, group: int, rotors: dict) -> dict:
     joints, links = [], []
     turn, place = np.eye(3), np.zeros(3)  # mount frame <- the link's own frame at zero
     while True:
@@ -173,7 +177,7 @@ def _leg(name: str, rotation: np.ndarray, position: np.ndarray, part: _Part, gro
         length = float(np.linalg.norm(end))
         axes = rotation_x_to(end / length) if length > 1e-9 else np.eye(3)
         links.append(Link(_own(label, name), mass, length, axes.T @ com, axes.T @ inertia @ axes, turn @ axes))
-        joints.append(_joint(part.joint, turn, place))
+        joints.append(_joint(part.joint, turn, place, rotors))
         if not branches:
             break
         r, p, part = branches[0]
@@ -206,7 +210,22 @@ def _own(link: str, leg: str) -> str:
     return link.replace(".", "_")
 
 
-def _joint(element: ET.Element, turn: Any, place: Any) -> Joint:
+def _rotor_inertias(root: ET.Element) -> dict[str | None, float]:
+    """Rotor inertia, reflected, by joint: drake:rotor_inertia times drake:gear_ratio squared."""
+    found: dict[str | None, float] = {}
+    for transmission in root.findall("transmission"):
+        joint = transmission.find("joint")
+        for actuator in transmission.findall("actuator"):
+            rotor, gear = (actuator.find(f"{{{DRAKE}}}{name}") for name in ("rotor_inertia", "gear_ratio"))
+            if joint is not None and rotor is not None:
+                name = joint.get("name")
+                of_rotor = _numbers(rotor.get("value"), 1, f"joint {name}: drake:rotor_inertia")[0]
+                ratio = 1.0 if gear is None else _numbers(gear.get("value"), 1, f"joint {name}: drake:gear_ratio")[0]
+                found[name] = float(of_rotor * ratio**2)
+    return found
+
+
+def _joint(element: ET.Element, turn: Any, place: Any, rotors: dict) -> Joint:
     name, kind = element.get("name", ""), element.get("type", "")
     axis = element.find("axis")
     direction = np.array([1.0, 0.0, 0.0]) if axis is None else _numbers(axis.get("xyz"), 3, f"joint {name}: axis")
@@ -218,7 +237,8 @@ def _joint(element: ET.Element, turn: Any, place: Any) -> Joint:
         lower, upper = (
             float(_numbers(limit.get(side, "0"), 1, f"joint {name}: {side}")[0]) for side in ("lower", "upper")
         )
-    return Joint(name, MOVING[kind], turn @ direction, place, lower, upper)
+    rotor = rotors.get(name, 0.0)
+    return Joint(name, MOVING[kind], turn @ direction, place, lower, upper, rotor_inertia=rotor)
 
 
 def _servo(limits: Any) -> Servo:

@@ -24,6 +24,9 @@ from hexapod_dynamics.simulation.step import make_servos
 
 # A rough or stepped ground is a height field that follows the robot: points per side, spacing [m], thickness [m].
 FIELD_POINTS, FIELD_SPACING, FIELD_BASE = 401, 0.0125, 0.2
+# Inertia of a servo's rotor at its output shaft [kg m^2], for joints that have none in their description: a few 1e-8 at
+# a gear ratio of about 300.
+ROTOR_INERTIA = 0.003
 
 
 def import_mujoco() -> Any:
@@ -95,6 +98,7 @@ class MujocoSimulator(RobotSimulator):
             extra=extra,
             payload=truth.payload,
             payload_position=truth.payload_position,
+            rotor_inertia=ROTOR_INERTIA,
             floor=False,
         ).replace("<worldbody>", f"{assets}<worldbody>", 1)
         self.model = mujoco.MjModel.from_xml_string(text)

@@ -17,9 +17,10 @@ class PinocchioRobot:
         model.gravity.linear = np.array([0, 0, -robot.gravity])
         base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
         model.addJointFrame(base)
-        body = pin.Inertia(robot.body.mass, np.zeros(3), np.array(robot.body.inertia))
+        body = pin.Inertia(robot.body.mass, np.array(robot.body.com), np.array(robot.body.inertia))
         model.appendBodyToJoint(base, body, pin.SE3.Identity())
         self.tips, self.q_places = {}, []
+        rotors: list[float] = []
         index = 0
         for leg in robot.legs:
             parent, placement = base, pin.SE3(np.array(leg.mount_rotation), np.array(leg.mount_position))
@@ -32,6 +33,7 @@ class PinocchioRobot:
                     parent = model.addJoint(parent, joint_model(joint), placement, joint.name)
                     model.addJointFrame(parent)
                     self.q_places.append(index + leg.joints.index(joint))
+                    rotors.append(joint.rotor_inertia)
                     placement = pin.SE3.Identity()
                 else:
                     placement = placement * fixed_joint(joint, lock)
@@ -43,6 +45,7 @@ class PinocchioRobot:
                 frame = pin.Frame(name, parent, inner_frame, placement * axes * end, pin.OP_FRAME)
                 self.tips[leg.name] = model.addFrame(frame)
             index += len(leg.joints)
+        model.armature = np.concatenate([np.zeros(6), rotors])
         self.data = model.createData()
 
     def configuration(self, rotation: np.ndarray, q: np.ndarray) -> np.ndarray:

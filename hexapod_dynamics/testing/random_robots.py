@@ -33,8 +33,9 @@ def leg_type_axes(family: int) -> list[list[np.ndarray]]:
 
 
 def random_robot(rng: np.random.Generator, family: int, leg_count: int) -> Robot:
-    """Robot of random masses, lengths and mounts with legs of a family."""
+    """Robot of random masses, lengths and mounts with legs of a family; every second family has motors with rotors."""
     legs = []
+    own = np.random.default_rng([family, leg_count])  # of what came later: the others' numbers stay what they were
     for index in range(leg_count):
         choice = index % len(FAMILIES[family])
         kinds, axes = FAMILIES[family][choice], leg_type_axes(family)[choice]
@@ -44,7 +45,8 @@ def random_robot(rng: np.random.Generator, family: int, leg_count: int) -> Robot
             origin = end + rng.normal(size=3) * 0.02
             name = KINDS.get(kind, "revolute")
             pitch = 0.02 if name == "helical" else 0.0
-            joints.append(Joint(f"j{k}_L{index}", name, axis, origin, -3.0, 3.0, pitch=pitch))
+            rotor = own.uniform(1e-4, 5e-3) if family % 2 else 0.0
+            joints.append(Joint(f"j{k}_L{index}", name, axis, origin, -3.0, 3.0, pitch=pitch, rotor_inertia=rotor))
             link = Link(f"l{k}", mass, length, rng.normal(size=3) * 0.03, inertia(rng, mass, length), rotation(rng))
             links.append(link)
             end = origin + link.tip
@@ -54,7 +56,7 @@ def random_robot(rng: np.random.Generator, family: int, leg_count: int) -> Robot
     return Robot(
         name="random",
         gravity=9.81,
-        body=Body(1.5, inertia(rng, 1.5, 0.2), np.array([0.2, 0.2, 0.1])),
+        body=Body(1.5, inertia(rng, 1.5, 0.2), np.array([0.2, 0.2, 0.1]), own.normal(size=3) * 0.03),
         legs=tuple(legs),
         servo=Servo(30.0, 0.3, 3.43, 5.82, 0.004),
         contact=Contact(1e4, 150.0, 50.0),

@@ -68,6 +68,10 @@ def test_at_zero_the_femur_is_horizontal_and_the_tibia_points_straight_down():
         (("body", "mass"), "heavy", ("body.mass", "heavy")),
         (("body", "inertia"), [1e-4, 1e-4, 9e-4], ("body.inertia", "triangle", "0.0009")),
         (("body", "inertia"), [1e-4, 1e-4], ("body.inertia", "[Ixx, Iyy, Izz]")),
+        (("body", "com"), [0.01, 0.02], ("body.com", "3 numbers")),
+        (("body", "com"), [0.01, float("nan"), 0.0], ("body.com", "not finite")),
+        (("leg_modules", "jethexa_leg", 1, "joint", "rotor_inertia"), -1e-3, ("joint.rotor_inertia", "-0.001", ">= 0")),
+        (("leg_modules", "jethexa_leg", 1, "joint", "rotor_inertia"), "big", ("joint.rotor_inertia", "big")),
         (("body", "colour"), "red", ("body.colour", "unknown key", "mass")),
         (("colour",), "red", ("colour", "unknown key")),
         (("servo", "stiffness"), 0, ("servo.stiffness", "> 0")),
@@ -92,6 +96,13 @@ def test_what_cannot_be_is_refused_with_the_key_and_the_value(path, value, named
         parse_robot(changed(path, value))
     for part in named:
         assert part in str(refusal.value)
+
+
+def test_a_body_s_centre_of_mass_and_rotors_are_read():
+    assert not Robot.jethexa().body.com.any()
+    assert parse_robot(changed(("body", "com"), [0.01, 0, -0.02])).body.com.tolist() == [0.01, 0.0, -0.02]
+    robot = parse_robot(changed(("leg_modules", "jethexa_leg", 1, "joint", "rotor_inertia"), 3e-3))
+    assert [joint.rotor_inertia for joint in robot.legs[2].joints] == [0.0, 3e-3, 0.0]
 
 
 def test_a_key_given_twice_is_refused(tmp_path):

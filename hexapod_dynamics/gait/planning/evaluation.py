@@ -144,9 +144,8 @@ def leg_joints(legs, i, x, y, z):
 def evaluate(plan, legs, box, body_mass, gravity, vx, vy, wz, guard, scratch, found):
     """Evaluate the steady gait at a twist (vx, vy, wz); fill found (FINDINGS,) with the worst over the cycle.
 
-    box (3,) [m]: the body's. guard: share of the cycle in which a foot at the ends of its stance does not count as
-    standing.
-    scratch: from `make_scratch`.
+    box (6,) [m]: the body's box and its centre of mass. guard: share of the cycle in which a foot at the ends of its
+    stance does not count as standing. scratch: from `make_scratch`.
     """
     centres, angles, feet, segments, course = scratch
     samples, n = centres.shape[0], legs.shape[0]
@@ -179,7 +178,7 @@ def evaluate(plan, legs, box, body_mass, gravity, vx, vy, wz, guard, scratch, fo
                 centres[k, j, 0] += sx
                 centres[k, j, 1] += sy
                 centres[k, j, 2] += height
-        centres[k, 3 * n, 0], centres[k, 3 * n, 1], centres[k, 3 * n, 2] = sx, sy, height
+        centres[k, 3 * n, 0], centres[k, 3 * n, 1], centres[k, 3 * n, 2] = sx + box[3], sy + box[4], height + box[5]
         if k % 2 == 0:
             # Only neighbouring legs can touch; missing legs are skipped.
             for i in range(n):

@@ -32,7 +32,7 @@ class PlanEvaluator:
         self.table = leg_table(robot, morphology)
         if rest is not None:
             self.table[:, REST:COLUMNS] = rest
-        self.box = np.asarray(robot.body.box, float)
+        self.box = robot.body.box_and_com
         self.numbers = np.zeros(cycle.NUMBERS)
         self.scratch, self.found = make_scratch(len(robot.legs)), np.zeros(FINDINGS)
 

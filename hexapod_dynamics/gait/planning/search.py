@@ -297,7 +297,7 @@ class Search:
         seed: int | None = None,
         coarse: bool = True,
     ) -> Any:
-        plan, box, mass = self._numbers(kind), np.asarray(self.robot.body.box), self.robot.body.mass
+        plan, box, mass = self._numbers(kind), self.robot.body.box_and_com, self.robot.body.mass
         scratch = self.coarse if coarse else self.scratch
 
         def judged(points: np.ndarray, values: Any) -> None:
@@ -344,7 +344,7 @@ class Search:
     def judged(self, plan: Any, twists: Any = None) -> np.ndarray:
         """Return the findings (K, FINDINGS) of a plan at each of the twists, by default those demanded."""
         plan.fill(self.table, self.robot.leg_names)
-        numbers, box = plan.numbers(), np.asarray(self.robot.body.box)
+        numbers, box = plan.numbers(), self.robot.body.box_and_com
         twists = self.demands.twists() if twists is None else twists
         out = np.zeros((len(twists), FINDINGS))
         for row, twist in zip(out, twists, strict=True):
