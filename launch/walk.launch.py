@@ -13,6 +13,7 @@ from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.start import LAUNCH
+from hexapod_dynamics.parameters.gait import KINDS
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulated_devices.faults import parse
 from hexapod_dynamics.simulation import Truth
@@ -34,7 +35,7 @@ ARGUMENTS = (
     DeclareLaunchArgument(
         "gait",
         default_value="auto",
-        choices=["auto", "tripod", "ripple", "wave", "optimal"],
+        choices=list(KINDS),
         description="auto: walks with whatever legs are left; tripod, ripple, wave: textbook gaits; optimal: tripod "
         "with swings of least effort within the servos' limits",
     ),

@@ -26,6 +26,7 @@ LAYERS = (
     "drivers",
     "simulated_devices",
     "estimation",
+    "parameters",
     "view",
     "testing",
     "nodes",

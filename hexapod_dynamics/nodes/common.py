@@ -1,4 +1,4 @@
-"""Functions that all nodes share: start and stop, parameters with descriptions, diagnostics, latched topics."""
+"""Functions that all nodes share: start and stop, parameters of the list, diagnostics, latched topics."""
 
 import gc
 import math
@@ -12,6 +12,7 @@ from hexapod_dynamics import compiled
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
 from hexapod_dynamics.nodes import start
 from hexapod_dynamics.nodes.participant import take_place
+from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.robot import Robot
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy._rclpy_pybind11 import RCLError
@@ -99,40 +100,32 @@ class Refused:
     name, node = "", None
 
 
-def declare(node, name, default, description, *, low=None, high=None, choices=None, read_only=False):
-    """Declare a parameter with its description and, for numbers, its range; return its value.
+def declare(node, parameter, source=None):
+    """Declare a ParameterSpec with its description and, for numbers, its range; return its value.
 
-    read_only: the node reads the parameter once, at its start. A value of another type, out of the range or not among
-    the choices is a ParameterError that says what is allowed.
+    source: what a derived default comes from, see ParameterSpec.default_for. A value of another type, out of the range
+    or not among the choices is a ParameterError that says what is allowed.
     """
-    descriptor = ParameterDescriptor(description=description, read_only=read_only)
-    if isinstance(default, bool):
-        pass
-    elif isinstance(default, int) and low is not None:
+    default, low, high = parameter.default_for(source), parameter.low, parameter.high
+    descriptor = ParameterDescriptor(description=parameter.description, read_only=parameter.read_only)
+    if parameter.type == "integer" and low is not None:
         descriptor.integer_range = [IntegerRange(from_value=low, to_value=high, step=0)]
-    elif isinstance(default, float) and low is not None:
+    elif parameter.type == "double" and low is not None:
         descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high, step=0.0)]
     try:
-        value = node.declare_parameter(name, default, descriptor).value
+        value = node.declare_parameter(parameter.name, default, descriptor).value
     except ParameterException as error:
-        raise ParameterError(f"parameter {name}: {error.args[0]}; allowed: {_allowed(default, low, high)}") from None
-    if choices is not None and value not in choices:
-        raise ParameterError(f"parameter {name} is {value!r}; allowed: {' or '.join(choices)}")
+        raise ParameterError(
+            f"parameter {parameter.name}: {error.args[0]}; allowed: {parameter.allowed(default)}"
+        ) from None
+    if parameter.choices is not None:
+        parameter.check(value)
     return value
 
 
-def _allowed(default, low, high):
-    """Say which values a parameter may have."""
-    if isinstance(default, bool):
-        return "true or false"
-    bounds = "" if low is None else f" from {low} to {high}"
-    if isinstance(default, int):
-        return f"a whole number{bounds}"
-    if isinstance(default, float):
-        return f"a number{bounds}, written with a decimal point, as {default}"
-    return (
-        "a list of " + ("text" if isinstance(default[0], str) else "numbers") if isinstance(default, list) else "text"
-    )
+def declare_all(node, parameters, source=None):
+    """Declare several ParameterSpec, see `declare`; return {name: value}."""
+    return {parameter.name: declare(node, parameter, source) for parameter in parameters}
 
 
 def steady_timer(node, period, callback):
@@ -156,7 +149,7 @@ def load_robot(node):
             "parameter use_sim_time is true: servos, IMU and simulated robot run in real time; leave it false"
         )
     Compiling(node)
-    path = declare(node, "robot", "", "YAML file of the robot; empty: the JetHexa of this package", read_only=True)
+    path = declare(node, ROBOT)
     return Robot.load(path) if path else Robot.jethexa()
 
 

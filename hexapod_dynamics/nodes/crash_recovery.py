@@ -5,6 +5,7 @@ import os
 
 from hexapod_dynamics.errors import UnsafePathError
 from hexapod_dynamics.nodes.common import declare
+from hexapod_dynamics.parameters.common import SESSION
 from hexapod_dynamics.runtime_directory import private_directory
 
 
@@ -15,14 +16,7 @@ class SessionState:
     """
 
     def __init__(self, node):
-        session = declare(
-            node,
-            "session",
-            "",
-            "name of the launch, chosen by the launch file: the state of this node is restored after a crash "
-            "and respawn within one session; empty: no state is restored",
-            read_only=True,
-        )
+        session = declare(node, SESSION)
         self._warn, self._failed = node.get_logger().warning, False
         self.unreadable = False  # no directory for the state, or a file that `save` did not write
         self._file, self._wanted = None, bool(session)

@@ -18,7 +18,7 @@ from hexapod_dynamics.nodes.common import (
     LATCHED,
     LEVELS,
     Diagnostics,
-    declare,
+    declare_all,
     load_robot,
     run,
     stamp_seconds,
@@ -26,6 +26,7 @@ from hexapod_dynamics.nodes.common import (
 )
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.tick_loop import TickLoop
+from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
@@ -39,7 +40,6 @@ from sensor_msgs.msg import Imu, JointState
 OLDEST = 0.5
 # If `update` is called later than this [s], the machine was busy, and messages may have been late or lost.
 STALLED = 0.4
-MODES = ("declare", "report")
 SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -49,17 +49,10 @@ class DamageDetectorNode(Node):
     def __init__(self):
         super().__init__("damage_detector")
         self.robot = load_robot(self)
-        self.mode = declare(
-            self,
-            "detect",
-            "declare",
-            "declare: call set_morphology; report: only publish the hypotheses",
-            read_only=True,
-        )
-        if self.mode not in MODES:
-            raise HexapodError(f"parameter detect is {self.mode!r}: allowed are {' and '.join(map(repr, MODES))}")
-        rate = declare(self, "rate", 25.0, "updates per second", low=5.0, high=100.0, read_only=True)
-        self.detector = DamageDetector(self.robot, self._settings(), self._executor())
+        values = declare_all(self, PARAMETERS)
+        self.mode, rate = values["detect"], values["rate"]
+        settings = DetectorSettings(**{parameter.name: values[parameter.name] for parameter in SETTINGS})
+        self.detector = DamageDetector(self.robot, settings, self._executor(values["workers"]))
         self.detector.warm_up()
         self._looked = None  # time of the last update
         self._index = {name: j for j, name in enumerate(self.robot.joint_names)}
@@ -82,22 +75,7 @@ class DamageDetectorNode(Node):
         self._diagnostics = Diagnostics(self, self.robot.name, self._look)
         steady_timer(self, 0.5, self._publish)
 
-    def _settings(self):
-        defaults = DetectorSettings()
-
-        def number(name, text, low, high):
-            return declare(self, name, getattr(defaults, name), text, low=low, high=high, read_only=True)
-
-        return DetectorSettings(
-            declare=number("declare", "probability above which damage is declared", 0.5, 0.9999),
-            suspect=number("suspect", "probability above which damage is suspected", 0.1, 0.9999),
-            silent_after=number("silent_after", "time without an answer after which a servo is silent [s]", 0.1, 2.0),
-            command_delay=number("command_delay", "from a command to the start of the servos [s]", 0.0, 0.2),
-            timestep=number("timestep", "step of the simulated hypotheses [s]", 0.0005, 0.005),
-        )
-
-    def _executor(self):
-        workers = declare(self, "workers", 1, "threads that simulate hypotheses", low=1, high=8, read_only=True)
+    def _executor(self, workers):
         # Lower priority than the nodes that move the robot.
         return ThreadPoolExecutor(
             workers, "bank", lambda: os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)

@@ -6,8 +6,8 @@ from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
+from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.robot.morphology import FARTHEST_LOCK
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
@@ -16,18 +16,6 @@ from sensor_msgs.msg import JointState
 
 # Joint angles older than this [s] are not used for the angle of a newly locked joint.
 OLDEST = 2.0
-DESCRIPTIONS = {
-    "legs": "leg {} exists; setting true again restores the whole leg",
-    "links": "link {} exists; the links beyond a lost link are lost with it",
-    "locked": "the joint that moves link {} is locked",
-    "locked_at": "angle of the locked joint of link {} [rad]; if not given, the angle in joint_states at that moment",
-    "limp": "the joint that moves link {} turns freely, its servo exerts no torque",
-    "remaining": "remaining fraction of the length of link {}",
-}
-LIMITS = {
-    "remaining": {"low": 0.0, "high": 1.0},
-    "locked_at": {"low": -FARTHEST_LOCK, "high": FARTHEST_LOCK},
-}
 
 
 class DamageManager(Node):
@@ -66,12 +54,10 @@ class DamageManager(Node):
 
     def _declare(self):
         given = {}
-        for name, value in self._morphology.parameters().items():
-            kind, _, part = name.partition(".")
-            limits = LIMITS.get(kind, {})
-            start = declare(self, name, value, DESCRIPTIONS[kind].format(part), **limits)
-            if start != value:
-                given[name] = start
+        for parameter in parameters_of(self._morphology):
+            start = declare(self, parameter)
+            if start != parameter.default:
+                given[parameter.name] = start
         if given:
             self._morphology = changed(self._morphology, given, self._angles)
 

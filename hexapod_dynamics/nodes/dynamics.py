@@ -11,12 +11,13 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.observer import Gains, Observer
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run, stamp_seconds
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, run, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
 from hexapod_dynamics.nodes.tick_loop import TickLoop
+from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
@@ -37,35 +38,19 @@ class DynamicsNode(Node):
         robot = load_robot(self)
         self.robot, self._n = robot, robot.joint_count
 
-        def number(name, default, text, low, high):
-            return declare(self, name, default, text, low=low, high=high, read_only=True)
-
-        rate = number("rate", 100.0, "predictions a second", 10.0, 200.0)
-        self._path_every = number("path_every", 10, "publish the path ahead with every n-th prediction", 1, 100)
-        self._use_torques = declare(self, "feedforward", True, "publish feed-forward torques", read_only=True)
-        self._use_rates = declare(
-            self,
-            "feedforward_rates",
-            False,
-            "lead the feed-forward torques, by their rates, by "
-            "the time in which a servo moves less its damping over stiffness",
-            read_only=True,
-        )
-        publish_tf = declare(self, "publish_tf", True, "publish odom -> base_link on /tf", read_only=True)
+        values = declare_all(self, PARAMETERS)
+        rate, self._path_every = values["rate"], values["path_every"]
+        self._use_torques, self._use_rates = values["feedforward"], values["feedforward_rates"]
         self.observer = Observer(
             robot,
-            gains=Gains(
-                joint=number("joint_gain", 2.0, "gain of the set-point offsets by measured joints [1/s]", 0.0, 20.0),
-                tilt=number("tilt_gain", 2.0, "gain of the tilt by the IMU [1/s]", 0.0, 20.0),
-                yaw=number("yaw_gain", 2.0, "gain of the yaw by the IMU [1/s]", 0.0, 20.0),
-            ),
+            gains=Gains(joint=values["joint_gain"], tilt=values["tilt_gain"], yaw=values["yaw_gain"]),
             command_period=declare_command_period(self),
             guard=declare_guard(self, robot),
-            command_delay=number("command_delay", 0.018, "from a command to the start of the servos [s]", 0.0, 0.2),
-            timestep=number("timestep", 0.001, "step of the model [s]", 0.0002, 0.01),
-            horizon=number("horizon", 0.5, "horizon of predicted_path [s]", 0.05, 2.0),
+            command_delay=values["command_delay"],
+            timestep=values["timestep"],
+            horizon=values["horizon"],
             horizon_period=0.025,
-            horizon_timestep=number("horizon_timestep", 0.005, "time step of predicted_path [s]", 0.001, 0.02),
+            horizon_timestep=values["horizon_timestep"],
         )
         self._feedforward = Feedforward(robot, model=self.observer.model)
         self._torque_rates = TorqueRates(self._feedforward)
@@ -91,7 +76,7 @@ class DynamicsNode(Node):
             else:
                 self.get_logger().warning(f"the stored position is invalid ({place}): odom starts at zero")
 
-        self._messages = PredictionMessages(self, self.observer, publish_tf)
+        self._messages = PredictionMessages(self, self.observer, values["publish_tf"])
         self._period = 1.0 / rate
         self.loop = TickLoop(self, self._period, self._tick)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 5)

@@ -22,6 +22,7 @@ from hexapod_dynamics.nodes.common import (
     LEVELS,
     Diagnostics,
     declare,
+    declare_all,
     load_robot,
     run,
     text_of,
@@ -30,6 +31,7 @@ from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
 from hexapod_dynamics.nodes.tick_loop import TickLoop
+from hexapod_dynamics.parameters.gait import COMMANDS, GAIT, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
@@ -49,42 +51,14 @@ class GaitNode(Node):
     def __init__(self):
         super().__init__("gait")
         self.robot = load_robot(self)
-        kind = declare(self, "gait", "auto", f"gait: {', '.join(gaits.KINDS)}", choices=gaits.KINDS)
-        values = {name: declare(self, name, *row[:2], low=row[2], high=row[3]) for name, row in gaits.SETTINGS.items()}
-        values["yaw_hold"] = declare(self, "yaw_hold", True, "gait auto: keeps the heading by the IMU's yaw")
-        values["plans"] = declare(
-            self, "plans", "", "gait auto: library of plans; empty: that of the package", read_only=True
-        )
+        kind = declare(self, GAIT)
+        values = declare_all(self, SETTINGS)
         self.period = declare_command_rate(self)
-        self.timeout = declare(
-            self,
-            "cmd_vel_timeout",
-            1.0,
-            "a cmd_vel older than this stops the walk [s]",
-            low=0.1,
-            high=60.0,
-            read_only=True,
-        )
-        velocity = declare(
-            self,
-            "velocity",
-            0.0,
-            "forward speed [m/s] until the first cmd_vel",
-            low=-1.0,
-            high=1.0,
-            read_only=True,
-        )
-        self._waits_for = declare(
-            self,
-            "wait_for",
-            [""],
-            "topics that must have a publisher before the walk with `velocity` starts, "
-            "so that the prediction starts with the robot at rest",
-            read_only=True,
-        )
+        commands = declare_all(self, COMMANDS)
+        self.timeout, self._waits_for = commands["cmd_vel_timeout"], commands["wait_for"]
         self._kind, self._values = kind, values
         self.gait = gaits.make(kind, values).bind(self.robot)
-        self._default = self.gait.scaled(velocity, 0.0, 0.0)
+        self._default = self.gait.scaled(commands["velocity"], 0.0, 0.0)
         self._session_state = SessionState(self)
         state = self._session_state.load()
         if self._session_state.unreadable:  # whether the robot was stopped is unknown: assume that it was

@@ -2,22 +2,8 @@
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.parameters.gait import ADAPTIVE, KINDS, LIVE
 
-KINDS = ("auto", "tripod", "ripple", "wave", "optimal")
-# Settings: default, description, range.
-SETTINGS = {
-    "step_length": (0.05, "gaits tripod and optimal: stroke of a foot at the nominal speed [m]", 0.0, 0.2),
-    "step_height": (0.02, "lift of the swinging foot [m]", 0.0, 0.06),
-    "step_depth": (0.0001, "gaits tripod and optimal: how far standing feet push into the ground [m]", 0.0, 0.02),
-    "period": (0.0, "time of a whole cycle [s]; 0: as the gait chooses", 0.0, 10.0),
-    "body_height": (0.12, "height of the hips over the feet [m]", 0.03, 0.3),
-    "response_time": (0.2, "gaits tripod and optimal: how softly speed follows a command [s]", 0.01, 5.0),
-    "acceleration": (0.25, "limit of the body's acceleration, gaits auto, ripple, wave [m/s^2]", 0.01, 5.0),
-    "turning": (1.0, "limit of the body's angular acceleration, gaits auto, ripple, wave [rad/s^2]", 0.05, 20.0),
-}
-ADAPTIVE = ("auto", "ripple", "wave")
-# What an adaptive gait changes while it walks.
-LIVE = ("step_height", "body_height", "period", "yaw_hold")
 TRIPOD_PERIOD = 1.3
 
 

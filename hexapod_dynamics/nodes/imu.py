@@ -12,7 +12,8 @@ from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.nodes.clock_offset import StampConverter
-from hexapod_dynamics.nodes.common import Diagnostics, declare, frame, load_robot, run, steady_timer
+from hexapod_dynamics.nodes.common import Diagnostics, declare_all, frame, load_robot, run, steady_timer
+from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
@@ -60,59 +61,16 @@ class ImuNode(Node):
         self.reader.start()
 
     def _declare_parameters(self):
-        def number(name, default, text, low, high):
-            return declare(self, name, default, text, low=low, high=high, read_only=True)
-
-        self.bus = declare(
-            self, "bus", "", "I2C bus number, as '1', or the path of a socket; empty: the simulated bus", read_only=True
-        )
-        if not self.bus:
-            self.bus = str(device_directory(self.get_namespace()) / IMU_BUS)
-        self.frame = frame(
-            self, declare(self, "frame_id", "imu_link", "frame of the chip's axes, below the namespace", read_only=True)
-        )
-        self._parent = frame(
-            self, declare(self, "parent_frame_id", "base_link", "frame the chip is mounted on", read_only=True)
-        )
-        self._publish_tf = declare(
-            self, "publish_tf", True, "publish the mounting of the chip on /tf_static", read_only=True
-        )
-        self._publish_data = declare(
-            self,
-            "publish_data",
-            True,
-            "publish imu/data; false if another node computes it from imu/data_raw",
-            read_only=True,
-        )
-        self.rate = number("rate", 100.0, "samples a second", 10.0, 250.0)
-        settings = Mpu6050Settings(
-            address=number("address", 0x68, "I2C address: 104 (0x68) or 105 (0x69)", 0x68, 0x69),
-            accel_range=number("accel_range", 4, "full scale [g]: 2, 4, 8 or 16", 2, 16),
-            gyro_range=number("gyro_range", 500, "full scale [deg/s]: 250, 500, 1000 or 2000", 250, 2000),
-            dlpf=number("dlpf", 3, "low-pass filter 0..6; 3: 44 Hz", 0, 6),
-            rate=self.rate,
-        )
-        self._accel_stddev = number(
-            "linear_acceleration_stddev", 0.0, "noise [m/s^2]; 0: value of the datasheet", 0.0, 50.0
-        )
-        self._gyro_stddev = number(
-            "angular_velocity_stddev", 0.0, "noise [rad/s]; 0: value of the datasheet", 0.0, 10.0
-        )
-        self._orientation_stddev = number("orientation_stddev", 0.01, "of roll and pitch [rad]", 0.0001, 3.0)
-        self._time_constant = number(
-            "accel_time_constant",
-            3.0,
-            "time constant of the correction of the inclination by the accelerometer [s]",
-            0.1,
-            60.0,
-        )
-        self._calibrate_level = declare(
-            self,
-            "calibrate_level",
-            True,
-            "the body is level at calibration: compute the offset of the accelerometer too",
-            read_only=True,
-        )
+        values = declare_all(self, PARAMETERS)
+        self.bus = values["bus"] or str(device_directory(self.get_namespace()) / IMU_BUS)
+        self.frame, self._parent = frame(self, values["frame_id"]), frame(self, values["parent_frame_id"])
+        self._publish_tf, self._publish_data = values["publish_tf"], values["publish_data"]
+        self.rate = values["rate"]
+        settings = Mpu6050Settings(**{parameter.name: values[parameter.name] for parameter in CHIP})
+        self._accel_stddev = values["linear_acceleration_stddev"]
+        self._gyro_stddev = values["angular_velocity_stddev"]
+        self._orientation_stddev = values["orientation_stddev"]
+        self._time_constant, self._calibrate_level = values["accel_time_constant"], values["calibrate_level"]
         return settings
 
     def _message(self, settings):

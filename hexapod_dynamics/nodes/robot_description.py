@@ -13,9 +13,10 @@ from scipy.spatial.transform import Rotation
 
 from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, run
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.tick_loop import TickLoop
+from hexapod_dynamics.parameters.robot_description import PARAMETERS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from rcl_interfaces.msg import ParameterEvent
@@ -71,8 +72,8 @@ class RobotDescription(Node):
     def __init__(self):
         super().__init__("robot_description")
         self.robot = load_robot(self)
-        rate = declare(self, "rate", 50.0, "tf messages [1/s]", low=1.0, high=200.0, read_only=True)
-        self._ghost = declare(self, "predicted", True, "also publish the predicted joints under predicted/")
+        values = declare_all(self, PARAMETERS)
+        rate, self._ghost = values["rate"], values["predicted"]
         namespace = self.get_namespace().strip("/")
         self._prefix = f"{namespace}/" if namespace else ""
         self._index = {name: k for k, name in enumerate(self.robot.joint_names)}

@@ -1,4 +1,4 @@
-"""The parameters of the node `servos`: declared with their ranges, checked, and grouped by the classes that use
+"""The parameters of the node `servos`: declared (`parameters.servos`), checked, and grouped by the classes that use
 them.
 """
 
@@ -9,15 +9,15 @@ import numpy as np
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
-from hexapod_dynamics.drivers.servos import lx_frames
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection, GpioDirection
 from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
 from hexapod_dynamics.drivers.servos.servo_supervisor import SupervisorSettings
 from hexapod_dynamics.drivers.simulated_port import proved_device
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.nodes.common import declare
+from hexapod_dynamics.nodes.common import declare_all
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
+from hexapod_dynamics.parameters import servos
 
 
 @dataclass
@@ -37,76 +37,37 @@ class ServosParameters:
 
 
 def declare_parameters(node, robot) -> ServosParameters:
-    """Declare all parameters of the node `servos` for a robot; raises DeviceError for values that cannot be.
+    """Declare all parameters of the node `servos` for a robot.
 
-    The parameter `session` has been declared (crash_recovery.SessionState).
+    The parameter `session` has been declared (crash_recovery.SessionState). Raises ParameterError for a value that the
+    list refuses, DeviceError for one that this robot or this machine cannot have.
     """
-
-    def number(name, default, text, low, high):
-        return declare(node, name, default, text, low=low, high=high, read_only=True)
-
-    def choice(name, default, text, other):
-        value = declare(node, name, default, text, read_only=True)
-        if value not in (default, other):
-            raise DeviceError(f"parameter {name} is {value!r}: allowed is {default} or {other}")
-        return value
-
-    port = declare(node, "port", "", "serial port, best a stable path; empty: the simulator's", read_only=True)
-    simulated = not port
-    port = port or str(device_directory(node.get_namespace()) / SERVO_BUS)
-    baudrate = number("baudrate", lx_frames.DEFAULT_BAUDRATE, "bits a second", 9600, 1000000)
-    direction = choice(
-        "direction",
-        "adapter",
-        "what switches between sending and receiving: adapter, or gpio (two pins of a Jetson)",
-        "gpio",
-    )
-    pins = (
-        number("transmit_pin", 27, "BCM number of the pin that enables sending", 0, 64),
-        number("receive_pin", 17, "BCM number of the pin that enables listening", 0, 64),
-    )
-    reply_timeout = number("reply_timeout", 0.006, "time to wait for an answer after a request [s]", 0.001, 0.1)
+    values = declare_all(node, servos.PARAMETERS)
     period = declare_command_period(node)
-    command_timeout = number("command_timeout", 0.3, "commands older than this: hold [s]", 0.05, 5.0)
-    rate = number("rate", 50.0, "joint_states a second", 1.0, 200.0)
-    stale = number("stale_age", 1.0, "a joint measured longer ago is left out of joint_states [s]", 0.1, 10.0)
-    on_shutdown = choice("on_shutdown", "hold", "when the node ends: hold the pose, or release (torque off)", "release")
     guard = declare_guard(node, robot)
-    use_feedforward = declare(
-        node, "use_feedforward", True, "shift set-points by feed-forward torque over stiffness", read_only=True
+    simulated = not values["port"]
+    port = values["port"] or str(device_directory(node.get_namespace()) / SERVO_BUS)
+    chain = ChainSettings(position_rate=values["position_rate"], slow_interval=values["slow_interval"])
+    supply = SupplyLimits(warn=values["warn_voltage"], sit=values["sit_voltage"], release=values["release_voltage"])
+    control = SupervisorSettings(
+        seated_pose(robot, values["sit_pose"]), period, values["command_timeout"], values["sit_speed"], supply
     )
-    chain = ChainSettings(
-        position_rate=number("position_rate", 20.0, "position reads a second of each joint, at most", 1.0, 100.0),
-        slow_interval=number(
-            "slow_interval", 0.2, "between reads of voltage, temperature or load state [s]", 0.02, 10.0
-        ),
-    )
-    supply = SupplyLimits(
-        warn=number("warn_voltage", 10.2, "supply below this: warn [V]", 0.0, 14.0),
-        sit=number("sit_voltage", 9.6, "supply below this: sit down [V]", 0.0, 14.0),
-        release=number("release_voltage", 9.1, "supply below this: torque off [V]", 0.0, 14.0),
-    )
-    sit_speed = number("sit_speed", 0.6, "speed of the joint with the longest way when sitting down [rad/s]", 0.05, 2.0)
-    sit_pose = declare(
-        node,
-        "sit_pose",
-        [0.0, 1.2, -0.45],
-        "joint angles of each leg, from the body outward, when the belly is on the ground [rad]; further joints hold",
-        read_only=True,
-    )
-    control = SupervisorSettings(seated_pose(robot, sit_pose), period, command_timeout, sit_speed, supply)
     prove = _proof(port, node.get_parameter("session").value) if simulated else None
     # The pins come last: no hardware is touched before every parameter has been accepted.
-    lines = GpioDirection(*pins) if direction == "gpio" else AdapterDirection()
+    lines = (
+        GpioDirection(values["transmit_pin"], values["receive_pin"])
+        if values["direction"] == "gpio"
+        else AdapterDirection()
+    )
     return ServosParameters(
-        ServoBus(port, baudrate, lines, reply_timeout, prove=prove),
+        ServoBus(port, values["baudrate"], lines, values["reply_timeout"], prove=prove),
         chain,
         guard,
         control,
-        rate,
-        stale,
-        use_feedforward,
-        on_shutdown == "release",
+        values["rate"],
+        values["stale_age"],
+        values["use_feedforward"],
+        values["on_shutdown"] == "release",
     )
 
 

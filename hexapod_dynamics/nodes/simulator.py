@@ -5,12 +5,13 @@ import time
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, frame, load_robot, run, steady_timer
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, frame, load_robot, run, steady_timer
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
+from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, OWN
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion
-from hexapod_dynamics.simulated_devices.faults import FAULTS, FaultInjector
-from hexapod_dynamics.simulated_devices.simulated_robot import PHYSICS, SimulatedRobot
+from hexapod_dynamics.simulated_devices.faults import FaultInjector
+from hexapod_dynamics.simulated_devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.simulation import Truth
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
@@ -34,50 +35,22 @@ class SimulatorNode(Node):
     def __init__(self):
         super().__init__("simulator")
         robot = load_robot(self)
-        directory = declare(
-            self,
-            "device_directory",
-            "",
-            "folder of the simulated serial port and I2C bus; empty: the default folder of servos and imu",
-            read_only=True,
-        )
-        session = declare(
-            self,
-            "session",
-            "",
-            "name of the launch: only its own node servos opens the port",
-            read_only=True,
-        )
-        lost = declare(self, "damage", [""], "legs and links missing from the start, as RM or LM.femur", read_only=True)
-        rate = declare(self, "rate", 50.0, "ground truth messages a second", low=1.0, high=200.0, read_only=True)
-        physics = declare(
-            self, "physics", "built_in", f"who simulates the robot: {' or '.join(PHYSICS)}", read_only=True
-        )
-        truth = declare(
-            self,
-            "truth",
-            "",
-            "how the simulated robot differs from the model of the nodes, as mass=1.1,payload=0.2,friction=0.5",
-            read_only=True,
-        )
-        timestep = declare(self, "timestep", 0.001, "step of the physics [s]", low=0.0001, high=0.004, read_only=True)
-        morphology = Morphology.whole(robot).without(*(name for name in lost if name))
+        values = declare_all(self, OWN)
+        physics, truth = values["physics"], values["truth"]
+        morphology = Morphology.whole(robot).without(*(name for name in values["damage"] if name))
         self.simulated = SimulatedRobot(
             robot,
             morphology,
-            directory or device_directory(self.get_namespace()),
-            timestep=timestep,
-            session=session,
+            values["device_directory"] or device_directory(self.get_namespace()),
+            timestep=values["timestep"],
+            session=values["session"],
             physics=physics,
             truth=Truth.parse(truth),
         )
         self._simulates = f"{physics}, truth: {truth or 'as the model'}"
         self._faults = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.imu_bus)
         self._faults.set(
-            {
-                name: declare(self, f"faults.{name}", fault.healthy, fault.description, low=fault.low, high=fault.high)
-                for name, fault in FAULTS.items()
-            }
+            {name.removeprefix("faults."): value for name, value in declare_all(self, FAULT_PARAMETERS).items()}
         )
         self.add_on_set_parameters_callback(self._on_parameters)
         self._odometry = Odometry(child_frame_id=frame(self, "base_link"))
@@ -93,7 +66,7 @@ class SimulatorNode(Node):
         self.create_subscription(Quaternion, "~/set_attitude", self._on_attitude, 1)
         self.create_subscription(Wrench, "~/push", self._on_push, 1)
         self.simulated.start()
-        steady_timer(self, 1.0 / rate, self._publish)
+        steady_timer(self, 1.0 / values["rate"], self._publish)
         self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._look)
 
     def close(self):

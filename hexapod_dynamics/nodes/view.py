@@ -14,8 +14,9 @@ from scipy.spatial.transform import Rotation
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.common import LATCHED, declare, run, steady_timer
+from hexapod_dynamics.nodes.common import LATCHED, declare_all, run, steady_timer
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.parameters.view import PARAMETERS
 from hexapod_dynamics.view.panel import Commands, Panel
 from hexapod_dynamics.view.scene import RobotFigure, Surroundings, look_at, serve
 from nav_msgs.msg import Odometry, Path
@@ -100,9 +101,8 @@ class View(Node):
 
     def __init__(self):
         super().__init__("view")
-        port = declare(self, "port", 8080, "port of the web page", low=1, high=65535, read_only=True)
-        host = declare(self, "host", "127.0.0.1", "address to serve on; 0.0.0.0: to the whole network", read_only=True)
-        rate = declare(self, "rate", 25.0, "pictures a second", low=1.0, high=60.0, read_only=True)
+        values = declare_all(self, PARAMETERS)
+        port, host, rate = values["port"], values["host"], values["rate"]
         self._newest = LatestMessages(self)
         newest = self._newest.subscribe
         newest(String, "robot_description", LATCHED)

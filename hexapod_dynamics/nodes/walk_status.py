@@ -6,9 +6,10 @@ import time
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare, run, stamp_seconds, steady_timer
+from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare_all, run, stamp_seconds, steady_timer
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.tick_loop import TickLoop
+from hexapod_dynamics.parameters.walk_status import PARAMETERS
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
@@ -96,13 +97,7 @@ class WalkStatus(Node):
         self._before = None
         self._lost = []
         self._complaints, self._told, self._compiling, self._reported = {}, {}, {}, set()
-        self._expected = [
-            name
-            for name in declare(
-                self, "nodes", [""], "names of the nodes that should be there; one that is not is named", read_only=True
-            )
-            if name
-        ]
+        self._expected = [name for name in declare_all(self, PARAMETERS)["nodes"] if name]
         self._started, self._seen = time.monotonic(), {}
         # Of a hundred poses a second the newest is wanted, ten times: what stops is noticed soon enough.
         self.loop = TickLoop(self, 0.1)

@@ -1,0 +1,61 @@
+"""All nodes with all their parameters. The nodes themselves import their own module only."""
+
+from __future__ import annotations
+
+from hexapod_dynamics.parameters import (
+    commands,
+    common,
+    damage_detector,
+    damage_manager,
+    dynamics,
+    gait,
+    imu,
+    robot_description,
+    servos,
+    simulator,
+    view,
+    walk_status,
+)
+from hexapod_dynamics.parameters.spec import ParameterSpec
+
+# In the order of config/nodes.yaml and docs/parameters.md. Of damage_manager: the patterns.
+NODES: dict[str, tuple[ParameterSpec, ...]] = {
+    "gait": (common.ROBOT, common.SESSION, commands.COMMAND_PERIOD, commands.RATE, *gait.PARAMETERS),
+    "dynamics": (
+        common.ROBOT,
+        common.SESSION,
+        commands.COMMAND_PERIOD,
+        *commands.GUARD,
+        *dynamics.PARAMETERS,
+    ),
+    "servos": (
+        common.ROBOT,
+        common.SESSION,
+        commands.COMMAND_PERIOD,
+        *commands.GUARD,
+        *servos.PARAMETERS,
+    ),
+    "imu": (common.ROBOT, *imu.PARAMETERS),
+    "simulator": (common.ROBOT, *simulator.PARAMETERS),
+    "damage_manager": (common.ROBOT, common.SESSION, *damage_manager.PATTERNS),
+    "damage_detector": (common.ROBOT, *damage_detector.PARAMETERS),
+    "robot_description": (common.ROBOT, *robot_description.PARAMETERS),
+    "view": view.PARAMETERS,
+    "_walk_status": walk_status.PARAMETERS,
+}
+NOTES = {"gait": gait.NOTE, "damage_manager": damage_manager.NOTE}
+
+
+def shared() -> dict[str, tuple[ParameterSpec, list[str]]]:
+    """The parameters of more than one node: {name: (parameter, nodes that have it)}."""
+    users: dict[int, tuple[ParameterSpec, list[str]]] = {}
+    for node, parameters in NODES.items():
+        for parameter in parameters:
+            users.setdefault(id(parameter), (parameter, []))[1].append(node)
+    return {parameter.name: (parameter, nodes) for parameter, nodes in users.values() if len(nodes) > 1}
+
+
+def own(node: str) -> list[ParameterSpec]:
+    """The parameters that a node shares with no other."""
+    others = {id(parameter) for parameter, _ in shared().values()}
+    return [parameter for parameter in NODES[node] if id(parameter) not in others]

@@ -1,0 +1,39 @@
+"""Parameters of the node `dynamics`; `commands` has those that it shares with other nodes."""
+
+from __future__ import annotations
+
+from hexapod_dynamics.estimation.observer import Gains
+from hexapod_dynamics.parameters.spec import ParameterSpec, Value
+
+
+def _in_file(
+    name: str, default: Value, description: str, low: float | None = None, high: float | None = None
+) -> ParameterSpec:
+    return ParameterSpec(name, default, description, low, high, in_file=True)
+
+
+PARAMETERS = (
+    _in_file("rate", 100.0, "predictions a second", 10.0, 200.0),
+    _in_file("path_every", 10, "publish the path ahead with every n-th prediction", 1, 100),
+    _in_file("horizon", 0.5, "horizon of predicted_path [s]", 0.05, 2.0),
+    _in_file("horizon_timestep", 0.005, "time step of predicted_path [s]", 0.001, 0.02),
+    _in_file("timestep", 0.001, "step of the model for the state [s]", 0.0002, 0.01),
+    _in_file("joint_gain", Gains.joint, "gain of the set-point offsets by measured joints [1/s]", 0.0, 20.0),
+    _in_file("tilt_gain", Gains.tilt, "gain of the tilt by the IMU [1/s]", 0.0, 20.0),
+    _in_file("yaw_gain", Gains.yaw, "gain of the yaw by the IMU [1/s]", 0.0, 20.0),
+    _in_file(
+        "command_delay",
+        0.018,
+        "from a command to the start of the servos [s]; 18 moves take 15.7 ms on the bus",
+        0.0,
+        0.2,
+    ),
+    _in_file("feedforward", True, "publish feed-forward torques"),
+    ParameterSpec(
+        "feedforward_rates",
+        False,
+        "lead the feed-forward torques, by their rates, by "
+        "the time in which a servo moves less its damping over stiffness",
+    ),
+    _in_file("publish_tf", True, "publish odom -> base_link on /tf"),
+)

@@ -1,0 +1,98 @@
+"""Parameters of the node `servos`; `commands` has those that it shares with other nodes."""
+
+from __future__ import annotations
+
+from hexapod_dynamics.control.posture import SupplyLimits
+from hexapod_dynamics.drivers.servos import lx_frames
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
+from hexapod_dynamics.drivers.servos.servo_supervisor import SupervisorSettings
+from hexapod_dynamics.parameters.spec import ParameterSpec
+
+_CHAIN, _SUPPLY = ChainSettings(), SupplyLimits()
+_LOW = f"supply voltage below which, after {_SUPPLY.patience:g} s,"
+
+PORT = (
+    ParameterSpec("port", "", "serial port, best a stable path; empty: the simulator's"),
+    ParameterSpec("baudrate", lx_frames.DEFAULT_BAUDRATE, "bits a second", low=9600, high=1000000),
+    ParameterSpec(
+        "direction",
+        "adapter",
+        "what switches between sending and receiving: adapter, or gpio (two pins of a Jetson)",
+        choices=("adapter", "gpio"),
+    ),
+    ParameterSpec("transmit_pin", 27, "BCM number of the pin that enables sending", low=0, high=64),
+    ParameterSpec("receive_pin", 17, "BCM number of the pin that enables listening", low=0, high=64),
+    ParameterSpec(
+        "reply_timeout",
+        0.006,
+        "time to wait for an answer after a request [s]",
+        low=0.001,
+        high=0.1,
+        in_file=True,
+        file_value=0.015,
+        file_reason="simulated servos may answer late, real ones within 6 ms",
+    ),
+)
+CONTROL = (
+    ParameterSpec(
+        "command_timeout",
+        SupervisorSettings.command_timeout,
+        "commands older than this: hold [s]",
+        low=0.05,
+        high=5.0,
+        in_file=True,
+    ),
+    ParameterSpec("rate", 50.0, "joint_states a second", low=1.0, high=200.0),
+    ParameterSpec("stale_age", 1.0, "a joint measured longer ago is left out of joint_states [s]", low=0.1, high=10.0),
+    ParameterSpec(
+        "on_shutdown",
+        "hold",
+        "when the node ends: hold the pose, or release (torque off)",
+        choices=("hold", "release"),
+        in_file=True,
+    ),
+    ParameterSpec("use_feedforward", True, "shift set-points by feed-forward torque over stiffness"),
+    ParameterSpec(
+        "position_rate", _CHAIN.position_rate, "position reads a second of each joint, at most", low=1.0, high=100.0
+    ),
+    ParameterSpec(
+        "slow_interval",
+        _CHAIN.slow_interval,
+        "between reads of voltage, temperature or load state [s]",
+        low=0.02,
+        high=10.0,
+    ),
+)
+POSTURE = (
+    ParameterSpec("warn_voltage", _SUPPLY.warn, f"{_LOW} the node warns [V]", low=0.0, high=14.0, in_file=True),
+    ParameterSpec(
+        "sit_voltage",
+        _SUPPLY.sit,
+        f"{_LOW} the robot sits down, then torque is switched off [V]",
+        0.0,
+        14.0,
+        in_file=True,
+    ),
+    ParameterSpec(
+        "release_voltage",
+        _SUPPLY.release,
+        f"{_LOW} torque is switched off [V]; below 9 V the servos switch it off themselves",
+        low=0.0,
+        high=14.0,
+        in_file=True,
+    ),
+    ParameterSpec(
+        "sit_speed",
+        SupervisorSettings.sit_speed,
+        "speed of the joint with the longest way when sitting down [rad/s]",
+        low=0.05,
+        high=2.0,
+    ),
+    ParameterSpec(
+        "sit_pose",
+        [0.0, 1.2, -0.45],
+        "joint angles of each leg, from the body outward, when the belly is on the ground [rad]; further joints hold",
+        in_file=True,
+    ),
+)
+PARAMETERS = PORT + CONTROL + POSTURE

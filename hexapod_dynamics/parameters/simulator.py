@@ -1,0 +1,30 @@
+"""Parameters of the node `simulator`; the faults of its devices are those of `simulated_devices.faults`."""
+
+from __future__ import annotations
+
+from hexapod_dynamics.parameters.spec import ParameterSpec
+from hexapod_dynamics.simulated_devices.faults import FAULTS
+from hexapod_dynamics.simulated_devices.simulated_robot import PHYSICS
+
+OWN = (
+    ParameterSpec(
+        "device_directory",
+        "",
+        "folder of the simulated serial port and I2C bus; empty: the default folder of servos and imu",
+    ),
+    ParameterSpec("session", "", "name of the launch: only its own node servos opens the port"),
+    ParameterSpec("damage", [""], "legs and links missing from the start, as RM or LM.femur"),
+    ParameterSpec("rate", 50.0, "ground truth messages a second", low=1.0, high=200.0, in_file=True),
+    ParameterSpec("physics", "built_in", f"who simulates the robot: {' or '.join(PHYSICS)}", choices=tuple(PHYSICS)),
+    ParameterSpec(
+        "truth",
+        "",
+        "how the simulated robot differs from the model of the nodes, as mass=1.1,payload=0.2,friction=0.5",
+    ),
+    ParameterSpec("timestep", 0.001, "step of the physics [s]", low=0.0001, high=0.004, in_file=True),
+)
+FAULT_PARAMETERS = tuple(
+    ParameterSpec(f"faults.{name}", fault.healthy, fault.description, fault.low, fault.high, read_only=False)
+    for name, fault in FAULTS.items()
+)
+PARAMETERS = OWN + FAULT_PARAMETERS

@@ -1,0 +1,91 @@
+"""What the list of parameters consists of: a ParameterSpec for each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hexapod_dynamics.errors import ParameterError
+
+Value = bool | int | float | str | list[float] | list[str]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A number as default that is computed: of(source), source being the robot or another parameter's value.
+
+    text: where it comes from, for the table of parameters.
+    """
+
+    text: str
+    of: Callable[[Any], float]
+
+
+@dataclass(frozen=True)
+class ParameterSpec:
+    """One parameter: its name, default, meaning with unit, bounds, and its place in config/nodes.yaml.
+
+    low, high: range of a number, both or none. choices: allowed texts. read_only: the node reads it once, at its
+    start. in_file: config/nodes.yaml has it, with `file_value` if that differs from the default, for `file_reason`.
+    An empty list of text is [""]: ROS has no type for a list without elements.
+
+    Raises ParameterError for a default or a `file_value` that the parameter itself would not allow.
+    """
+
+    name: str
+    default: Value | Derived
+    description: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] | None = None
+    read_only: bool = True
+    in_file: bool = False
+    file_value: Value | None = None
+    file_reason: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise ParameterError(f"parameter {self.name}: low {self.low}, high {self.high}; give both or none")
+        if self.file_value is not None and not (self.in_file and self.file_reason):
+            raise ParameterError(f"parameter {self.name}: file_value needs in_file and file_reason")
+        for value in (self.default, self.file_value):
+            if value is not None and not isinstance(value, Derived):
+                self.check(value)
+
+    @property
+    def type(self) -> str:
+        """The name of its type in ROS: bool, integer, double, string, double_array or string_array."""
+        default = self.default[0] if isinstance(self.default, list) else self.default
+        names = {bool: "bool", int: "integer", float: "double", str: "string", Derived: "double"}
+        return names[type(default)] + ("_array" if isinstance(self.default, list) else "")
+
+    def allowed(self, example: Value | None = None) -> str:
+        """What a value must be, in words; `example`: a number to show, by default the default."""
+        bounds = "" if self.low is None else f" from {self.low} to {self.high}"
+        if self.choices is not None:
+            return " or ".join(self.choices)
+        if self.type == "double":
+            if example is None:
+                example = self.low if isinstance(self.default, Derived) else self.default
+            return f"a number{bounds}, written with a decimal point, as {example}"
+        return {
+            "bool": "true or false",
+            "integer": f"a whole number{bounds}",
+            "string": "text",
+            "double_array": "a list of numbers",
+            "string_array": "a list of text",
+        }[self.type]
+
+    def check(self, value: Value) -> None:
+        """Raise ParameterError if a value of the right type is out of the range or not among the choices."""
+        if self.choices is not None and value not in self.choices:
+            raise ParameterError(f"parameter {self.name} is {value!r}: allowed is {self.allowed()}")
+        if self.low is None or self.high is None or isinstance(value, (str, list)):
+            return
+        if not self.low <= value <= self.high:
+            raise ParameterError(f"parameter {self.name} is {value!r}: allowed is {self.allowed()}")
+
+    def default_for(self, source: Any = None) -> Value:
+        """The default; of a Derived one: that for `source`, which is the robot or a value."""
+        return self.default.of(source) if isinstance(self.default, Derived) else self.default

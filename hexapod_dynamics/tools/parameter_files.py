@@ -1,0 +1,134 @@
+"""`python -m hexapod_dynamics.tools.parameter_files`: config/nodes.yaml and docs/parameters.md, from the list.
+
+The list of parameters is `hexapod_dynamics.parameters`; run this in the repository after a change of it.
+"""
+
+import argparse
+import sys
+import textwrap
+from pathlib import Path
+
+import yaml
+
+from hexapod_dynamics.parameters import catalogue
+from hexapod_dynamics.parameters.spec import Derived
+
+COMMAND = "python -m hexapod_dynamics.tools.parameter_files"
+WIDTH = 120
+YAML_HEAD = f"""\
+# Written by `{COMMAND}`: change hexapod_dynamics/parameters/ instead.
+# The parameters that are changed most often; docs/parameters.md has all. A file of your own (`params_file:=`) is read
+# after this one and needs only what differs.
+"""
+PAGE_HEAD = f"""\
+# Parameters
+
+`{COMMAND}` writes this page and `config/nodes.yaml` from the
+list in `hexapod_dynamics/parameters/`, from which the nodes declare them, too.
+
+A launch takes them from `config/nodes.yaml`, on the real robot then from `config/hardware_jethexa.yaml`, then from the
+file given as `params_file:=`. `ros2 param set` changes a parameter that is marked "live"; a node reads the others once,
+at its start. A value of another type, out of the range or not among the choices is refused with what is allowed. A
+number of type double needs a decimal point. `use_sim_time` has to stay false.
+"""
+COLUMNS = ("parameter", "type", "default", "allowed", "live", "meaning")
+
+
+def yaml_value(value):
+    """Return a value as YAML in one line."""
+    return yaml.safe_dump(value, default_flow_style=True, width=10_000).removesuffix("...\n").strip()
+
+
+def in_file(parameter):
+    """Return the value that config/nodes.yaml has for a ParameterSpec, and the words behind it."""
+    if parameter.file_value is None:
+        return parameter.default, parameter.description
+    return parameter.file_value, f"{parameter.description}; {parameter.file_reason}"
+
+
+def yaml_section(name, parameters):
+    """Return the section of a node in config/nodes.yaml: words behind a value, or above it where they are long."""
+    rows = [(f"    {parameter.name}: {yaml_value(in_file(parameter)[0])}", parameter) for parameter in parameters]
+    column = max(len(text) for text, _ in rows if len(text) < 40) + 2
+    lines = [f"{name}:", "  ros__parameters:"]
+    for text, parameter in rows:
+        words = in_file(parameter)[1]
+        line = f"{text:{column}}# {words}"
+        if len(text) < column and len(line) <= WIDTH:
+            lines.append(line)
+        else:
+            lines += textwrap.wrap(words, WIDTH, initial_indent="    # ", subsequent_indent="    # ")
+            lines.append(text)
+    return "\n".join(lines) + "\n"
+
+
+def nodes_yaml():
+    """Return the text of config/nodes.yaml."""
+    sections = {"/**": [parameter for parameter, _ in catalogue.shared().values()]}
+    sections |= {f"/**/{node}": catalogue.own(node) for node in catalogue.NODES}
+    chosen = {name: [p for p in parameters if p.in_file] for name, parameters in sections.items()}
+    return "\n".join([YAML_HEAD, *(yaml_section(name, each) for name, each in chosen.items() if each)])
+
+
+def number(value):
+    """Return a bound as text."""
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
+
+
+def default_text(parameter):
+    """Return the default of a ParameterSpec for the table, and what config/nodes.yaml has instead."""
+    if isinstance(parameter.default, Derived):
+        return parameter.default.text
+    text = "empty" if parameter.default in ("", [""]) else f"`{yaml_value(parameter.default)}`"
+    if parameter.file_value is not None:
+        text += f"; in `config/nodes.yaml` `{yaml_value(parameter.file_value)}`: {parameter.file_reason}"
+    return text
+
+
+def row(parameter, *more):
+    """Return a ParameterSpec as a row of the table."""
+    allowed = "" if parameter.low is None else f"{number(parameter.low)} to {number(parameter.high)}"
+    if parameter.choices is not None:
+        allowed = ", ".join(f"`{choice}`" for choice in parameter.choices)
+    live = "" if parameter.read_only else "live"
+    meaning = parameter.description.replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")
+    cells = (f"`{parameter.name}`", parameter.type, default_text(parameter), allowed, live, meaning, *more)
+    return f"| {' | '.join(cells)} |"
+
+
+def table(rows, *more):
+    """Return the head of the table and its rows as lines."""
+    columns = (*COLUMNS, *more)
+    return "\n".join([f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", *rows]) + "\n"
+
+
+def parameters_page():
+    """Return the text of docs/parameters.md."""
+    shared = [row(parameter, ", ".join(nodes)) for parameter, nodes in catalogue.shared().values()]
+    parts = [PAGE_HEAD, "## Several nodes\n", table(shared, "nodes")]
+    for node in catalogue.NODES:
+        parts.append(f"## {node}\n")
+        if node in catalogue.NOTES:
+            parts.append(textwrap.fill(catalogue.NOTES[node], WIDTH, break_on_hyphens=False) + "\n")
+        parts.append(table([row(parameter) for parameter in catalogue.own(node)]))
+    return "\n".join(parts)
+
+
+def files():
+    """Return the texts of the files, by their paths in the repository."""
+    return {"config/nodes.yaml": nodes_yaml(), "docs/parameters.md": parameters_page()}
+
+
+def main(args=None):
+    """Write the files into the repository, the present folder."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__.splitlines()[0])
+    parser.parse_args(args)
+    for name, text in files().items():
+        if not Path(name).parent.is_dir():
+            sys.exit(f"{Path.cwd()} has no folder {Path(name).parent}: run this in the repository")
+        Path(name).write_text(text, encoding="utf-8")
+        print(f"{name} written")
+
+
+if __name__ == "__main__":
+    main()

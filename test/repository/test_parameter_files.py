@@ -1,0 +1,67 @@
+"""config/nodes.yaml and docs/parameters.md are what the list of parameters gives."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hexapod_dynamics.parameters import catalogue
+from hexapod_dynamics.tools.parameter_files import COMMAND, files, nodes_yaml, parameters_page
+
+ROOT = Path(__file__).parents[2]
+CONFIG = ROOT / "config"
+# The section of a parameter file for all nodes.
+ALL = "/**"
+
+
+def sections(text):
+    """Return {node, or "/**": {parameter: value}} of a parameter file."""
+    return {name.removeprefix("/**/"): section["ros__parameters"] for name, section in yaml.safe_load(text).items()}
+
+
+@pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the documents are in the source tree only")
+@pytest.mark.parametrize("name", files())
+def test_a_file_that_is_written_from_the_list_is_up_to_date(name):
+    assert (ROOT / name).read_text(encoding="utf-8") == files()[name], f"{name}: run {COMMAND}"
+
+
+def test_a_change_of_the_list_changes_both_files(monkeypatch):
+    before = nodes_yaml(), parameters_page()
+    nodes = dict(catalogue.NODES)
+    nodes["gait"] = tuple(
+        replace(parameter, default=0.05) if parameter.name == "body_height" else parameter
+        for parameter in nodes["gait"]
+    )
+    monkeypatch.setattr(catalogue, "NODES", nodes)
+    assert "    body_height: 0.05 " in nodes_yaml() and "    body_height: 0.05 " not in before[0]
+    assert "`body_height` | double | `0.05` |" in parameters_page() and "`0.05` | 0.03 to" not in before[1]
+
+
+@pytest.mark.parametrize("file", ["nodes.yaml", "hardware_jethexa.yaml"])
+def test_every_value_of_a_parameter_file_is_one_that_the_node_accepts(file):
+    known = {node: {parameter.name: parameter for parameter in each} for node, each in catalogue.NODES.items()}
+    known[ALL] = {name: parameter for name, (parameter, _) in catalogue.shared().items()}
+    checked = 0
+    for node, values in sections((CONFIG / file).read_text(encoding="utf-8")).items():
+        for name, value in values.items():
+            parameter = known[node][name]
+            assert type(value) is type(parameter.default), f"{file}, {node}: {name}"
+            parameter.check(value)
+            checked += 1
+    assert checked >= 8
+
+
+def test_all_parameters_are_in_the_table():
+    page = parameters_page()
+    for node, parameters in catalogue.NODES.items():
+        own = page.partition(f"\n## {node}\n")[2].partition("\n## ")[0]
+        common = page.partition("\n## Several nodes\n")[2].partition("\n## ")[0]
+        for parameter in parameters:
+            assert f"| `{parameter.name}` | {parameter.type} |" in own + common, f"{node}: {parameter.name}"
+
+
+def test_nodes_declare_from_the_list_only():
+    nodes = ROOT / "hexapod_dynamics" / "nodes"
+    found = [path.name for path in sorted(nodes.glob("*.py")) if "declare_parameter(" in path.read_text("utf-8")]
+    assert found == ["common.py"]
