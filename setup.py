@@ -73,6 +73,7 @@ setup(
             f"set_morphology = {package_name}.tools.set_morphology:main",
             f"stop = {package_name}.tools.stop:main",
             f"servo_tool = {package_name}.tools.servo_tool:main",
+            f"check_robot = {package_name}.tools.check_robot:main",
             f"walk_status = {package_name}.nodes.start:walk_status",
             f"compile = {package_name}.tools.compile_model:main",
             f"plan = {package_name}.tools.plan:main",

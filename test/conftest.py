@@ -17,7 +17,7 @@ TESTS = Path(__file__).parent
 # The marker of a folder holds for the folders in it; tests in other folders are `pure`. setup.cfg explains the markers.
 FOLDERS = {"nodes": "ros", "tools/figures": "papers", "soak": "soak"}
 # What talks to nodes or to simulated devices at their own pace: such tests want the machine for themselves.
-REAL_TIME = ("nodes", "drivers", "simulated_devices", "tools/test_servo_tool.py")
+REAL_TIME = ("nodes", "drivers", "simulated_devices", "tools/test_servo_tool.py", "tools/test_check_robot.py")
 
 
 def pytest_itemcollected(item):

@@ -1,0 +1,54 @@
+"""What a check asks of the person beside the robot; in a rehearsal a simulated owner answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+
+class Attitude(Enum):
+    """How the owner is asked to hold the robot: instruction, roll and pitch [rad] of base_link."""
+
+    LEVEL = ("Put the robot down level, or hold it level", 0.0, 0.0)
+    NOSE_DOWN = ("Hold the robot NOSE DOWN by about 30 degrees (front low, left and right level)", 0.0, 0.52)
+    RIGHT_DOWN = ("Hold the robot RIGHT SIDE DOWN by about 30 degrees (front and rear level)", 0.52, 0.0)
+
+    def __init__(self, instruction: str, roll: float, pitch: float) -> None:
+        self.instruction, self.roll, self.pitch = instruction, roll, pitch
+
+
+class Answer(Enum):
+    """What the owner has seen."""
+
+    YES = "yes"
+    NO = "no"
+    AGAIN = "again"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What should be seen: joints of the robot file, and their changes [rad] since permission was given.
+
+    absolute: the values are joint angles [rad], not changes.
+    """
+
+    joints: tuple[str, ...]
+    values: tuple[float, ...]
+    absolute: bool = False
+
+
+class Owner(Protocol):
+    """The person beside the robot."""
+
+    def tell(self, text: str) -> None:
+        """Show a text."""
+
+    def permits(self, motion: str) -> bool:
+        """Ask whether this motion may begin; False: it is left out."""
+
+    def sees(self, question: str, expected: Expected) -> Answer:
+        """Ask what is seen now."""
+
+    def holds(self, attitude: Attitude) -> bool:
+        """Ask to hold the robot so, until the answer; False: it is left out."""

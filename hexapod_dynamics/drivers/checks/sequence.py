@@ -1,0 +1,143 @@
+"""All checks by their keys, in the order in which they are run, and what each needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from hexapod_dynamics.drivers.checks.findings import Finding, failed, not_run, passed
+from hexapod_dynamics.drivers.checks.imu_checks import check_axes, check_chip
+from hexapod_dynamics.drivers.checks.joint_checks import JointChecks
+from hexapod_dynamics.drivers.checks.owner import Owner
+from hexapod_dynamics.drivers.checks.port import END_IT, check_file, check_port, users_of
+from hexapod_dynamics.drivers.checks.servo_checks import (
+    ask_all,
+    assess_answers,
+    assess_supplies,
+    deviations,
+    read_supplies,
+)
+from hexapod_dynamics.drivers.imu.i2c_bus import I2cBus, open_bus
+from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings
+from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.slow_move import SPEED, SlowMove
+from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot import Robot
+
+
+@dataclass
+class Bench:
+    """The robot's devices and its owner; joints: names of the joints that may be moved, empty for all.
+
+    bus is closed at first: the check `port` opens it. i2c: number of the I2C bus, or path of a simulated one.
+    """
+
+    robot: Robot
+    bus: ServoBus
+    i2c: str
+    imu: Mpu6050Settings
+    owner: Owner
+    joints: Sequence[str] = ()
+    speed: float = SPEED
+    handle: I2cBus | None = field(default=None, init=False)
+    sensor: Mpu6050 | None = field(default=None, init=False)
+
+    @property
+    def servo_map(self) -> ServoMap:
+        """Joints and servos."""
+        return ServoMap.from_robot(self.robot)
+
+    def joint_checks(self) -> JointChecks:
+        """The checks that move joints."""
+        joints = [joint for leg in self.robot.legs for joint in leg.joints]
+        limits = [joint.lower for joint in joints], [joint.upper for joint in joints]
+        return JointChecks(self.robot, SlowMove(self.bus, self.servo_map, *limits, self.speed), self.owner, self.joints)
+
+
+def _servos(bench: Bench) -> list[Finding]:
+    return assess_answers(ask_all(bench.bus, bench.servo_map), bench.servo_map)
+
+
+def _supply(bench: Bench) -> list[Finding]:
+    supplies, silent = read_supplies(bench.bus, bench.servo_map)
+    findings = assess_supplies(supplies, silent)
+    return [*findings, passed("supply", "deviations (trim)", deviations(supplies))] if supplies else findings
+
+
+def _open_imu(bench: Bench, check: str) -> list[Finding]:
+    """Open the I2C bus once; findings only where that fails."""
+    if bench.sensor is not None:
+        return []
+    path = bench.i2c if not bench.i2c.isdigit() else f"/dev/i2c-{bench.i2c}"
+    findings = check_file(check, path, "i2c")
+    if findings[-1].remedy:
+        return findings
+    others = users_of(path)
+    if others:
+        return [failed(check, path, f"used by {', '.join(others)}", END_IT)]
+    try:
+        bench.handle = open_bus(bench.i2c)
+    except DeviceError as error:
+        return [failed(check, path, str(error), "see the message")]
+    bench.sensor = Mpu6050(bench.handle, bench.imu)
+    return []
+
+
+def _imu(bench: Bench) -> list[Finding]:
+    trouble = _open_imu(bench, "imu")
+    return trouble if bench.sensor is None else check_chip(bench.sensor)
+
+
+def _axes(bench: Bench) -> list[Finding]:
+    trouble = _open_imu(bench, "axes")
+    return trouble if bench.sensor is None else check_axes(bench.sensor, bench.owner, bench.robot.imu.rotation)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: its title, its function, and whether it needs the servo bus."""
+
+    title: str
+    run: Callable[[Bench], Iterable[Finding]]
+    needs_bus: bool = True
+
+
+CHECKS = {
+    "port": Check("servo port: exists, may be opened, is used by nobody else", lambda b: check_port(b.bus)),
+    "servos": Check("every servo answers", _servos),
+    "supply": Check("supply, temperature, deviations", _supply),
+    "imu": Check("IMU: is there and measures", _imu, needs_bus=False),
+    "axes": Check("IMU: axes and signs (you tilt the robot by hand)", _axes, needs_bus=False),
+    "directions": Check("direction of each joint (moves 0.2 rad)", lambda b: b.joint_checks().directions()),
+    "trim": Check("reference pose (moves one leg at a time)", lambda b: b.joint_checks().trim()),
+    "stop": Check("emergency stop on the wire (moves 0.15 rad)", lambda b: b.joint_checks().stop()),
+}
+
+
+def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
+    """Run checks in order and yield their findings; a lost port fails its check, and those that need it are not run."""
+    opened: list[Finding] = []
+    try:
+        for key in keys:
+            check = CHECKS[key]
+            bench.owner.tell(f"\n{key}: {check.title}")
+            if check.needs_bus and not bench.bus.is_open:
+                if opened and key != "port":
+                    yield not_run(key, check.title, "needs the servo port", "see the check `port`")
+                    continue
+                opened = check_port(bench.bus)
+                if key == "port" or not bench.bus.is_open:
+                    yield from opened
+                if key == "port":
+                    continue
+                if not bench.bus.is_open:
+                    yield not_run(key, check.title, "needs the servo port", "see the check `port`")
+                    continue
+            try:
+                yield from check.run(bench)
+            except BusError as error:
+                yield failed(key, bench.bus.port, str(error), "was the cable or the supply lost? Then begin again")
+    finally:
+        if bench.handle is not None:
+            bench.handle.close()

@@ -1,0 +1,122 @@
+"""Moves single joints slowly, for checks and set-up: bounded in speed, angle and force, and left as they were.
+
+A joint is led by short steps. The target is never more than `LEAD` ahead of the measured angle, so that a blocked joint
+is pushed with the servo's stiffness times `LEAD` and no more; if the program dies, the motion ends after that angle.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos import lx_protocol as lx
+from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.errors import DeviceError
+
+_log = logging.getLogger(__name__)
+SPEED = 0.3  # [rad/s]
+PERIOD = 0.04  # [s] of a step
+LEAD = 0.05  # [rad]; times 30 N m/rad: 1.5 N m, 44 % of the stall torque
+ARRIVED = 0.035  # [rad] from the goal; what a leg's weight sags and a count are together less than half of it
+PATIENCE = 1.5  # [s] without getting nearer
+
+
+class BlockedError(DeviceError):
+    """A joint does not get nearer to its goal."""
+
+
+class SlowMove:
+    """Moves joints (robot order, by index) within lower, upper (n,) [rad] at `speed` [rad/s].
+
+    The only user of the bus. Raises NoReply, BusError, BlockedError.
+    """
+
+    def __init__(
+        self,
+        bus: ServoBus,
+        servo_map: ServoMap,
+        lower: Sequence[float],
+        upper: Sequence[float],
+        speed: float = SPEED,
+    ) -> None:
+        self.bus, self.map, self.speed = bus, servo_map, speed
+        self.lower, self.upper = np.asarray(lower, float), np.asarray(upper, float)
+
+    def angle(self, index: int) -> float:
+        """Measured joint angle [rad]."""
+        return self.map.angle(index, self.bus.read(self.map.ids[index], Command.POS_READ))
+
+    def holds(self, index: int) -> bool:
+        """Whether the servo exerts torque."""
+        return bool(self.bus.read(self.map.ids[index], Command.LOAD_OR_UNLOAD_READ))
+
+    def send(self, index: int, angle: float, duration: float) -> None:
+        """Command a joint angle [rad], reached in `duration` [s]."""
+        self.bus.send(lx.move_time(self.map.ids[index], self.map.directions[index] * angle, duration))
+        self.bus.drain()
+
+    def to(self, index: int, goal: float) -> float:
+        """Move a joint to `goal` [rad], clamped to its limits; return the measured angle when it is there."""
+        here = self.angle(index)
+        goal = float(np.clip(goal, min(self.lower[index], here), max(self.upper[index], here)))
+        target, before, nearest, since = here, time.monotonic(), np.inf, time.monotonic()
+        while True:
+            now = time.monotonic()
+            step = self.speed * min(max(now - before, PERIOD), 2.0 * PERIOD)
+            wanted = float(np.clip(target + np.clip(goal - target, -step, step), here - LEAD, here + LEAD))
+            self.send(index, wanted, max(PERIOD, abs(wanted - target) / self.speed))
+            target, before = wanted, now
+            time.sleep(PERIOD)
+            here = self.angle(index)
+            if target == goal and abs(goal - here) <= ARRIVED:
+                return here
+            if abs(goal - here) < nearest - 1.0 / lx.COUNTS_PER_RADIAN:
+                nearest, since = abs(goal - here), time.monotonic()
+            elif time.monotonic() - since > PATIENCE:
+                raise BlockedError(
+                    f"{self.map.joint_names[index]} stays at {here:.3f} rad on its way to {goal:.3f} rad: is "
+                    "something in its way, has the servo torque (supply, temperature)?"
+                )
+
+    def stop(self, index: int) -> None:
+        """Stop a joint where it is; the servo holds. Three times, because writes are not acknowledged."""
+        self.bus.send(lx.move_stop(self.map.ids[index]) * 3)
+        self.bus.drain()
+
+    @contextmanager
+    def borrowed(self, indices: Sequence[int]) -> Iterator[None]:
+        """Move joints inside the block; afterwards they are moved back, and those without torque lose it again.
+
+        If the block is left by an exception (Ctrl-C, a lost servo), they are stopped where they are.
+        """
+        start = {index: self.angle(index) for index in indices}
+        held = {index: self.holds(index) for index in indices}
+        try:
+            yield
+            for index in reversed(indices):
+                self.to(index, start[index])
+        except BaseException:
+            for index in indices:
+                self._leave(index, held[index])
+            raise
+        for index in indices:
+            if not held[index]:
+                self.bus.send(lx.load_write(self.map.ids[index], False) * 3)
+                self.bus.drain()
+
+    def _leave(self, index: int, held: bool) -> None:
+        """Stop a joint, and switch its torque off if it had none; a lost port is logged, the caller has an error."""
+        frames = lx.move_stop(self.map.ids[index]) * 3
+        if not held:
+            frames += lx.load_write(self.map.ids[index], False) * 3
+        try:
+            self.bus.send(frames)
+            self.bus.drain()
+        except BusError as error:
+            _log.warning("%s was not stopped, it ends its last step: %s", self.map.joint_names[index], error)

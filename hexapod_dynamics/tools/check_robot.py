@@ -1,0 +1,157 @@
+"""`ros2 run hexapod_dynamics check_robot`: the checks of a real robot before its first step, one after the other.
+
+Nothing moves before the owner permits it, and then slowly. `--simulated` rehearses all of it on a simulated robot.
+"""
+
+import argparse
+import signal
+import socket
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import yaml
+
+from hexapod_dynamics.drivers.checks.findings import all_passed, markdown, summary
+from hexapod_dynamics.drivers.checks.sequence import CHECKS, Bench, run_checks
+from hexapod_dynamics.drivers.checks.terminal_owner import TerminalOwner
+from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
+from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
+from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection, GpioDirection
+from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.slow_move import SPEED
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.loading import jethexa_path
+from hexapod_dynamics.simulated_devices.faults import parse as parse_faults
+from hexapod_dynamics.simulated_devices.suspended_robot import SimulatedOwner, SuspendedRobot
+
+# [s] to wait for an answer: nothing here is in a hurry, and a busy computer reads an answer late. The threads of a
+# simulated robot are in the same process and take turns with the checks.
+LEAST_TIMEOUT, SIMULATED_TIMEOUT = 0.03, 0.25
+WELCOME = """Before you begin:
+  - The robot hangs or stands on a box, its feet in the air; nothing is in the way of the legs.
+  - Your hand is at the battery switch: it is the last resort, and it always works.
+  - No launch runs. Ctrl-C stops everything at any time; the joints stay where they are."""
+
+
+def parser():
+    """Build the command line."""
+    top = argparse.ArgumentParser(prog="check_robot", description=__doc__.splitlines()[0])
+    top.add_argument("--only", help=f"checks to run, separated by commas, of: {', '.join(CHECKS)}")
+    top.add_argument("--joints", help="joints to move, separated by commas; default: all")
+    top.add_argument("--report", help="write a report (Markdown) to this file")
+    top.add_argument("--yes", action="store_true", help="permit every motion at once; what is seen is still asked")
+    top.add_argument("--simulated", action="store_true", help="rehearse on a simulated robot, which answers by itself")
+    top.add_argument("--faults", default="", help="of the simulated robot, as servo.silent=femur_joint_RM,imu.absent=1")
+    top.add_argument("--robot", default="", help="robot file; default: the JetHexa")
+    top.add_argument("--hardware", default="", help="parameter file; default: config/hardware_jethexa.yaml")
+    top.add_argument("--port", help="servo port instead of the file's")
+    top.add_argument("--direction", choices=["adapter", "gpio"], help="instead of the file's; USB bus linker: adapter")
+    top.add_argument("--bus", help="I2C bus of the IMU instead of the file's")
+    top.add_argument("--speed", type=float, default=SPEED, help=f"of every motion [rad/s], 0.05 to 1; default {SPEED}")
+    return top
+
+
+def chosen_checks(text):
+    """Keys of the checks in their order; raises HexapodError for an unknown one."""
+    wanted = [key.strip() for key in text.split(",")] if text else list(CHECKS)
+    unknown = [key for key in wanted if key not in CHECKS]
+    if unknown:
+        raise HexapodError(f"--only: {unknown[0]!r} is no check; the checks are {', '.join(CHECKS)}")
+    return [key for key in CHECKS if key in wanted]
+
+
+def chosen_joints(text, robot):
+    """Names of the joints to move; raises HexapodError for an unknown one."""
+    names = [name.strip() for name in text.split(",")] if text else []
+    unknown = [name for name in names if name not in robot.joint_names]
+    if unknown:
+        raise HexapodError(f"--joints: {unknown[0]!r} is no joint; joints are {', '.join(robot.joint_names)}")
+    return names
+
+
+def hardware(given):
+    """Device parameters: those of the file, replaced by those of the command line."""
+    file = Path(given.hardware) if given.hardware else Path(jethexa_path()).with_name("hardware_jethexa.yaml")
+    try:
+        nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
+        values = {name: nodes[f"/**/{name}"]["ros__parameters"] for name in ("servos", "imu")}
+    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise HexapodError(f"{file} has no parameters of servos and imu: {error!r}") from error
+    for node, name in (("servos", "port"), ("servos", "direction"), ("imu", "bus")):
+        if getattr(given, name):
+            values[node][name] = getattr(given, name)
+    return values
+
+
+def bench(given, robot, checks, directory):
+    """The devices and the owner: real ones, or simulated ones in `directory` (also returned)."""
+    if not 0.05 <= given.speed <= 1.0:
+        raise HexapodError(f"--speed {given.speed}: allowed is 0.05 to 1 rad/s")
+    joints = chosen_joints(given.joints, robot)
+    if given.simulated:
+        simulated = SuspendedRobot(robot, directory)
+        simulated.faults.set(parse_faults(given.faults))
+        simulated.start()
+        bus = ServoBus(str(Path(directory) / SERVO_BUS), reply_timeout=SIMULATED_TIMEOUT)
+        i2c, settings, owner = str(Path(directory) / IMU_BUS), Mpu6050Settings(), SimulatedOwner(simulated)
+    else:
+        simulated, values = None, hardware(given)
+        servos, imu = values["servos"], values["imu"]
+        pins = servos.get("transmit_pin", 27), servos.get("receive_pin", 17)
+        needs_bus = any(CHECKS[key].needs_bus for key in checks)
+        direction = GpioDirection(*pins) if servos.get("direction") == "gpio" and needs_bus else AdapterDirection()
+        timeout = max(LEAST_TIMEOUT, servos.get("reply_timeout", 0.0))
+        bus = ServoBus(servos["port"], servos.get("baudrate", 115200), direction, timeout)
+        i2c, settings = str(imu["bus"]), Mpu6050Settings(address=imu.get("address", 0x68))
+        owner = TerminalOwner(permit_all=given.yes)
+    return Bench(robot, bus, i2c, settings, owner, joints, given.speed), simulated
+
+
+def write_report(file, robot, findings, given, interrupted):
+    """Write the report; raises OSError."""
+    about = [
+        ("robot", f"{robot.name}{' (simulated)' if given.simulated else ''}"),
+        ("host", socket.gethostname()),
+        ("date", time.strftime("%Y-%m-%d %H:%M:%S %z")),
+        ("ended", "interrupted: not all checks were run" if interrupted else "all chosen checks were run"),
+    ]
+    Path(file).write_text(markdown("Check of the robot", about, findings), encoding="utf-8")
+    print(f"report: {file}")
+
+
+def main(args=None):
+    """Run the checks; exit code 0: all passed, 1: one has not, 2: wrong arguments, 130: interrupted."""
+    given = parser().parse_args(args)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: stopped and left as it was
+    findings, interrupted, simulated, devices = [], False, None, None
+    with tempfile.TemporaryDirectory(prefix="check_robot-") as directory:
+        try:
+            checks = chosen_checks(given.only)
+            robot = Robot.load(given.robot) if given.robot else Robot.jethexa()
+            devices, simulated = bench(given, robot, checks, directory)
+            devices.owner.tell(WELCOME)
+            for finding in run_checks(checks, devices):
+                findings.append(finding)
+                devices.owner.tell(finding.line)
+        except (HexapodError, OSError) as error:
+            print(error, file=sys.stderr)
+            sys.exit(2)
+        except KeyboardInterrupt:
+            interrupted = True
+            print("\ninterrupted: the joints stay where they are, with torque or without as before", file=sys.stderr)
+        finally:
+            if devices is not None:
+                devices.bus.release()
+            if simulated is not None:
+                simulated.stop()
+    print(summary(findings))
+    if given.report:
+        write_report(given.report, robot, findings, given, interrupted)
+    sys.exit(130 if interrupted else 0 if all_passed(findings) else 1)
+
+
+if __name__ == "__main__":
+    main()
