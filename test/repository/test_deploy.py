@@ -1,11 +1,21 @@
 """What deploy/ promises fits together: files that are named exist, options are those the launch file has."""
 
+import os
 import re
+import runpy
+import shlex
+import shutil
 import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+import setuptools
 import yaml
+from packaging.requirements import Requirement
+
+from hexapod_dynamics.nodes.participant import URI
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -55,3 +65,100 @@ def test_the_service_file_starts_the_compose_file():
         assert (ROOT / path).exists(), path
     for section in ("[Unit]", "[Service]", "[Install]"):
         assert section in text
+
+
+def instructions():
+    """The Dockerfile as (instruction, argument), comments left out and continued lines joined."""
+    lines = [line for line in (DEPLOY / "Dockerfile").read_text().splitlines() if not line.lstrip().startswith("#")]
+    joined = "\n".join(lines).replace("\\\n", " ")
+    return [tuple(line.split(maxsplit=1)) for line in joined.splitlines() if line.strip()]
+
+
+def arguments_of(name):
+    return [argument for instruction, argument in instructions() if instruction == name]
+
+
+def environment():
+    """What the image's ENV sets."""
+    return dict(pair.split("=", 1) for argument in arguments_of("ENV") for pair in shlex.split(argument))
+
+
+def test_the_dockerfile_has_known_instructions_and_its_steps_are_shell():
+    known = {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "ENTRYPOINT", "CMD"}
+    assert {instruction for instruction, _ in instructions()} <= known
+    assert instructions()[0][0] == "FROM"
+    for step in arguments_of("RUN"):
+        assert subprocess.run(["bash", "-n", "-c", step], capture_output=True, check=False).returncode == 0, step
+        if "apt-get install" in step:
+            assert "--no-install-recommends" in step and "rm -rf /var/lib/apt/lists" in step
+        assert step.count("-m pip ") == step.count("--no-cache-dir"), step
+
+
+def test_hadolint_has_no_complaint():
+    program = shutil.which("hadolint") or str(Path(sys.executable).with_name("hadolint"))
+    if not os.path.exists(program):
+        pytest.skip("hadolint is not installed (requirements-dev.txt)")
+    done = subprocess.run([program, DEPLOY / "Dockerfile"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_image_has_every_requirement_within_its_bounds(monkeypatch):
+    given = {}
+    monkeypatch.setattr(setuptools, "setup", given.update)
+    monkeypatch.chdir(ROOT)
+    runpy.run_path("setup.py")
+    steps = [word for step in arguments_of("RUN") for word in shlex.split(step)]
+    apt = {"setuptools": "python3-pip", "urdf-parser-py": "ros-humble-urdfdom-py", "llvmlite": "python3-numba"}
+    apt |= {"pyserial": "python3-serial", "pyyaml": "python3-yaml"}
+    wheels = {Requirement(word).name: Requirement(word) for word in steps if re.fullmatch(r"[\w.]+>=[\d.]+,<\d+", word)}
+    for requirement in map(Requirement, [*given["install_requires"], *given["extras_require"]["jetson"]]):
+        if requirement.name in wheels:
+            bounds = {str(each) for each in wheels[requirement.name].specifier}
+            # numpy below 2: the messages of Humble are compiled for 1.
+            assert requirement.name == "numpy" or bounds == {str(each) for each in requirement.specifier}
+        else:
+            assert apt.get(requirement.name, f"python3-{requirement.name}") in steps, requirement
+    built_and_installed = set(wheels) & set(steps)  # in the first stage, in the second
+    assert {"vqf", "casadi", "smbus2", "Jetson.GPIO"} <= built_and_installed
+
+
+def test_nodes_and_tools_in_the_container_find_a_place_on_the_loopback_interface():
+    given = environment()
+    assert given["ROS_LOCALHOST_ONLY"] == "1" and given["RMW_IMPLEMENTATION"] == "rmw_cyclonedds_cpp"
+    assert given["CYCLONEDDS_URI"] == URI
+    assert int(ElementTree.fromstring(URI).findtext(".//MaxAutoParticipantIndex")) >= 30  # nodes, tools, `ros2`
+
+
+def test_the_compose_file_has_known_keys_and_what_grows_is_bounded():
+    service = compose()
+    volumes = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["volumes"]
+    assert set(service) == set(
+        "build image container_name command restart stop_signal stop_grace_period network_mode ipc environment devices "
+        "group_add volumes tmpfs cap_add ulimits logging".split()
+    )
+    options = service["logging"]["options"]
+    assert service["logging"]["driver"] == "json-file" and options == {"max-size": "5m", "max-file": "3"}
+    assert [each for each in service["tmpfs"] if each.startswith(environment()["ROS_LOG_DIR"] + ":size=")]
+    mounted = dict(volume.split(":")[:2] for volume in service["volumes"])
+    for name in volumes:
+        assert mounted[name] in (environment()["HEXAPOD_DYNAMICS_CACHE"], environment()["ROS_HOME"])
+    assert "privileged" not in service
+
+
+def test_systemd_understands_the_unit(tmp_path):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("no systemd here")
+    unit = (DEPLOY / "hexapod.service").read_text()
+    assert "ExecStartPre=-/usr/sbin/nvpmodel -m 0\n" in unit and "ExecStartPre=-/usr/bin/jetson_clocks\n" in unit
+    (tmp_path / "docker.service").write_text("[Service]\nExecStart=/bin/true\n")  # what is not on this machine
+    here = re.sub(r"/usr/(s?bin)/(docker|nvpmodel|jetson_clocks)\b", "/bin/true", unit)
+    (tmp_path / "hexapod.service").write_text(here)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", tmp_path / "hexapod.service"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
+    )
+    said = [line for line in done.stderr.splitlines() if "hexapod" in line or "docker" in line]
+    assert not said, done.stderr

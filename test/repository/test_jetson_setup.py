@@ -36,7 +36,8 @@ def run(tmp_path):
 def test_a_dry_run_shows_all_and_does_nothing(run):
     done, log = run("--dry-run")
     assert done.returncode == 0 and log == "" and "nothing was done" in done.stdout
-    for word in ("dialout,i2c,gpio", "udevadm", "nvgetty", "jethexa_bringup", "bus_clk_rate"):
+    steps = "dialout,i2c,gpio udevadm nvgetty jethexa_bringup bus_clk_rate psmisc docker.io hexapod.service"
+    for word in steps.split():
         assert word in done.stdout
 
 
@@ -53,10 +54,23 @@ def test_a_yes_does_that_step_only(run):
 
 def test_the_udev_rules_are_whole(run):
     _done, log = run(answers="n\ny\nn\nn\nn\n")
-    assert 'KERNEL=="ttyTHS1", GROUP="dialout", MODE="0660", SYMLINK+="hexapod_servos"\n' in log
+    assert 'KERNEL=="ttyTHS1", GROUP="dialout", MODE="0660"\n' in log
     assert log.count("KERNEL==") == 3
 
 
 def test_an_unknown_option_is_refused(run):
     done, log = run("--force")
     assert done.returncode == 2 and log == "" and "--dry-run" in done.stderr
+
+
+def test_the_image_is_built_where_the_unit_starts_it_and_boot_is_a_step_of_its_own(run):
+    done, log = run(answers="n\n" * 7 + "y\nn\n")
+    place = "/opt/hexapod_dynamics"
+    assert done.returncode == 0 and "1 step(s) done" in done.stdout
+    assert log.splitlines() == [
+        f"sudo mkdir -p {place}",
+        f"sudo cp -r {SCRIPT.parents[1]}/. {place}",
+        f"sudo docker compose -f {place}/deploy/compose.yaml build",
+    ]
+    unit = (SCRIPT.parents[1] / "deploy" / "hexapod.service").read_text()
+    assert f"WorkingDirectory={place}" in unit
