@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The time of an example depends on the machine, and on kernels that the first example compiles.
@@ -14,10 +15,38 @@ settings.load_profile("any machine")
 os.environ.pop("CYCLONEDDS_URI", None)
 
 TESTS = Path(__file__).parent
-# The marker of a folder holds for the folders in it; tests in other folders are `pure`. setup.cfg explains the markers.
-FOLDERS = {"nodes": "ros", "tools/figures": "papers", "soak": "soak"}
-# What talks to nodes or to simulated devices at their own pace: such tests want the machine for themselves.
-REAL_TIME = ("nodes", "drivers", "simulated_devices", "tools/test_servo_tool.py", "tools/test_check_robot.py")
+# The marker of a folder or file holds for what is in it; other tests are `pure`. setup.cfg explains the markers.
+MARKERS = {
+    "nodes": "ros",
+    "drivers": "devices",
+    "simulated_devices": "devices",
+    "tools/test_servo_tool.py": "devices",
+    "tools/test_check_robot.py": "devices",
+    "tools/figures": "papers",
+    "soak": "soak",
+}
+# What measures the pace of a whole robot or of several nodes: it wants both cores for itself. The other nodes and
+# devices mostly wait, so that two of them may run side by side.
+ALONE = tuple(
+    f"nodes/test_{name}.py"
+    for name in (
+        "clock_set_back",
+        "launch_walk",
+        "launch_walks_on",
+        "nodes_damage_detector",
+        "nodes_drivers",
+        "nodes_stop",
+        "nodes_walk",
+        "view",
+    )
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """`pytest -m pure` uses all cores where pytest-xdist is installed."""
+    if config.option.markexpr == "pure" and getattr(config.option, "numprocesses", 0) is None:
+        config.option.numprocesses = os.cpu_count()
 
 
 def pytest_itemcollected(item):
@@ -25,7 +54,8 @@ def pytest_itemcollected(item):
     if item.get_closest_marker("soak"):
         return
     file = Path(str(item.fspath)).relative_to(TESTS)  # pytest 6 has no item.path
-    names = [str(each) for each in file.parents]
-    if any(str(each) in REAL_TIME for each in (file, *file.parents)):
-        item.add_marker("realtime")
-    item.add_marker(next((FOLDERS[name] for name in names if name in FOLDERS), "pure"))
+    names = [str(each) for each in (file, *file.parents)]
+    marker = next((MARKERS[name] for name in names if name in MARKERS), "pure")
+    item.add_marker(marker)
+    if marker in ("ros", "devices"):
+        item.add_marker("alone" if str(file) in ALONE else "waiting")
