@@ -11,6 +11,7 @@ from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, dev
 from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
+from hexapod_dynamics.drivers.imu.orientation import VqfFilter
 from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.common import Diagnostics, declare_all, frame, load_robot, run, steady_timer
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
@@ -37,6 +38,10 @@ class ImuNode(Node):
             calibration_file(self.bus, settings.address),
             self.get_logger().warning,
         )
+        if self.imu.filter_name != VqfFilter.name:
+            self.get_logger().warning(
+                f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson.md, 8)"
+            )
         self._stamps = StampConverter(self)
         self._sample_delay = settings.delay
         self._raw, self._data = self._message(settings), self._message(settings)

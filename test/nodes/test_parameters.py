@@ -37,17 +37,20 @@ def test_a_wrong_parameter_is_refused_in_one_line_of_the_node(node, given, words
 
 
 def test_a_missing_package_is_named_once_and_not_at_each_respawn(tmp_path):
-    (tmp_path / "vqf.py").write_text("raise ImportError('no vqf here')\n")
+    (tmp_path / "Jetson.py").write_text("raise ImportError('no Jetson here')\n")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     # As a launch starts it: the node that is refused waits, so that there is no respawn that says it again.
     process = Process.node(
-        "imu", environment={"PYTHONPATH": path, LAUNCH: str(os.getpid()), "HEXAPOD_REFUSED_PAUSE": "1"}
+        "servos",
+        "-p",
+        "direction:=gpio",
+        environment={"PYTHONPATH": path, LAUNCH: str(os.getpid()), "HEXAPOD_REFUSED_PAUSE": "1"},
     )
     try:
-        wait_until(lambda: "pip install vqf" in process.output, 60, lambda: process.output)
+        wait_until(lambda: "pip install Jetson.GPIO" in process.output, 60, lambda: process.output)
         time.sleep(4.0)
         assert process.running(), "it waits for the end of the launch"
-        assert process.output.count("vqf") == process.output.splitlines()[-1].count("vqf"), process.output
+        assert process.output.count("Jetson") == process.output.splitlines()[-1].count("Jetson"), process.output
         assert len([line for line in process.output.splitlines() if "FATAL" in line]) == 1
         assert "Traceback" not in process.output
         seconds, _ = process.interrupt()

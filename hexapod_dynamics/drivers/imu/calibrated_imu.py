@@ -72,9 +72,15 @@ class CalibratedImu:
             return f"the IMU gave too few samples in {timeout:.0f} s; see /diagnostics"
         return self.refusal
 
+    @property
+    def filter_name(self) -> str:
+        """Which attitude filter is used."""
+        return self._filter.name
+
     def figures(self) -> dict:
         """Values for the diagnostics, by name with unit."""
         return {
+            "attitude filter": self._filter.name,
             "at rest": self._filter.at_rest,
             "gyro offset [rad/s]": np.round(self.offsets.gyro, 5).tolist(),
             "accelerometer offset [m/s^2]": np.round(self.offsets.accel, 4).tolist(),

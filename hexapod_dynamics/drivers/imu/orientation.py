@@ -1,34 +1,101 @@
-"""Attitude from gyro and accelerometer (VQF, Laidig and Seel 2023), and gyro calibration at rest."""
+"""Attitude from gyro and accelerometer (VQF, Laidig and Seel 2023, or a filter of this package), and gyro calibration
+at rest.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.errors import DeviceError, MissingPackageError
+from hexapod_dynamics.drivers.imu.complementary_filter import ComplementaryFilter
+from hexapod_dynamics.errors import DeviceError
+
+
+class AttitudeFilter(Protocol):
+    """Estimates the attitude world <- chip from samples at a constant rate; yaw is zero at the start."""
+
+    @property
+    def name(self) -> str:
+        """Name for the diagnostics."""
+
+    @property
+    def quaternion(self) -> tuple[float, float, float, float]:
+        """(w, x, y, z) world <- chip."""
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Gyro bias (3,) [rad/s]."""
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the chip is at rest now."""
+
+    def predict(self, gyro: npt.NDArray[np.float64]) -> None:
+        """Turn by an angular velocity (3,) [rad/s] for one period."""
+
+    def update(self, gyro: npt.NDArray[np.float64], accel: npt.NDArray[np.float64]) -> None:
+        """Take angular velocity (3,) [rad/s] and specific force (3,) [m/s^2]."""
+
+
+class VqfFilter:
+    """VQF of the package vqf; raises ImportError without it."""
+
+    name = "VQF"
+
+    def __init__(self, period: float, time_constant: float, bias_limit: float) -> None:
+        from vqf import VQF
+
+        self._filter = VQF(period, tauAcc=time_constant, biasClip=math.degrees(bias_limit))
+        self.predict, self.update = self._filter.updateGyr, self._filter.update
+
+    @property
+    def quaternion(self) -> tuple[float, float, float, float]:
+        """(w, x, y, z) world <- chip."""
+        w, x, y, z = self._filter.getQuat6D()
+        return w, x, y, z
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Gyro bias (3,) [rad/s]."""
+        return self._filter.getBiasEstimate()[0]
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the chip is at rest now."""
+        return self._filter.getRestDetected()
+
+
+def best_filter(period: float, time_constant: float, bias_limit: float) -> AttitudeFilter:
+    """VQF where it is installed, else the complementary filter of this package."""
+    try:
+        return VqfFilter(period, time_constant, bias_limit)
+    except ImportError:
+        return ComplementaryFilter(period, time_constant, bias_limit)
 
 
 class OrientationFilter:
-    """6-axis VQF with gyro bias estimation at rest and in motion, updated at a constant rate.
+    """Attitude with gyro bias estimation at rest and in motion, updated at a constant rate.
 
     rate [1/s]. accel_time_constant [s]: of the correction by the accelerometer; larger ones reject the shocks of steps.
     heading [rad]: yaw of the chip at the start. bias_limit [rad/s]: largest residual bias that the filter estimates.
+    make(period [s], time constant [s], bias limit [rad/s]): gives the AttitudeFilter.
     """
 
     def __init__(
-        self, rate: float, accel_time_constant: float = 3.0, heading: float = 0.0, bias_limit: float = math.radians(2.0)
+        self,
+        rate: float,
+        accel_time_constant: float = 3.0,
+        heading: float = 0.0,
+        bias_limit: float = math.radians(2.0),
+        make: Callable[[float, float, float], AttitudeFilter] = best_filter,
     ) -> None:
         self._period = 1.0 / rate
-        try:
-            from vqf import VQF
-        except ImportError as error:
-            raise MissingPackageError(
-                f"the attitude filter needs the package vqf ({error}): python3 -m pip install vqf"
-            ) from error
-        self._filter = VQF(self._period, tauAcc=accel_time_constant, biasClip=math.degrees(bias_limit))
+        self._filter = make(self._period, accel_time_constant, bias_limit)
         self._turn = math.cos(0.5 * heading), math.sin(0.5 * heading)
         self._accel, self._gyro = np.zeros(3), np.zeros(3)
         self._last: float | None = None  # [s] of the last sample
@@ -49,22 +116,27 @@ class OrientationFilter:
         else:
             self._last += steps * self._period
         for _ in range(steps - 1):
-            self._filter.updateGyr(self._gyro)
+            self._filter.predict(self._gyro)
         if steps > 0:
             self._filter.update(self._gyro, self._accel)
-        w, x, y, z = self._filter.getQuat6D()
+        w, x, y, z = self._filter.quaternion
         c, s = self._turn
         return c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z
 
     @property
+    def name(self) -> str:
+        """Which filter it is."""
+        return self._filter.name
+
+    @property
     def bias(self) -> np.ndarray:
         """Residual gyro bias (3,) [rad/s], as estimated by the filter."""
-        return self._filter.getBiasEstimate()[0]
+        return self._filter.bias
 
     @property
     def at_rest(self) -> bool:
         """Whether the chip is at rest now."""
-        return self._filter.getRestDetected()
+        return self._filter.at_rest
 
 
 @dataclass

@@ -1,0 +1,144 @@
+"""The attitude filter that is used without vqf: against exact attitudes, on a walk of the simulated robot, at rest."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+from allocations import least_growth
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
+from hexapod_dynamics.drivers.imu.complementary_filter import ComplementaryFilter
+from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, VqfFilter, best_filter
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import rotation_from_quaternion, rotation_from_vector, rotation_vector
+from hexapod_dynamics.simulation import Ground, Readings, Simulator
+
+G = 9.80665
+MAKERS = [ComplementaryFilter, VqfFilter]
+unit = st.floats(-1.0, 1.0)
+
+
+def tilt_between(first, second):
+    """Angle [rad] between the vertical directions of two attitudes (3, 3) world <- chip."""
+    return math.acos(min(1.0, float(first[2] @ second[2])))
+
+
+@given(st.tuples(unit, unit, unit).filter(lambda v: np.linalg.norm(v) > 0.1))
+def test_the_first_sample_gives_the_inclination(direction):
+    up = np.array(direction) / np.linalg.norm(direction)
+    estimate = OrientationFilter(100.0, make=ComplementaryFilter)
+    rotation = rotation_from_quaternion(estimate.update(G * up, np.zeros(3), 0.0))
+    np.testing.assert_allclose(rotation @ up, [0.0, 0.0, 1.0], atol=2e-6)
+
+
+def test_without_an_accelerometer_it_integrates_the_rotation_exactly():
+    one = ComplementaryFilter(0.01, 3.0, 0.03)
+    omega, rotation = np.array([0.5, -1.0, 2.0]), np.eye(3)
+    for _ in range(500):
+        one.predict(omega)
+        rotation = rotation @ rotation_from_vector(0.01 * omega)
+    w, x, y, z = one.quaternion
+    found = rotation_from_quaternion((x, y, z, w))
+    assert np.linalg.norm(rotation_vector(rotation.T @ found)) < 1e-12
+
+
+def test_an_error_of_the_inclination_decays_with_the_time_constant():
+    """Far from the start, and with a bias that is held at zero, a wrong attitude is corrected as exp(-t / T)."""
+    one = ComplementaryFilter(0.01, 3.0, 0.0)
+    up = np.array([0.0, 0.0, G])
+    for _ in range(1000):
+        one.update(np.zeros(3), up)
+    for _ in range(10):
+        one.predict(np.array([1.0, 0.0, 0.0]))  # 0.1 rad that did not happen
+    for _ in range(300):
+        one.update(np.zeros(3), up)
+    _, x, y, _ = one.quaternion
+    assert 2.0 * math.asin(math.hypot(x, y)) == pytest.approx(0.1 * math.exp(-1.0), rel=0.03)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("period, friction", [(1.3, 0.8), (0.9, 0.4)])
+def test_while_walking_the_tilt_is_right_within_a_degree(make, period, friction):
+    """40 s of walking and turning on Coulomb ground, noise of the chip, a gyro bias that calibration has left."""
+    robot = Robot.jethexa()
+    simulator = Simulator(robot, Morphology.whole(robot), ground=Ground(friction=friction))
+    gait = TripodGait(period=period).bind(robot)
+    simulator.reset(joints=gait.position.copy())
+    readings = Readings(simulator, seed=3)
+    bias, estimate = np.array([0.004, -0.003, 0.002]), OrientationFilter(100.0, make=make)
+    worst, moved = 0.0, 0.0
+    for k in range(4000):
+        if k % 2 == 0:
+            t = 0.01 * k
+            gait.command(0.0 if t < 2.0 else 0.077, 0.0, 0.2 * math.sin(0.3 * t))
+            simulator.command(gait.step(0.02)[0].copy(), 0.02)
+        simulator.step(10)
+        force, rate = readings.imu()
+        found = rotation_from_quaternion(estimate.update(force, rate + bias, 0.01 * k))
+        if k > 300:
+            worst = max(worst, tilt_between(found, simulator.rotation))
+            moved = max(moved, float(np.linalg.norm(simulator.position[:2])))
+    print(f"{make.__name__}: worst tilt error {math.degrees(worst):.2f} deg")
+    assert moved > 0.5
+    assert worst < math.radians(1.0)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_at_rest_the_bias_of_all_axes_is_found(make):
+    rng, bias = np.random.default_rng(0), np.array([0.01, -0.008, 0.012])
+    estimate = OrientationFilter(100.0, make=make)
+    for k in range(3000):
+        estimate.update(rng.normal([0, 0, G], 0.03), bias + rng.normal(0, 7e-4, 3), 0.01 * k)
+    assert estimate.at_rest
+    np.testing.assert_allclose(estimate.bias, bias, atol=5e-4)
+    for k in range(100):
+        estimate.update(rng.normal([0, 0, G], 0.03), bias + [0.3 * math.sin(0.2 * k), 0, 0], 30.0 + 0.01 * k)
+    assert not estimate.at_rest
+
+
+def test_a_bias_beyond_its_limit_is_not_believed():
+    one = ComplementaryFilter(0.01, 3.0, math.radians(2.0))
+    for _ in range(6000):
+        one.update(np.array([0.0, 0.0, 0.3]), np.array([0.0, 0.0, G]))
+    assert not one.at_rest and abs(one.bias[2]) < 1e-12, "turning at 17 deg/s is no offset"
+
+
+def test_a_large_offset_of_the_accelerometer_does_not_switch_the_correction_off():
+    """Offsets of -2.3 m/s^2 on z are usual: the norm is compared with its own mean, not with gravity."""
+    one = ComplementaryFilter(0.01, 3.0, 0.03)
+    force = np.array([0.0, 0.0, G - 2.4])
+    for _ in range(500):
+        one.update(np.zeros(3), force)
+    for _ in range(10):
+        one.predict(np.array([1.0, 0.0, 0.0]))
+    for _ in range(1500):
+        one.update(np.zeros(3), force)
+    _, x, y, _ = one.quaternion
+    assert math.hypot(x, y) < 0.005
+
+
+def test_free_fall_is_survived():
+    one = ComplementaryFilter(0.01, 3.0, 0.03)
+    for force in (np.zeros(3), np.array([0.0, 0.0, G]), np.zeros(3)):
+        one.update(np.zeros(3), force)
+    assert one.quaternion == pytest.approx((1.0, 0.0, 0.0, 0.0))
+
+
+def test_an_update_keeps_no_memory():
+    one, gyro, accel = ComplementaryFilter(0.01, 3.0, 0.03), np.array([0.01, 0.0, 0.1]), np.array([0.1, 0.2, G])
+    assert least_growth(lambda: one.update(gyro, accel)) <= 100
+
+
+def test_vqf_is_taken_where_it_is_and_the_other_names_itself(monkeypatch, tmp_path):
+    assert best_filter(0.01, 3.0, 0.03).name == "VQF"
+    monkeypatch.setitem(sys.modules, "vqf", None)  # importing it raises ImportError
+    imu = CalibratedImu(100.0, np.eye(3), 3.0, True, tmp_path / "offsets.json", print)
+    assert "vqf is not installed" in imu.filter_name and imu.figures()["attitude filter"] == imu.filter_name
+    for k in range(150):
+        _, _, quaternion = imu.take((0.0, 0.0, G), (0.02, 0.0, 0.0), 0.01 * k)
+    assert imu.calibrated
+    np.testing.assert_allclose(np.abs(quaternion), [0.0, 0.0, 0.0, 1.0], atol=0.01)
