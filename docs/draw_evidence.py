@@ -29,11 +29,11 @@ def main():
     while blind.time < begin + AFTER:
         blind.tick()
         suspicion.append((blind.time - begin, detector.suspicion))
-        if detector.banks != banks and detector.judgement is not None:
+        if detector.banks != banks and detector.posterior is not None:
             banks = detector.banks
-            hypotheses, judgement = detector.judgement
+            hypotheses, posterior = detector.posterior
             by_leg = dict.fromkeys(robot.leg_names, -np.inf)
-            for hypothesis, odds in zip(hypotheses, judgement.log_odds, strict=True):
+            for hypothesis, odds in zip(hypotheses, posterior.log_odds, strict=True):
                 by_leg[hypothesis.leg] = max(by_leg[hypothesis.leg], odds)
             history.append((blind.time - begin, *by_leg.values()))
     rows = np.array(history)
