@@ -154,14 +154,13 @@ class CommandHistory:
         difference = np.subtract(past, window, out=self._difference[:lags])
         error = np.einsum("lwj,lwj->l", difference, difference, out=self._errors[:lags])[::-1]
         error = error / (size * self.width)  # error[l - 1] belongs to lag l
-        inner = error[1:-1]
-        dips = (
-            np.flatnonzero((inner <= error[:-2]) & (inner < error[2:]) & (inner < (self.tolerance * motion) ** 2)) + 1
-        )
+        before, here, after = error[:-2], error[1:-1], error[2:]
+        curvature = before - 2 * here + after
+        # A period between two rows matches no row: what counts is the least error of the parabola through three of them.
+        least = here - (before - after) ** 2 / (8 * np.where(curvature > 0, curvature, np.inf))
+        dips = np.flatnonzero((here <= before) & (here < after) & (least < (self.tolerance * motion) ** 2))
         # A slow motion matches itself at short lags: a lag is a period only if the match is lost at shorter lags.
         for dip in dips:
-            if error[:dip].max() > motion**2:
-                left, middle, right = error[dip - 1 : dip + 2]
-                curvature = left - 2 * middle + right
-                return dip + 1 + (0.5 * (left - right) / curvature if curvature > 0 else 0.0)
+            if error[: dip + 1].max() > motion**2:
+                return dip + 2 + 0.5 * (before[dip] - after[dip]) / curvature[dip]
         return None

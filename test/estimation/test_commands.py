@@ -5,6 +5,8 @@ import pytest
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.commands import CommandHistory
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.robot import Morphology, Robot
 
 WIDTH, PERIOD = 18, 0.02
 
@@ -29,6 +31,18 @@ def test_a_periodic_motion_is_continued_over_the_horizon(cycle):
     ahead = np.linspace(0.0, 0.5, 26)
     # A lag between two samples is interpolated linearly: the error is the curvature's, at most 8e-4 rad here.
     np.testing.assert_allclose(history.forecast(ahead), gait(now + ahead, cycle), atol=4e-3)
+
+
+@pytest.mark.parametrize("period", [0.77, 1.01, 1.1899])
+def test_a_quick_step_between_two_rows_is_found_after_one_period(period):
+    robot = Robot.jethexa()
+    walk = AdaptiveGait(period=period).bind(robot, Morphology.whole(robot).without("RM"))
+    walk.command(0.077, 0.0, 0.0)
+    history = CommandHistory(WIDTH, period=PERIOD)
+    for k in range(300):
+        history.append(k * PERIOD, walk.step(PERIOD)[0])
+        if k > 250:
+            assert history.lag == pytest.approx(period, abs=0.002)
 
 
 def test_a_continuation_longer_than_the_period_goes_round_again():
