@@ -156,7 +156,7 @@ class CommandHistory:
         error = error / (size * self.width)  # error[l - 1] belongs to lag l
         before, here, after = error[:-2], error[1:-1], error[2:]
         curvature = before - 2 * here + after
-        # A period between two rows matches no row: what counts is the least error of the parabola through three of them.
+        # A period between two rows matches no row: what counts is the least error of a parabola through three.
         least = here - (before - after) ** 2 / (8 * np.where(curvature > 0, curvature, np.inf))
         dips = np.flatnonzero((here <= before) & (here < after) & (least < (self.tolerance * motion) ** 2))
         # A slow motion matches itself at short lags: a lag is a period only if the match is lost at shorter lags.
