@@ -35,6 +35,7 @@ setup(
     ],
     extras_require={
         "jetson": ["Jetson.GPIO>=2.0,<3"],
+        "learning": ["gymnasium>=1.0,<2"],
         "mujoco": ["mujoco>=3.2,<5"],
         "view": ["viser>=1.0,<2", "trimesh>=3.9,<6", "rosbags>=0.9,<1"],
         "test": [
@@ -46,6 +47,7 @@ setup(
             "psutil>=5.9,<8",
             "playwright>=1.40,<2",
             "distributed>=2022.2,<2028",
+            "gymnasium>=1.0,<2",
             "viser>=1.0,<2",
         ],
     },

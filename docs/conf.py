@@ -2,6 +2,7 @@
 
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -19,6 +20,7 @@ exclude_patterns = ["_build"]
 html_theme = "alabaster"
 
 autosummary_generate = True
+autodoc_mock_imports = [name for name in ("gymnasium",) if find_spec(name) is None]  # an extra, not always there
 # A class is documented once, in the module that defines it, not again in the package that exports it.
 autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-module-all": True}
 autodoc_typehints = "signature"

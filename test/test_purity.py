@@ -22,6 +22,7 @@ LAYERS = (
     "formulations",
     "gait",
     "simulation",
+    "learning",
     "control",
     "drivers",
     "simulated_devices",

@@ -57,7 +57,7 @@ class Simulator(RobotSimulator):
     ) -> None:
         """Put the robot at rest; see `RobotSimulator.reset`."""
         place, turn, angles = self._checked_pose(position, rotation, joints)
-        model, state, world = self._model, self._model.state, self._model.world
+        model, state = self._model, self._model.state
         state.q[:], state.rotation[:], state.nu[:] = angles, turn, 0.0
         model.settle()
         model.settle_servos_at(state.q)
@@ -66,8 +66,8 @@ class Simulator(RobotSimulator):
             state.position[2] = model.resting_height()
         self._delayed.clear()
         self._steps = self._since_command = 0
-        for array in (world.acceleration, world.foot_forces, world.ground_force, self._mean_acceleration):
-            array[:] = 0.0
+        model.forget()
+        self._mean_acceleration[:] = 0.0
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology at once, between two steps.

@@ -70,6 +70,14 @@ class SteppedModel:
         """Put the servos at rest at set-points (n,) [rad]."""
         loops.settle_setpoints(self.world, setpoints)
 
+    def forget(self) -> None:
+        """Clear what the last step left for the next one: forces, and which contacts slip and which servos saturate."""
+        world = self.world
+        for array in (world.acceleration, world.foot_forces, world.ground_force, world.friction_memory):
+            array[:] = 0.0
+        world.contact_count[:] = 0
+        world.servos[:, [actuator.TORQUE, actuator.SATURATED, actuator.STOPPED]] = 0.0
+
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology between two steps; momentum is conserved, see damage.py."""
         change_morphology(self._kernels, self.workspace, self.morphology, morphology, self.state.q, self.state.nu)

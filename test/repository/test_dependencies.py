@@ -29,11 +29,12 @@ ROSDEP = {
     "tf2_ros": "tf2_ros_py",
     "casadi": "casadi-pip",
     "mujoco": "python3-mujoco-pip",
+    "gymnasium": "python3-gymnasium-pip",
     "Jetson": "python-jetson-gpio-pip",
 }
 # Without a rosdep key: named in a comment of package.xml.
 PYPI_ONLY = {"vqf", "llvmlite", "mpmath", "distributed", "viser", "rosbags", "trimesh", "playwright"}
-OPTIONAL = {"mujoco"}  # for use: package.xml has it among what the tests need
+OPTIONAL = {"mujoco", "gymnasium"}  # for use: package.xml has it among what the tests need
 UBUNTU_22_04 = {
     "setuptools": "59.6.0",
     "numpy": "1.21.5",
@@ -93,7 +94,8 @@ def test_setup_py_declares_every_import(setup):
     needed = {PIP.get(name, name) for name in imported("hexapod_dynamics", "launch") - ROS}
     for_tests = {PIP.get(name, name) for name in imported("test", TESTING) - ROS - {"packaging"}}
     extras = {extra: names_of(each) for extra, each in setup["extras_require"].items()}
-    declared = names_of(setup["install_requires"]) | extras["jetson"] | extras["view"] | extras["mujoco"]
+    declared = names_of(setup["install_requires"]) | extras["jetson"] | extras["view"]
+    declared |= extras["mujoco"] | extras["learning"]
     assert needed - declared == set()
     assert for_tests - declared - extras["test"] == set()
     every_extra = set().union(*extras.values())

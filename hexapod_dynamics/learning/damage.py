@@ -1,0 +1,52 @@
+"""Random damage at random times: what the environment `hexapod_dynamics/Damaged-v0` does to its robot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hexapod_dynamics.robot import Morphology
+
+KINDS = ("leg", "link", "locked", "limp", "broken")
+
+
+class RandomDamage:
+    """At most `most` injuries in an episode, of each kind alike, with exponentially distributed times between them.
+
+    interval [s]: mean time between them. No two meet the same leg, so that `most` is the number of injured legs.
+    """
+
+    def __init__(self, interval: float = 3.0, most: int = 2) -> None:
+        self.interval, self.most = interval, most
+
+    def times(self, random: np.random.Generator) -> list[float]:
+        """Times [s] of an episode's injuries, in order."""
+        return np.cumsum(random.exponential(self.interval, self.most)).tolist()
+
+    def strike(self, random: np.random.Generator, morphology: Morphology, q: np.ndarray) -> Morphology:
+        """The morphology with one more injury; a joint that locks does so at its present position in q (n,) [rad].
+
+        The morphology itself where no leg is whole any more.
+        """
+        robot, whole = morphology.robot, Morphology.whole(morphology.robot)
+        sound = [leg for leg in robot.legs if _same(leg.name, morphology, whole)]
+        if not sound:
+            return morphology
+        leg = sound[int(random.integers(len(sound)))]
+        k, kind = int(random.integers(len(leg.links))), KINDS[int(random.integers(len(KINDS)))]
+        link = f"{leg.name}.{leg.links[k].name}"
+        if kind == "leg":
+            return morphology.without(leg.name)
+        if kind == "link":
+            return morphology.without(link)
+        if kind == "locked":
+            return morphology.locked(link, angle=float(np.clip(q[robot.leg_joints(leg.name)[k]], -np.pi, np.pi)))
+        if kind == "limp":
+            return morphology.limp(link)
+        return morphology.broken(link, remaining=float(random.uniform(0.2, 0.9)))
+
+
+def _same(leg: str, a: Morphology, b: Morphology) -> bool:
+    """Whether a leg is alike in two morphologies of a robot."""
+    joints = a.robot.leg_joints(leg)
+    part = slice(joints.start, joints.stop)
+    return bool(np.array_equal(a.table[:, part], b.table[:, part]))
