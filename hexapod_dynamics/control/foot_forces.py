@@ -3,16 +3,18 @@
     minimise  | W (S_i A_i f_i - F) |^2 + r |f|^2 / weight      over f_i in the friction pyramid of a standing leg
 
 with `A_i = [I; [p_i]] R^T` the map from a force at tip i (world axes) to a wrench on the body (body axes, force first).
-The pyramid is spanned by four edges, so that `f_i = E x_i` with `x_i >= 0`: solved by SciPy's NNLS (Lawson and Hanson),
-about 20 us for six legs.
+The pyramid is spanned by four edges, so that `f_i = E x_i` with `x_i >= 0`: non-negative least squares (Lawson and
+Hanson), compiled in `foot_force_kernel`.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
 
+from hexapod_dynamics.control.foot_force_kernel import EDGES, foot_forces
 from hexapod_dynamics.errors import HexapodError
+
+ROUNDS = 3  # changes of the set of edges in use, for each edge; Lawson and Hanson need about one
 
 
 class FootForces:
@@ -30,10 +32,14 @@ class FootForces:
         self.legs, self.length, self.regularisation = legs, length, regularisation
         side = friction / np.sqrt(2.0)
         self.edges = np.array([[side, side, -side, -side], [side, -side, side, -side], [1.0, 1.0, 1.0, 1.0]])
-        self._matrix = np.zeros((6 + 3 * legs, 4 * legs))
-        self._right = np.zeros(6 + 3 * legs)
+        self._wrench, self._rotation, self._tips, self._load = (
+            np.zeros(shape) for shape in ((6,), (3, 3), (legs, 3), (legs,))
+        )
+        n = EDGES * legs
         self._forces = np.zeros((legs, 3))
-        self._scale = np.r_[1.0, 1.0, 1.0, np.full(3, 1.0 / length)]
+        self._wrenches, self._factor, self._vectors = np.zeros((6, n)), np.zeros((n, n)), np.zeros((6, n))
+        self._residual = np.zeros((2, 6))
+        self._order, self._used = np.zeros(n, np.int64), np.zeros(1, np.int64)  # edges in use at the last call
 
     def solve(self, wrench: np.ndarray, rotation: np.ndarray, tips: np.ndarray, load: np.ndarray) -> np.ndarray:
         """Compute the foot forces whose sum is nearest to the wrench on the body.
@@ -50,22 +56,26 @@ class FootForces:
         Raises HexapodError if the solver fails.
 
         """
-        matrix, legs = self._matrix, self.legs
-        edges_body = rotation.T @ self.edges  # (3, 4)
-        share = np.sqrt(np.clip(load, 0.0, 1.0))
-        top = matrix[:6].reshape(6, legs, 4)
-        top[:3] = edges_body[:, None, :] * share[None, :, None]
-        top[3:] = np.cross(tips[:, None, :], edges_body.T[None]).transpose(2, 0, 1) * share[None, :, None] / self.length
-        for leg in range(legs):
-            matrix[6 + 3 * leg : 9 + 3 * leg, 4 * leg : 4 * leg + 4] = self.regularisation * self.edges
-        np.multiply(wrench, self._scale, out=self._right[:6])
-        if not share.any():
-            self._forces[:] = 0.0
-            return self._forces
-        try:
-            scaled, _ = nnls(matrix, self._right)
-        except (RuntimeError, ValueError) as error:  # too many iterations (scipy 1.12 to 1.15); not finite
-            raise HexapodError(f"no foot forces found for the wrench {wrench.tolist()}: {error}") from error
-        # x = share * scaled: the cost of a foot's force grows as 1/load, so a foot that lifts off is unloaded smoothly.
-        np.matmul(scaled.reshape(legs, 4) * share[:, None], self.edges.T, out=self._forces)
+        # Into arrays of one type and layout: for another one the kernel would be compiled again, while walking.
+        self._wrench[:], self._rotation[:], self._tips[:], self._load[:] = wrench, rotation, tips, load
+        outcome = foot_forces(
+            self._wrench,
+            self._rotation,
+            self._tips,
+            self._load,
+            self.edges,
+            self.length,
+            self.regularisation,
+            ROUNDS * EDGES * self.legs,
+            self._wrenches,
+            self._factor,
+            self._vectors,
+            self._residual,
+            self._order,
+            self._used,
+            self._forces,
+        )
+        if outcome:
+            why = ("", "a value is not finite", "the search did not end")[outcome]
+            raise HexapodError(f"no foot forces found for the wrench {np.asarray(wrench).tolist()}: {why}")
         return self._forces
