@@ -16,7 +16,7 @@ from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.estimation.observer import Observer
-from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
@@ -72,7 +72,7 @@ class LegOdometry:
 
 
 class SensedWalk:
-    """One run: `run(seconds)` appends rows to `rows`, ten a second.
+    """One run: `run(seconds)` appends rows to `rows`, ten a second. gait: a TripodGait by default, not bound.
 
     A row: time, true x, y, yaw, roll, pitch, predicted the same five, x, y, yaw of odometry and of integrated commands,
     the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch), row by row: 31 numbers.
@@ -86,10 +86,11 @@ class SensedWalk:
         seed: int = 0,
         velocity: float = 0.077,
         robot: Robot | None = None,
+        gait: Any = None,
     ) -> None:
         self.robot = robot or Robot.jethexa()
         robot = self.robot
-        self.gait = TripodGait().bind(robot)
+        self.gait = (gait or TripodGait()).bind(robot)
         self.truth = PHYSICS[physics](robot, truth=truth)
         self.truth.reset(joints=self.gait.position)
         self.truth.step(500)
@@ -158,6 +159,9 @@ class SensedWalk:
         attitude = rotation_from_quaternion(self.filter.update(force @ chip, rate @ chip, t)) @ chip.T
         if self.ms > 300:
             self.observer.measure_attitude(t, attitude)
+            if isinstance(self.gait, AdaptiveGait):
+                yaw, pitch, roll = euler_zyx(attitude)
+                self.gait.sense(roll, pitch, yaw)
         if not self.observer.advance(t):
             return
         if self._frame is None:
