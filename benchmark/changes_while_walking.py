@@ -1,0 +1,121 @@
+"""What happens when legs are lost in the middle of the walk, and how fast the robot can walk.
+
+    python benchmark/changes_while_walking.py [--physics both] [--seeds 2] [--jobs 2]
+
+The robot walks at 7.7 cm/s and loses one, two or three legs at eight phases of the cycle; the gait is told 0.3 s later
+(the time in which a silent servo is found). Printed for each group: from the loss to the first whole cycle at 90 % of
+the commanded speed, largest tilt, flips, walks that did not come back within 20 s. Then the largest speed that the gait
+allows and what becomes of it. The simulated robot differs from the model by seed as in benchmark/recovery.py.
+"""
+
+import argparse
+import os
+import sys
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import combinations
+from multiprocessing import get_context
+
+import numpy as np
+from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
+
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.simulation import MujocoSimulator, Simulator
+
+PHYSICS = {"built_in": Simulator, "mujoco": MujocoSimulator}
+GROUPS = {1: "one leg", 2: "two legs", 3: "three legs"}
+PHASES, TOLD_AFTER, WATCHED, STEP = 8, 0.3, 20.0, 0.1
+
+
+def simulator(physics, seed, morphology=WHOLE, command=(SPEED, 0.0, 0.0)):
+    """Return a robot that has walked for 4 s."""
+    gait = AdaptiveGait().bind(ROBOT, morphology)
+    gait.command(*command)
+    sim = PHYSICS[physics](ROBOT, morphology, gait=gait, timestep=2e-3, command_period=0.02, truth=truth(seed))
+    sim.run(4.0, log_every=50)
+    return sim
+
+
+def lose(physics, lost, phase, seed):
+    """Return (time to 90 % [s] or NaN, largest tilt [deg]) of a walk that loses legs at a phase."""
+    sim = simulator(physics, seed)
+    for _ in range(200):  # to the phase, at the pace of the commands
+        if abs((sim.gait.phase - phase + 0.5) % 1.0 - 0.5) < 0.02:
+            break
+        sim.run(0.02)
+    start, rotation = sim.position.copy(), sim.rotation.copy()
+    hurt = WHOLE.without(*lost)
+    told, sim.gait = sim.gait, None  # the gait is not told yet
+    sim.set_morphology(hurt)
+    sim.gait = told
+    tilt, way = 0.0, [0.0]
+    for k in range(round(WATCHED / STEP)):
+        if abs(k * STEP - TOLD_AFTER) < 1e-9:
+            told.set_morphology(hurt)
+        log = sim.run(STEP, log_every=10)
+        tilt = max(tilt, np.degrees(np.arccos(np.clip(log.rotation[:, 2, 2], -1.0, 1.0))).max())
+        way.append(float((rotation.T @ (sim.position - start))[0]))
+    way = np.array(way)
+    window = max(1, round(told.period / STEP))
+    speed = (way[window:] - way[:-window]) / (window * STEP)
+    reached = np.flatnonzero(speed >= 0.9 * SPEED)
+    reached = reached[reached * STEP > TOLD_AFTER]
+    return (reached[0] * STEP if reached.size else np.nan), tilt
+
+
+def fastest(physics, lost, seed):
+    """Return the speed [m/s] that the gait allows, and that of the body over whole cycles."""
+    hurt = WHOLE.without(*lost)
+    allowed = AdaptiveGait().bind(ROBOT, hurt).scaled(0.4, 0.0, 0.0)[0]
+    sim = simulator(physics, seed, hurt, (0.4, 0.0, 0.0))
+    seconds = 0.02 * round(5 * sim.gait.period / 0.02)
+    start, rotation = sim.position.copy(), sim.rotation.copy()
+    sim.run(seconds, log_every=50)
+    return allowed, (rotation.T @ (sim.position - start))[0] / seconds
+
+
+def main():
+    """Run all and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--physics", default="both", choices=["built_in", "mujoco", "both"])
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    given = parser.parse_args()
+    worlds = list(PHYSICS) if given.physics == "both" else [given.physics]
+    lost = [each for count in GROUPS for each in combinations(LEGS, count)]
+    losses, speeds = defaultdict(list), defaultdict(list)
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        futures = {}
+        for physics in worlds:
+            for seed in range(given.seeds):
+                for each in lost:
+                    for k in range(PHASES):
+                        futures[pool.submit(lose, physics, each, k / PHASES, seed)] = losses, physics, each, seed, k
+                for each in [(), *lost]:
+                    futures[pool.submit(fastest, physics, each, seed)] = speeds, physics, each, seed, 0
+        for done, future in enumerate(as_completed(futures), start=1):
+            table, physics, each, seed, k = futures[future]
+            table[physics, GROUPS.get(len(each), "healthy")].append(("+".join(each), seed, k, *future.result()))
+            if sys.stderr.isatty() or done % 50 == 0 or done == len(futures):
+                print(f"\r{done} of {len(futures)} walks", end="", file=sys.stderr, flush=True)
+    print("\n| physics | lost in the walk | walks | 90 % after (median) | worst | most tilt | flipped | not in 20 s |")
+    print("|---|---|---|---|---|---|---|---|")
+    for (physics, group), rows in losses.items():
+        times, tilts = np.array([row[3] for row in rows]), np.array([row[4] for row in rows])
+        print(
+            f"| {physics} | {group} | {len(rows)} | {np.nanmedian(times):.1f} s | {np.nanmax(times):.1f} s | "
+            f"{tilts.max():.0f} deg | {np.count_nonzero(tilts > 60.0)} | {np.count_nonzero(np.isnan(times))} |"
+        )
+        for row in (
+            sorted(rows, key=lambda row: -row[4])[:2] + sorted(rows, key=lambda row: -np.nan_to_num(row[3], nan=99))[:2]
+        ):
+            print(f"    {row[0]} seed {row[1]} phase {row[2]}/8: {row[3]:.1f} s, {row[4]:.0f} deg", file=sys.stderr)
+    print("\n| physics | fastest | allowed, least of the sets | least measured share |")
+    print("|---|---|---|---|")
+    for (physics, group), rows in speeds.items():
+        allowed, measured = np.array([row[3] for row in rows]), np.array([row[4] for row in rows])
+        print(f"| {physics} | {group} | {100 * allowed.min():.1f} cm/s | {100 * (measured / allowed).min():.0f} % |")
+
+
+if __name__ == "__main__":
+    main()
