@@ -24,7 +24,7 @@ from hexapod_dynamics.robot.parts import DRAKE, Body, Contact, Imu, Joint, Link,
 from hexapod_dynamics.se3 import combined_inertia, rotation_rpy, rotation_x_to
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
-TURN = math.pi  # [rad] limits of a continuous joint
+TURN = math.pi  # [rad or m] limits of a continuous joint, and of one whose limits are both 0
 NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))  # mass, centre of mass, inertia about it
 
 
@@ -176,7 +176,10 @@ def _leg(name: str, rotation: np.ndarray, position: np.ndarray, part: _Part, gro
         end = branches[0][1] if branches else _end(com, frames)
         length = float(np.linalg.norm(end))
         axes = rotation_x_to(end / length) if length > 1e-9 else np.eye(3)
-        links.append(Link(_own(label, name), mass, length, axes.T @ com, axes.T @ inertia @ axes, turn @ axes))
+        try:
+            links.append(Link(_own(label, name), mass, length, axes.T @ com, axes.T @ inertia @ axes, turn @ axes))
+        except RobotError as error:
+            raise RobotError(f"leg {name}, {label}: {error}") from None
         joints.append(_joint(part.joint, turn, place, rotors))
         if not branches:
             break
@@ -237,6 +240,8 @@ def _joint(element: ET.Element, turn: Any, place: Any, rotors: dict) -> Joint:
         lower, upper = (
             float(_numbers(limit.get(side, "0"), 1, f"joint {name}: {side}")[0]) for side in ("lower", "upper")
         )
+        if lower == upper == 0.0:  # what exporters write where there are no limits
+            lower, upper = -TURN, TURN
     rotor = rotors.get(name, 0.0)
     return Joint(name, MOVING[kind], turn @ direction, place, lower, upper, rotor_inertia=rotor)
 

@@ -9,6 +9,7 @@ import pytest
 from hexapod_dynamics.dynamics.closed_form import ClosedForm
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.testing.urdf_agreement import compare_with_pinocchio
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 
@@ -65,6 +66,23 @@ def test_the_dynamics_are_those_that_pinocchio_reads(source):
     assert np.abs(ours - theirs).max() < 1e-9 * np.abs(theirs).max()
 
 
+@pytest.mark.parametrize("source", ["spider", "jethexa", "quadruped_with_sliders.yaml"])
+def test_gravity_and_accelerations_are_pinocchios_too(source, tmp_path):
+    path = tmp_path / "robot.urdf"
+    if source == "spider":
+        path.write_text(TEXT)
+    else:
+        path.write_text((Robot.jethexa() if source == "jethexa" else Robot.load(ROBOTS / source)).to_urdf())
+    robot, worst = compare_with_pinocchio(path)
+    assert worst.max() < 1e-9
+    assert robot.body.com.any() == (source == "spider")  # the frame stays where the file has it
+
+
+def test_limits_that_are_both_zero_are_none():
+    robot = Robot.from_urdf(TEXT.replace('lower="-1" upper="2"', ""))
+    assert (robot.legs[0].joints[0].lower, robot.legs[0].joints[0].upper) == (-np.pi, np.pi)
+
+
 def test_what_to_urdf_writes_is_read_back():
     robot = Robot.jethexa()
     again = Robot.from_urdf(robot.to_urdf(), legs={leg.name: leg.joints[0].name for leg in robot.legs})
@@ -99,6 +117,7 @@ def test_a_file_is_read_and_its_legs_are_found(tmp_path):
         (TEXT.replace('type="continuous"', 'type="planar"', 1), None, ("knee_L", "planar", "fixed")),
         (TEXT.replace('<parent link="shin_L"/>', '<parent link="shank"/>'), None, ("foot_joint_L", "shank")),
         (TEXT.replace('value="0.2"', 'value="nan"', 1), None, ("thigh_L", "nan")),
+        (TEXT.replace('ixx="0.0001"', 'ixx="0.001"', 1), None, ("leg L, thigh_L", "triangle inequality")),
         (TEXT.replace('name="knee_R" type="continuous"><parent link="thigh_R"/>', 'name="knee_R" type="continuous">'
                       '<parent link="shin_L"/>').replace('type="fixed"><parent link="shin_L"/>', 'type="revolute">'
                       '<parent link="shin_L"/><limit lower="-1" upper="1"/>'), None, ("shin_L", "one chain")),
