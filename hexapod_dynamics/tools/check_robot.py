@@ -125,7 +125,8 @@ def write_report(file, robot, findings, given, interrupted):
 def main(args=None):
     """Run the checks; exit code 0: all passed, 1: one has not, 2: wrong arguments, 130: interrupted."""
     given = parser().parse_args(args)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: stopped and left as it was
+    for number in (signal.SIGTERM, signal.SIGHUP):  # end as Ctrl-C does: stopped and left as it was
+        signal.signal(number, signal.default_int_handler)
     findings, interrupted, simulated, devices = [], False, None, None
     with tempfile.TemporaryDirectory(prefix="check_robot-") as directory:
         try:

@@ -324,7 +324,7 @@ def test_on_a_robot_without_answers_nothing_moves(devices, tmp_path):
     assert done.returncode == 1 and "change its servo direction" in done.stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
     one, options = devices
     report = tmp_path / "r.md"

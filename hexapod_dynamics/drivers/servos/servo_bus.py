@@ -7,6 +7,7 @@ wait has a limit.
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import select
@@ -25,6 +26,7 @@ from hexapod_dynamics.drivers.servos.lx_frames import Command
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
+PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
 _SLICE = 0.003  # [s] interval at which a wait for an answer checks for an interrupt
 
 
@@ -63,6 +65,16 @@ def explain_open_error(port: str, error: Exception) -> str:
             "(systemctl stop jethexa_bringup) and nvgetty"
         )
     return f"servo port {port} cannot be opened: {error}"
+
+
+def claim(fd: int) -> None:
+    """Let no other process open this serial port, root of the host excepted.
+
+    The lock of a file (pyserial's `exclusive`) does not do that between containers: each has a device file of its own.
+    Not for a pty: the kernel would keep the mark after a crash, as long as the simulator has the pty open.
+    """
+    if os.major(os.fstat(fd).st_rdev) not in PTY_MAJORS:
+        fcntl.ioctl(fd, termios.TIOCEXCL)
 
 
 class ServoBus:
@@ -120,6 +132,11 @@ class ServoBus:
             self._serial = None
             raise BusError(explain_open_error(self.port, error)) from error
         self._fd = self._serial.fileno()
+        try:
+            claim(self._fd)
+        except OSError as error:
+            self.close()
+            raise BusError(explain_open_error(self.port, error)) from error
         if self._prove is not None:
             # Whoever made the port still has it open: no other device can have taken its place before ours opened it.
             try:

@@ -1,7 +1,10 @@
 """Bus driver and bus thread over a real pty with simulated servos at true pace, with and without faults."""
 
+import fcntl
 import math
 import os
+import struct
+import subprocess
 import sys
 import termios
 import time
@@ -161,6 +164,34 @@ def test_an_echo_is_passed_over(bus, rig):
 def test_a_port_belongs_to_one_process(bus, rig):
     with pytest.raises(BusError, match="in use by another process.*jethexa_bringup"):
         ServoBus(str(rig.link)).open()
+
+
+def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
+    """Each container has a device file of its own, so a lock of the file does not keep others out."""
+    marked = 0x80045440  # TIOCGEXCL of asm-generic/ioctls.h
+
+    def is_marked(fd):
+        return struct.unpack("i", fcntl.ioctl(fd, marked, b"\0\0\0\0"))[0]
+
+    master, slave = os.openpty()
+    try:
+        path = os.ttyname(slave)
+        bus = ServoBus(path)
+        bus.open()
+        assert not is_marked(slave), "a pty outlives the process that has opened it, and the mark would, too"
+        bus.close()
+        monkeypatch.setattr("hexapod_dynamics.drivers.servos.servo_bus.PTY_MAJORS", ())
+        bus.open()
+        assert is_marked(slave)
+        if os.geteuid() == 0:  # who may open it all the same; as another user:
+            os.chmod(path, 0o666)
+            code = f"import os; os.setuid(65534); os.open({path!r}, os.O_RDWR | os.O_NOCTTY)"
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+            assert "Device or resource busy" in done.stderr, done.stderr
+        bus.close()
+    finally:
+        os.close(master)
+        os.close(slave)
 
 
 def test_a_port_that_is_not_there_is_named_with_the_remedy(tmp_path):
