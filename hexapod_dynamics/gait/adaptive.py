@@ -15,25 +15,21 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import adaptive_kernel as kernel
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import cycle, leg_table
+from hexapod_dynamics.gait.adaptive_arrays import new_walk, write_plan, write_settings
 from hexapod_dynamics.gait.adaptive_feet import place_feet
-from hexapod_dynamics.gait.adaptive_settings import TILT_LIMIT, AdaptiveSettings
+from hexapod_dynamics.gait.adaptive_settings import TILT_LIMIT, AdaptiveSettings, checked_lean
 from hexapod_dynamics.gait.array_gait import ArrayGait, finite_twist
 from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
-from hexapod_dynamics.gait.plan_change import best_phase, stance_holds
-from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, held_up, weight_shift
+from hexapod_dynamics.gait.plan_change import best_phase, continue_from, stance_holds
+from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan
-from hexapod_dynamics.gait.rest_pose import rest_pose
 from hexapod_dynamics.robot import Morphology, Robot
 
 # Tilt reflexes after which the robot stays down.
 MOST_REFLEXES = 3
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
-YAW_GAIN, YAW_LIMIT = 2.0, 0.3  # of the yaw hold [1/s], [rad/s]
-FOLDING_SPEED = 0.4  # share of the servos' speed at which legs are held up
-# How far the body may be moved over its feet: x, y, z [m], roll, pitch, yaw [rad].
-MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
 # Roll and pitch that the body has been asked for.
 LEANT = slice(layout.BODY_OFFSET + 3, layout.BODY_OFFSET + 5)
 DOING = ("standing", "shifting", "walking", "settling", "sitting down", "moving feet", "sitting", "standing up")
@@ -83,25 +79,9 @@ class AdaptiveGait(ArrayGait):
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> AdaptiveGait:
         """Set the gait up for a robot whose legs all have a coxa, femur and tibia; return self, standing."""
         self.robot = robot
-        n = len(robot.legs)
-        self.data = layout.Walk(
-            plan=np.zeros(cycle.NUMBERS),
-            legs=leg_table.leg_table(robot),
-            settings=np.zeros(layout.SETTINGS),
-            command=np.zeros(layout.COMMAND),
-            state=np.zeros(layout.STATE),
-            feet=np.zeros((n, layout.FEET)),
-            start=np.zeros(3 * n),
-            position=np.zeros(3 * n),
-            velocity=np.zeros(3 * n),
-        )
+        self.data = new_walk(robot, self.settings)
         self._choice = PlanChoice(robot, find_library(robot, self._plans), self.planner)
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
-        settings, speed = self.data.settings, robot.servo.speed_limit
-        settings[layout.ACCELERATION], settings[layout.TURNING] = self.settings.acceleration, self.settings.turning
-        settings[layout.SPEED], settings[layout.FOLDING] = speed, FOLDING_SPEED * speed
-        settings[layout.YAW_LIMIT], settings[layout.TILT] = YAW_LIMIT, self.settings.tilt_limit
-        settings[layout.BELLY] = 0.5 * robot.body.box[2] + 0.001
         self._adopt(morphology)
         self.reset()
         return self
@@ -140,10 +120,7 @@ class AdaptiveGait(ArrayGait):
         state[layout.REFLEXES], state[layout.STAY] = 0.0, 0.0
         if self.plan == before:
             return
-        # The sway and height of the old plan continue from their present values.
-        state[layout.FROM_SWAY : layout.FROM_SWAY + 2], state[layout.WEIGHT] = sway, 0.0
-        state[layout.HEIGHT_NOW] += up
-        state[layout.FAST] = 1.0
+        continue_from(data, sway, up)
         on_its_feet = state[layout.MODE] in (layout.STAND, layout.START, layout.WALK, layout.SETTLE)
         if self.plan is None:
             state[layout.STAY] = 1.0
@@ -165,39 +142,10 @@ class AdaptiveGait(ArrayGait):
     def _adopt(self, morphology: Morphology | None) -> None:
         """Choose the plan for a Morphology and write it to the arrays."""
         self.morphology = morphology
-        data, names = self.data, self.robot.leg_names
-        rows = leg_table.leg_table(self.robot, morphology)
-        held = held_up(self.robot, morphology, rows)
-        table = rows.copy()
-        for i, leg in enumerate(self.robot.legs):
-            limp = [morphology is not None and morphology.is_limp(leg.name, link.name) for link in leg.links]
-            table[i, leg_table.REST : leg_table.COLUMNS] = rest_pose(rows[i], limp)
-        plan = self._choice.choose(self.settings.pattern, held, morphology)
-        if plan is not None and held:
-            plan = plan.shifted(*weight_shift(self.robot, table, [names.index(n) for n in held]))
-        self.plan = plan
-        data.legs[:] = table
-        if plan is None:
-            # Legs that can carry do so while the robot sits down.
-            for row, leg in zip(data.legs, self.robot.legs, strict=True):
-                row[leg_table.USED] = leg.name not in held
-                row[leg_table.FOOTHOLD : leg_table.REST] = leg_table.neutral_foothold(row)
-        else:
-            plan.fill(data.legs, names)
-            period = data.plan[cycle.PERIOD] or plan.period
-            data.plan[:] = plan.numbers()
-            data.plan[cycle.PERIOD] = period if self.data.state[layout.MODE] == layout.WALK else plan.period
-        self._write_settings()
-
-    def _write_settings(self) -> None:
-        """Write the settings that can change to the arrays."""
-        data, settings = self.data, self.settings
-        data.settings[layout.YAW_GAIN] = YAW_GAIN if settings.yaw_hold else 0.0
-        data.plan[cycle.LIFT] = settings.step_height
-        if self.plan is not None:
-            data.settings[layout.ASKED_PERIOD] = settings.period or self.plan.period
-            if self.plan.kind == "walk":
-                data.settings[layout.BODY] = data.plan[cycle.HEIGHT] = settings.body_height or self.plan.height
+        table, held = present_legs(self.robot, morphology)
+        self.plan = self._choice.choose(self.settings.pattern, held, morphology, table)
+        write_plan(self.data, self.robot, self.plan, table, held)
+        write_settings(self.data, self.settings, self.plan)
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
@@ -247,12 +195,7 @@ class AdaptiveGait(ArrayGait):
 
     def lean(self, offset: npt.ArrayLike) -> None:
         """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""
-        offset = np.asarray(offset, float)
-        if offset.shape != (6,) or not np.isfinite(offset).all():
-            raise HexapodError(f"body pose {offset.tolist()}: six finite numbers (x, y, z, roll, pitch, yaw) needed")
-        if (np.abs(offset) > MOST_LEAN).any():
-            raise HexapodError(f"body pose {offset.tolist()}: allowed are +-{MOST_LEAN.tolist()} [m, rad]")
-        self.data.command[layout.OFFSET :] = offset
+        self.data.command[layout.OFFSET :] = checked_lean(offset)
 
     def sit(self) -> None:
         """Sit down and stay until `stand`."""
@@ -287,10 +230,10 @@ class AdaptiveGait(ArrayGait):
         if settings.get("period") == 0.0:
             settings["period"] = None
         self.settings = replace(before, **settings)
-        self._write_settings()
+        write_settings(self.data, self.settings, self.plan)
         if self.plan is not None and not self._fits_at_rest(self.plan):
             new, self.settings = self.settings, before
-            self._write_settings()
+            write_settings(self.data, before, self.plan)
             given = f"step_height {new.step_height}, body_height {new.body_height}, period {new.period}"
             raise HexapodError(f"{given}: out of reach for {self.plan.kind}ing on {', '.join(self.plan.legs)}")
         self._follow_again()

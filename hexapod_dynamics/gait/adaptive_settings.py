@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
+import numpy as np
+import numpy.typing as npt
+
 from hexapod_dynamics.errors import HexapodError
 
 PATTERNS = ("auto", "wave", "ripple")
@@ -20,6 +23,8 @@ RANGES = {
     "tilt_limit": (0.0, 1.0, "rad"),
 }
 OPTIONAL = ("body_height", "period")
+# How far the body may be moved over its feet: x, y, z [m], roll, pitch, yaw [rad].
+MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
 
 
 @dataclass(frozen=True)
@@ -50,3 +55,16 @@ class AdaptiveSettings:
 def _check(name: str, value: object, low: float, high: float, unit: str) -> None:
     if not (isinstance(value, (int, float)) and math.isfinite(value) and low <= value <= high):
         raise HexapodError(f"{name}: given {value!r}, allowed are {low} to {high} {unit}")
+
+
+def checked_lean(offset: npt.ArrayLike) -> np.ndarray:
+    """Return an offset of the body over its feet as (6,) x, y, z [m], roll, pitch, yaw [rad].
+
+    Raises HexapodError for what is not six finite numbers or further than MOST_LEAN.
+    """
+    offset = np.asarray(offset, float)
+    if offset.shape != (6,) or not np.isfinite(offset).all():
+        raise HexapodError(f"body pose {offset.tolist()}: six finite numbers (x, y, z, roll, pitch, yaw) needed")
+    if (np.abs(offset) > MOST_LEAN).any():
+        raise HexapodError(f"body pose {offset.tolist()}: allowed are +-{MOST_LEAN.tolist()} [m, rad]")
+    return offset

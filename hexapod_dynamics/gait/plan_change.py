@@ -34,6 +34,14 @@ def center_of_mass(robot: Robot, walk: layout.Walk) -> np.ndarray:
     return moment / total
 
 
+def continue_from(walk: layout.Walk, sway: tuple[float, float], up: float) -> None:
+    """Let sway (2,) and height `up` [m] that the body had under the plan before pass into those of the new one."""
+    state = walk.state
+    state[layout.FROM_SWAY : layout.FROM_SWAY + 2], state[layout.WEIGHT] = sway, 0.0
+    state[layout.HEIGHT_NOW] += up
+    state[layout.FAST] = 1.0
+
+
 def best_phase(walk: layout.Walk) -> float:
     """Return the phase of the plan at which its feet are nearest to where the feet are now."""
     twist = walk.state[layout.GOING : layout.GOING + 3]

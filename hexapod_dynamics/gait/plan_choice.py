@@ -13,6 +13,7 @@ from hexapod_dynamics.gait.planning.evaluation import link_points
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.patterns import pattern_plan, tripod_plan
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.rest_pose import rest_pose
 from hexapod_dynamics.robot import Morphology, Robot
 
 # A leg whose femur and tibia are shorter than this share of their whole length does not reach the ground well enough.
@@ -70,6 +71,16 @@ def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray
     return moment / total
 
 
+def present_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarray, list[str]]:
+    """Return a robot's `leg_table` with the poses in which legs are held up, and the names of those that must be."""
+    table = leg_table.leg_table(robot, morphology)
+    held = held_up(robot, morphology, table)
+    for row, leg in zip(table, robot.legs, strict=True):
+        limp = [morphology is not None and morphology.is_limp(leg.name, link.name) for link in leg.links]
+        row[leg_table.REST : leg_table.COLUMNS] = rest_pose(row, limp)
+    return table, held
+
+
 class PlanChoice:
     """Finds the plan for the legs that can walk.
 
@@ -81,13 +92,18 @@ class PlanChoice:
         self.robot, self.library, self.planner = robot, library, planner
         self.why = ""
 
-    def choose(self, pattern: str, lost: list[str], morphology: Morphology | None) -> GaitPlan | None:
-        """Return the plan without the lost legs, None (and `why`) if there is none.
+    def choose(
+        self, pattern: str, lost: list[str], morphology: Morphology | None, table: np.ndarray
+    ) -> GaitPlan | None:
+        """Return the plan without the lost legs, shifted by their weight; None (and `why`) if there is none.
 
-        pattern: "auto", or "wave" or "ripple" for these of the legs that are left.
+        pattern: "auto", or "wave" or "ripple" for these of the legs that are left; table: that of `present_legs`.
         """
         plan, self.why = self._find(pattern, lost, morphology)
-        return plan
+        if plan is None or not lost:
+            return plan
+        names = self.robot.leg_names
+        return plan.shifted(*weight_shift(self.robot, table, [names.index(name) for name in lost]))
 
     def _find(self, pattern: str, lost: list[str], morphology: Morphology | None) -> tuple[GaitPlan | None, str]:
         left = len(self.robot.legs) - len(lost)
