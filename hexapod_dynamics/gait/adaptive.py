@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import os
 from dataclasses import replace
 from typing import Any
@@ -17,8 +16,9 @@ from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import cycle, leg_table
 from hexapod_dynamics.gait.adaptive_arrays import new_walk, write_plan, write_settings
 from hexapod_dynamics.gait.adaptive_feet import place_feet
-from hexapod_dynamics.gait.adaptive_settings import TILT_LIMIT, AdaptiveSettings, checked_lean
-from hexapod_dynamics.gait.array_gait import ArrayGait, finite_twist
+from hexapod_dynamics.gait.adaptive_settings import LIVE, TILT_LIMIT, AdaptiveSettings
+from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
+from hexapod_dynamics.gait.array_gait import finite_twist
 from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
 from hexapod_dynamics.gait.plan_change import best_phase, continue_from, stance_holds
 from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs
@@ -30,12 +30,9 @@ from hexapod_dynamics.robot import Morphology, Robot
 # Tilt reflexes after which the robot stays down.
 MOST_REFLEXES = 3
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
-# Roll and pitch that the body has been asked for.
-LEANT = slice(layout.BODY_OFFSET + 3, layout.BODY_OFFSET + 5)
-DOING = ("standing", "shifting", "walking", "settling", "sitting down", "moving feet", "sitting", "standing up")
 
 
-class AdaptiveGait(ArrayGait):
+class AdaptiveGait(AdaptiveWalk):
     """Walks with whatever legs there are.
 
     step_height [m]: lift of a swinging foot. body_height [m]: base_link over the ground, by default
@@ -183,20 +180,6 @@ class AdaptiveGait(ArrayGait):
         """Ask for the nominal walk, forward at 7.7 cm/s."""
         return self.command(NOMINAL_VELOCITY, 0.0, 0.0)
 
-    def sense(self, roll: float, pitch: float, yaw: float) -> None:
-        """Take the measured attitude of the body [rad]: for the yaw hold and the tilt reflex."""
-        state = self.data.state
-        if state[layout.SENSED] == 0.0:
-            state[layout.YAW_REFERENCE] = yaw
-        state[layout.YAW], state[layout.SENSED] = yaw, 1.0
-        state[layout.TILTED] = math.hypot(
-            *(measured - leant for measured, leant in zip((roll, pitch), state[LEANT], strict=True))
-        )
-
-    def lean(self, offset: npt.ArrayLike) -> None:
-        """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""
-        self.data.command[layout.OFFSET :] = checked_lean(offset)
-
     def sit(self) -> None:
         """Sit down and stay until `stand`."""
         self.data.state[layout.STAY] = 1.0
@@ -222,7 +205,7 @@ class AdaptiveGait(ArrayGait):
 
         HexapodError names a setting that is unknown, out of its range or out of reach; nothing has changed then.
         """
-        unknown = settings.keys() - {"step_height", "body_height", "period", "yaw_hold"}
+        unknown = settings.keys() - set(LIVE)
         if unknown:
             raise HexapodError(f"{min(unknown)}: cannot change while the gait is bound")
         before = self.settings
@@ -284,31 +267,6 @@ class AdaptiveGait(ArrayGait):
         return self.data.position, self.data.velocity
 
     # ---- what it does ------------------------------------------------------------------------------------------------
-
-    @property
-    def period(self) -> float:
-        """Time of a whole cycle [s]."""
-        return float(self.data.plan[cycle.PERIOD]) or 1.0
-
-    @property
-    def phase(self) -> float:
-        """Phase of the cycle, 0 to 1."""
-        return float(self.data.state[layout.PHASE])
-
-    @property
-    def twist(self) -> np.ndarray:
-        """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the gait follows now, without the yaw hold."""
-        return self.data.state[layout.TWIST : layout.TWIST + 3].copy()
-
-    @property
-    def walking(self) -> bool:
-        """Whether the legs are stepping, or about to."""
-        return self.data.state[layout.MODE] in (layout.WALK, layout.START, layout.SETTLE)
-
-    @property
-    def doing(self) -> str:
-        """What the gait does, in a word."""
-        return DOING[int(self.data.state[layout.MODE])]
 
     def report(self) -> dict[str, Any]:
         """Return diagnostics: action, legs, commanded and followed twist, period, reason."""

@@ -23,6 +23,8 @@ RANGES = {
     "tilt_limit": (0.0, 1.0, "rad"),
 }
 OPTIONAL = ("body_height", "period")
+# What can change while the robot walks.
+LIVE = ("step_height", "body_height", "period", "yaw_hold")
 # How far the body may be moved over its feet: x, y, z [m], roll, pitch, yaw [rad].
 MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
 

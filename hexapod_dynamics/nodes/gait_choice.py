@@ -2,7 +2,8 @@
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
-from hexapod_dynamics.parameters.gait import ADAPTIVE, KINDS, LIVE
+from hexapod_dynamics.gait.adaptive_settings import LIVE
+from hexapod_dynamics.parameters.gait import ADAPTIVE, KINDS
 
 TRIPOD_PERIOD = 1.3
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from hexapod_dynamics.gait.adaptive_settings import LIVE, RANGES
 from hexapod_dynamics.parameters.spec import ParameterSpec, Value
 
 KINDS = ("auto", "tripod", "ripple", "wave", "optimal")
 ADAPTIVE = ("auto", "ripple", "wave")
-# What an adaptive gait changes while it walks.
-LIVE = ("step_height", "body_height", "period", "yaw_hold")
+_RANGES = {name: (low, high) for name, (low, high, _) in RANGES.items()}
 
 
 def _setting(
@@ -18,8 +18,8 @@ def _setting(
 
 GAIT = ParameterSpec("gait", "auto", f"gait: {', '.join(KINDS)}", choices=KINDS, read_only=False)
 SETTINGS = (
-    _setting("step_height", 0.02, "lift of the swinging foot [m]", 0.0, 0.06),
-    _setting("body_height", 0.12, "height of the hips over the feet [m]", 0.03, 0.3),
+    _setting("step_height", 0.02, "lift of the swinging foot [m]", *_RANGES["step_height"]),
+    _setting("body_height", 0.12, "height of the hips over the feet [m]", *_RANGES["body_height"]),
     _setting("period", 0.0, "time of a whole cycle [s]; 0: as the gait chooses", 0.0, 10.0),
     _setting("yaw_hold", True, "gait auto: keeps the heading by the IMU's yaw"),
     _setting("acceleration", 0.25, "limit of the body's acceleration, gaits auto, ripple, wave [m/s^2]", 0.01, 5.0),

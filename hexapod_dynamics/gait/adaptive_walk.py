@@ -1,0 +1,62 @@
+"""What the adaptive gait does now, and what it senses: all that its arrays tell."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.gait import adaptive_state as layout
+from hexapod_dynamics.gait import cycle
+from hexapod_dynamics.gait.adaptive_settings import checked_lean
+from hexapod_dynamics.gait.array_gait import ArrayGait
+
+# Roll and pitch that the body has been asked for.
+LEANT = slice(layout.BODY_OFFSET + 3, layout.BODY_OFFSET + 5)
+DOING = ("standing", "shifting", "walking", "settling", "sitting down", "moving feet", "sitting", "standing up")
+
+
+class AdaptiveWalk(ArrayGait):
+    """A gait whose `data` is an `adaptive_state.Walk`, without the choice of a plan."""
+
+    data: layout.Walk
+
+    def sense(self, roll: float, pitch: float, yaw: float) -> None:
+        """Take the measured attitude of the body [rad]: for the yaw hold and the tilt reflex."""
+        state = self.data.state
+        if state[layout.SENSED] == 0.0:
+            state[layout.YAW_REFERENCE] = yaw
+        state[layout.YAW], state[layout.SENSED] = yaw, 1.0
+        state[layout.TILTED] = math.hypot(
+            *(measured - leant for measured, leant in zip((roll, pitch), state[LEANT], strict=True))
+        )
+
+    def lean(self, offset: npt.ArrayLike) -> None:
+        """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""
+        self.data.command[layout.OFFSET :] = checked_lean(offset)
+
+    @property
+    def period(self) -> float:
+        """Time of a whole cycle [s]."""
+        return float(self.data.plan[cycle.PERIOD]) or 1.0
+
+    @property
+    def phase(self) -> float:
+        """Phase of the cycle, 0 to 1."""
+        return float(self.data.state[layout.PHASE])
+
+    @property
+    def twist(self) -> np.ndarray:
+        """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the gait follows now, without the yaw hold."""
+        return self.data.state[layout.TWIST : layout.TWIST + 3].copy()
+
+    @property
+    def walking(self) -> bool:
+        """Whether the legs are stepping, or about to."""
+        return self.data.state[layout.MODE] in (layout.WALK, layout.START, layout.SETTLE)
+
+    @property
+    def doing(self) -> str:
+        """What the gait does, in a word."""
+        return DOING[int(self.data.state[layout.MODE])]
