@@ -16,6 +16,7 @@ from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
+from hexapod_dynamics.nodes.support_markers import SupportMarkers
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
@@ -26,6 +27,8 @@ from sensor_msgs.msg import Imu, JointState
 
 # An input silent for longer than this [s] is named in the diagnostics; a complaint is shown for this time [s].
 SILENT, KEPT = 0.5, 2.5
+# Publications of `support` a second, at the most.
+SUPPORT_RATE = 25.0
 # A message stamped longer ago than this [s], or as far in the future, is refused.
 OLDEST = 0.5
 
@@ -65,7 +68,9 @@ class DynamicsNode(Node):
         self._timed = -np.inf  # time of the last servos/measurements
         self._complaints = {}
         self._ticks, self._deadlines = 0, DeadlineMonitor(1.0 / rate)
+        self._support_every = math.ceil(rate / SUPPORT_RATE)
         self._cost = self._worst_cost = 0.0
+        self._support = SupportMarkers(self, self.observer)
         self._warm_up()
         self._session_state = SessionState(self)
         place = self._session_state.load()
@@ -93,6 +98,7 @@ class DynamicsNode(Node):
         zero = np.zeros(self._n)
         self._feedforward.solve(np.eye(3), 0.12, np.zeros(6), zero, zero, zero, zero)
         self._torque_rates.solve(np.eye(3), np.zeros(6), zero, zero, zero)
+        self._support.warm_up()
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
@@ -234,6 +240,8 @@ class DynamicsNode(Node):
         self._worst_cost = max(self._worst_cost, cost)
         self._ticks += 1
         self._messages.publish(torques, ahead)
+        if self._ticks % self._support_every == 0 and self._support.wanted:
+            self._support.publish(self._messages.stamp)
 
     def _needed_torques(self, now):
         """Torques for the commanded motion; None while nothing is commanded."""

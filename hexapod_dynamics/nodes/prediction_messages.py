@@ -50,6 +50,11 @@ class PredictionMessages:
         """Whether somebody subscribes to the path, which costs a look ahead."""
         return self._path_publisher.get_subscription_count() > 0
 
+    @property
+    def stamp(self):
+        """Time of the state that was published last."""
+        return self._odometry.header.stamp
+
     def publish(self, torques, ahead):
         """Publish state and joints; torques (n,) [N m] and the path `ahead` unless they are None.
 

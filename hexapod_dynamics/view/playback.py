@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from hexapod_dynamics.control.support import support_polygon
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
-from hexapod_dynamics.view.scene import RobotFigure, Surroundings, serve, support_polygon
+from hexapod_dynamics.view.scene import RobotFigure, Surroundings, serve
 
 if TYPE_CHECKING:
     from hexapod_dynamics.simulation.trajectory import Log

@@ -210,17 +210,3 @@ class Surroundings:
             return self._server.scene.add_line_segments(name, segments, colour, thickness=0.004)
         handle.points, handle.visible = segments, True
         return handle
-
-
-def support_polygon(feet: Any, forces: np.ndarray, least: float = 0.5) -> np.ndarray:
-    """Corners (k, 3) [m] of the convex hull, seen from above, of the feet that carry more than `least` [N]."""
-    from scipy.spatial import ConvexHull, QhullError
-
-    feet, forces = np.asarray(feet, float).reshape(-1, 3), np.asarray(forces, float).reshape(-1, 3)
-    standing = feet[forces[:, 2] > least]
-    if len(standing) < 3:
-        return standing
-    try:
-        return standing[ConvexHull(standing[:, :2]).vertices]
-    except QhullError:  # feet on one line
-        return standing[:2]

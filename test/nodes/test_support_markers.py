@@ -1,0 +1,97 @@
+"""The topic `support` of dynamics: a standing robot's markers carry its weight on its feet, above its ZMP."""
+
+import numpy as np
+import pytest
+from ros_session import LATCHED, Probe, Process, separate, wait_until
+
+from hexapod_dynamics.control.support import support_polygon
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.link_tree import LinkTree
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import Imu, JointState
+from visualization_msgs.msg import Marker, MarkerArray
+
+ROBOT = Robot.jethexa()
+STANDING = TripodGait().bind(ROBOT).position
+
+
+@pytest.fixture(scope="module")
+def session():
+    separate()
+    probe = Probe()
+    node = Process.node("dynamics")
+    joints = probe.node.create_publisher(JointState, "joint_states", 10)
+    imu = probe.node.create_publisher(Imu, "imu/data", 10)
+    level = Imu()
+    level.orientation.w = 1.0
+
+    def publish():
+        joints.publish(JointState(name=list(ROBOT.joint_names), position=STANDING.tolist()))
+        imu.publish(level)
+
+    timer = probe.node.create_timer(0.02, publish)
+    yield probe, node
+    probe.node.destroy_timer(timer)
+    node.end()
+    probe.close()
+
+
+def named(message):
+    """Forces {leg index: (foot (3,), force (3,))}, corners (k, 3), centre of mass (3,), ZMP (3,) or None."""
+    forces, others = {}, {}
+    for marker in message.markers:
+        there = marker.action == Marker.ADD
+        points = np.array([(p.x, p.y, p.z) for p in marker.points])
+        if marker.ns == "foot_forces":
+            if there:
+                forces[marker.id] = points[0], (points[1] - points[0]) / 0.01
+        elif marker.type == Marker.SPHERE:
+            place = marker.pose.position
+            others[marker.ns] = np.array([place.x, place.y, place.z]) if there else None
+        else:
+            others[marker.ns] = points
+    return forces, others["support_polygon"], others["center_of_mass"], others["zero_moment_point"]
+
+
+def check(message, morphology):
+    forces, corners, center, zmp = named(message)
+    model, tree = WholeBodyModel(ROBOT), LinkTree(ROBOT, morphology).base_poses(STANDING)
+    total = np.sum([force for _, force in forces.values()], axis=0)
+    np.testing.assert_allclose(total, [0, 0, ROBOT.gravity * model.total_mass(morphology)], rtol=0.02, atol=0.4)
+    # The model stands level, but for what its servos give way: in base_link its feet are where the joints put them.
+    expected = model.center_of_mass(np.eye(3), np.zeros(3), STANDING, morphology)
+    feet = {leg: tree[f"foot_{name}"][:3, 3] for leg, name in enumerate(ROBOT.leg_names) if f"foot_{name}" in tree}
+    for leg, (foot, _) in forces.items():
+        np.testing.assert_allclose(foot - center, feet[leg] - expected, atol=0.01)
+    np.testing.assert_allclose(zmp, [center[0], center[1], 0.0], atol=0.005)
+    hull = support_polygon([foot for foot, _ in forces.values()], [force for _, force in forces.values()])
+    np.testing.assert_allclose(corners, [*hull, hull[0]], atol=1e-9)
+    return set(forces)
+
+
+def test_the_markers_of_a_standing_robot_carry_its_weight(session):
+    probe, node = session
+    heard = probe.hear(MarkerArray, "support", keep=100)
+    wait_until(lambda: len(heard) > 60, 90, lambda: node.output)  # the model has come to rest
+    assert {marker.header.frame_id for marker in heard[-1][1].markers} == {"odom"}
+    assert check(heard[-1][1], Morphology.whole(ROBOT)) == set(range(6))
+    first, last = heard[-50][0], heard[-1][0]
+    assert 49 / (last - first) < 26.0  # publications a second
+
+
+def test_a_lost_leg_loses_its_arrow(session):
+    probe, node = session
+    heard = probe.hear(MarkerArray, "support", keep=100)
+    hurt = Morphology.whole(ROBOT).without("RM")
+    event = ParameterEvent(node="/damage_manager")
+    event.new_parameters = [Parameter(n, value=v).to_parameter_msg() for n, v in hurt.parameters().items()]
+    publisher = probe.node.create_publisher(ParameterEvent, "morphology", LATCHED)
+    publisher.publish(event)
+    right = ROBOT.leg_names.index("RM")
+    wait_until(lambda: heard and right not in named(heard[-1][1])[0], 30, lambda: node.output)
+    heard.clear()
+    wait_until(lambda: len(heard) > 30, 30, lambda: node.output)
+    assert check(heard[-1][1], hurt) == set(range(6)) - {right}
