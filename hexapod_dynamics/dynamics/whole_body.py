@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from hexapod_dynamics.dynamics.batch_dynamics import BatchDynamics
+from hexapod_dynamics.dynamics.leg_expressions import LegExpressions, leg_expressions
 from hexapod_dynamics.dynamics.link_quantities import LinkQuantities
 from hexapod_dynamics.errors import DynamicsError
 
@@ -155,6 +156,17 @@ class WholeBodyModel(BatchDynamics, LinkQuantities):
         from hexapod_dynamics.dynamics.symbolic import casadi_function  # CasADi, which nothing else here needs
 
         return casadi_function(self._kernels, name, self._select(morphology).morphology)
+
+    def symbolic(self, leg: str, morphology=None) -> LegExpressions:
+        """Formulas of a leg for reading: mass matrix, screws and gravity in its mount frame; print it.
+
+        Each entry is a sum of products of the links' parameters and of the joints' sines and cosines, and can be
+        evaluated for numbers or for symbols of CasADi or sympy (leg_expressions.py). Legs of three joints take
+        milliseconds; formulas of five and more joints with slanted axes fill books. Raises DynamicsError.
+        """
+        known = self._select(morphology)
+        self._leg_index(leg, known)
+        return leg_expressions(known.morphology, self.robot.leg(leg))
 
     # ---- feet that are held ----------------------------------------------------------------------------------------
 
