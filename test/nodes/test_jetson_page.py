@@ -11,7 +11,7 @@ import yaml
 from ros_session import NEWEST, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
-from hexapod_dynamics.drivers.device_paths import device_directory
+from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulated_devices.suspended_robot import SuspendedRobot
 from nav_msgs.msg import Odometry
@@ -73,18 +73,22 @@ def test_the_page_names_the_checks_and_files_that_exist():
 
 
 @pytest.fixture
-def suspended(monkeypatch, tmp_path):
+def suspended():
     """A simulated robot that hangs, with its device files where the tools look for them."""
     separate()
     robot = SuspendedRobot(Robot.jethexa(), device_directory())
     robot.start()
-    file = tmp_path / "hardware.yaml"
-    servos = {"port": str(robot.servo_bus.link), "direction": "adapter", "reply_timeout": 0.25}
-    nodes = {"servos": servos, "imu": {"bus": str(robot.imu_bus.path)}}
-    file.write_text(yaml.safe_dump({f"/**/{node}": {"ros__parameters": values} for node, values in nodes.items()}))
-    robot.hardware = file
     yield robot
     robot.stop()
+
+
+def hardware_file(directory):
+    """A parameter file in place of config/hardware_jethexa.yaml, with the simulated devices of this ROS domain."""
+    servos = {"port": str(device_directory() / SERVO_BUS), "direction": "adapter", "reply_timeout": 0.25}
+    nodes = {"servos": servos, "imu": {"bus": str(device_directory() / IMU_BUS)}}
+    file = directory / "hardware.yaml"
+    file.write_text(yaml.safe_dump({f"/**/{node}": {"ros__parameters": values} for node, values in nodes.items()}))
+    return file
 
 
 def run(command, answers="", timeout=120):
@@ -121,7 +125,7 @@ def test_set_id_gives_a_new_servo_the_id_of_the_old_one(suspended):
 
 def test_check_robot_on_the_devices_of_a_robot(suspended, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    devices = f" --hardware {suspended.hardware}"
+    devices = f" --hardware {hardware_file(tmp_path)}"
     done = run(f"{CHECK} --report check.md{devices}")
     assert done.returncode == 1 and "keep it still" in done.stdout, "nobody answered: nothing moved"
     assert not suspended.servos.loaded.any() and "not run" in (tmp_path / "check.md").read_text()
@@ -141,7 +145,7 @@ def launched():
     probe.hear(DiagnosticArray, "/diagnostics", 50, keep=100)
     launch = Process(*shlex.split(LAUNCH.replace("hardware:=jethexa", "hardware:=sim")))
     try:
-        wait_until(lambda: states and truth, 90, lambda: launch.output[-3000:])
+        wait_until(lambda: states and truth, 180, lambda: launch.output[-3000:])
         yield probe, truth, launch
     finally:
         launch.end()
@@ -153,7 +157,7 @@ def place(truth):
     return np.array([position.x, position.y])
 
 
-def test_the_first_start_with_its_stop_its_calibration_and_its_walk(launched):
+def test_the_first_start_with_its_stop_its_calibration_and_its_walk(launched, tmp_path):
     probe, truth, launch = launched
 
     def stopped():
@@ -170,6 +174,9 @@ def test_the_first_start_with_its_stop_its_calibration_and_its_walk(launched):
     assert done.returncode == 0 and "success=True" in done.stdout and "gyro offset" in done.stdout, done.stdout
     done = run(ECHO)
     assert done.returncode == 0 and "status:" in done.stdout, done.stderr
+    refused = run(f"{CHECK} --only port,directions --hardware {hardware_file(tmp_path)}")
+    assert refused.returncode == 1 and "servos)" in refused.stdout, refused.stdout + refused.stderr
+    assert "Ctrl-C in the terminal of the launch" in refused.stdout and "needs the servo port" in refused.stdout
     before = place(truth)
     walking = Process(*shlex.split(WALK))
     try:

@@ -18,7 +18,7 @@ END_IT = (
 
 
 def users_of(path: str | os.PathLike, proc: Path = Path("/proc")) -> list[str]:
-    """Return "process PID (command line)" of each other process that has the file open, or serves a login on it.
+    """Return "process PID (program)" of each other process that has the file open, or serves a login on it.
 
     Descriptors of other users' processes are visible to root only; a login console (agetty) shows by its command line.
     Processes outside of this container are not visible at all. The simulator that serves a pty is not a user of it.
@@ -33,8 +33,15 @@ def users_of(path: str | os.PathLike, proc: Path = Path("/proc")) -> list[str]:
         serves = device.startswith("/dev/pts/") and any(name.endswith("ptmx") for name in files)
         login = bool(words) and "getty" in words[0] and Path(device).name in words[1:]
         if (device in files and not serves) or login:
-            found.append(f"process {entry.name} ({' '.join(words)[:80] or 'unknown'})")
+            found.append(f"process {entry.name} ({_program(words)})")
     return found
+
+
+def _program(words: list[str]) -> str:
+    """Program and first argument without their folders, as "python3 servos"; a node with its name."""
+    node = next((word.partition(":=")[2] for word in words if word.startswith("__node:=")), "")
+    name = " ".join(Path(word).name for word in words[:2]) or "unknown"
+    return f"{name}, node {node}" if node else name
 
 
 def _command_line(entry: Path) -> list[str]:
