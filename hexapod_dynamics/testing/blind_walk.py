@@ -12,10 +12,12 @@ import numpy as np
 from vqf import VQF
 
 from hexapod_dynamics.estimation import DamageDetector
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import rotation_from_quaternion
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 
 TICK = 0.02  # [s] between two commands
+SETTLED = 2.0  # [s] after the start
 READS = 2  # readings a tick: 18 joints at 5.6 Hz
 _BYTES = 14  # of a request and its answer
 _GYRO, _ACCELEROMETER = 7.3e-4, 0.033  # noise [rad/s], [m/s^2]
@@ -119,7 +121,12 @@ class BlindWalk:
         force = physics.specific_force + random.normal(0.0, _ACCELEROMETER, 3)
         self._attitude.update(np.ascontiguousarray(gyro), np.ascontiguousarray(force))
         w, x, y, z = self._attitude.getQuat6D()
-        self.detector.measure_attitude(now, rotation_from_quaternion((x, y, z, w)))
+        rotation = rotation_from_quaternion((x, y, z, w))
+        self.detector.measure_attitude(now, rotation)
+        # Tilt reflex and heading, as in the node, once the filter has settled from the fall onto the feet at the start.
+        if isinstance(self.gait, AdaptiveGait) and self.time > SETTLED:
+            yaw, pitch, roll = euler_zyx(rotation)
+            self.gait.sense(roll, pitch, yaw)
         resolution, n, mute = self.robot.servo.resolution, len(physics.q), self._mute()
         angles = np.full(n, np.nan)
         for _ in range(READS):
