@@ -29,7 +29,7 @@ from hexapod_dynamics.gait.leg_table import FOOTHOLD, USED
 from hexapod_dynamics.gait.leg_table import PHASE as LEG_PHASE
 
 # A twist below this [m/s, rad/s] is standing; a foot nearer than NEAR [m] to its foothold is home.
-STANDING, NEAR = 1e-4, 5e-4
+STANDING, NEAR = 1e-4, 1e-4
 # Speed [m/s] at which feet are put down, and height [m] over the ground to which they are lifted on the belly.
 SETTLING, CLEAR = 0.16, 0.03
 

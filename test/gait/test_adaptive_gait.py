@@ -136,6 +136,22 @@ def test_a_tilted_robot_sits_down_and_goes_on_when_it_is_level():
     assert gait.doing == "walking"
 
 
+@pytest.mark.parametrize("lost", ["", "RM+LM"])
+def test_at_whatever_phase_it_stops_it_stands_as_it_stood(lost):
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, WHOLE.without(*lost.split("+")) if lost else None)
+    stood = gait.step(0.02)[0].copy()
+    for ticks in range(100, 180):
+        gait.reset()
+        gait.command(0.0, 0.0, 0.3)
+        for _ in range(ticks):
+            gait.step(0.02)
+        gait.command(0.0, 0.0, 0.0)
+        for _ in range(250):
+            gait.step(0.02)
+        assert gait.doing == "standing"
+        np.testing.assert_allclose(gait.step(0.02)[0], stood, atol=2e-3)
+
+
 def test_a_belly_that_rests_inclined_does_not_keep_it_down():
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
     gait.command(SPEED, 0.0, 0.0)
