@@ -35,8 +35,9 @@ class LinkQuantities(ModelCore):
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
+        call = self._point_jacobian  # as in tip_jacobian
         try:
-            J = self._point_jacobian(known.memory, q, point, self._links[link])
+            J = call(known.memory, q, point, self._links[link])
         except (KeyError, TypeError):
             J = None
         if J is None:
@@ -65,6 +66,8 @@ class LinkQuantities(ModelCore):
 
     def total_mass(self, morphology=None) -> float:
         """Mass [kg] of the body and of all links that exist."""
+        if morphology is None:
+            return self._whole_mass
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
@@ -116,8 +119,7 @@ class LinkQuantities(ModelCore):
         return known.links
 
     def _weigh(self, known: Selection) -> float:
-        masses = [link.mass for leg in self.robot.legs for link in leg.links]
-        known.mass = float(self.robot.body.mass + known.morphology.table[0] @ masses)
+        known.mass = float(self.robot.body.mass + known.morphology.table[0] @ self._link_masses)
         return known.mass
 
     def _link_index(self, link, known: Selection) -> np.ndarray:

@@ -81,6 +81,8 @@ class ModelCore:
         for index, leg in enumerate(robot.legs):
             for k, link in enumerate(leg.link_names):
                 self._links[f"{leg.name}.{link}"] = np.array([index, k, len(self._links)])
+        self._link_masses = np.array([link.mass for leg in robot.legs for link in leg.links])
+        self._whole_mass = float(robot.body.mass + self._link_masses.sum())
         self._whole = Selection(self._template, Morphology.whole(robot), None)
         self._selections: dict[Morphology, Selection] = {}
         self._known = self._whole

@@ -45,15 +45,25 @@ def set_frames(ws, flat, free, q):
 
 
 @inline_kernel
-def axis_in_body(ws, leg, k, a):
-    """Axis a of a link, in the body frame."""
-    block, lane, f, row = ws.legs[leg, 0], ws.legs[leg, 1], ws.rows.frame + 9 * k, ws.rows.axes + 9 * k + a
-    lanes = ws.lanes
-    x, y, z = peek(lanes, block, row, lane), peek(lanes, block, row + 3, lane), peek(lanes, block, row + 6, lane)
+def axes_in_body(ws, leg, k):
+    """Axes of a link, three vectors in the body frame."""
+    block, lane, f, axes, lanes = (
+        ws.legs[leg, 0],
+        ws.legs[leg, 1],
+        ws.rows.frame + 9 * k,
+        ws.rows.axes + 9 * k,
+        ws.lanes,
+    )
+    a, b, c = peek(lanes, block, f, lane), peek(lanes, block, f + 1, lane), peek(lanes, block, f + 2, lane)
+    d, e, g = peek(lanes, block, f + 3, lane), peek(lanes, block, f + 4, lane), peek(lanes, block, f + 5, lane)
+    h, i, j = peek(lanes, block, f + 6, lane), peek(lanes, block, f + 7, lane), peek(lanes, block, f + 8, lane)
+    x, y, z = peek(lanes, block, axes, lane), peek(lanes, block, axes + 3, lane), peek(lanes, block, axes + 6, lane)
+    u, v, w = peek(lanes, block, axes + 1, lane), peek(lanes, block, axes + 4, lane), peek(lanes, block, axes + 7, lane)
+    p, q, r = peek(lanes, block, axes + 2, lane), peek(lanes, block, axes + 5, lane), peek(lanes, block, axes + 8, lane)
     return (
-        peek(lanes, block, f, lane) * x + peek(lanes, block, f + 1, lane) * y + peek(lanes, block, f + 2, lane) * z,
-        peek(lanes, block, f + 3, lane) * x + peek(lanes, block, f + 4, lane) * y + peek(lanes, block, f + 5, lane) * z,
-        peek(lanes, block, f + 6, lane) * x + peek(lanes, block, f + 7, lane) * y + peek(lanes, block, f + 8, lane) * z,
+        (a * x + b * y + c * z, d * x + e * y + g * z, h * x + i * y + j * z),
+        (a * u + b * v + c * w, d * u + e * v + g * w, h * u + i * v + j * w),
+        (a * p + b * q + c * r, d * p + e * q + g * r, h * p + i * q + j * r),
     )
 
 
@@ -85,10 +95,12 @@ def link_start(ws, leg, k):
 def point_place(ws, leg, k, point):
     """Place in the body frame of a point (3,) given in a link's axes."""
     x, y, z = link_start(ws, leg, k)
-    for a in range(3):
-        ux, uy, uz = axis_in_body(ws, leg, k, a)
-        x, y, z = x + ux * point[a], y + uy * point[a], z + uz * point[a]
-    return x, y, z
+    a, b, c = axes_in_body(ws, leg, k)
+    return (
+        x + a[0] * point[0] + b[0] * point[1] + c[0] * point[2],
+        y + a[1] * point[0] + b[1] * point[1] + c[1] * point[2],
+        z + a[2] * point[0] + b[2] * point[1] + c[2] * point[2],
+    )
 
 
 @inline_kernel
@@ -213,38 +225,37 @@ def _write_tip(ws, free, leg, out):
     clear(out)
     lanes, rows = ws.lanes, ws.rows
     block, lane, first_joint, last = ws.legs[leg, 0], ws.legs[leg, 1], ws.legs[leg, 2], ws.legs[leg, 4]
-    point, column = rows.point + 3 * last, first_column(ws, free, leg)
+    point, at = rows.point + 3 * last, first_column(ws, free, leg)
     px, py, pz = (
         peek(lanes, block, point, lane),
         peek(lanes, block, point + 1, lane),
         peek(lanes, block, point + 2, lane),
     )
-    for a in range(3):  # row a of the inverse rotation: the tip frame's axis a in the body frame
-        x, y, z = axis_in_body(ws, leg, last, a)
-        out[a, 0] = out[3 + a, 3] = x
-        out[a, 1] = out[3 + a, 4] = y
-        out[a, 2] = out[3 + a, 5] = z
-        # row . (v + w x p) = row . v + (p x row) . w
-        mx, my, mz = py * z - pz * y, pz * x - px * z, px * y - py * x
-        out[a, 3], out[a, 4], out[a, 5] = mx, my, mz
-        at = column
-        for k in range(last + 1):
-            if ws.moving[first_joint + k] == 0.0:
-                continue
-            s = rows.screw + 6 * k
-            wx, wy, wz = (
-                peek(lanes, block, s + 3, lane),
-                peek(lanes, block, s + 4, lane),
-                peek(lanes, block, s + 5, lane),
-            )
-            out[3 + a, at] = x * wx + y * wy + z * wz
-            linear = (
-                x * peek(lanes, block, s, lane)
-                + y * peek(lanes, block, s + 1, lane)
-                + z * peek(lanes, block, s + 2, lane)
-            )
-            out[a, at] = linear + mx * wx + my * wy + mz * wz
-            at += 1
+    # rows of the inverse rotation: the tip frame's axes a, b, c in the body frame
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz) = axes_in_body(ws, leg, last)
+    # row . (v + w x p) = row . v + (p x row) . w
+    dx, dy, dz = py * az - pz * ay, pz * ax - px * az, px * ay - py * ax
+    ex, ey, ez = py * bz - pz * by, pz * bx - px * bz, px * by - py * bx
+    fx, fy, fz = py * cz - pz * cy, pz * cx - px * cz, px * cy - py * cx
+    out[0, 0], out[0, 1], out[0, 2], out[0, 3], out[0, 4], out[0, 5] = ax, ay, az, dx, dy, dz
+    out[1, 0], out[1, 1], out[1, 2], out[1, 3], out[1, 4], out[1, 5] = bx, by, bz, ex, ey, ez
+    out[2, 0], out[2, 1], out[2, 2], out[2, 3], out[2, 4], out[2, 5] = cx, cy, cz, fx, fy, fz
+    out[3, 3], out[3, 4], out[3, 5] = ax, ay, az
+    out[4, 3], out[4, 4], out[4, 5] = bx, by, bz
+    out[5, 3], out[5, 4], out[5, 5] = cx, cy, cz
+    for k in range(last + 1):
+        if ws.moving[first_joint + k] == 0.0:
+            continue
+        s = rows.screw + 6 * k
+        vx, vy, vz = peek(lanes, block, s, lane), peek(lanes, block, s + 1, lane), peek(lanes, block, s + 2, lane)
+        wx, wy, wz = peek(lanes, block, s + 3, lane), peek(lanes, block, s + 4, lane), peek(lanes, block, s + 5, lane)
+        out[0, at] = (ax * vx + ay * vy + az * vz) + (dx * wx + dy * wy + dz * wz)
+        out[1, at] = (bx * vx + by * vy + bz * vz) + (ex * wx + ey * wy + ez * wz)
+        out[2, at] = (cx * vx + cy * vy + cz * vz) + (fx * wx + fy * wy + fz * wz)
+        out[3, at] = ax * wx + ay * wy + az * wz
+        out[4, at] = bx * wx + by * wy + bz * wz
+        out[5, at] = cx * wx + cy * wy + cz * wz
+        at += 1
 
 
 @entry
