@@ -162,3 +162,57 @@ def test_systemd_understands_the_unit(tmp_path):
     )
     said = [line for line in done.stderr.splitlines() if "hexapod" in line or "docker" in line]
     assert not said, done.stderr
+
+
+def docker_run(tmp_path, *arguments):
+    """The words that deploy/docker_run gives to docker."""
+    (tmp_path / "docker").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+    (tmp_path / "docker").chmod(0o755)
+    names = ("ROS_DOMAIN_ID", "ROS_LOCALHOST_ONLY", "I2C_GROUP")
+    given = {name: value for name, value in os.environ.items() if name not in names}
+    given["PATH"] = f"{tmp_path}:{given['PATH']}"
+    done = subprocess.run([DEPLOY / "docker_run", *arguments], capture_output=True, text=True, timeout=30, env=given)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def default(text):
+    """A value of the compose file where the environment does not set it."""
+    return re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", str(text))
+
+
+def test_docker_run_starts_what_the_compose_file_starts(tmp_path):
+    words, service = docker_run(tmp_path), compose()
+    image = words.index(service["image"])
+    assert words[0] == "run" and words[image + 1 :] == service["command"].split()
+    options, found = words[1:image], {}
+    while options:
+        name = options.pop(0)
+        found.setdefault(name, []).append(True if name == "-d" else options.pop(0))
+    project = DEPLOY.name  # compose puts it before the names of its volumes
+    named = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["volumes"]
+    volumes = [f"{project}_{each}" if each.split(":")[0] in named else each for each in service["volumes"]]
+    assert found == {
+        "-d": [True],
+        "--name": [service["container_name"]],
+        "--restart": [service["restart"]],
+        "--stop-signal": [service["stop_signal"]],
+        "--stop-timeout": [service["stop_grace_period"].rstrip("s")],
+        "--network": [service["network_mode"]],
+        "--ipc": [service["ipc"]],
+        "-e": [f"{name}={default(value)}" for name, value in service["environment"].items()],
+        "--device": service["devices"],
+        "--group-add": [default(group) for group in service["group_add"]],
+        "-v": volumes,
+        "--tmpfs": service["tmpfs"],
+        "--cap-add": service["cap_add"],
+        "--ulimit": [f"{name}={value}" for name, value in service["ulimits"].items()],
+        "--log-driver": [service["logging"]["driver"]],
+        "--log-opt": [f"{name}={value}" for name, value in service["logging"]["options"].items()],
+    }
+
+
+def test_docker_run_gives_a_shell_for_the_checks(tmp_path):
+    words = docker_run(tmp_path, "--rm", "-it", "--", "bash")
+    assert words[:3] == ["run", "--rm", "-it"] and words[-2:] == ["hexapod_dynamics", "bash"]
+    assert "-d" not in words and "--restart" not in words

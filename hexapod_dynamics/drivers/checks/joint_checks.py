@@ -126,7 +126,7 @@ class JointChecks:
             while answer is Answer.AGAIN:
                 for index in indices:
                     mover.to(index, 0.0)
-                question = f"leg {leg}: are all joints within 3 degrees of the reference pose (docs/jetson.md, 4)?"
+                question = f"leg {leg}: are all joints within 3 degrees of the reference pose?"
                 answer = owner.sees(question, Expected(names, (0.0,) * len(names), absolute=True))
         if answer is Answer.YES:
             return passed("trim", f"leg {leg}", "the reference pose looks right")

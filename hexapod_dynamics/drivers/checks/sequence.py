@@ -96,22 +96,37 @@ def _axes(bench: Bench) -> list[Finding]:
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its title, its function, and whether it needs the servo bus."""
+    """One check: what it does, what is right, its function, and whether it needs the servo bus."""
 
     title: str
+    right: str
     run: Callable[[Bench], Iterable[Finding]]
     needs_bus: bool = True
 
 
+REFERENCE = "coxa straight outward, femur level, tibia straight down, within 3 degrees"
 CHECKS = {
-    "port": Check("servo port: exists, may be opened, is used by nobody else", lambda b: check_port(b.bus)),
-    "servos": Check("every servo answers", _servos),
-    "supply": Check("supply, temperature, deviations", _supply),
-    "imu": Check("IMU: is there and measures", _imu, needs_bus=False),
-    "axes": Check("IMU: axes and signs (you tilt the robot by hand)", _axes, needs_bus=False),
-    "directions": Check("direction of each joint (moves 0.2 rad)", lambda b: b.joint_checks().directions()),
-    "trim": Check("reference pose (moves one leg at a time)", lambda b: b.joint_checks().trim()),
-    "stop": Check("emergency stop on the wire (moves 0.15 rad)", lambda b: b.joint_checks().stop()),
+    "port": Check(
+        "opens the servo port alone", "it exists, you may open it, nobody else has it", lambda b: check_port(b.bus)
+    ),
+    "servos": Check("asks every servo", "each answers, at its id", _servos),
+    "supply": Check("reads supply, limits, temperature and trim", "a charged battery, cool servos", _supply),
+    "imu": Check("sets the IMU up and reads it at rest", "an MPU6050 that measures gravity", _imu, needs_bus=False),
+    "axes": Check(
+        "you hold the robot in three attitudes",
+        "level: gravity on +z; nose down: positive pitch",
+        _axes,
+        needs_bus=False,
+    ),
+    "directions": Check(
+        "moves each joint by 0.2 rad and back", "the foot moves as announced", lambda b: b.joint_checks().directions()
+    ),
+    "trim": Check("brings one leg after the other to its reference pose", REFERENCE, lambda b: b.joint_checks().trim()),
+    "stop": Check(
+        "sends an emergency stop into a motion",
+        "the joint stands at once, and holds",
+        lambda b: b.joint_checks().stop(),
+    ),
 }
 
 
@@ -121,7 +136,7 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
     try:
         for key in keys:
             check = CHECKS[key]
-            bench.owner.tell(f"\n{key}: {check.title}")
+            bench.owner.tell(f"\n{key}: {check.title}. Right is: {check.right}.")
             if check.needs_bus and not bench.bus.is_open:
                 if opened and key != "port":
                     yield not_run(key, check.title, "needs the servo port", "see the check `port`")
