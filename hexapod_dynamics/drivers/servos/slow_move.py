@@ -15,7 +15,7 @@ import numpy as np
 
 from hexapod_dynamics.drivers.servos import lx_protocol as lx
 from hexapod_dynamics.drivers.servos.lx_frames import Command
-from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.servo_bus import BusError, NoReply, ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 
@@ -107,8 +107,16 @@ class SlowMove:
             raise
         for index in indices:
             if not held[index]:
-                self.bus.send(lx.load_write(self.map.ids[index], False) * 3)
-                self.bus.drain()
+                self.let_go(index)
+
+    def let_go(self, index: int) -> None:
+        """Switch torque off and read that back, up to five times; raises NoReply where it is not confirmed."""
+        for _ in range(5):
+            self.bus.send(lx.load_write(self.map.ids[index], False))
+            self.bus.drain()
+            if not self.holds(index):
+                return
+        raise NoReply(f"{self.map.joint_names[index]} does not confirm that its torque is off: it may hold still")
 
     def _leave(self, index: int, held: bool) -> None:
         """Stop a joint, and switch its torque off if it had none; a lost port is logged, the caller has an error."""
