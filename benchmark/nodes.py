@@ -22,7 +22,8 @@ from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 
-NODES = ("simulator", "imu", "servos", "gait", "dynamics", "damage_manager", "walk_status")
+ROBOT = ("imu", "servos", "gait", "dynamics", "damage_manager")  # without these a robot does not walk
+NODES = (*ROBOT, "damage_detector", "robot_description", "walk_status", "simulator")
 
 
 def timed(samples, name, function, *arguments):
@@ -144,13 +145,17 @@ def launched(seconds):
             kept.clear()
         end = time.monotonic() + seconds
         spin(lambda: time.monotonic() > end)
-        print(f"\n{'node':16s} {'of a core':>9s} {'memory':>9s}")
-        total = 0.0
-        for name, process in processes.items():
+        print(f"\n{'node':16s} {'of a core':>9s} {'PSS':>9s}")
+        shares = {}
+        for name, process in sorted(processes.items(), key=lambda each: NODES.index(each[0])):
             share = 100.0 * (sum(process.cpu_times()[:2]) - before[name]) / seconds
-            total += share
-            print(f"{name:16s} {share:7.1f} % {process.memory_info().rss / 2**20:5.0f} MiB")
-        print(f"{'all':16s} {total:7.1f} %")
+            shares[name] = np.array([share, process.memory_full_info().pss / 2**20])
+        for name, (share, memory) in {
+            **shares,
+            "the first five": sum(shares[name] for name in ROBOT),
+            "all": sum(shares.values()),
+        }.items():
+            print(f"{name:17s} {share:6.1f} % {memory:5.0f} MiB")
         print(f"\n{'topic':22s} {'a second':>9s} {'stamp to arrival, median and 99 %':>34s}")
         for topic, kept in heard.items():
             delays = 1e3 * np.array([arrival - stamp for arrival, stamp, _ in kept])

@@ -6,6 +6,7 @@ from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
+from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
@@ -29,7 +30,10 @@ class DamageManager(Node):
         self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
         self._following = True
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
-        self._subscription = self.create_subscription(JointState, "joint_states", self._on_joints, 1)
+        # Only the newest message counts, and only when a joint is locked: it is taken then, and once a second with the
+        # diagnostics, so that its age is known; it does not wake this node.
+        self._joints = TickLoop(self, 1.0)
+        self._joints.subscribe(JointState, "joint_states", self._on_joints, 1)
         self._declare()
         self._restore()
         self._follow({})
@@ -50,6 +54,7 @@ class DamageManager(Node):
     @property
     def _angles(self):
         """Present joint angles [rad] by name, from a recent joint_states, else empty."""
+        self._joints.poll()
         return self._measured if time.monotonic() - self._measured_at < OLDEST else {}
 
     def _declare(self):
@@ -121,6 +126,7 @@ class DamageManager(Node):
         self._diagnostics.publish()
 
     def _look(self):
+        self._joints.poll()
         if self._morphology.is_whole:
             return "ok", "whole", {}
         return "warn", self._morphology.describe(), {}
