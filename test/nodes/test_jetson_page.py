@@ -24,13 +24,14 @@ ON_A_JETHEXA = " --port /dev/ttyTHS1 --direction gpio"
 TOOL = f"ros2 run hexapod_dynamics servo_tool{ON_A_JETHEXA} "
 CHECK = "ros2 run hexapod_dynamics check_robot"
 LAUNCH = "ros2 launch hexapod_dynamics walk.launch.py hardware:=jethexa velocity:=0.0"
+REPORT = "/var/lib/hexapod_dynamics/check.md"
 STOP = "ros2 run hexapod_dynamics stop"
 CALIBRATE = "ros2 service call /imu/calibrate std_srvs/srv/Trigger"
 ECHO = "ros2 topic echo --once /diagnostics"
 WALK = "ros2 topic pub -r 10 /cmd_vel geometry_msgs/msg/Twist '{linear: {x: 0.03}}'"
 HERE = {
     f"{CHECK} --simulated",
-    f"{CHECK} --report check.md",
+    f"{CHECK} --report {REPORT}",
     f"{CHECK} --only directions --joints femur_joint_LF",
     *(TOOL + verb for verb in ("scan", "read femur_joint_LM", "move femur_joint_LF 0.2", "center", "set-id 1 7")),
     TOOL + "calibrate tibia_joint_LF 1.4",
@@ -42,8 +43,9 @@ ON_THE_HOST = {
     "scripts/jetson_setup --dry-run",
     "scripts/jetson_setup",
     "cd /opt/hexapod_dynamics",
-    "docker compose -f deploy/compose.yaml build",
-    "docker compose -f deploy/compose.yaml run --rm robot bash",
+    "sudo docker compose -f deploy/compose.yaml build",
+    "sudo docker compose -f deploy/compose.yaml run --rm --name hexapod robot bash",
+    "sudo docker exec -it hexapod /entrypoint.sh bash",
     "sudo cp deploy/hexapod.service /etc/systemd/system/",
     "sudo systemctl daemon-reload && sudo systemctl enable --now hexapod",
     "python3 -m pip wheel --wheel-dir wheels 'vqf>=2.0,<3'",  # as deploy/Dockerfile does
