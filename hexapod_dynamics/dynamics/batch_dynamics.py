@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,10 +65,11 @@ class BatchDynamics(ModelCore):
                 self._refuse(forward, each, in_place, bad, [array[bad] for array in given])
         return out
 
-    def _groups(self, morphologies: object, count: int) -> dict[Morphology, np.ndarray]:
+    def _groups(self, morphologies: Any, count: int) -> dict[Morphology, np.ndarray]:
         """States of each morphology of a sequence."""
-        if not isinstance(morphologies, Sequence) or len(morphologies) != count:
-            size = len(morphologies) if isinstance(morphologies, Sequence) else repr(morphologies)
+        sequence = isinstance(morphologies, Sequence) and not isinstance(morphologies, str)
+        if not sequence or len(morphologies) != count:
+            size = len(morphologies) if sequence else repr(morphologies)
             raise DynamicsError(f"morphology: {size} given, one Morphology or a sequence of {count} needed")
         places: dict[Morphology, list[int]] = {}
         for index, morphology in enumerate(morphologies):
@@ -107,5 +109,5 @@ def _stacked(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) 
     if np.iscomplexobj(given):
         raise DynamicsError(f"{name}: complex numbers given, real numbers needed")
     if shape is not None and array.shape != shape:
-        raise DynamicsError(f"{name}: shape {array.shape} given, {shape} needed: a state in each row")
+        raise DynamicsError(f"{name}: shape {array.shape} given, {shape} needed: a state in each row, as in q")
     return array

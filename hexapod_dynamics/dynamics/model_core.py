@@ -108,8 +108,8 @@ class ModelCore:
         return type(self), (self.robot,)
 
     def joint_names(self, morphology=None) -> list[str]:
-        """Names of the n joints that exist and move, in order."""
-        moves = (self._whole.morphology if morphology is None else morphology).moving_mask
+        """Names of the n joints that exist and move, in order. Raises DynamicsError."""
+        moves = self._select(morphology).morphology.moving_mask
         return [name for name, moving in zip(self.robot.joint_names, moves, strict=True) if moving]
 
     # ---- inside ------------------------------------------------------------------------------------------------

@@ -180,7 +180,10 @@ class WholeBodyModel(BatchDynamics, LinkQuantities):
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        legs = [stance] if isinstance(stance, str) else list(stance)
+        try:
+            legs = [stance] if isinstance(stance, str) else list(stance)
+        except TypeError:
+            raise DynamicsError(f"stance: {stance!r} given, names of legs needed") from None
         try:
             feet = [self._legs[leg] for leg in legs]
             result = self._held(known.memory, rotation, q, nu, tau, *feet) if len(set(legs)) == len(legs) else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.se3 import exp, skew
@@ -56,9 +57,20 @@ def foot_frame(leg: str) -> str:
     return f"foot_{leg}"
 
 
+def checked_morphology(robot: Robot, morphology: Morphology | None) -> Morphology:
+    """The morphology, the whole robot for None; RobotError for what is none of this robot."""
+    if morphology is None:
+        return Morphology.whole(robot)
+    if not isinstance(morphology, Morphology):
+        raise RobotError(f"morphology: {morphology!r} given, a Morphology or None needed")
+    if morphology.robot != robot:
+        raise RobotError(f"morphology: of robot {morphology.robot.name!r} given, one of {robot.name!r} needed")
+    return morphology
+
+
 def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]:
     """All joints of the tree from the body outward, leg by leg; None: the whole robot."""
-    morphology = Morphology.whole(robot) if morphology is None else morphology
+    morphology = checked_morphology(robot, morphology)
     tree = []
     for leg in robot.legs:
         links = morphology.links(leg.name)

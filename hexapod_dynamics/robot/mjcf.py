@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.link_tree import Branch, branches, displacement
 from hexapod_dynamics.robot.morphology import Morphology
+from hexapod_dynamics.robot.parts import check_number, constant
 from hexapod_dynamics.se3 import quaternion_from_rotation
 
 if TYPE_CHECKING:
@@ -41,9 +43,12 @@ def to_mjcf(
 
     timestep [s]: of MuJoCo. friction: Coulomb's coefficient of all shapes. extra: elements for the world. payload [kg],
     payload_position (3,) [m]: point mass on the body. floor: whether there is the plane z = 0. rotor_inertia [kg m^2]:
-    of the joints whose own is 0.
+    of the joints whose own is 0. RobotError names what is wrong, and a helical joint, which MuJoCo does not have.
     """
-    morphology = Morphology.whole(robot) if morphology is None else morphology
+    for name, value in (("timestep", timestep), ("friction", friction), ("payload", payload)):
+        check_number(value, name, "s" if name == "timestep" else "", zero=name != "timestep")
+    check_number(rotor_inertia, "rotor_inertia", "kg m^2")
+    constant(payload_position, (3,), "payload_position")
     tree = branches(robot, morphology)
     servo = robot.servo
     plane = f'<geom name="ground" type="plane" size="0 0 1" contype="{GROUND}" conaffinity="{ROBOT}"/>' if floor else ""
@@ -114,7 +119,7 @@ def _joint(branch: Branch, rotor_inertia: float) -> str:
     joint = branch.joint
     assert joint is not None
     if joint.kind == "helical":
-        raise NotImplementedError(f"joint {joint.name}: MuJoCo has no helical joints")
+        raise RobotError(f"joint {joint.name}: MuJoCo has no helical joints; hinges and slides can be written")
     kind = {"revolute": "hinge", "prismatic": "slide"}[joint.kind]
     limits = (
         f'range="{float(joint.lower)!r} {float(joint.upper)!r}"'

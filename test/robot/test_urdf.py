@@ -1,6 +1,7 @@
 """The URDF of a robot, loaded by programs that nobody here wrote, is the robot."""
 
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -8,7 +9,9 @@ import pinocchio as pin
 import pytest
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.testing.random_robots import random_robot
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -68,6 +71,32 @@ def test_the_tree_has_a_foot_for_each_leg_and_limits_of_the_servos():
     limit = root.find("joint[@name='femur_joint_LF']/limit")
     assert float(limit.get("upper")) == ROBOT.legs[0].joints[1].upper
     assert float(limit.get("effort")) == ROBOT.servo.torque_limit
+
+
+OTHER = Robot.load(Path(__file__).parents[1] / "robots" / "octopod.yaml")
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: ROBOT.to_urdf("whole"), ("morphology", "'whole'")),
+        (lambda: ROBOT.to_mjcf("whole"), ("morphology", "'whole'")),
+        (lambda: ROBOT.to_urdf(Morphology.whole(OTHER)), ("morphology", OTHER.name, "jethexa")),
+        (lambda: ROBOT.to_mjcf(Morphology.whole(OTHER)), ("morphology", OTHER.name, "jethexa")),
+        (lambda: ROBOT.to_mjcf(timestep=0.0), ("timestep", "0.0", "> 0")),
+        (lambda: ROBOT.to_mjcf(friction=-1.0), ("friction", "-1.0", ">= 0")),
+        (lambda: ROBOT.to_mjcf(payload=float("nan")), ("payload", "nan")),
+        (lambda: ROBOT.to_mjcf(payload_position=(0.0, 1.0)), ("payload_position", "(2,)", "(3,)")),
+        (lambda: ROBOT.to_mjcf(rotor_inertia="x"), ("rotor_inertia", "'x'")),
+        (lambda: random_robot(np.random.default_rng(0), 2, 4).to_mjcf(), ("j2_L0", "helical")),
+        (lambda: random_robot(np.random.default_rng(0), 2, 4).to_urdf(), ("j2_L0", "helical")),
+    ],
+)
+def test_what_cannot_be_written_is_refused_by_name(call, named):
+    with pytest.raises(RobotError) as refusal:
+        call()
+    for part in named:
+        assert part in str(refusal.value)
 
 
 def test_a_locked_joint_is_fixed_and_red():
