@@ -132,27 +132,24 @@ CHECKS = {
 
 def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
     """Run checks in order and yield their findings; a lost port fails its check, and those that need it are not run."""
-    opened: list[Finding] = []
+    lost = False  # the port could not be opened, or was lost
     try:
         for key in keys:
             check = CHECKS[key]
             bench.owner.tell(f"\n{key}: {check.title}. Right is: {check.right}.")
-            if check.needs_bus and not bench.bus.is_open:
-                if opened and key != "port":
-                    yield not_run(key, check.title, "needs the servo port", "see the check `port`")
-                    continue
-                opened = check_port(bench.bus)
-                if key == "port" or not bench.bus.is_open:
-                    yield from opened
-                if key == "port":
-                    continue
-                if not bench.bus.is_open:
+            if key != "port" and check.needs_bus:
+                if not lost and not bench.bus.is_open:  # the check `port` was not chosen
+                    opened = check_port(bench.bus)
+                    lost = not bench.bus.is_open
+                    yield from (opened if lost else [])
+                if lost:
                     yield not_run(key, check.title, "needs the servo port", "see the check `port`")
                     continue
             try:
                 yield from check.run(bench)
             except BusError as error:
                 yield failed(key, bench.bus.port, str(error), "was the cable or the supply lost? Then begin again")
+            lost = lost or (check.needs_bus and not bench.bus.is_open)
     finally:
         if bench.handle is not None:
             bench.handle.close()
