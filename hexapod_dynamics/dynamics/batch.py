@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from hexapod_dynamics.compiled import inline_kernel, kernel
@@ -43,6 +44,7 @@ from hexapod_dynamics.dynamics.workspace import (
 )
 from hexapod_dynamics.robot import Morphology
 
+KEPT = 256  # morphologies that a model remembers the preparations of; 20 kB each
 LEAST_SHARE = 2048  # states for which another thread is worth its start
 WASTE, ZERO, CHECK = -3 * LINE, -2 * LINE, -LINE  # rows before the legs' memory; `collect` writes to the last one
 
@@ -54,6 +56,7 @@ class BatchModel:
         self.kernels = kernels
         self.lanes = native_lanes()
         self.code = [batch_kernels(LegType.of(leg), kernels.rows) for leg in kernels.robot.legs]
+        self._known: dict[tuple[bool, Morphology, bool], Callable] = {}  # what `_prepared` made
 
     def run(self, forward: bool, morphology: Morphology, in_place: bool, states, given, out) -> int:
         """Fill out for the states (indices) of one morphology; the first state that cannot be computed, -1 if none.
@@ -63,7 +66,11 @@ class BatchModel:
         workers = max(1, min(len(os.sched_getaffinity(0)), len(states) // LEAST_SHARE))
         shares = np.array_split(states, workers)
         bad = [-1] * workers
-        work = _prepared(self, forward, morphology, in_place)
+        work = self._known.get((forward, morphology, in_place))
+        if work is None:
+            if len(self._known) >= KEPT:
+                self._known = {}
+            work = self._known[forward, morphology, in_place] = _prepared(self, forward, morphology, in_place)
 
         def run_share(index):
             bad[index] = work(shares[index], *given, out)
@@ -170,6 +177,30 @@ def _move(typing_context, address, states, row, memory, places):
     return types.void(*[types.int64] * 5), generate
 
 
+@intrinsic
+def _fetch_line(typing_context, address):
+    """Ask for the cache line at an address, which may be any."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, *[ir.IntType(32)] * 3])
+        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        to_read, nearest, data = (ir.IntType(32)(value) for value in (0, 3, 1))
+        builder.call(fetch, [builder.inttoptr(arguments[0], pointer), to_read, nearest, data])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@inline_kernel
+def _fetch_rows(arrays, widths, state, lanes):
+    """Ask for the rows of so many states from one on, of all arrays, while others are computed."""
+    for part in range(5):
+        begin = arrays[part] + 8 * widths[part] * state
+        for place in range(0, 8 * widths[part] * lanes, 64):
+            _fetch_line(begin + place)
+
+
 @inline_kernel
 def _copy_rows(states, first, lanes, width, source, room, row):
     """Copy the rows of those states behind each other, so far apart; past the end the last one again."""
@@ -208,6 +239,8 @@ def run_batch(memory, code, heads, layout, widths, padded, places, forward, stat
                 _copy_rows(states, group, lanes, widths[part], arrays[part], source, padded[part])
             _move_columns(heads[2], source, padded[part], lanes, base, table)
             table += 8 * padded[part]
+        if group + lanes < count:
+            _fetch_rows(arrays, widths, states[group + lanes], lanes)
         call_kernel(heads[0], shared, shared)
         for leg in range(legs):
             call_kernel(code[leg, 0], base + 8 * leg * size, shared)
