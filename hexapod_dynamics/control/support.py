@@ -19,6 +19,7 @@ from hexapod_dynamics.control.feedforward import needed
 from hexapod_dynamics.dynamics.workspace import Workspace
 from hexapod_dynamics.robot import Robot
 
+FORCE_SCALE = 0.01  # [m/N] length of the arrow that shows a foot force
 LOADED = 0.5  # [N] a foot that carries more stands
 LEAST_SHARE = 0.05  # of its weight that the ground carries of a robot that has a ZMP
 

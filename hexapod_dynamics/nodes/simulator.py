@@ -27,6 +27,8 @@ PUSH_DURATION = 0.2  # [s]
 class SimulatorNode(Node):
     """Publishes `~/odom`, `~/joint_states`, and at each change `~/damage` and `~/robot_description` (latched).
 
+    Also latched: `~/truth`, how the simulated robot and its ground differ from the model (`Truth.describe`).
+
     The service `~/set_damage` breaks and repairs the robot; a geometry_msgs/Wrench on `~/push` (base_link
     axes) pushes its body for 0.2 s. The parameters `faults.*` set faults of its devices, at the
     start or at any time (`simulated_devices.faults`).
@@ -60,6 +62,8 @@ class SimulatorNode(Node):
         self._shown = None  # the morphology that was published last
         self._damage_publisher = self.create_publisher(ParameterEvent, "~/damage", LATCHED)
         self._description_publisher = self.create_publisher(String, "~/robot_description", LATCHED)
+        self._truth_publisher = self.create_publisher(String, "~/truth", LATCHED)
+        self._truth_publisher.publish(String(data=self.simulated.physics.truth.describe()))
         self._odometry_publisher = self.create_publisher(Odometry, "~/odom", 10)
         self._joints_publisher = self.create_publisher(JointState, "~/joint_states", 10)
         self.create_service(SetParametersAtomically, "~/set_damage", self._on_damage)

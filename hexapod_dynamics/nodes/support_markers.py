@@ -1,11 +1,10 @@
 """What carries the predicted robot as markers for RViz, Foxglove and the browser view: the topic `support`."""
 
 from geometry_msgs.msg import Point
-from hexapod_dynamics.control.support import LOADED, Support, support_polygon
+from hexapod_dynamics.control.support import FORCE_SCALE, LOADED, Support, support_polygon
 from hexapod_dynamics.nodes.common import frame
 from visualization_msgs.msg import Marker, MarkerArray
 
-FORCE_SCALE = 0.01  # [m/N] length of a foot force's arrow
 FORCES, POLYGON, CENTER, ZMP = "foot_forces", "support_polygon", "center_of_mass", "zero_moment_point"
 COLOURS = {
     FORCES: (0.86, 0.16, 0.16),

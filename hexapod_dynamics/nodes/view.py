@@ -13,12 +13,14 @@ from scipy.spatial.transform import Rotation
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist
+from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.common import LATCHED, declare_all, run, steady_timer
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.parameters.view import PARAMETERS
+from hexapod_dynamics.simulation import Ground, Truth
 from hexapod_dynamics.view.panel import Commands, Panel
-from hexapod_dynamics.view.scene import RobotFigure, Surroundings, look_at, serve
+from hexapod_dynamics.view.scene import RobotFigure, Surroundings, serve
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
@@ -28,8 +30,11 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
+from visualization_msgs.msg import Marker, MarkerArray
 
 NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
+SUPPORT_EVERY = 3  # pictures; the browser takes new shapes more slowly than new poses
+SUPPORT_OLD = 1.0  # [s] older support is not drawn
 SILENT_AFTER = 2.0  # [s] without a pose the robot is lost
 
 
@@ -40,12 +45,12 @@ class LatestMessages:
         self._node, self._messages = node, {}
 
     def subscribe(self, kind, topic, qos=NEWEST):
-        """Keep the newest message of a topic."""
+        """Keep the newest message of a topic; return the subscription."""
 
         def keep(message):
             self._messages[topic] = time.monotonic(), message
 
-        self._node.create_subscription(kind, topic, keep, qos)
+        return self._node.create_subscription(kind, topic, keep, qos)
 
     def get(self, topic, within=math.inf):
         """Return the newest message of a topic that came within this time [s], or None."""
@@ -107,6 +112,7 @@ class View(Node):
         newest = self._newest.subscribe
         newest(String, "robot_description", LATCHED)
         newest(String, "simulator/robot_description", LATCHED)
+        newest(String, "simulator/truth", LATCHED)
         newest(ParameterEvent, "morphology", LATCHED)
         newest(ParameterEvent, "simulator/damage", LATCHED)
         newest(Odometry, "predicted_state")
@@ -124,8 +130,12 @@ class View(Node):
         self._surroundings = Surroundings(self._server)
         self._panel = None
         self._before = None
+        self._shown_support = None
+        self._support = None  # the subscription of that name
+        self._truth, self._ground = "", Ground()
         self._period, self._closing = 1.0 / rate, threading.Event()
         steady_timer(self, 0.1, self._repeat_command)
+        steady_timer(self, 0.2, self._attend)
         self._thread = threading.Thread(target=self._draw_all, daemon=True)
         self._thread.start()
         print(f"open http://{host}:{port}", flush=True)
@@ -147,6 +157,15 @@ class View(Node):
         if twist == (0.0, 0.0, 0.0):
             self._commands.twist = None  # said once: another driver may take over
 
+    def _attend(self):
+        """Subscribe to `support` while somebody looks at it: `dynamics` computes it for subscribers only."""
+        wanted = self._panel is not None and self._panel.shows_support and bool(self._server.get_clients())
+        if wanted and self._support is None:
+            self._support = self._newest.subscribe(MarkerArray, "support")
+        elif self._support is not None and not wanted:
+            self.destroy_subscription(self._support)
+            self._support = None
+
     def _clicked(self, link):
         leg = link.rpartition("_")[2]
         if self._simulated() and f"legs.{leg}" in self._values("morphology"):
@@ -163,9 +182,7 @@ class View(Node):
         ticks, due = 0, time.monotonic()
         while not self._closing.is_set():
             due = max(due + self._period, time.monotonic())
-            if not self._server.get_clients():
-                self._aim()
-            else:
+            if self._server.get_clients():
                 try:
                     with self._server.atomic():
                         self._draw(ticks)
@@ -173,13 +190,6 @@ class View(Node):
                     self.get_logger().error(str(error), throttle_duration_sec=5.0)
                 ticks += 1
             self._closing.wait(due - time.monotonic())
-
-    def _aim(self):
-        """Point the camera of newly opened pages at the robot."""
-        shown = self._newest.get("simulator/odom", SILENT_AFTER) or self._newest.get("predicted_state", SILENT_AFTER)
-        if shown is not None:
-            place = shown.pose.pose.position
-            look_at(self._server, (place.x, place.y, place.z))
 
     def _draw(self, ticks):
         told = self._newest.get("robot_description")
@@ -199,8 +209,13 @@ class View(Node):
         if shown is not None:
             joints = self._newest.get("simulator/joint_states" if true is not None else "joint_states")
             self._place(self._robot, shown, joints)
+            if self._panel.follows:
+                place = shown.pose.pose.position
+                self._surroundings.follow((place.x, place.y))
         if self._ghost.visible:
             self._place(self._ghost, predicted, self._newest.get("predicted_joint_states"))
+        if ticks % SUPPORT_EVERY == 0:
+            self._draw_support()
         if ticks % 5 == 0:
             path = self._newest.get("predicted_path", SILENT_AFTER)
             points = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses] if path else []
@@ -208,6 +223,38 @@ class View(Node):
             self._sample(shown, true, predicted)
         if ticks % 12 == 0:
             self._tell_panel(shown)
+            if shown is not None:
+                self._draw_ground(shown.pose.pose.position)
+
+    def _draw_ground(self, place):
+        message = self._newest.get("simulator/truth") if self._simulated() else None
+        text = message.data if message is not None else ""
+        if text != self._truth:
+            self._truth, self._ground = text, Truth.parse(text).ground()
+        self._surroundings.ground(self._ground, (place.x, place.y))
+
+    def _draw_support(self):
+        message = self._newest.get("support", SUPPORT_OLD) if self._support is not None else None
+        if message is self._shown_support:
+            return
+        self._shown_support = message
+        feet, forces, corners, spheres = [], [], [], {}
+        for marker in message.markers if message is not None else ():
+            if marker.action != Marker.ADD:
+                continue
+            points = np.array([(p.x, p.y, p.z) for p in marker.points])
+            colour = tuple(int(255 * part) for part in (marker.color.r, marker.color.g, marker.color.b))
+            if marker.type == Marker.ARROW:
+                feet.append(points[0])
+                forces.append((points[1] - points[0]) / FORCE_SCALE)
+            elif marker.type == Marker.LINE_STRIP:
+                corners = points[:-1]
+            elif marker.type == Marker.SPHERE:
+                place = marker.pose.position
+                spheres[marker.ns] = (place.x, place.y, place.z), colour
+        self._surroundings.forces(feet, forces)
+        self._surroundings.polygon(corners)
+        self._surroundings.spheres(spheres)
 
     @staticmethod
     def _place(figure, odometry, joints):

@@ -52,6 +52,7 @@ class PartsFolder:
         """`send`: gets {name: value} after each change by a person."""
         self._gui, self._send = gui, send
         self._folder = gui.add_folder(label, expand_by_default=expand)
+        self._built: list[Any] = []
         self._boxes: dict[str, object] = {}
         self._menus: dict[str, object] = {}
         self._names: tuple[str, ...] = ()
@@ -76,23 +77,33 @@ class PartsFolder:
             handle.value = value
 
     def _build(self, names: tuple[str, ...]) -> None:
-        for handle in (*self._boxes.values(), *self._menus.values()):
-            handle.remove()  # type: ignore[attr-defined]
+        for handle in self._built:
+            handle.remove()
+        self._built = []
         self._boxes, self._menus, self._names = {}, {}, names
         with self._folder:
             restore = self._gui.add_button("restore all")
             restore.on_click(lambda _: self._send({name: True for name in self._names if name.startswith("legs.")}))
-            self._boxes = {}
+            self._built.append(restore)
             for name in names:
-                kind, _, part = name.partition(".")
-                label = part if kind == "legs" else f"   {part.replace('.', ' ')}"
-                box = self._gui.add_checkbox(label, True)
-                box.on_update(lambda event, name=name: self._box_changed(event, name))
-                self._boxes[name] = box
-                if kind == "links":
-                    menu = self._gui.add_dropdown(f"   {part.partition('.')[2]} joint", STATES)
+                if name.startswith("legs."):
+                    self._built.append(self._add_box(name, name.partition(".")[2]))
+            links = self._gui.add_folder("links and joints", expand_by_default=False)
+            self._built.append(links)  # takes what is in it along
+        with links:
+            for name in names:
+                part = name.partition(".")[2]
+                if name.startswith("links."):
+                    self._add_box(name, part.replace(".", " "))
+                    menu = self._gui.add_dropdown(f"{part.partition('.')[2]} joint", STATES)
                     menu.on_update(lambda event, part=part: self._menu_changed(event, part))
                     self._menus[part] = menu
+
+    def _add_box(self, name: str, label: str) -> Any:
+        box = self._gui.add_checkbox(label, True)
+        box.on_update(lambda event: self._box_changed(event, name))
+        self._boxes[name] = box
+        return box
 
     def _box_changed(self, event: Any, name: str) -> None:
         if event.client is not None and event.target.value != self._values.get(name):  # a person, not `follow`
@@ -120,6 +131,10 @@ class Panel:
         self._stop.on_click(lambda _: commands.emergency_stop(True))
         self._resume = gui.add_button("allow motion", hint="end the emergency stop")
         self._resume.on_click(lambda _: commands.emergency_stop(False))
+        self._shows_support = gui.add_checkbox(
+            "forces and polygon", True, hint="foot forces, support polygon, centre of mass, zero-moment point"
+        )
+        self._follows = gui.add_checkbox("follow the robot", True, hint="keep the robot at the centre of the picture")
         with gui.add_folder("drive (keys w a s d q e, x stands)"):
             self._sliders = [
                 gui.add_slider("forward [m/s]", -SPEED, SPEED, 0.001, 0.0),
@@ -139,6 +154,16 @@ class Panel:
         with gui.add_folder("damage detector"):
             self._hypotheses = gui.add_html("no hypotheses yet")
         self._plots = Plots(gui)
+
+    @property
+    def follows(self) -> bool:
+        """Whether the robot is to be kept at the centre of the picture."""
+        return bool(self._follows.value)
+
+    @property
+    def shows_support(self) -> bool:
+        """Whether foot forces, support polygon, centre of mass and zero-moment point are to be drawn."""
+        return bool(self._shows_support.value)
 
     def _drive(self, twist: tuple[float, float, float]) -> None:
         for slider, value in zip(self._sliders, twist, strict=True):

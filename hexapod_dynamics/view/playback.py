@@ -12,6 +12,7 @@ from hexapod_dynamics.control.support import support_polygon
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
+from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.view.scene import RobotFigure, Surroundings, serve
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Playback:
     In Jupyter the object shows itself as a frame in the notebook.
     """
 
-    def __init__(self, log: Log, robot: Robot, morphology: Morphology, *, port: int, host: str) -> None:
+    def __init__(self, log: Log, robot: Robot, morphology: Morphology, ground: Ground, *, port: int, host: str) -> None:
         if len(log.time) == 0:
             raise HexapodError("the log is empty: run the simulator first, as sim.run(5.0)")
         if log.joint_positions.shape[1] != robot.joint_count:
@@ -39,6 +40,7 @@ class Playback:
         self._figure = RobotFigure(self.server, "robot")
         self._figure.load(robot.to_urdf(morphology))
         self._surroundings = Surroundings(self.server)
+        self._ground = ground
         self._surroundings.path(log.position[:: max(1, len(log.time) // 200)])
         end = float(log.time[-1])
         self._slider = self.server.gui.add_slider("time [s]", 0.0, max(end, 1e-3), max(end / 1000, 1e-3), 0.0)
@@ -64,6 +66,7 @@ class Playback:
             feet = np.array([place + rotation @ poses[f"foot_{leg}"][:3, 3] for leg in self._present]).reshape(-1, 3)
             forces = self._log.foot_forces[k][[self._robot.leg_names.index(leg) for leg in self._present]]
             self._surroundings.forces(feet, forces)
+            self._surroundings.ground(self._ground, place[:2])
             self._surroundings.polygon(support_polygon(feet, forces))
         yaw, pitch, roll = np.degrees(self._log.euler_zyx[k])
         self._text.content = f"t {self._log.time[k]:.2f} s, roll {roll:.1f}, pitch {pitch:.1f}, yaw {yaw:.1f} deg"
@@ -91,13 +94,15 @@ def show(
     robot: Robot | None = None,
     morphology: Morphology | None = None,
     *,
+    ground: Ground | None = None,
     port: int = 8080,
     host: str = "127.0.0.1",
     wait: bool | None = None,
 ) -> Playback:
     """Play a Simulator's Log in the browser, with a time slider.
 
-    robot, morphology: of the log; default the whole JetHexa. wait: whether to play until Ctrl-C (default: in a script,
+    robot, morphology, ground: of the log; default the whole JetHexa on level ground.
+    wait: whether to play until Ctrl-C (default: in a script,
     not in an interactive session or Jupyter, where a thread plays). HexapodError: viser is missing, the port is taken,
     the log is empty or has other joints than the robot.
     """
@@ -106,7 +111,7 @@ def show(
 
     robot = Robot.jethexa() if robot is None else robot
     morphology = Morphology.whole(robot) if morphology is None else morphology
-    playback = Playback(log, robot, morphology, port=port, host=host)
+    playback = Playback(log, robot, morphology, Ground() if ground is None else ground, port=port, host=host)
     interactive = hasattr(sys, "ps1") or "ipykernel" in sys.modules
     if wait if wait is not None else not interactive:
         print(f"open {playback.url}; Ctrl-C ends", flush=True)

@@ -7,12 +7,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.transform import Rotation
 
+from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.view.urdf_model import UrdfModel, parse
 
 PATH, POLYGON, FORCE = (40, 110, 220), (240, 150, 30), (220, 40, 40)
-FORCE_SCALE = 0.01  # [m/N] length of a foot force's arrow
+WORLD = "/world"  # frame in the scene of everything that is drawn
+SAND, LIGHT = np.array([150.0, 138.0, 118.0]), np.array([-0.6, 0.35, 0.72])
+MESH_SIZE, MESH_STEP = 0.9, 0.03  # [m] half side and spacing of the mesh of a rough ground
+# The ground is drawn again around a robot that is further than this [m] from its middle; sections of its grid [m].
+MESH_MARGIN, PLANE_MARGIN, SECTION = 0.4, 2.5, 0.5
 
 
 def serve(port: int, host: str = "127.0.0.1") -> Any:
@@ -24,15 +31,9 @@ def serve(port: int, host: str = "127.0.0.1") -> Any:
     _check_port(host, port)
     server = viser.ViserServer(host=host, port=port, label="hexapod_dynamics", verbose=False)
     server.scene.set_up_direction("+z")
-    look_at(server, (0.0, 0.0, 0.12))
+    server.initial_camera.position = (0.40, -0.48, 0.40)
+    server.initial_camera.look_at = (0.06, 0.05, 0.06)  # the panel covers the right of the page
     return server
-
-
-def look_at(server: Any, place: npt.ArrayLike) -> None:
-    """Let pages that are opened from now on look at a place (3,) [m]."""
-    x, y, z = np.asarray(place, float)
-    server.initial_camera.position = (x + 0.42, y - 0.50, z + 0.28)
-    server.initial_camera.look_at = (x, y, z - 0.04)
 
 
 def _check_port(host: str, port: int) -> None:
@@ -57,7 +58,7 @@ class RobotFigure:
         self._server, self._name, self._opacity, self._on_click = server, name, opacity, on_click
         self._model: UrdfModel | None = None
         self._text = ""
-        self._base = server.scene.add_frame(f"/{name}", show_axes=False)
+        self._base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
         self._frames: dict[str, object] = {}
         self._handles: list = []
         self._values: dict[str, float] = {}
@@ -86,7 +87,7 @@ class RobotFigure:
             handle.remove()
         self._handles, self._frames, self._values = [], {}, {}
         self._text, self._model = text, model
-        paths = {model.root: f"/{self._name}/{model.root}"}
+        paths = {model.root: f"{WORLD}/{self._name}/{model.root}"}
         self._handles.append(self._server.scene.add_frame(paths[model.root], show_axes=False))
         for joint in model.joints:
             paths[joint.child] = f"{paths[joint.parent]}/{joint.child}"
@@ -140,44 +141,55 @@ def _wxyz(rotation: Any) -> tuple[float, ...]:
 
 
 class Surroundings:
-    """Ground, path ahead, foot forces and support polygon."""
+    """Ground, path ahead, foot forces, support polygon, centre of mass and zero-moment point."""
 
     def __init__(self, server: Any) -> None:
         self._server = server
+        self._world = server.scene.add_frame(WORLD, show_axes=False)
         self._grid = server.scene.add_grid(
-            "/ground", width=8.0, height=8.0, cell_size=0.1, section_size=0.5, plane_opacity=0.15
+            f"{WORLD}/ground", width=8.0, height=8.0, cell_size=0.1, section_size=SECTION, plane_opacity=0.15
         )
         self._mesh = self._path = self._forces = self._polygon = None
+        self._ground: Ground | None = None
+        self._around = np.zeros(2)
+        self._spheres: dict[str, Any] = {}
 
-    def ground(
-        self, heights: Callable[[np.ndarray, np.ndarray], np.ndarray] | None, size: float = 3.0, step: float = 0.04
-    ) -> None:
-        """Draw ground that is not flat: heights(x, y) [m] for arrays of x and y; None is the flat grid."""
+    def follow(self, place: npt.ArrayLike) -> None:
+        """Keep a place (2,) [m] of the ground at the centre of the picture: the world moves, the cameras stay."""
+        x, y = np.asarray(place, float)
+        ground = self._ground or Ground()
+        self._world.position = (-x, -y, -(ground.slope_x * x + ground.slope_y * y))
+
+    def ground(self, ground: Ground, around: npt.ArrayLike = (0.0, 0.0)) -> None:
+        """Draw the ground around a place (2,) [m]; to be called again as the robot walks.
+
+        A plane is a grid, a rough or stepped ground a mesh. It is sent to the browser when it is another ground, and
+        when the place has come near its edge.
+        """
+        moved = float(np.abs(np.asarray(around, float) - self._around).max())
+        plane = ground.rough == 0.0 and not ground.steps
+        if ground == self._ground and moved <= (PLANE_MARGIN if plane else MESH_MARGIN):
+            return
+        self._ground = ground
+        self._around = x, y = np.round(np.asarray(around, float) / SECTION) * SECTION  # lines stay where they are
         if self._mesh is not None:
             self._mesh.remove()
             self._mesh = None
-        self._grid.visible = heights is None
-        if heights is None:
-            return
-        line = np.arange(-size, size + step / 2, step)
-        x, y = np.meshgrid(line, line, indexing="ij")
-        vertices = np.stack([x, y, heights(x, y)], axis=-1).reshape(-1, 3)
-        n = len(line)
-        corner = (np.arange(n - 1)[:, None] * n + np.arange(n - 1)).ravel()
-        faces = np.concatenate(
-            [np.stack([corner, corner + n, corner + 1], 1), np.stack([corner + 1, corner + n, corner + n + 1], 1)]
-        )
-        self._mesh = self._server.scene.add_mesh_simple(
-            "/rough_ground", vertices, faces, color=(150, 145, 135), flat_shading=True, side="double"
-        )
+        self._grid.visible = plane
+        if plane:
+            self._grid.position, self._grid.wxyz = (x, y, ground.height(x, y)), _wxyz(_incline(ground))
+        else:
+            self._mesh = self._server.scene.add_mesh_trimesh(
+                f"{WORLD}/rough_ground", _shaded(*ground_mesh(ground, x, y)), cast_shadow=False, receive_shadow=False
+            )
 
     def path(self, points: np.ndarray) -> None:
         """Draw the path ahead: points (k, 3) [m]."""
-        self._path = self._lines(self._path, "/path", points, PATH, closed=False)
+        self._path = self._lines(self._path, f"{WORLD}/path", points, PATH, closed=False)
 
     def polygon(self, points: np.ndarray) -> None:
         """Draw the support polygon with corners (k, 3) [m] in order; with fewer than two corners hide it."""
-        self._polygon = self._lines(self._polygon, "/support_polygon", points, POLYGON, closed=True)
+        self._polygon = self._lines(self._polygon, f"{WORLD}/support_polygon", points, POLYGON, closed=True)
 
     def forces(self, feet: np.ndarray, forces: np.ndarray) -> None:
         """Draw foot forces (k, 3) [N] at feet (k, 3) [m], both in world axes."""
@@ -185,13 +197,27 @@ class Surroundings:
         keep = np.linalg.norm(forces, axis=1) > 0.3
         points = np.stack([feet, feet + FORCE_SCALE * forces], axis=1)[keep].astype(np.float32)
         if not len(points):
-            points = np.array([[[0, 0, -9], [0, 0, -9.01]]], np.float32)  # an empty array is refused: below the ground
-        if self._forces is None:
+            if self._forces is not None:
+                self._forces.visible = False
+        elif self._forces is None:
             self._forces = self._server.scene.add_arrows(
-                "/foot_forces", points, FORCE, shaft_radius=0.003, head_radius=0.007, head_length=0.015
+                f"{WORLD}/foot_forces", points, FORCE, shaft_radius=0.003, head_radius=0.007, head_length=0.015
             )
         else:
-            self._forces.points = points
+            self._forces.points, self._forces.visible = points, True
+
+    def spheres(self, places: Mapping[str, tuple[npt.ArrayLike, tuple[int, int, int]]]) -> None:
+        """Draw small spheres {name: (place (3,) [m], colour)}; those of former calls that are not named are hidden."""
+        for name, handle in self._spheres.items():
+            if name not in places and handle.visible:
+                handle.visible = False
+        for name, (place, colour) in places.items():
+            if name not in self._spheres:
+                self._spheres[name] = self._server.scene.add_icosphere(f"{WORLD}/{name}", 0.009, colour, subdivisions=2)
+            handle = self._spheres[name]
+            handle.position = tuple(float(value) for value in np.asarray(place))
+            if not handle.visible:
+                handle.visible = True
 
     def _lines(self, handle: Any, name: str, points: np.ndarray, colour: Any, *, closed: Any) -> Any:
         points = np.asarray(points, float).reshape(-1, 3)
@@ -203,10 +229,43 @@ class Surroundings:
                 handle.visible = False
             return handle
         segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
-        if handle is None:
-            return self._server.scene.add_line_segments(name, segments, colour, thickness=0.004)
-        if handle.points.shape != segments.shape:
-            handle.remove()
+        if handle is not None and len(segments) < len(handle.points):
+            # The browser takes new points at once, but a new shape only slowly: fill up with nothing at the end.
+            rest = np.broadcast_to(segments[-1, 1], (len(handle.points) - len(segments), 2, 3))
+            segments = np.concatenate([segments, rest])
+        if handle is None or len(segments) > len(handle.points):
+            if handle is not None:
+                handle.remove()
             return self._server.scene.add_line_segments(name, segments, colour, thickness=0.004)
         handle.points, handle.visible = segments, True
         return handle
+
+
+def _shaded(vertices: np.ndarray, faces: np.ndarray) -> Any:
+    """Return the mesh as a trimesh with colours of a relief lit from the side: the browser's light is too even."""
+    import trimesh  # comes with viser
+
+    mesh = trimesh.Trimesh(vertices, faces, process=False)
+    light = 0.35 + 0.65 * np.clip(mesh.vertex_normals @ LIGHT, 0.0, 1.0) ** 3
+    mesh.visual.vertex_colors = np.column_stack([np.outer(light, SAND), np.full(len(vertices), 255)]).astype(np.uint8)
+    return mesh
+
+
+def _incline(ground: Ground) -> Rotation:
+    """Rotation of the z axis to the normal of a sloping plane, about a level axis."""
+    rise = np.hypot(ground.slope_x, ground.slope_y)
+    if rise == 0.0:
+        return Rotation.identity()
+    return Rotation.from_rotvec(np.arctan(rise) / rise * np.array([ground.slope_y, -ground.slope_x, 0.0]))
+
+
+def ground_mesh(ground: Ground, x: float, y: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (v, 3) [m] and faces (f, 3), normals upward, of the ground around (x, y) [m]."""
+    line = np.arange(-MESH_SIZE, MESH_SIZE + MESH_STEP / 2, MESH_STEP)
+    xs, ys = x + line, y + line
+    n = len(line)
+    across, along = np.meshgrid(xs, ys)  # (len(ys), len(xs)), as the heights
+    vertices = np.stack([across, along, ground.heights(xs, ys)], axis=-1).reshape(-1, 3)
+    corner = (np.arange(n - 1)[:, None] * n + np.arange(n - 1)).ravel()
+    faces = [np.stack([corner, corner + 1, corner + n], 1), np.stack([corner + 1, corner + n + 1, corner + n], 1)]
+    return vertices, np.concatenate(faces)

@@ -1,11 +1,14 @@
 """The browser view as a person uses it: a page in headless chromium, a check box, a key, the stop button."""
 
+import io
 import os
 import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 from playwright.sync_api import sync_playwright
 from ros_session import LATCHED, Probe, Process, separate, wait_until
 
@@ -27,7 +30,7 @@ def session():
     processes = [
         Process.node(name, *arguments)
         for name, arguments in (
-            ("simulator", ()),
+            ("simulator", ("-p", "truth:=slope=5.0,rough=0.01,seed=3")),
             ("damage_manager", ()),
             ("robot_description", ()),
             ("view", ("-p", f"port:={PORT}")),
@@ -60,6 +63,28 @@ def press(locator):
     locator.evaluate("element => element.click()")
 
 
+def picture(page):
+    """Pixels (height, width, 3), 0 to 1, of the page left of the panel and below notices."""
+    return imread(io.BytesIO(page.screenshot(timeout=60_000)))[180:480, :360, :3]
+
+
+def changed(one, other):
+    """How many pixels differ."""
+    return int((np.abs(one - other).max(axis=2) > 0.1).sum())
+
+
+def still(page):
+    """Return the picture if nothing in it moves, but for noise at edges."""
+    one, other = picture(page), picture(page)
+    return {"picture": other} if changed(one, other) < 100 else None
+
+
+def ground_drawn(pixels):
+    """How many pixels have the colour of sand, lighter or darker: neither grey as the robot nor white."""
+    red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
+    return int(((red - blue > 0.03) & (red - blue < 0.2) & (red > green) & (green > blue)).sum())
+
+
 def has_leg(descriptions, leg):
     return bool(descriptions) and f"foot_{leg}" in descriptions[-1][1].data
 
@@ -69,8 +94,10 @@ def test_a_leg_is_broken_by_its_check_box_and_the_software_told_by_another(sessi
     true = probe.hear(String, "simulator/robot_description", LATCHED)
     told = probe.hear(String, "robot_description", LATCHED)
     wait_until(lambda: has_leg(true, "RM") and has_leg(told, "RM"), 30, lambda: view.output)
+    before = wait_until(lambda: still(page), 40, "the picture stands still")["picture"]
     press(page.get_by_label("RM", exact=True).first)
     wait_until(lambda: not has_leg(true, "RM"), 30, lambda: view.output)
+    wait_until(lambda: changed(picture(page), before) > 500, 30, "the leg is gone in the picture")
     assert has_leg(told, "RM")  # broken is not told
     press(page.get_by_text("declare to the software"))
     press(page.get_by_label("RM", exact=True).nth(1))
@@ -84,6 +111,40 @@ def test_a_key_drives_and_stop_stands(session, page):
     wait_until(lambda: twists and twists[-1][1].linear.x > 0.05, 20, lambda: view.output)
     press(page.get_by_role("button", name="STOP"))
     wait_until(lambda: twists[-1][1].linear.x == 0.0, 20, lambda: view.output)
+
+
+def test_rough_ground_is_drawn(session, page):
+    probe, view = session
+    heard = probe.hear(String, "simulator/truth", LATCHED)
+    wait_until(lambda: heard, 10, lambda: view.output)
+    assert heard[-1][1].data == "slope=5,rough=0.01,seed=3"
+    wait_until(lambda: ground_drawn(picture(page)) > 5000, 30, "the ground is drawn")
+
+
+def test_the_forces_are_subscribed_to_while_their_box_is_ticked(session, page):
+    probe, view = session
+    wait_until(lambda: probe.node.count_subscribers("support") == 1, 20, lambda: view.output)
+    press(page.get_by_label("forces and polygon"))
+    wait_until(lambda: probe.node.count_subscribers("support") == 0, 20, lambda: view.output)
+    press(page.get_by_label("forces and polygon"))
+    wait_until(lambda: probe.node.count_subscribers("support") == 1, 20, lambda: view.output)
+
+
+def test_two_viewers_see_and_drive_the_same_robot(session, page):
+    probe, view = session
+    true = probe.hear(String, "simulator/robot_description", LATCHED)
+    other = page.context.browser.new_page(viewport={"width": 300, "height": 200})
+    other.goto(f"http://127.0.0.1:{PORT}")
+    other.get_by_text("connected").first.wait_for(timeout=90_000)
+    boxes = [where.get_by_label("LF", exact=True).first for where in (page, other)]
+    press(boxes[1])
+    wait_until(lambda: not has_leg(true, "LF"), 30, lambda: view.output)
+    wait_until(lambda: not any(box.is_checked() for box in boxes), 30, "both pages show it")
+    press(boxes[0])
+    wait_until(lambda: has_leg(true, "LF"), 30, lambda: view.output)
+    wait_until(lambda: all(box.is_checked() for box in boxes), 30, "both pages show it")
+    other.close()
+    assert page.get_by_text("connected").first.is_visible()
 
 
 def test_a_port_that_is_taken_is_refused_with_its_number(session):
