@@ -17,7 +17,7 @@ from hexapod_dynamics.dynamics.entry_points import (
     set_torque,
 )
 from hexapod_dynamics.dynamics.kernels import leg_terms, run_kernels, solve_arrow
-from hexapod_dynamics.dynamics.matrix_entry_points import clear, write_mass
+from hexapod_dynamics.dynamics.matrix_entry_points import add_skew, clear, write_mass
 from hexapod_dynamics.dynamics.native import answer, integers, matrix, new_matrix, new_tuple, peek, put, vector
 from hexapod_dynamics.dynamics.selection import scratch_of
 from hexapod_dynamics.dynamics.workspace import (
@@ -82,10 +82,10 @@ def _add_body(ws, by_nu):
     mass, xx, yy, zz = s[BODY], s[BODY + 4], s[BODY + 5], s[BODY + 6]
     xy, xz, yz = s[BODY + 7], s[BODY + 8], s[BODY + 9]
     vx, vy, vz, wx, wy, wz = s[TWIST], s[TWIST + 1], s[TWIST + 2], s[TWIST + 3], s[TWIST + 4], s[TWIST + 5]
-    _add_skew(by_nu, 0, 0, mass * wx, mass * wy, mass * wz)
-    _add_skew(by_nu, 0, 3, -mass * vx, -mass * vy, -mass * vz)
+    add_skew(by_nu, 0, 0, mass * wx, mass * wy, mass * wz)
+    add_skew(by_nu, 0, 3, -mass * vx, -mass * vy, -mass * vz)
     lx, ly, lz = xx * wx + xy * wy + xz * wz, xy * wx + yy * wy + yz * wz, xz * wx + yz * wy + zz * wz
-    _add_skew(by_nu, 3, 3, -lx, -ly, -lz)
+    add_skew(by_nu, 3, 3, -lx, -ly, -lz)
     for c in range(3):  # columns of [w] I
         ix = xx if c == 0 else (xy if c == 1 else xz)
         iy = xy if c == 0 else (yy if c == 1 else yz)
@@ -97,23 +97,13 @@ def _add_body(ws, by_nu):
     if h[0] == 0.0 and h[1] == 0.0 and h[2] == 0.0:
         return
     hw, hv = wx * h[0] + wy * h[1] + wz * h[2], vx * h[0] + vy * h[1] + vz * h[2]
-    _add_skew(by_nu, 0, 3, -(wy * h[2] - wz * h[1]), -(wz * h[0] - wx * h[2]), -(wx * h[1] - wy * h[0]))
+    add_skew(by_nu, 0, 3, -(wy * h[2] - wz * h[1]), -(wz * h[0] - wx * h[2]), -(wx * h[1] - wy * h[0]))
     for r in range(3):  # [a][b] = b a^T - (a.b) 1
         for c in range(3):
             diagonal = 1.0 if r == c else 0.0
             by_nu[r, 3 + c] -= h[r] * w[c] - hw * diagonal  # -[w][h]
             by_nu[3 + r, c] += w[r] * h[c] - hw * diagonal  # [h][w]
             by_nu[3 + r, 3 + c] -= v[r] * h[c] - hv * diagonal  # -[h][v]
-
-
-@inline_kernel
-def _add_skew(matrix, row, column, x, y, z):
-    matrix[row, column + 1] -= z
-    matrix[row, column + 2] += y
-    matrix[row + 1, column] += z
-    matrix[row + 1, column + 2] -= x
-    matrix[row + 2, column] -= y
-    matrix[row + 2, column + 1] += x
 
 
 @inlined

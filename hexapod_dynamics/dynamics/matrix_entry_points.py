@@ -102,14 +102,14 @@ def _coriolis(ws, flat, free, q, nu, out):
     clear(out)
     # (45): half the composite inertia's rate, and the Lie group's -ad_V^T P as a skew matrix times V
     h = (0.5 * s[COMPOSITE_RATE], 0.5 * s[COMPOSITE_RATE + 1], 0.5 * s[COMPOSITE_RATE + 2])
-    _set_skew(out, 0, 3, -h[0], -h[1], -h[2])
-    _set_skew(out, 3, 0, h[0], h[1], h[2])
+    add_skew(out, 0, 3, -h[0], -h[1], -h[2])
+    add_skew(out, 3, 0, h[0], h[1], h[2])
     for i in range(6):
         a = i if i < 3 else (0 if i < 5 else 1)
         b = i if i < 3 else (1 if i == 3 else 2)
         out[3 + a, 3 + b] = out[3 + b, 3 + a] = 0.5 * s[COMPOSITE_RATE + 3 + i]
     for row, column, part in ((0, 3, 0), (3, 0, 0), (3, 3, 3)):
-        _set_skew(out, row, column, -s[MOMENTUM + part], -s[MOMENTUM + part + 1], -s[MOMENTUM + part + 2])
+        add_skew(out, row, column, -s[MOMENTUM + part], -s[MOMENTUM + part + 1], -s[MOMENTUM + part + 2])
     for i in range(n):
         j = free[i, 0]
         block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
@@ -128,8 +128,8 @@ def _coriolis(ws, flat, free, q, nu, out):
 
 
 @inline_kernel
-def _set_skew(matrix, row, column, x, y, z):
-    """Add [x, y, z]'s skew matrix to a block."""
+def add_skew(matrix, row, column, x, y, z):
+    """Add the skew matrix of (x, y, z) to the block of a matrix that begins at a row and column."""
     matrix[row, column + 1] -= z
     matrix[row, column + 2] += y
     matrix[row + 1, column] += z

@@ -92,43 +92,10 @@ def cost(x, kind, spread, phases, plan, legs, used, neutral, box, mass, gravity,
 
 
 @kernel
-def costs(
-    points,
-    kind,
-    spread,
-    phases,
-    plan,
-    legs,
-    used,
-    neutral,
-    box,
-    mass,
-    gravity,
-    speed_limit,
-    twists,
-    scratch,
-    found,
-    out,
-):
-    """Fill out with the `cost` of each of the points."""
+def costs(points, out, *problem):
+    """Fill out with the `cost` of each of the points; problem: the further arguments of `cost`."""
     for k in range(points.shape[0]):
-        out[k] = cost(
-            points[k],
-            kind,
-            spread,
-            phases,
-            plan,
-            legs,
-            used,
-            neutral,
-            box,
-            mass,
-            gravity,
-            speed_limit,
-            twists,
-            scratch,
-            found,
-        )
+        out[k] = cost(points[k], *problem)
 
 
 @kernel
@@ -304,6 +271,7 @@ class Search:
             self.evaluations += len(points)
             costs(
                 points,
+                values,
                 kind,
                 spread,
                 phases,
@@ -318,7 +286,6 @@ class Search:
                 twists,
                 scratch,
                 self.found,
-                values,
             )
 
         return minimise(judged, start, sigma, generations, seed=seed or self.seed)
