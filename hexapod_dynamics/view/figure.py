@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.view.record import Record
 
+BESIDE = 0.5  # [s] events closer than this have one label
 TRUE, PREDICTED, STANCE = "#d1495b", "#0b6e99", "#3d405b"
 
 
@@ -26,9 +27,10 @@ def draw(record: Record, robot: Robot, title: str = "") -> Figure:
     _errors(axes["errors"], record)
     _forces(axes["forces"], record)
     for name in ("tilt", "gait", "errors", "forces"):
-        for t, text in record.events:
+        for k, (t, text) in enumerate(record.events):
             axes[name].axvline(t, color=TRUE, linewidth=1.0, linestyle=":")
-            if name == "tilt":
+            soon = k + 1 < len(record.events) and record.events[k + 1][0] - t < BESIDE
+            if name == "tilt" and not soon:  # the next one tells all of it
                 axes[name].annotate(
                     text, (t, 0.98), xycoords=("data", "axes fraction"), rotation=90, va="top", fontsize=7
                 )
@@ -109,10 +111,10 @@ def _errors(axis: Any, record: Record) -> None:
 
 def _forces(axis: Any, record: Record) -> None:
     if record.foot_forces is None:
-        _nothing(axis, "foot forces", "foot force (only a Simulator's Log has it)")
+        _nothing(axis, "foot forces", "support")
         return
     legs, time, forces = record.foot_forces
-    axis.set_title("vertical foot forces")
+    axis.set_title("vertical foot forces" + (" of the prediction" if record.forces_predicted else ""))
     for k, leg in enumerate(legs):
         axis.plot(time, forces[:, k], label=leg, linewidth=0.8)
     axis.set_xlabel("t [s]")

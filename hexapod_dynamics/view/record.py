@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
@@ -17,6 +18,7 @@ from hexapod_dynamics.simulation.trajectory import Log
 
 Array = NDArray[np.float64]
 LOADED = 0.5  # [N] a foot that carries more stands
+ADD = 0  # action of a visualization_msgs/Marker
 LIFTED = 0.004  # [m] a foot at most this high over the lowest one stands
 
 
@@ -48,7 +50,8 @@ class Joints:
 class Record:
     """A walk: `true` and `predicted` motion, `measured` and `commanded` joints; None where nothing was recorded.
 
-    events: (time [s], text). foot_forces: (legs, time (T,) [s], vertical force (T, legs) [N]) of a Log.
+    events: (time [s], text). foot_forces: (legs, time (T,) [s], vertical force (T, legs) [N]), true of a Log, of a bag
+    those of the prediction (`forces_predicted`).
     """
 
     true: Track | None = None
@@ -57,14 +60,15 @@ class Record:
     commanded: Joints | None = None
     events: list[tuple[float, str]] = field(default_factory=list)
     foot_forces: tuple[tuple[str, ...], Array, Array] | None = None
+    forces_predicted: bool = False
 
     def standing(self, robot: Robot) -> tuple[tuple[str, ...], Array, NDArray[np.bool_]] | None:
         """Legs, times (T,) [s] and whether each foot stands (T, legs); None without the data.
 
-        From the foot forces where there are some, else from the joints and the body's attitude: a foot at most 4 mm
-        over the lowest one stands. A leg with a joint that has no value is taken for lost.
+        From the true foot forces where there are some, else from the joints and the body's attitude: a foot at most
+        4 mm over the lowest one stands. A leg with a joint that has no value is taken for lost.
         """
-        if self.foot_forces is not None:
+        if self.foot_forces is not None and not self.forces_predicted:
             legs, time, forces = self.foot_forces
             return legs, time, forces > LOADED
         track, joints = self.true or self.predicted, self.measured
@@ -111,13 +115,23 @@ def from_bag(path: Path, robot: Robot | None = None) -> Record:
                 raise HexapodError(f"{path}: none of {', '.join(TOPICS)} is in this bag")
             for connection, stamp, raw in reader.messages(connections=chosen):
                 message = types.deserialize_cdr(raw, connection.msgtype)
-                found.take(_kind(connection.topic), stamp * 1e-9, message)
+                found.take(_kind(connection.topic), _time(message, stamp), message)
     except (ReaderError, OSError) as error:
         raise HexapodError(f"{path} is no bag that can be read: {error}") from None
     return found.record(robot)
 
 
-TOPICS = ("simulator/odom", "predicted_state", "joint_states", "joint_commands", "morphology")
+TOPICS = ("simulator/odom", "predicted_state", "joint_states", "joint_commands", "morphology", "support")
+
+
+def _time(message: Any, received: int) -> float:
+    """Time [s] of a message's stamp; where it has none, that of its arrival [ns]."""
+    head = message if hasattr(message, "stamp") else getattr(message, "header", None)
+    if head is None and getattr(message, "markers", None):
+        head = message.markers[0].header
+    if head is None or head.stamp.sec == 0:
+        return received * 1e-9
+    return head.stamp.sec + 1e-9 * head.stamp.nanosec
 
 
 def _kind(topic: str) -> str | None:
@@ -140,6 +154,9 @@ class _Collected:
             self._rows[kind].append((t, p.x, p.y, p.z, o.x, o.y, o.z, o.w))
         elif kind in ("joint_states", "joint_commands"):
             self._rows[kind].append((t, dict(zip(message.name, message.position, strict=False))))
+        elif kind == "support":
+            arrows = [m for m in message.markers if m.ns == "foot_forces" and m.action == ADD]
+            self._rows[kind].append((t, {m.id: (m.points[1].z - m.points[0].z) / FORCE_SCALE for m in arrows}))
         else:
             values = {
                 p.name: p.value.bool_value if p.value.type == 1 else p.value.double_value
@@ -151,13 +168,16 @@ class _Collected:
         times = [row[0] for rows in self._rows.values() for row in rows]
         if not times:
             raise HexapodError("the bag has no messages")
-        start = min(times)
+        moving = [row[0] for kind, rows in self._rows.items() if kind != "morphology" for row in rows]
+        start = min(moving or times)  # a latched morphology is older than the bag
         return Record(
             true=self._track("simulator/odom", start),
             predicted=self._track("predicted_state", start),
             measured=self._joints("joint_states", start, robot),
             commanded=self._joints("joint_commands", start, robot),
             events=self._events(start, robot),
+            foot_forces=self._forces(start, robot),
+            forces_predicted=True,
         )
 
     def _track(self, kind: str, start: float) -> Track | None:
@@ -171,11 +191,18 @@ class _Collected:
         position = np.array([[values.get(name, np.nan) for name in robot.joint_names] for _, values in rows])
         return Joints(np.array([t for t, _ in rows]) - start, robot.joint_names, position)
 
+    def _forces(self, start: float, robot: Robot) -> tuple[tuple[str, ...], Array, Array] | None:
+        rows = self._rows["support"]
+        if not rows:
+            return None
+        forces = np.array([[values.get(k, 0.0) for k in range(len(robot.legs))] for _, values in rows])
+        return robot.leg_names, np.array([t for t, _ in rows]) - start, forces
+
     def _events(self, start: float, robot: Robot) -> list[tuple[float, str]]:
         events, before = [], Morphology.whole(robot)
         for t, values in self._rows["morphology"]:
             morphology = Morphology.from_parameters(robot, values)
             if morphology != before:
-                events.append((t - start, morphology.describe()))
+                events.append((max(t - start, 0.0), morphology.describe()))
             before = morphology
         return events

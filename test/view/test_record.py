@@ -1,14 +1,17 @@
 """What is drawn of a walk is what the walk was."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Simulator, TripodGait
 from hexapod_dynamics.simulation.trajectory import Log
 from hexapod_dynamics.tools.plot import main
-from hexapod_dynamics.view.record import from_log
+from hexapod_dynamics.view.record import from_bag, from_log
 
 ROBOT = Robot.jethexa()
 
@@ -53,3 +56,49 @@ def test_a_log_of_another_robot_is_refused(log):
     octopod = ROBOT.with_leg("X", like="LF", position=[0.0, 0.0, 0.1], yaw=0.0)
     with pytest.raises(HexapodError, match="18 joints"):
         from_log(log, octopod)
+
+
+SAMPLE = Path(__file__).resolve().parents[2] / "docs" / "damage_bag"
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return from_bag(SAMPLE, ROBOT)
+
+
+def test_the_sample_bag_is_small_and_holds_a_damage_and_a_recovery(sample):
+    assert sum(file.stat().st_size for file in SAMPLE.iterdir()) < 2e6
+    times, texts = zip(*sample.events, strict=True)
+    assert texts[-1] == "LM missing, RM missing"
+    found, track = times[-1], sample.true
+    assert 3.0 < found < track.time[-1] - 5.0
+    # The legs were torn off while it walked, before that was found; then it walks on, upright.
+    lost = np.isnan(sample.measured.position[:, list(ROBOT.leg_joints("RM"))]).all(axis=1)
+    torn = sample.measured.time[np.flatnonzero(~lost)[-1]]
+    assert 2.0 < torn < found
+    gone = np.linalg.norm(track.position[track.time > found][-1] - track.position[track.time > found][0])
+    assert gone / (track.time[-1] - found) > 0.02  # [m/s]
+    assert track.tilt[track.time > found + 1.0].max() < 5.0
+
+
+def test_the_predicted_foot_forces_of_a_bag_carry_the_robot(sample):
+    legs, time, forces = sample.foot_forces
+    assert legs == ROBOT.leg_names and sample.forces_predicted
+    model = WholeBodyModel(ROBOT)
+    before, after = time < 4.0, time > sample.events[-1][0] + 1.0
+    hurt = Morphology.whole(ROBOT).without("RM", "LM")
+    for chosen, morphology in ((before, None), (after, hurt)):
+        weight = ROBOT.gravity * model.total_mass(morphology)
+        assert forces[chosen].sum(axis=1).mean() == pytest.approx(weight, rel=0.1)
+    assert not forces[after][:, [legs.index("RM"), legs.index("LM")]].any()
+
+
+def test_times_are_those_of_the_stamps(sample):
+    """Joints are read every 20 ms or so, by their stamps: arrivals at the recorder would be later and uneven."""
+    assert sample.measured.time[0] < 0.2 and sample.true.time[0] < 0.2
+    assert (np.diff(sample.true.time) > 0.0).all()
+
+
+def test_the_sample_bag_is_drawn(tmp_path):
+    assert main([str(SAMPLE), "--output", str(tmp_path / "bag.png")]) == 0
+    assert (tmp_path / "bag.png").read_bytes().startswith(b"\x89PNG")
