@@ -340,7 +340,7 @@ def integer_answer(words, value):
 @inline_kernel
 def float_answer(words, value):
     """A number as a builtin returns it; None where it is not finite."""
-    if value * 0.0 != 0.0:
+    if value - value != 0.0:
         return refusal(words)
     return _from_float(words[MAKE_FLOAT], value)
 

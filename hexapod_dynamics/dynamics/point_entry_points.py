@@ -151,7 +151,8 @@ def point_jacobian(runtime, arguments, count):
     made, J = new_matrix(words, 3, 6 + free.shape[0])
     if made != 0:
         write_point_jacobian(ws, free, link[0], link[1], x, y, z, J)
-    return answer(words, made, (x + y + z) * 0.0 == 0.0)
+    total = x + y + z
+    return answer(words, made, total - total == 0.0)
 
 
 @inline_kernel
