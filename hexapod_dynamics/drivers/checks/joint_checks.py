@@ -158,7 +158,7 @@ class JointChecks:
         return failed("stop", name, "three motions ended before the stop was sent", remedy)
 
     def _stopped(self, index: int, goal: float, way: float) -> tuple[float, float, float, bool]:
-        """Stop a motion on its way: angles [rad] at the stop, 0.1 s and 0.7 s later, and whether torque is on."""
+        """Stop a moving joint; return its angles [rad] at the stop, 0.1 s and 0.7 s later, and whether torque is on."""
         mover = self.mover
         mover.send(index, goal, way / STOP_SPEED)
         time.sleep(STOP_AFTER)

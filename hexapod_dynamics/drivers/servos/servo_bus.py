@@ -146,7 +146,7 @@ class ServoBus:
                 raise
             if not same:
                 self.close()
-                raise BusError(f"servo port {self.port} changed while it was opened: it is tried again")
+                raise BusError(f"servo port {self.port} changed while it was opened: it will be opened again")
         self._wire_free = time.monotonic()
         self._direction.send()
 

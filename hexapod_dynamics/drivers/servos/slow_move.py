@@ -119,7 +119,7 @@ class SlowMove:
         raise NoReply(f"{self.map.joint_names[index]} does not confirm that its torque is off: it may hold still")
 
     def _leave(self, index: int, held: bool) -> None:
-        """Stop a joint, and switch its torque off if it had none; a lost port is logged, the caller has an error."""
+        """Stop a joint, and switch its torque off if it was off before. A lost port is only logged."""
         frames = lx.move_stop(self.map.ids[index]) * 3
         if not held:
             frames += lx.load_write(self.map.ids[index], False) * 3
