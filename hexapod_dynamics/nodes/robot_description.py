@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from geometry_msgs.msg import TransformStamped
-from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.errors import MorphologyError, RobotError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, run
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.tick_loop import TickLoop
@@ -97,7 +97,12 @@ class RobotDescription(Node):
         tree = LinkTree(self.robot, morphology)
         self._transforms = {name: Transforms(tree, self._prefix + name) for name in ("", PREDICTED)}
         self._tree = tree
-        self._description.publish(String(data=self.robot.to_urdf(morphology)))
+        try:
+            self._description.publish(String(data=self.robot.to_urdf(morphology)))
+            self._no_urdf = ""
+        except RobotError as error:  # of a robot with screws: tf shows it nevertheless
+            self._no_urdf = f"no robot_description: {error}"
+            self.get_logger().error(self._no_urdf)
 
     def _on_morphology(self, message):
         try:
@@ -166,6 +171,8 @@ class RobotDescription(Node):
 
     def _look(self):
         values = {"frames": len(self._tree.children), "morphology": self.morphology.describe()}
+        if self._no_urdf:
+            return "warn", self._no_urdf, values
         if not self._watched:
             return "ok", "nobody subscribes to /tf", values
         if self._q[""] is None:

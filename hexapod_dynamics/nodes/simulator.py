@@ -4,7 +4,7 @@ import time
 
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.drivers.device_paths import device_directory
-from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError
+from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, frame, load_robot, run, steady_timer
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, OWN
@@ -127,7 +127,10 @@ class SimulatorNode(Node):
         if morphology is not self._shown:
             self._shown = morphology
             self._damage_publisher.publish(whole_set(self, morphology))
-            self._description_publisher.publish(String(data=self.simulated.robot.to_urdf(morphology)))
+            try:
+                self._description_publisher.publish(String(data=self.simulated.robot.to_urdf(morphology)))
+            except RobotError as error:  # of a robot with screws: it is simulated nevertheless
+                self.get_logger().warning(f"no ~/robot_description: {error}", once=True)
         if self._joints_publisher.get_subscription_count():
             self._publish_joints(truth, stamp, morphology)
 

@@ -33,12 +33,13 @@ class Playback:
                 f"the log has {log.joint_positions.shape[1]} joints, {robot!r} has {robot.joint_count}; "
                 "give the robot of the log: show(log, robot=...)"
             )
+        urdf = robot.to_urdf(morphology)
         self.server = serve(port, host)
         self._log, self._robot = log, robot
         self._names, self._tree = robot.joint_names, LinkTree(robot, morphology)
         self._present = [leg for leg in robot.leg_names if f"foot_{leg}" in self._tree.children]
         self._figure = RobotFigure(self.server, "robot")
-        self._figure.load(robot.to_urdf(morphology))
+        self._figure.load(urdf)
         self._surroundings = Surroundings(self.server)
         self._ground = ground
         self._surroundings.path(log.position[:: max(1, len(log.time) // 200)])

@@ -36,6 +36,7 @@ def session():
             ("view", ("-p", f"port:={PORT}")),
         )
     ]
+    processes[-1].simulator = processes[0]
     yield probe, processes[-1]
     for process in processes:
         process.end()
@@ -145,6 +146,12 @@ def test_two_viewers_see_and_drive_the_same_robot(session, page):
     wait_until(lambda: all(box.is_checked() for box in boxes), 30, "both pages show it")
     other.close()
     assert page.get_by_text("connected").first.is_visible()
+
+
+def test_a_lost_robot_is_said(session, page):
+    probe, view = session
+    view.simulator.end()
+    page.get_by_text("robot lost").first.wait_for(timeout=30_000)
 
 
 def test_a_port_that_is_taken_is_refused_with_its_number(session):
