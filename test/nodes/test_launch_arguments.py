@@ -1,13 +1,19 @@
 """The launch file's arguments: what is refused before anything starts, a namespace, damage from the start."""
 
+import importlib.util
 import os
 import subprocess
 import time
+from pathlib import Path
 
 import psutil
 import pytest
+from launch import LaunchContext
+from launch.actions import LogInfo
+from launch.utilities import perform_substitutions
 from ros_session import NEWEST, Probe, Process, separate, wait_until
 
+from ament_index_python.packages import PackageNotFoundError
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from nav_msgs.msg import Odometry
@@ -44,6 +50,22 @@ def test_a_wrong_argument_is_refused_with_its_reason_before_any_node_starts(argu
     assert done.returncode != 0
     assert reason in output
     assert "process started" not in output
+
+
+def test_a_missing_rviz2_is_named_with_its_install_line_and_the_rest_starts(monkeypatch):
+    path = Path(__file__).resolve().parents[2] / "launch" / "walk.launch.py"
+    spec = importlib.util.spec_from_file_location("walk_launch", path)
+    launch_file = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(launch_file)
+
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(launch_file, "get_package_share_directory", absent)
+    action = launch_file.rviz("hexapod.rviz", "")
+    assert isinstance(action, LogInfo)
+    text = perform_substitutions(LaunchContext(), action.msg)
+    assert "rviz2 is not installed" in text and "sudo apt install ros-humble-rviz2" in text
 
 
 def test_a_second_launch_of_the_same_robot_is_refused_before_any_node_starts():
