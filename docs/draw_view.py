@@ -28,6 +28,8 @@ options = parser.parse_args()
 with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
     page = browser.new_page(viewport={"width": 960, "height": 620})
+    frames: list[float] = []  # arrivals of messages from the node, at most one a picture [s]
+    page.on("websocket", lambda link: link.on("framereceived", lambda _: frames.append(time.monotonic())))
     for trial in range(60):  # the robot may still be starting
         try:
             page.goto(options.url)
@@ -45,9 +47,11 @@ with sync_playwright() as playwright:
         p for p in psutil.process_iter(["cmdline"]) if any(word.endswith(VIEW) for word in p.info["cmdline"] or ())
     ]
     before, began = [sum(p.cpu_times()[:2]) for p in nodes], time.monotonic()
-    time.sleep(options.wait)
+    page.wait_for_timeout(1e3 * options.wait)
+    lasted = time.monotonic() - began
+    print(f"{sum(t >= began for t in frames) / lasted:.1f} messages a second to the page")
     for process, start in zip(nodes, before, strict=True):
-        share = (sum(process.cpu_times()[:2]) - start) / (time.monotonic() - began)
+        share = (sum(process.cpu_times()[:2]) - start) / lasted
         print(f"view, process {process.pid}: {100 * share:.1f} % of a core")
     page.screenshot(path=options.output, timeout=120_000)
     browser.close()
