@@ -16,7 +16,9 @@ from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.estimation.damage.window import TILTS, MeasurementWindow, SliceFeatures
 from hexapod_dynamics.robot import Morphology, Robot
 
-_ANSWERS = -3.0  # log odds of a missing link whose servo answers, against a broken link
+# Chi-square per feature up to which one damage explains the measurements, so that two are not considered.
+_EXPLAINED = 0.8
+_TWO = -3.0  # log odds of two damages at once, against one
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class BankRun:
         self.executor, self._model, self._joints = executor, model, robot.joint_count
         self._bank = HypothesisBank(robot, s.command_period, s.bank_timestep, (s.window + 1) * s.slice_ticks, s.members)
         self._job: _Job | None = None
+        self._comparison: Any = None  # future of the Posterior, after all simulations
         self.count, self.duration = 0, 0.0
 
     def warm_up(self, morphology: Morphology) -> None:
@@ -66,7 +69,7 @@ class BankRun:
 
     def cancel(self) -> None:
         """Drop the bank that is being simulated."""
-        self._job = None
+        self._job = self._comparison = None
 
     def start(
         self,
@@ -94,26 +97,44 @@ class BankRun:
         if job is None:
             return None
         results = job.results
-        if self.executor is not None:
-            if not all(future.done() for future in results):
-                return None
-            results = [future.result() for future in results]
-        self._job = None
+        if self.executor is None:
+            compared = self._compare(job, results, *self._measured(job.view, baseline))
+        elif self._comparison is None:
+            if all(future.done() for future in results):
+                done = [future.result() for future in results]
+                measured = self._measured(job.view, baseline)
+                self._comparison = self.executor.submit(self._compare, job, done, *measured)
+            return None
+        elif not self._comparison.done():
+            return None
+        else:
+            compared = self._comparison.result()
+        self._job = self._comparison = None
         self.count, self.duration = self.count + 1, time - job.begun
-        return BankResult(job.hypotheses, self._compare(job.view, job.hypotheses, results, baseline), job.suspicion)
+        return BankResult(*compared, job.suspicion)
+
+    @staticmethod
+    def _measured(view: SliceFeatures, baseline: Baseline) -> tuple[np.ndarray, np.ndarray]:
+        """Return the features (K, f) less the baseline, and what share of the static uncertainty that leaves (f,)."""
+        residual = view.residual - baseline.predict(view.load)
+        x = np.nan_to_num(np.concatenate([residual, view.tilt - baseline.tilt], axis=1))
+        return x, np.concatenate([np.maximum(baseline.known, 0.3), np.full(TILTS, 0.5)])
 
     def _compare(
-        self, view: SliceFeatures, hypotheses: list[Hypothesis], results: list[Any], baseline: Baseline
-    ) -> Posterior:
-        """Return the Posterior of the hypotheses, from the simulated and the measured features."""
-        ticks = self._settings.slice_ticks
+        self, job: _Job, results: list[Any], x: np.ndarray, known: np.ndarray
+    ) -> tuple[list[Hypothesis], Posterior]:
+        """Return hypotheses and their Posterior, from the simulated and the measured features; two damages at once
+        are among them only where neither the declared robot nor a single damage fits.
+        """
+        view, hypotheses, ticks = job.view, job.hypotheses, self._settings.slice_ticks
         (q0, tilt0), *results = results
         features = np.array([view.features(q[ticks:], tilt[ticks:], q0[ticks:], tilt0[ticks:]) for q, tilt in results])
         count, members = len(hypotheses), self._settings.members
-        residual = view.residual - baseline.predict(view.load)
-        x = np.nan_to_num(np.concatenate([residual, view.tilt - baseline.tilt], axis=1))
-        known = np.concatenate([np.maximum(baseline.known, 0.3), np.full(TILTS, 0.5)])
         static, rough = features[count : count + members], features[count + members :]
         cov = covariance(static, rough, view.noise, known, self._joints)
-        prior = self._settings.prior + np.array([_ANSWERS if h.kind == "missing" else 0.0 for h in hypotheses])
-        return posterior_of(x, view.noise, cov, features[:count], prior)
+        prior = np.full(count, self._settings.prior) + [_TWO if "+" in h.leg else 0.0 for h in hypotheses]
+        single = np.array([k for k, one in enumerate(hypotheses) if "+" not in one.leg], int)
+        posterior = posterior_of(x, view.noise, cov, features[single], prior[single])
+        if len(single) == count or min(posterior.misfit_declared, posterior.misfit.min()) < _EXPLAINED:
+            return [hypotheses[k] for k in single], posterior
+        return hypotheses, posterior_of(x, view.noise, cov, features[:count], prior)

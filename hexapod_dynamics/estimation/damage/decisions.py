@@ -16,7 +16,8 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 _MANY = 3  # this many joints or legs at once are not damage: commands are not executed, or the bus is down
 _ALONE = 1.5  # [s] after which a single servo counts as silent while servos further out answer
-_MISFIT, _SHARE = 4.0, 0.25  # no hypothesis fits above: chi-square per feature, its ratio to the declared state
+# Chi-square per feature above which no hypothesis fits. A larger one declares more legs, and wrong ones among them.
+_MISFIT = 0.6
 _MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
 _STANDS = 6  # readings without motion after which a joint that does not follow is locked
 _REPEAT = 5.0  # [s] after which a decision that was not executed is repeated
@@ -177,7 +178,9 @@ class DecisionMaker:
     # ---- the bank ----------------------------------------------------------------------------------------------------
 
     def from_bank(self, time: float, hypotheses: Any, posterior: Any, news: Any) -> list[Decision]:
-        """Decide on the most probable leg and kind of damage, if it is above the threshold twice in a row."""
+        """Decide on the most probable leg and kind of damage, if it is above the threshold twice in a row (pairs: three
+        times).
+        """
         groups: dict[Any, list[int]] = {}
         for k, hypothesis in enumerate(hypotheses):
             groups.setdefault(_group(hypothesis), []).append(k)
@@ -193,11 +196,11 @@ class DecisionMaker:
             return []
         since = self.suspect[2] if self.suspect and self.suspect[0] == group else time
         self.suspect = (group, probability, since)
-        fits = posterior.misfit[best] < max(_MISFIT, _SHARE * posterior.misfit_declared)
+        fits = posterior.misfit[best] < _MISFIT
         sure = probability >= self.settings.declare and fits
         self._streak = (group, self._streak[1] + 1 if self._streak[0] == group else 1) if sure else ("", 0)
         # The readings of a joint that deviates from its model confirm it: once is enough.
-        if self._streak[1] < (1 if what.kind in ("limp", "locked") else 2):
+        if self._streak[1] < (1 if what.kind in ("limp", "locked") else 3 if "+" in what.leg else 2):
             return []
         if what.kind in ("limp", "locked"):
             what = self._kind_of(what, news)

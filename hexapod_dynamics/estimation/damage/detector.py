@@ -26,7 +26,7 @@ from hexapod_dynamics.estimation.damage.baseline import Baseline
 from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence
 from hexapod_dynamics.estimation.damage.commanded_model import CommandedModel
 from hexapod_dynamics.estimation.damage.decisions import Decision, DecisionMaker, Finding
-from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, locked, singles
+from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, locked, of_answering_servos
 from hexapod_dynamics.estimation.damage.joint_evidence import JointCondition
 from hexapod_dynamics.estimation.damage.joint_watch import JointWatch
 from hexapod_dynamics.estimation.damage.posterior import Posterior
@@ -36,8 +36,9 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
 _SUSPICIOUS = 4.0  # mean square of the largest normalised residuals above which the bank is simulated
-# A bank that has found nothing is valid for this long [s], unless suspicion grows by this factor meanwhile.
-_CALM, _GROWS, _NOTHING = 2.0, 1.3, 0.9
+# A bank that has found nothing, the declared robot within this chi-square per feature, is valid for this long [s],
+# unless suspicion grows by this factor meanwhile.
+_CALM, _GROWS, _NOTHING, _AS_USUAL = 2.0, 1.3, 0.9, 0.3
 _SLOW = 0.45  # [s] of a polling round of the bus: above it, or when commands come late, evidence is ignored ...
 _DISTURBED = 2.5  # [s] ... for this time
 # [s] after a change of the declared morphology in which only the bus is evaluated: the robot may sit down, move its
@@ -258,7 +259,7 @@ class DamageDetector:
     def candidates(self) -> list[Hypothesis]:
         """Return the hypotheses that the bank simulates now."""
         silent = self.bus_evidence.silent(self.time, self.morphology.existing_mask)
-        found = [h for h in singles(self.robot, self.morphology) if not silent[list(h.joints)].any()]
+        found = [h for h in of_answering_servos(self.robot, self.morphology) if not silent[list(h.joints)].any()]
         for joint, news in self.news.items():
             if news.state != "follows" and not silent[joint]:
                 found.append(locked(self.robot, joint, news.angle))
@@ -270,7 +271,7 @@ class DamageDetector:
         if result is None:
             return []
         self.posterior = result.hypotheses, result.posterior
-        if result.posterior.declared > _NOTHING:
+        if result.posterior.declared > _NOTHING and result.posterior.misfit_declared < _AS_USUAL:
             self._calm_until, self._calm_suspicion = time + _CALM, result.suspicion
         if self.disturbed or time < self._settled_at:
             return []

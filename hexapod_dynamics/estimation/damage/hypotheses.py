@@ -8,8 +8,8 @@ from typing import Any
 
 from hexapod_dynamics.robot import Morphology, Robot
 
-# Remaining fractions of a broken last link that are simulated: near its joint, and in the middle.
-STUMPS = (0.05, 0.5)
+# Remaining fractions of a broken last link that are simulated: near its joint, in the middle, without its foot.
+STUMPS = (0.05, 0.5, 0.85)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def part_of(robot: Robot, joint: Any) -> tuple[Any, str]:
 
 
 def singles(robot: Robot, morphology: Morphology) -> list[Hypothesis]:
-    """All single damages that are still possible: 42 for a whole JetHexa, without locked joints."""
+    """All single damages that are still possible: 54 for a whole JetHexa, without locked joints."""
     found = []
     for leg in robot.legs:
         joints = robot.leg_joints(leg.name)
@@ -106,3 +106,13 @@ def pairs(candidates: Any, with_one_of: Any = None) -> list[Any]:
         for a, b in combinations(candidates, 2)
         if a.leg != b.leg and (chosen is None or id(a) in chosen or id(b) in chosen)
     ]
+
+
+def of_answering_servos(robot: Robot, morphology: Morphology) -> list[Hypothesis]:
+    """Damages that sag and tilt have to show, because all servos may answer: limp joints, broken last links, and pairs
+    of these at their joints. 51 for a whole JetHexa.
+
+    A missing link whose servo answers is left out: it moves and stands as a link that is broken off at its joint.
+    """
+    found = [one for one in singles(robot, morphology) if one.kind != "missing"]
+    return found + pairs([one for one in found if one.kind == "short" and STUMPS[0] in one.values.values()])

@@ -2,9 +2,14 @@
 errors.
 
 With x the features of K slices (measured less modelled, less the baseline), mu_h,k what hypothesis h predicts when it
-happened at the beginning of slice k (0 before), and S the covariance,
+happened within slice k (0 before), and S the covariance of the declared robot,
 
-    L(h, k) = (mu' S^-1 x - mu' S^-1 mu / 2) / c,   P(h) ~ prior sum_k exp L(h, k),   P(declared) ~ 1
+    L(h, k) = (log N(x; mu_h,k, S + U_h,k) - log N(x; 0, S)) / c,   P(h) ~ prior mean_k exp L(h, k),   P(declared) ~ 1
+
+U is the uncertainty of the prediction itself: how far a robot tips that has lost a foot depends on its servos, load and
+ground, so each feature is uncertain by a share of its predicted deviation, and the features of a slice together by
+another share. Without U a wrong leg that happens to turn the body at the right rate fits better than the right one.
+In the slice of the onset the damage lasts for an unknown part: mean _PART, standard deviation _PART_SPREAD.
 
 c is the smallest chi-square per feature of all hypotheses, but at least _SHARPEST: where no hypothesis fits well, the
 posterior is flat. S = rough + static + diagonal: sample covariances of two halves of an ensemble of healthy robots, the
@@ -21,6 +26,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 _SHARE, _SHARPEST = 0.3, 0.4
+# Shares of a predicted deviation by which it is uncertain: each feature alone, all features of a slice together.
+_ALONE, _TOGETHER = 0.3, 0.3
+_PART, _PART_SPREAD = 0.6, 0.35  # of the onset's slice that the damage lasts
+_LARGE = 1e12  # above every chi-square
 _FLOOR_JOINT, _FLOOR_TILT, _FLOOR_TURN = 3.0e-3, 2.0e-3, 8e-3  # [rad], [rad], [rad/s]
 
 
@@ -63,21 +72,50 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
     """
     count, slices, _ = deviations.shape
     seen = np.isfinite(noise).ravel()
+    piece = np.repeat(np.arange(slices), noise.shape[1])[seen]
     factor = np.linalg.cholesky(cov[np.ix_(seen, seen)])
     z = solve_triangular(factor, x.ravel()[seen], lower=True, check_finite=False)
-    # Predicted features of every hypothesis and onset: zero before the onset.
-    started = np.tril(np.ones((slices, slices))).T  # [onset, slice]
-    means = (deviations[:, None] * started[None, :, :, None]).reshape(count * slices, -1)[:, seen]
-    w = solve_triangular(factor, means.T, lower=True, check_finite=False)
-    square = (w * w).sum(axis=0)
-    gain = (w.T @ z - 0.5 * square).reshape(count, slices)
+    means = deviations.reshape(count, -1)[:, seen]
     total, n = float(z @ z), max(1, z.size)
-    misfit = (total - 2.0 * gain) / n
+    square, volume = np.empty((count, slices)), np.empty((count, slices))
+    for k in range(slices):
+        first = int(np.searchsorted(piece, k))
+        square[:, k], volume[:, k] = _conditional(factor[first:, first:], z[first:], means[:, first:], piece[first:], k)
+        square[:, k] += z[:first] @ z[:first]
+    misfit = square / n
     temper = max(_SHARPEST, min(total / n, float(misfit.min())))
+    gain = 0.5 * (total - square - volume) / temper
     onset = gain.argmax(axis=1)
-    best = gain.max(axis=1) / temper
-    log_odds = best + np.log(np.exp(gain / temper - best[:, None]).mean(axis=1)) + prior
+    best = gain.max(axis=1)
+    log_odds = best + np.log(np.exp(gain - best[:, None]).mean(axis=1)) + prior
     top = max(0.0, float(log_odds.max()))
     weights = np.exp(log_odds - top)
     whole = weights.sum() + np.exp(-top)
-    return Posterior(weights / whole, log_odds, onset, float(np.exp(-top) / whole), misfit.min(axis=1), total / n)
+    fit = misfit[np.arange(count), onset]
+    return Posterior(weights / whole, log_odds, onset, float(np.exp(-top) / whole), fit, total / n)
+
+
+def _conditional(factor: np.ndarray, z: np.ndarray, means: np.ndarray, piece: np.ndarray, onset: int) -> Any:
+    """Return chi-square (H,) and growth of log |S| (H,) of the m features from the onset on, given those before.
+
+    factor (m, m): lower right of S's Cholesky factor, so that factor factor' is the covariance given the features
+    before; z (m,): their whitened residuals; means (H, m): full predicted deviations; piece (m,): slice of each.
+    """
+    count, m = means.shape
+    if m == 0:
+        return np.zeros(count), np.zeros(count)
+    # The last row of the Cholesky factor of [[A, r], [r', large]] is inv(L) r: its square is r' inv(A) r.
+    joined = np.empty((count, m + 1, m + 1))
+    joined[:, :m, :m] = factor @ factor.T
+    for k in np.unique(piece):
+        at = np.flatnonzero(piece == k)
+        block = slice(at[0], at[-1] + 1)
+        share = (_PART_SPREAD if k == onset else _TOGETHER) * means[:, block]
+        joined[:, block, block] += share[:, :, None] * share[:, None, :]
+    diagonal = np.arange(m)
+    joined[:, diagonal, diagonal] += (_ALONE * means) ** 2
+    joined[:, m, :m] = joined[:, :m, m] = factor @ z - np.where(piece == onset, _PART, 1.0) * means
+    joined[:, m, m] = _LARGE
+    lower = np.linalg.cholesky(joined)
+    growth = np.log(lower[:, diagonal, diagonal]).sum(axis=1) - np.log(factor[diagonal, diagonal]).sum()
+    return (lower[:, m, :m] ** 2).sum(axis=1), 2.0 * growth
