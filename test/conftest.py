@@ -30,11 +30,8 @@ MARKERS = {
 ALONE = tuple(
     f"nodes/test_{name}.py"
     for name in (
-        "clock_set_back",
         "launch_walk",
         "launch_walks_on",
-        "nodes_damage_detector",
-        "nodes_drivers",
         "nodes_stop",
         "nodes_walk",
         "view",

@@ -78,6 +78,7 @@ def test_a_second_launch_of_the_same_robot_is_refused_before_any_node_starts():
     assert f"another launch of this robot (process {os.getpid()})" in output
 
 
+@pytest.mark.slow
 def test_a_wrong_parameter_in_a_file_is_one_line_without_a_loop_and_the_absent_node_is_named(tmp_path):
     (tmp_path / "mine.yaml").write_text("/**/gait:\n  ros__parameters:\n    rate: 50\n")
     launch = Process(*LAUNCH, f"params_file:={tmp_path / 'mine.yaml'}")
@@ -109,6 +110,7 @@ def test_a_start_that_is_broken_off_ends_quietly(seconds):
         launch.end()
 
 
+@pytest.mark.slow
 def test_on_the_real_robot_no_simulator_runs_and_a_missing_bus_is_named():
     probe = Probe()
     launch = Process(*LAUNCH, "hardware:=jethexa", "namespace:=real")

@@ -292,6 +292,15 @@ def tell(session, values):
         assert session.probe.set(service, values) == (True, "")
 
 
+# What these tests break, whichever of them have run.
+WHOLE_AGAIN = {
+    **{f"legs.{leg}": True for leg in ("RM", "LM")},
+    **{f"links.{link}": True for link in ("RM.femur", "RM.tibia", "LM.femur", "LM.tibia", "RR.femur", "RR.tibia")},
+    "locked.RF.tibia": False,
+    "remaining.LF.tibia": 1.0,
+}
+
+
 def mend(session, values):
     """Restore parts of the simulated robot, and tell its software, while it lies on its belly: a leg that came back in
     the middle of a step would throw it over.
@@ -330,30 +339,29 @@ def test_told_that_two_legs_are_gone_it_walks_on_and_so_does_the_prediction(sess
     assert session.pids() == before
 
 
+@pytest.mark.slow
 def test_two_legs_down_to_their_coxa(session):
-    mend(session, {"legs.RM": True, "legs.LM": True})
+    mend(session, WHOLE_AGAIN)
     tell(session, {"links.LM.femur": False, "links.RR.femur": False})
     time.sleep(5.0)
     session.stretch(8.0, walks_on)
 
 
+@pytest.mark.slow
 def test_a_locked_joint_and_a_short_link_are_predicted_too(session):
-    back = {f"links.{link}": True for link in ("LM.femur", "LM.tibia", "RR.femur", "RR.tibia")}
-    mend(session, back)
+    mend(session, WHOLE_AGAIN)
     tell(session, {"locked.RF.tibia": True, "remaining.LF.tibia": 0.5})
     time.sleep(5.0)
     session.stretch(8.0, walks_on)
 
 
 def test_refused_damage_changes_nothing_in_the_simulated_robot(session):
+    mend(session, WHOLE_AGAIN)
     assert session.probe.set("simulator/set_damage", {"links.LM.femur": False})[0]
     accepted, reason = session.probe.set("simulator/set_damage", {"links.LM.tibia": True})
     assert not accepted and "restore LM.femur first" in reason
     for service in ("simulator/set_damage", "set_morphology"):
-        assert session.probe.set(
-            service,
-            {"links.LM.femur": True, "links.LM.tibia": True, "locked.RF.tibia": False, "remaining.LF.tibia": 1.0},
-        ) == (True, "")
+        assert session.probe.set(service, WHOLE_AGAIN) == (True, "")
     session.wait(lambda: session.speed() > 0.05, 20, "whole again, it walks")
 
 

@@ -135,6 +135,7 @@ def test_the_forces_are_subscribed_to_while_their_box_is_ticked(session, page):
     wait_until(lambda: probe.node.count_subscribers("support") == 1, 20, lambda: view.output)
 
 
+@pytest.mark.slow
 def test_two_viewers_see_and_drive_the_same_robot(session, page):
     probe, view = session
     true = probe.hear(String, "simulator/robot_description", LATCHED)
