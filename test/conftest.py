@@ -42,7 +42,8 @@ ALONE = tuple(
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
     """`pytest -m pure` uses all cores where pytest-xdist is installed."""
-    if config.option.markexpr == "pure" and getattr(config.option, "numprocesses", 0) is None:
+    worker = hasattr(config, "workerinput")
+    if config.option.markexpr == "pure" and not worker and getattr(config.option, "numprocesses", 0) is None:
         config.option.numprocesses = os.cpu_count()
 
 
