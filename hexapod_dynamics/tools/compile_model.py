@@ -78,7 +78,9 @@ def main(args: list[str] | None = None) -> int:
         for name, part in PARTS.items():
             begin, before = time.monotonic(), compiled[0]
             part(robot)
-            print(f"\r{name:16s} {compiled[0] - before:4d} functions {time.monotonic() - begin:6.1f} s", flush=True)
+            if sys.stderr.isatty():
+                print("\r", end="", file=sys.stderr, flush=True)
+            print(f"{name:16s} {compiled[0] - before:4d} functions {time.monotonic() - begin:6.1f} s", flush=True)
     except HexapodError as error:
         print(f"compile: {error}", file=sys.stderr)
         return 1
