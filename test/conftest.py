@@ -36,7 +36,7 @@ ALONE = tuple(
         "nodes_walk",
         "view",
     )
-)
+) + ("drivers/servos/test_servo_bus.py", "drivers/servos/test_servo_supervisor.py")
 
 
 @pytest.hookimpl(tryfirst=True)
