@@ -22,6 +22,8 @@ from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection, Gpi
 from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.slow_move import SPEED
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.parameters import imu as imu_parameters
+from hexapod_dynamics.parameters import servos as servos_parameters
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.loading import jethexa_path
 from hexapod_dynamics.simulated_devices.faults import parse as parse_faults
@@ -30,6 +32,11 @@ from hexapod_dynamics.simulated_devices.suspended_robot import SimulatedOwner, S
 # [s] to wait for an answer: nothing here is in a hurry, and a busy computer reads an answer late. The threads of a
 # simulated robot are in the same process and take turns with the checks.
 LEAST_TIMEOUT, SIMULATED_TIMEOUT = 0.03, 0.25
+# Values of the parameters that a parameter file leaves out.
+DEFAULTS = {
+    "servos": {parameter.name: parameter.default for parameter in servos_parameters.PARAMETERS},
+    "imu": {parameter.name: parameter.default for parameter in imu_parameters.PARAMETERS},
+}
 WELCOME = """Before you begin:
   - The robot hangs or stands on a box, its feet in the air; nothing is in the way of the legs.
   - Your hand is at the battery switch: it is the last resort, and it always works.
@@ -77,12 +84,14 @@ def hardware(given):
     file = Path(given.hardware) if given.hardware else Path(jethexa_path()).with_name("hardware_jethexa.yaml")
     try:
         nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
-        values = {name: nodes[f"/**/{name}"]["ros__parameters"] for name in ("servos", "imu")}
+        values = {name: {**default, **nodes[f"/**/{name}"]["ros__parameters"]} for name, default in DEFAULTS.items()}
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
         raise HexapodError(f"{file} has no parameters of servos and imu: {error!r}") from error
     for node, name in (("servos", "port"), ("servos", "direction"), ("imu", "bus")):
         if getattr(given, name):
             values[node][name] = getattr(given, name)
+        if not values[node][name]:
+            raise HexapodError(f"{file} gives no {name} to {node}: write it there, or give --{name}")
     return values
 
 
@@ -100,12 +109,11 @@ def bench(given, robot, checks, directory):
     else:
         simulated, values = None, hardware(given)
         servos, imu = values["servos"], values["imu"]
-        pins = servos.get("transmit_pin", 27), servos.get("receive_pin", 17)
-        needs_bus = any(CHECKS[key].needs_bus for key in checks)
-        direction = GpioDirection(*pins) if servos.get("direction") == "gpio" and needs_bus else AdapterDirection()
-        timeout = max(LEAST_TIMEOUT, servos.get("reply_timeout", 0.0))
-        bus = ServoBus(servos["port"], servos.get("baudrate", 115200), direction, timeout)
-        i2c, settings = str(imu["bus"]), Mpu6050Settings(address=imu.get("address", 0x68))
+        by_pins = servos["direction"] == "gpio" and any(CHECKS[key].needs_bus for key in checks)
+        direction = GpioDirection(servos["transmit_pin"], servos["receive_pin"]) if by_pins else AdapterDirection()
+        timeout = max(LEAST_TIMEOUT, servos["reply_timeout"])
+        bus = ServoBus(servos["port"], servos["baudrate"], direction, timeout)
+        i2c, settings = str(imu["bus"]), Mpu6050Settings(address=imu["address"])
         owner = TerminalOwner(permit_all=given.yes)
     return Bench(robot, bus, i2c, settings, owner, joints, given.speed), simulated
 

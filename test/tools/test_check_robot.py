@@ -311,6 +311,22 @@ def test_wrong_arguments_are_named(capsys, arguments, words):
     assert left.value.code == 2 and words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "nodes, words",
+    [
+        ({"servos": {"direction": "adapter"}, "imu": {"bus": "1"}}, "gives no port to servos"),
+        ({"servos": {"port": "/dev/null"}, "imu": {"address": 104}}, "gives no bus to imu"),
+        ({"servos": {"port": "/dev/null"}}, "has no parameters of servos and imu"),
+    ],
+)
+def test_what_a_parameter_file_leaves_out_is_named(capsys, tmp_path, nodes, words):
+    file = tmp_path / "hardware.yaml"
+    file.write_text(yaml.safe_dump({f"/**/{name}": {"ros__parameters": values} for name, values in nodes.items()}))
+    with pytest.raises(SystemExit) as left:
+        check_robot.main(["--hardware", str(file)])
+    assert left.value.code == 2 and words in capsys.readouterr().err
+
+
 def test_on_a_robot_without_answers_nothing_moves(devices, tmp_path):
     """The program as on a real robot: device files from a file, questions on the terminal, whose end is a no."""
     one, options = devices

@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.checks.findings import Finding, failed, passed
 from hexapod_dynamics.drivers.servos.lx_frames import Command
 from hexapod_dynamics.drivers.servos.servo_bus import Fault, NoReply, ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
 FULL_PACK = 12.6  # [V] of three charged lithium cells
-LOW, EMPTY = 10.2, 9.6  # [V] at which the node `servos` warns, and at which it sits down
+LOW, EMPTY = SupplyLimits.warn, SupplyLimits.sit  # [V] below which the node `servos` warns, and sits down
 SPREAD = 0.5  # [V] between servos: more is lost in a cable
 WARM, MARGIN = 60, 15  # [deg C] at rest; least distance to a servo's own limit
 
