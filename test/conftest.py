@@ -25,18 +25,15 @@ MARKERS = {
     "tools/figures": "papers",
     "soak": "soak",
 }
-# What measures the pace of a whole robot or of several nodes: it wants both cores for itself. The other nodes and
-# devices mostly wait, so that two of them may run side by side.
-ALONE = tuple(
-    f"nodes/test_{name}.py"
-    for name in (
-        "launch_walk",
-        "launch_walks_on",
-        "nodes_stop",
-        "nodes_walk",
-        "view",
-    )
-) + ("drivers/servos/test_servo_bus.py", "drivers/servos/test_servo_supervisor.py")
+# What measures the pace of a whole robot wants both cores for itself; what measures that of a node or a bus bears one more
+# such test beside it, but nothing that computes. The other nodes and devices mostly wait, whatever runs beside them.
+ALONE = ("nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py", "nodes/test_view.py")
+PACED = (
+    "nodes/test_nodes_stop.py",
+    "nodes/test_nodes_walk.py",
+    "drivers/servos/test_servo_bus.py",
+    "drivers/servos/test_servo_supervisor.py",
+)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -56,4 +53,4 @@ def pytest_itemcollected(item):
     marker = next((MARKERS[name] for name in names if name in MARKERS), "pure")
     item.add_marker(marker)
     if marker in ("ros", "devices"):
-        item.add_marker("alone" if str(file) in ALONE else "waiting")
+        item.add_marker("alone" if str(file) in ALONE else "paced" if str(file) in PACED else "waiting")
