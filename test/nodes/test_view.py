@@ -49,7 +49,9 @@ def session():
 @pytest.fixture(scope="module")
 def page(session):
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert chromium, "the view's test needs a browser: sudo apt install chromium"
+    if not chromium:  # on a user's machine the rest of the tests is worth running without one; CI installs it
+        missing = pytest.fail if os.environ.get("CI") else pytest.skip
+        missing("the view's test needs a browser: sudo apt install chromium")
     probe, view = session
     wait_until(lambda: "open http" in view.output, 60, lambda: view.output)
     with sync_playwright() as playwright:
