@@ -233,13 +233,13 @@ class ClosedForm:
         return J[:, self.keep]
 
     def forward_dynamics(self, rotation: np.ndarray, q: np.ndarray, nu: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Accelerations (6+n,) under joint torques tau (n,), (6)."""
+        """Accelerations (6+n,) under joint torques tau (n,): equation (6)."""
         force = np.concatenate([np.zeros(6), tau])
         bias = self.coriolis_matrix(q, nu) @ nu + self.gravity_force(rotation, q)
         return np.linalg.solve(self.mass_matrix(q), force - bias)
 
     def inverse_dynamics(self, rotation: np.ndarray, q: np.ndarray, nu: np.ndarray, nudot: np.ndarray) -> np.ndarray:
-        """Wrench on the base and joint torques (6+n,) of a motion, (6)."""
+        """Wrench on the base and joint torques (6+n,) of a motion: equation (6)."""
         return self.mass_matrix(q) @ nudot + self.coriolis_matrix(q, nu) @ nu + self.gravity_force(rotation, q)
 
 

@@ -33,7 +33,7 @@ from hexapod_dynamics.dynamics.workspace import (
 
 @inline_kernel
 def _write_derivatives(ws, free, rotation, by_conf, by_nu, mass):
-    """Derivatives (6 + n, 6 + n) of inverse dynamics at the motion set; mass: where the mass matrix is.
+    """Write the derivatives (6 + n, 6 + n) of inverse dynamics at the motion in `ws`; mass: the mass matrix.
 
     The columns of `by_conf` for rotations need only the mass matrix's first three columns.
     """

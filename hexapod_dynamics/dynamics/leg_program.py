@@ -22,11 +22,15 @@ from hexapod_dynamics.robot import Leg
 
 @dataclass(frozen=True)
 class LegType:
-    """What of a leg is folded into its program: legs of one type share it ("unique leg morphology")."""
+    """Properties of a leg that are constants of its program; legs with equal ones share it.
+
+    Such legs have one "unique leg morphology" in the paper. level_mount: the mount's z axis is the body's. nonzero:
+    which of each link's LINK_SIZE parameters are not zero.
+    """
 
     joints: tuple  # (kind, axis, pitch)
-    level_mount: bool  # the mount's z is the body's z
-    nonzero: tuple  # of each link's LINK_SIZE parameters
+    level_mount: bool
+    nonzero: tuple
 
     @classmethod
     def of(cls, leg: Leg) -> LegType:

@@ -16,7 +16,7 @@ LIFETIME = 1  # [s] markers vanish when `dynamics` has ended
 
 
 class SupportMarkers:
-    """Publishes `support`: an arrow a loaded foot, the polygon, spheres at the centre of mass and the ZMP.
+    """Publishes `support`: one arrow for each loaded foot, the polygon, spheres at the centre of mass and the ZMP.
 
     A marker's namespace says what it is; the id of a foot force is the index of its leg. The messages are made once,
     of which only numbers change. Nothing is computed while nobody subscribes.
