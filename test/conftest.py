@@ -34,6 +34,7 @@ PACED = (
     "nodes/test_nodes_walk.py",
     "drivers/servos/test_servo_bus.py",
     "drivers/servos/test_servo_supervisor.py",
+    "tools/test_servo_tool.py",
 )
 
 
