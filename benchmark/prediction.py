@@ -1,6 +1,7 @@
 """Predictions against a truth that is not their model: truth x mismatch x damage, with drift, attitude error, NEES.
 
-python benchmark/prediction.py [--runs 100] [--seconds 60] [--physics mujoco] [--gait adaptive] [--seed 0] [--damage]
+python benchmark/prediction.py [--runs 100] [--seconds 60] [--physics mujoco] [--gait adaptive] [--seed 0]
+                               [--rough 0.008] [--damage]
 
 The columns "in band": share of the time in which the normalised squared error of (x, y, yaw), or of (roll, pitch), lies
 within the 95 % band of its chi-square.
@@ -47,6 +48,7 @@ def main():
     parser.add_argument("--physics", default="mujoco", choices=["mujoco", "built_in"])
     parser.add_argument("--gait", default="adaptive", choices=GAITS)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rough", type=float, default=0.0, help="each truth's ground is rough by up to this [m]")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--damage", action="store_true", help="one table of damages, told and untold, instead")
     options = parser.parse_args()
@@ -68,7 +70,7 @@ def main():
                 print(shape.format(*figures), f"{name}, {'told' if told else 'untold'}", *said, flush=True)
         return
     rng = np.random.default_rng(options.seed)
-    table, truths = [], [random_truth(rng) for _ in range(options.runs)]
+    table, truths = [], [random_truth(rng, options.rough) for _ in range(options.runs)]
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         walks = [
             pool.submit(measure, options.physics, options.gait, truth, options.seed + k, options.seconds)

@@ -50,9 +50,9 @@ def _half_hull(points: Sequence[list[float]]) -> list[list[float]]:
 
 
 def zero_moment_point(
-    force: np.ndarray, moment: np.ndarray, position: np.ndarray, slope: np.ndarray
+    force: np.ndarray, moment: np.ndarray, position: np.ndarray, slope: np.ndarray, level: float = 0.0
 ) -> np.ndarray | None:
-    """Zero-moment point (3,) [m] on the plane z = slope . (x, y); None where the ground does not push the robot.
+    """Zero-moment point (3,) [m] on the plane z = level + slope . (x, y); None where the ground does not push it.
 
     force, moment (3,): of the ground on the robot, about `position` (3,), all in world axes [N], [N m], [m].
     """
@@ -60,7 +60,8 @@ def zero_moment_point(
     push = float(normal @ force)
     if push <= 0.0:
         return None
-    return position + (np.cross(normal, moment) - (normal @ position) * force) / push
+    over_ground = normal @ position - normal[2] * level
+    return position + (np.cross(normal, moment) - over_ground * force) / push
 
 
 class Support:
@@ -88,11 +89,12 @@ class Support:
         nu: np.ndarray,
         nudot: np.ndarray,
         slope: np.ndarray,
+        level: float = 0.0,
     ) -> None:
         """Compute everything for a state and its acceleration; notation and frames of WholeBodyModel.
 
         workspace: of the robot's kernels with its morphology, used as scratch memory. position (3,), rotation (3, 3),
-        q (n,), nu and nudot (6 + n,). slope (2,): of the ground, a plane through the world's origin, rise over run.
+        q (n,), nu and nudot (6 + n,). slope (2,), rise over run, level [m]: the ground is z = level + slope . (x, y).
         """
         # The moment of the weight at rest is c x m g up: two directions of "up" give the centre of mass c.
         upright = self._wrench(workspace, self._turns[0], q, self._still, self._still)
@@ -102,7 +104,7 @@ class Support:
         wrench = self._wrench(workspace, rotation, q, nu, nudot)
         force, moment = rotation @ wrench[:3], rotation @ wrench[3:6]
         carried = force[2] > LEAST_SHARE * weight
-        self.zero_moment_point = zero_moment_point(force, moment, position, slope) if carried else None
+        self.zero_moment_point = zero_moment_point(force, moment, position, slope, level) if carried else None
         np.matmul(self._tips, rotation.T, out=self.feet)
         self.feet += position
 

@@ -228,9 +228,8 @@ class Observer:
         back = morphology.existing_mask & ~self.morphology.existing_mask
         self.joint_filter.offsets[back] = 0.0
         self.q[back] = latest[back]
-        slope = self.model.slope
         place = self.position, self.rotation, self.q
-        place_returned(self.robot, self.morphology, morphology, *place, lambda x, y: float(slope @ (x, y)))
+        place_returned(self.robot, self.morphology, morphology, *place, self.model.ground_height)
         self.morphology = morphology
         self.model.set_morphology(morphology)
         self.doubts.clear()
@@ -328,8 +327,10 @@ class Observer:
         tilt = np.eye(3)
         if self._attitude is not None:
             tilt = rotation_z(-euler_zyx(self._attitude)[0]) @ self._attitude
+        # Level at the start; after a restart, as high as it was below the robot.
+        ground = self.model.ground_height(*self.position[:2].tolist())
+        self.model.lay_ground(np.zeros(2), *place.tolist(), ground if np.isfinite(ground) else 0.0)
         self.model.set_state(np.zeros(3), rotation_z(yaw) @ tilt, latest, np.zeros(6 + self.count))
-        self.model.tilt_ground(np.array([-self.model.slope[1], self.model.slope[0], 0.0]))  # level at the start
         self.position[2] = self.model.resting_height()
         self.position[:2] = place
         self._generation += 1

@@ -79,9 +79,8 @@ class SupportMarkers:
 
     def _update(self):
         model = self._observer.model
-        self._support.update(
-            model.workspace, model.position, model.rotation, model.q, model.nu, model.acceleration, model.slope
-        )
+        state = model.position, model.rotation, model.q, model.nu, model.acceleration
+        self._support.update(model.workspace, *state, model.slope, model.level)
 
 
 def put(point, place):

@@ -11,9 +11,9 @@ import numpy as np
 from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.errors import HexapodError
 
-# Layout of the numbers: slopes along x and y, roughness, its seed, its cell, the highest point over the sloping plane;
-# then of each step: where along x, rise, half width of its ramp.
-SLOPE_X, SLOPE_Y, ROUGH, SEED, CELL, HIGHEST, STEPS, STEP = 0, 1, 2, 3, 4, 5, 6, 3
+# Layout of the numbers: slopes along x and y, roughness, its seed, its cell, the highest point over the sloping plane,
+# the plane's height at the origin; then of each step: where along x, rise, half width of its ramp.
+SLOPE_X, SLOPE_Y, ROUGH, SEED, CELL, HIGHEST, LEVEL, STEPS, STEP = 0, 1, 2, 3, 4, 5, 6, 7, 3
 LARGEST_SEED = 2**31 - 1
 
 
@@ -83,7 +83,7 @@ class Ground:
         """Return the ground as the array that `surface` reads."""
         steps = [value for x, rise in self.steps for value in (x, rise, 0.5 * self.ramp)]
         top = 0.5 * self.rough + sum(max(0.0, rise) for _, rise in self.steps)
-        return np.array([self.slope_x, self.slope_y, self.rough, self.seed, self.cell, top, *steps], float)
+        return np.array([self.slope_x, self.slope_y, self.rough, self.seed, self.cell, top, 0.0, *steps], float)
 
     def height(self, x: float, y: float) -> float:
         """Return the height [m] of the ground at (x, y) [m]."""
@@ -130,7 +130,7 @@ def _roughness(ground, x, y):
 @kernel
 def surface(ground, x, y):
     """Return the height [m] at (x, y) and the upward unit normal (three numbers)."""
-    height = ground[SLOPE_X] * x + ground[SLOPE_Y] * y
+    height = ground[LEVEL] + ground[SLOPE_X] * x + ground[SLOPE_Y] * y
     slope, across = ground[SLOPE_X], ground[SLOPE_Y]
     if ground[ROUGH] > 0.0:
         rise, along_x, along_y = _roughness(ground, x, y)
@@ -149,7 +149,7 @@ def surface(ground, x, y):
 @kernel
 def highest(ground, x, y):
     """Return a height [m] that the ground does not exceed at (x, y)."""
-    return ground[SLOPE_X] * x + ground[SLOPE_Y] * y + ground[HIGHEST]
+    return ground[LEVEL] + ground[SLOPE_X] * x + ground[SLOPE_Y] * y + ground[HIGHEST]
 
 
 @kernel
@@ -163,4 +163,5 @@ def fill_heights(ground, xs, ys, out):
 @kernel
 def is_level(ground):
     """Tell whether the ground is the plane z = 0."""
-    return ground.size == STEPS and ground[SLOPE_X] == 0.0 and ground[SLOPE_Y] == 0.0 and ground[ROUGH] == 0.0
+    plane = ground.size == STEPS and ground[ROUGH] == 0.0
+    return plane and ground[SLOPE_X] == 0.0 and ground[SLOPE_Y] == 0.0 and ground[LEVEL] == 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import actuator, loops
-from hexapod_dynamics.simulation.ground import SLOPE_X, Ground
+from hexapod_dynamics.simulation.ground import LEVEL, SLOPE_X, Ground
 from hexapod_dynamics.simulation.step import make_state, make_world
 from hexapod_dynamics.simulation.stepped_model import SteppedModel
 
@@ -128,16 +128,34 @@ class Predictor:
         return self._model.world.ground[SLOPE_X : SLOPE_X + 2]
 
     @property
+    def level(self) -> float:
+        """Height [m] of the ground's plane at the world's origin."""
+        return float(self._model.world.ground[LEVEL])
+
+    def ground_height(self, x: float, y: float) -> float:
+        """Height [m] of the ground's plane at (x, y) [m]."""
+        return float(self.level + self.slope @ (x, y))
+
+    @property
     def height(self) -> float:
         """Height [m] of base_link's origin over the ground below it."""
-        return float(self.position[2] - self.slope @ self.position[:2])
+        x, y, z = self.position.tolist()
+        return z - self.ground_height(x, y)
 
     def tilt_ground(self, turn: Any) -> None:
-        """Turn the ground below the robot by a small rotation vector (3,) in world axes [rad]; its yaw is ignored."""
-        before = self.slope.copy()
-        after = np.clip(before + np.array([-turn[1], turn[0]]), -STEEPEST, STEEPEST)
-        self._model.world.ground[SLOPE_X : SLOPE_X + 2] = self._ahead_world.ground[SLOPE_X : SLOPE_X + 2] = after
-        self.position[2] += float((after - before) @ self.position[:2])
+        """Turn the ground about the point below the robot by a small rotation vector (3,) in world axes [rad].
+
+        Its yaw is ignored. The robot stays where it is: only the ground ahead of and behind it rises and falls.
+        """
+        x, y, _ = self.position.tolist()
+        self.lay_ground(self.slope + np.array([-turn[1], turn[0]]), x, y, self.ground_height(x, y))
+
+    def lay_ground(self, slope: np.ndarray, x: float, y: float, height: float) -> None:
+        """Let the ground be the plane of a slope (2,), rise over run, at a height [m] at (x, y) [m]."""
+        slope = np.clip(slope, -STEEPEST, STEEPEST)
+        for world in (self._model.world, self._ahead_world):
+            world.ground[SLOPE_X : SLOPE_X + 2] = slope
+            world.ground[LEVEL] = height - float(slope @ (x, y))
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology before the next step. Momentum is conserved, see damage.py."""

@@ -7,6 +7,7 @@ commands.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,9 @@ DELAY = 0.017
 PHYSICS: dict[str, Any] = {"built_in": Simulator, "mujoco": MujocoSimulator}
 
 
-def random_truth(rng: np.random.Generator) -> Truth:
-    """Return a truth from the ranges of issue 11."""
-    return Truth(
+def random_truth(rng: np.random.Generator, rough: float = 0.0) -> Truth:
+    """Return a truth from the ranges of issue 11, on ground rough by up to `rough` [m]."""
+    truth = Truth(
         mass=rng.uniform(0.9, 1.1),
         payload=rng.uniform(0.0, 0.25),
         payload_x=rng.uniform(-0.04, 0.04),
@@ -39,6 +40,9 @@ def random_truth(rng: np.random.Generator) -> Truth:
         slope=rng.uniform(0.0, 3.0),
         slope_yaw=rng.uniform(-180.0, 180.0),
     )
+    if rough == 0.0:
+        return truth
+    return replace(truth, rough=rng.uniform(0.0, rough), seed=int(rng.integers(1, 10_000)))
 
 
 class LegOdometry:

@@ -97,6 +97,15 @@ def test_where_the_robot_rests_the_zero_moment_point_is_under_its_centre_of_mass
     assert inside(polygon, support.zero_moment_point)
 
 
+def test_on_ground_of_another_level_the_zero_moment_point_is_that_much_higher():
+    force, moment, slope = np.array([0.3, -0.2, 20.0]), np.array([0.1, 0.4, 0.05]), np.array([0.1, -0.05])
+    place = np.array([2.0, -1.0, 0.12])
+    low = zero_moment_point(force, moment, place, slope)
+    high = zero_moment_point(force, moment, place + [0.0, 0.0, 0.3], slope, 0.3)
+    np.testing.assert_allclose(high - low, [0.0, 0.0, 0.3], atol=1e-12)
+    assert high[2] == pytest.approx(0.3 + slope @ high[:2])
+
+
 def inside(polygon, point):
     """Whether a point is to the left of every edge, seen from above."""
     edges = np.roll(polygon, -1, axis=0) - polygon

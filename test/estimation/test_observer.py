@@ -149,6 +149,26 @@ def test_two_legs_down_to_the_coxa():
     assert np.ptp(position) < 0.005 and angles.max() < 1.0
 
 
+def test_damage_far_from_the_origin_that_is_told_late_does_not_lift_the_prediction():
+    """The ground was turned about the origin of odom: a passing error of its slope, far away, lifted the robot.
+
+    Two legs are down to the coxa for 0.8 s before the software hears of it.
+    """
+    world = World()
+    world.observer.begin_at(40.0, 30.0, 0.0)
+    rows = world.run(3.0)
+    hurt = world.morphology.without("LM.femur", "RR.femur")
+    world.truth.set_morphology(hurt)
+    rows = np.vstack([rows, world.run(0.8)])
+    assert np.degrees(np.hypot(*world.observer.model.slope)) > 0.2  # for a moment it takes the tilt for a slope
+    world.damage("LM.femur", "RR.femur")
+    rows = np.vstack([rows, world.run(6.0)])
+    assert np.ptp(rows[:, 3] - rows[:, 9]) < 0.015
+    world.observer.restart()
+    again = world.run(1.0)
+    assert np.abs((again[:, 3] - again[:, 9]) - (rows[-1, 3] - rows[-1, 9])).max() < 0.015
+
+
 def test_the_path_ahead_is_where_the_robot_then_is():
     world = World(horizon_period=0.025)
     world.run(4.2)

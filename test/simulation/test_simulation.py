@@ -257,6 +257,25 @@ def test_a_limp_joint_gives_no_torque_and_yields():
     assert np.abs(sim.q - before).max() < 0.02 and sim.joint_torques[joint] != 0.0  # mended: no leap
 
 
+def test_the_predictors_ground_turns_about_the_point_below_the_robot_and_the_motion_is_that_on_a_ground_of_this_slope():
+    """On a plane of another slope and level, far from the origin: the same motion as from the origin, shifted."""
+    slope, place = np.array([0.05, -0.03]), np.array([7.0, -4.0])
+    near, far = Predictor(ROBOT, ground=Ground(*slope)), Predictor(ROBOT)
+    near.set_state(np.array([0.0, 0.0, 0.119]), np.eye(3), STAND, np.zeros(24))
+    far.set_state(np.array([*place, 0.119]), np.eye(3), STAND, np.zeros(24))
+    far.tilt_ground(np.array([slope[1], -slope[0], 0.4]))
+    assert far.position.tolist() == [*place, 0.119] and far.height == pytest.approx(0.119)
+    assert far.slope == pytest.approx(slope) and far.level == pytest.approx(-slope @ place)
+    targets = np.tile(STAND, (5, 1))
+    for predictor in (near, far):
+        predictor.advance(0.5, STAND)
+        predictor.roll_out(targets)
+    shift = np.array([*place, 0.0])
+    np.testing.assert_allclose(far.position - shift, near.position, atol=1e-9)
+    np.testing.assert_allclose(far.path_positions[:5] - shift, near.path_positions[:5], atol=1e-9)
+    assert far.resting_height() == pytest.approx(near.resting_height() - slope @ place)
+
+
 # ---- damage, commands, sensors -------------------------------------------------------------------------------------
 
 

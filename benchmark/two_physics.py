@@ -1,0 +1,49 @@
+"""The paper's damage scenarios in both physics under the same friction law: where the robot goes and how it rocks.
+
+python benchmark/two_physics.py [--seconds 5.2]
+
+Figures are taken over whole cycles of the gait after the first. A difference is given as a share of the largest
+distance (or angle) of its row in the built-in physics.
+"""
+
+import argparse
+
+import numpy as np
+
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulation import Ground, MujocoSimulator, Simulator, TripodGait
+from hexapod_dynamics.tools.figures.farghdani2025 import PERIOD, STEP_HEIGHT, STEP_LENGTH, scenarios
+
+QUANTITIES = ("forward [mm]", "left [mm]", "yaw [deg]", "roll [deg]", "pitch [deg]", "height [mm]")
+COMMAND_PERIOD, LOG_EVERY = 0.02, 10
+
+
+def motion(physics, robot, morphology, ground, seconds):
+    """Return way and turn (3,) [mm, mm, deg] from the first cycle's end on, then the swing of roll, pitch, height."""
+    gait = TripodGait(STEP_LENGTH, STEP_HEIGHT, PERIOD)
+    sim = physics(robot, morphology, gait=gait, ground=ground, command_period=COMMAND_PERIOD)
+    log = sim.run(seconds, log_every=LOG_EVERY)
+    begin = int(np.searchsorted(log.time, PERIOD))
+    euler = np.unwrap(log.euler_zyx, axis=0)  # yaw, pitch, roll
+    way = 1e3 * (log.position[-1, :2] - log.position[begin, :2])
+    yaw = np.degrees(euler[-1, 0] - euler[begin, 0])
+    swings = [np.degrees(np.ptp(euler[begin:, k])) for k in (2, 1)]
+    return np.array([*way, yaw, *swings, 1e3 * np.ptp(log.position[begin:, 2])])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=4 * PERIOD)
+    seconds = parser.parse_args().seconds
+    robot = Robot.jethexa()
+    for law, ground in (("viscous, as in the paper", Ground.viscous()), ("Coulomb, mu 0.6", Ground(friction=0.6))):
+        print(f"\n{law}: built-in / MuJoCo\n\n| damage | " + " | ".join(QUANTITIES) + " |")
+        print("|---" * (1 + len(QUANTITIES)) + "|")
+        for name, morphology in scenarios(robot).items():
+            pair = [motion(physics, robot, morphology, ground, seconds) for physics in (Simulator, MujocoSimulator)]
+            cells = " | ".join(f"{ours:.1f} / {theirs:.1f}" for ours, theirs in zip(*pair, strict=True))
+            print(f"| {name} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
