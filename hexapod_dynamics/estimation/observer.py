@@ -328,8 +328,8 @@ class Observer:
         if self._attitude is not None:
             tilt = rotation_z(-euler_zyx(self._attitude)[0]) @ self._attitude
         # Level at the start; after a restart, as high as it was below the robot.
-        ground = self.model.ground_height(*self.position[:2].tolist())
-        self.model.lay_ground(np.zeros(2), *place.tolist(), ground if np.isfinite(ground) else 0.0)
+        ground = self.model.ground_height(*self.position[:2])
+        self.model.lay_ground(np.zeros(2), place[0], place[1], ground if np.isfinite(ground) else 0.0)
         self.model.set_state(np.zeros(3), rotation_z(yaw) @ tilt, latest, np.zeros(6 + self.count))
         self.position[2] = self.model.resting_height()
         self.position[:2] = place
