@@ -154,12 +154,7 @@ class Observer:
 
     def warm_up(self) -> None:
         """Run every kernel once, so that none is compiled or loaded later."""
-        model = self.model
-        model.set_state(np.array([0.0, 0.0, 0.12]), np.eye(3), np.zeros(self.count), np.zeros(6 + self.count))
-        model.advance(0.01, np.zeros(self.count), self.period)
-        model.roll_out(self._future)
-        model.set_morphology(Morphology.whole(self.robot))
-        model.resting_height()
+        self.model.warm_up()
 
     # ---- inputs -----------------------------------------------------------------------------------------------
 

@@ -81,7 +81,17 @@ class AdaptiveGait(AdaptiveWalk):
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
         self._adopt(morphology)
         self.reset()
+        self._rehearse()
         return self
+
+    def _rehearse(self) -> None:
+        """Call what only a change of the plan calls: it is compiled now, not while the robot walks without a leg."""
+        kernel.enter(self.data, int(self.data.state[layout.MODE]), 0)
+        kernel.place_of_body(self.data)
+        if self.plan is not None:
+            stance_holds(self.robot, self.data, self.plan.legs)
+            best_phase(self.data)
+        self.reset()
 
     def copy(self) -> AdaptiveGait:
         """Return a gait of the same settings in the same state, independent of this one."""

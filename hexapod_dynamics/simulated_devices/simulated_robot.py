@@ -107,7 +107,7 @@ class SimulatedRobot:
         self.physics = PHYSICS[physics](robot, morphology, timestep=timestep, truth=truth)
         self._push_ends = math.inf  # [s] monotonic time at which a push ends
         self.physics.reset(joints=standing)
-        self.physics.step(self.steps)
+        self._rehearse(morphology)
         self.physics.reset(joints=standing)
         self.set_morphology(morphology)
         self.time = math.nan  # [s] monotonic time of the physics, NaN before the first step
@@ -115,6 +115,16 @@ class SimulatedRobot:
         self._failure: Exception | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
+
+    def _rehearse(self, morphology: Morphology) -> None:
+        """Step and break the robot, so that nothing is compiled or loaded when that happens in earnest."""
+        leg = self.robot.legs[0]
+        whole = Morphology.whole(self.robot)
+        for broken in (whole, whole.without(leg.name), whole.locked(f"{leg.name}.{leg.link_names[0]}", angle=0.0)):
+            self.physics.set_morphology(whole)
+            self.physics.step(self.steps)
+            self.physics.set_morphology(broken)
+        self.physics.step(self.steps)
 
     def start(self) -> None:
         """Start the thread that steps the physics."""

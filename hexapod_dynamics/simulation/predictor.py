@@ -87,6 +87,22 @@ class Predictor:
         """What is left of the robot."""
         return self._model.morphology
 
+    def warm_up(self) -> None:
+        """Run every kernel once, so that none is compiled or loaded later; the robot rests at zero afterwards."""
+        joints, morphology = self.q.size, self.morphology
+        upright = np.array([0.0, 0.0, 0.12]), np.eye(3), np.zeros(joints)
+        leg = self.robot.legs[0]
+        self.set_state(*upright, np.ones(6 + joints))
+        self.set_morphology(Morphology.whole(self.robot))
+        # A joint that locks in motion needs kernels of its own.
+        self.set_morphology(Morphology.whole(self.robot).locked(f"{leg.name}.{leg.link_names[0]}", angle=0.0))
+        self.set_morphology(morphology)
+        self.set_state(*upright, np.zeros(6 + joints))
+        self.advance(self.timestep, np.zeros(joints), self.timestep)
+        self.roll_out(np.zeros_like(self.path_joints))
+        self.resting_height()
+        self.set_state(*upright, np.zeros(6 + joints))
+
     def set_state(
         self,
         position: np.ndarray,

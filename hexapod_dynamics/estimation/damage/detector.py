@@ -91,6 +91,7 @@ class DamageDetector:
     def warm_up(self) -> None:
         """Compile all kernels that the detector uses; done later, it would delay the measurements by seconds."""
         at_rest = np.zeros(self.robot.joint_count)
+        self.model.model.warm_up()
         self.model.start(0.0, at_rest, self.morphology)
         self._bank.warm_up(self.morphology)
         self.model.started = False
