@@ -1,11 +1,12 @@
 """Publishes the URDF of the robot as it is now, and the tf of every link, so that RViz and Foxglove show the robot.
 
-The URDF is latched and published again at each change of the morphology. tf: base_link -> every link by the measured
-joints; the same under `predicted/` by the predicted joints; base_link -> base_footprint (REP-120), level and at the
-height of the lowest foot. Nothing is computed while nobody subscribes to tf.
+The URDF is latched and published again at each change of the morphology; under `predicted/` it is translucent. tf:
+base_link -> every link by the measured joints; the same under `predicted/` by the predicted joints; base_link ->
+base_footprint (REP-120), level and at the height of the lowest foot. Nothing is computed while nobody subscribes to tf.
 """
 
 import math
+import re
 import time
 
 import numpy as np
@@ -27,6 +28,7 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 PREDICTED = "predicted/"
+GHOST = 0.3  # opacity of the predicted robot
 ATTEND = 0.3  # [s] between looks whether somebody subscribes to /tf
 
 
@@ -66,6 +68,11 @@ def footprint(rotation, lowest):
     return (rotation.T @ np.array([0.0, 0.0, lowest])).tolist(), Rotation.from_matrix(level).as_quat().tolist()
 
 
+def translucent(urdf, opacity):
+    """Return the URDF with this opacity (0 to 1) in place of that of each colour."""
+    return re.sub(r'rgba="(\S+ \S+ \S+) \S+"', rf'rgba="\1 {opacity}"', urdf)
+
+
 class RobotDescription(Node):
     """The node."""
 
@@ -85,6 +92,9 @@ class RobotDescription(Node):
         self._ghost_base.header.frame_id = f"{self._prefix}base_link"
         self._message = TFMessage()
         self._description = self.create_publisher(String, "robot_description", LATCHED)
+        self._ghost_description = (
+            self.create_publisher(String, f"{PREDICTED}robot_description", LATCHED) if self._ghost else None
+        )
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
         self._take(Morphology.whole(self.robot))
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
@@ -98,11 +108,15 @@ class RobotDescription(Node):
         self._transforms = {name: Transforms(tree, self._prefix + name) for name in ("", PREDICTED)}
         self._tree = tree
         try:
-            self._description.publish(String(data=self.robot.to_urdf(morphology)))
-            self._no_urdf = ""
+            urdf = self.robot.to_urdf(morphology)
         except RobotError as error:  # of a robot with screws: tf shows it nevertheless
             self._no_urdf = f"no robot_description: {error}"
             self.get_logger().error(self._no_urdf)
+            return
+        self._no_urdf = ""
+        self._description.publish(String(data=urdf))
+        if self._ghost_description is not None:
+            self._ghost_description.publish(String(data=translucent(urdf, GHOST)))
 
     def _on_morphology(self, message):
         try:

@@ -33,8 +33,11 @@ from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
 NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
+SHOWN = 5  # most probable hypotheses
 SUPPORT_EVERY = 3  # pictures; the browser takes new shapes more slowly than new poses
 SUPPORT_OLD = 1.0  # [s] older support is not drawn
+WAITING = "waiting for the robot: neither predicted_state nor simulator/odom is published (same ROS_DOMAIN_ID?)"
+STOPPED = 'EMERGENCY STOP: the pose is frozen until "allow motion"'
 SILENT_AFTER = 2.0  # [s] without a pose the robot is lost
 
 
@@ -122,14 +125,16 @@ class View(Node):
         newest(JointState, "simulator/joint_states")
         newest(Path, "predicted_path")
         newest(DiagnosticArray, "damage_hypotheses", 10)
+        self._stopped, self._servos = "", f"{self.get_namespace()}/servos".lstrip("/")
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         self._cmd_vel = self.create_publisher(Twist, "cmd_vel", 10)
         self._commands = RosCommands(self)
         self._server = serve(port, host)
         self._robot = RobotFigure(self._server, "robot", on_click=self._clicked)
         self._ghost = RobotFigure(self._server, "prediction", opacity=0.25)
         self._surroundings = Surroundings(self._server)
-        self._panel = None
-        self._before = None
+        self._panel = Panel(self._server, self._commands)
+        self._before, self._met = None, False  # when the plots began; whether there was a robot
         self._shown_support = None
         self._support = None  # the subscription of that name
         self._truth, self._ground = "", Ground()
@@ -159,12 +164,19 @@ class View(Node):
 
     def _attend(self):
         """Subscribe to `support` while somebody looks at it: `dynamics` computes it for subscribers only."""
-        wanted = self._panel is not None and self._panel.shows_support and bool(self._server.get_clients())
+        wanted = self._panel.shows_support and bool(self._server.get_clients())
         if wanted and self._support is None:
             self._support = self._newest.subscribe(MarkerArray, "support")
         elif self._support is not None and not wanted:
             self.destroy_subscription(self._support)
             self._support = None
+
+    def _on_diagnostics(self, message):
+        """Take from the status of `servos` whether the emergency stop is on, whoever has pressed it."""
+        for status in message.status:
+            if status.name == self._servos:
+                frozen = any(v.key == "emergency stop" and v.value.lower() == "true" for v in status.values)
+                self._stopped = STOPPED if frozen else ""
 
     def _clicked(self, link):
         leg = link.rpartition("_")[2]
@@ -197,10 +209,6 @@ class View(Node):
         for figure, description in ((self._robot, true or told), (self._ghost, told or true)):
             if description is not None:
                 figure.load(description.data)
-        if self._panel is None:
-            if self._newest.get("predicted_state") is None and not self._simulated():
-                return
-            self._panel = Panel(self._server, self._commands, simulated=self._simulated())
         predicted = self._newest.get("predicted_state", SILENT_AFTER)
         true = self._newest.get("simulator/odom", SILENT_AFTER)
         shown = true or predicted
@@ -284,18 +292,21 @@ class View(Node):
         told = self._values("morphology")
         if told:
             self._panel.told.follow(told)
-        if self._panel.simulated is not None:
-            self._panel.simulated.follow(self._values("simulator/damage") or told)
+        broken = self._values("simulator/damage")
+        self._panel.simulated.visible = bool(broken)
+        if broken:
+            self._panel.simulated.follow(broken)
         if shown is None:
-            state = f"**robot lost**: no pose for {SILENT_AFTER:.0f} s"
+            state = f"**robot lost**: no pose for {SILENT_AFTER:.0f} s" if self._met else WAITING
         elif not self._robot.has_robot:
             state = "no robot_description yet: is the node robot_description running?"
         else:
             state = "connected"
-        self._panel.status([state, self._commands.answer] if self._commands.answer else [state])
+        self._met = self._met or shown is not None
+        self._panel.status(state, self._stopped, self._commands.answer)
         array = self._newest.get("damage_hypotheses")
         if array is not None:
-            self._panel.hypotheses(sorted((_hypothesis(s) for s in array.status), key=lambda h: -h[1])[:6])
+            self._panel.hypotheses(sorted((_hypothesis(s) for s in array.status), key=lambda h: -h[1])[:SHOWN])
         self._panel.draw_plots()
 
 

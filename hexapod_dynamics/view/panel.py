@@ -1,11 +1,9 @@
-"""The panel beside the 3-D view: driving, stop, damage of the simulated and of the declared robot, hypotheses,
-plots.
-"""
+"""The panels beside the 3-D view: stop, driving, damage (simulated, declared); hypotheses of the detector, plots."""
 
 from __future__ import annotations
 
 import html
-import math
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -13,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+WIDTH = 290  # [pixels] of the panels at both sides
+NO_HYPOTHESES = '<div style="font-size:12px;margin:6px 8px">no hypotheses yet</div>'
 SPEED, TURN = 0.15, 0.6  # largest commands of the sliders [m/s], [rad/s]
 KEYS = {
     "W": ("forward", (0.077, 0.0, 0.0)),
@@ -23,6 +23,8 @@ KEYS = {
     "E": ("turn right", (0.0, 0.0, -0.3)),
 }
 STATES = ("works", "locked", "limp")
+WHOLE = {"legs": True, "links": True, "remaining": 1.0, "locked": False, "limp": False}  # by kind of named value
+UNANSWERED = 2.0  # [s] a person's change that the robot has not followed by then is put back
 
 
 class Commands(ABC):
@@ -46,44 +48,64 @@ class Commands(ABC):
 
 
 class PartsFolder:
-    """Check boxes for legs and links, menus for joints; shows the morphology, sends the changes of the user."""
+    """Check boxes for legs and links, menus for joints; shows the morphology, sends the changes of the user.
+
+    The robot's answer to a change comes later than the next `follow`, which must not take the change back meanwhile:
+    a control follows the robot when the robot changes, or when it has differed from it for `UNANSWERED` seconds.
+    """
 
     def __init__(self, gui: Any, label: str, send: Any, *, expand: bool) -> None:
         """`send`: gets {name: value} after each change by a person."""
         self._gui, self._send = gui, send
         self._folder = gui.add_folder(label, expand_by_default=expand)
         self._built: list[Any] = []
-        self._boxes: dict[str, object] = {}
-        self._menus: dict[str, object] = {}
+        self._boxes: dict[str, Any] = {}
+        self._menus: dict[str, Any] = {}
         self._names: tuple[str, ...] = ()
-        self._values: dict[str, bool | float] = {}
+        self._whole: dict[str, bool | float] = {}  # the named values of the whole robot
+        self._followed: dict[str, bool | str] = {}  # of each control, what the robot was at the last `follow`
+        self._differs: dict[str, float] = {}  # controls that differ from the robot, since when [s]
+
+    @property
+    def visible(self) -> bool:
+        """Whether the folder is shown."""
+        return bool(self._folder.visible)
+
+    @visible.setter
+    def visible(self, value: bool) -> None:
+        if self._folder.visible != value:
+            self._folder.visible = value
 
     def follow(self, values: Mapping[str, bool | float]) -> None:
         """Show the whole set of named values; builds the check boxes at the first one or for another robot."""
         names = tuple(name for name in values if name.split(".")[0] in ("legs", "links"))
-        self._values = dict(values)
+        kinds = {name: name.split(".")[0] for name in values}
+        self._whole = {name: WHOLE[kind] for name, kind in kinds.items() if kind in WHOLE}
         if names != self._names:
             self._build(names)
         for name, box in self._boxes.items():
-            self._set(box, bool(values[name]))
+            self._show(name, box, bool(values[name]))
         for part, menu in self._menus.items():
-            self._set(
-                menu, "locked" if values.get(f"locked.{part}") else "limp" if values.get(f"limp.{part}") else "works"
-            )
+            state = "locked" if values.get(f"locked.{part}") else "limp" if values.get(f"limp.{part}") else "works"
+            self._show(part, menu, state)
 
-    @staticmethod
-    def _set(handle: Any, value: Any) -> None:
-        if handle.value != value:
-            handle.value = value
+    def _show(self, name: str, control: Any, value: bool | str) -> None:
+        now, changed = time.monotonic(), self._followed.get(name) != value
+        self._followed[name] = value
+        if control.value == value:
+            self._differs.pop(name, None)
+        elif changed or now - self._differs.setdefault(name, now) > UNANSWERED:
+            control.value = value
+            self._differs.pop(name, None)
 
     def _build(self, names: tuple[str, ...]) -> None:
         for handle in self._built:
             handle.remove()
         self._built = []
-        self._boxes, self._menus, self._names = {}, {}, names
+        self._boxes, self._menus, self._names, self._followed, self._differs = {}, {}, names, {}, {}
         with self._folder:
             restore = self._gui.add_button("restore all")
-            restore.on_click(lambda _: self._send({name: True for name in self._names if name.startswith("legs.")}))
+            restore.on_click(lambda _: self._send(dict(self._whole)))
             self._built.append(restore)
             for name in names:
                 if name.startswith("legs."):
@@ -106,54 +128,54 @@ class PartsFolder:
         return box
 
     def _box_changed(self, event: Any, name: str) -> None:
-        if event.client is not None and event.target.value != self._values.get(name):  # a person, not `follow`
+        if event.client is not None:  # a person, not `follow`
             self._send({name: bool(event.target.value)})
 
     def _menu_changed(self, event: Any, part: str) -> None:
-        if event.client is None:
-            return
-        chosen = event.target.value
-        wanted = {f"locked.{part}": chosen == "locked", f"limp.{part}": chosen == "limp"}
-        changes = {name: value for name, value in wanted.items() if self._values.get(name, value) != value}
-        if changes:
-            self._send(changes)
+        if event.client is not None:
+            chosen = event.target.value
+            self._send({f"locked.{part}": chosen == "locked", f"limp.{part}": chosen == "limp"})
 
 
 class Panel:
-    """The whole panel."""
+    """The whole panel: at the right what a person does, at the left what the robot and its software do."""
 
-    def __init__(self, server: Any, commands: Commands, *, simulated: bool) -> None:
-        """`simulated`: whether there is a simulated robot that can be broken."""
+    def __init__(self, server: Any, commands: Commands) -> None:
         self._server, self._commands, gui = server, commands, server.gui
         gui.set_panel_label("hexapod_dynamics")
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(WIDTH)
         self._status = gui.add_markdown("waiting for the robot")
         self._stop = gui.add_button("STOP", color="red", hint="freeze the pose at once (emergency stop)")
         self._stop.on_click(lambda _: commands.emergency_stop(True))
-        self._resume = gui.add_button("allow motion", hint="end the emergency stop")
+        self._resume = gui.add_button("allow motion", color="gray", hint="end the emergency stop")
         self._resume.on_click(lambda _: commands.emergency_stop(False))
-        self._shows_support = gui.add_checkbox(
-            "forces and polygon", True, hint="foot forces, support polygon, centre of mass, zero-moment point"
-        )
-        self._follows = gui.add_checkbox("follow the robot", True, hint="keep the robot at the centre of the picture")
-        with gui.add_folder("drive (keys w a s d q e, x stands)"):
+        with gui.add_folder("drive: keys w a s d q e, x stands"):
             self._sliders = [
                 gui.add_slider("forward [m/s]", -SPEED, SPEED, 0.001, 0.0),
                 gui.add_slider("left [m/s]", -SPEED, SPEED, 0.001, 0.0),
                 gui.add_slider("turn [rad/s]", -TURN, TURN, 0.01, 0.0),
             ]
-            gui.add_button("stand").on_click(lambda _: self._drive((0.0, 0.0, 0.0)))
+            gui.add_button("stand", color="gray").on_click(lambda _: self._drive((0.0, 0.0, 0.0)))
         for slider in self._sliders:
             slider.on_update(self._slider_moved)
         for key, (label, twist) in KEYS.items():
             gui.add_command(label, hotkey=key).on_trigger(lambda _, twist=twist: self._drive(twist))
         gui.add_command("stand", hotkey="X").on_trigger(lambda _: self._drive((0.0, 0.0, 0.0)))
-        self.simulated = (
-            PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True) if simulated else None
-        )
+        self.simulated = PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True)
+        self.simulated.visible = False  # until there is one
         self.told = PartsFolder(gui, "declare to the software", commands.tell, expand=False)
-        with gui.add_folder("damage detector"):
-            self._hypotheses = gui.add_html("no hypotheses yet")
-        self._plots = Plots(gui)
+        seen = gui.add_panel()
+        with seen.add_tab("what it does"):
+            self._shows_support = gui.add_checkbox(
+                "show forces", True, hint="foot forces, support polygon, centre of mass, zero-moment point"
+            )
+            self._follows = gui.add_checkbox("follow robot", True, hint="keep the robot at the centre of the picture")
+            with gui.add_folder("damage detector"):
+                self._hypotheses = gui.add_html(NO_HYPOTHESES)
+            self._plots = Plots(gui)
+        seen.dock_left()
+        seen.set_width(WIDTH)
 
     @property
     def follows(self) -> bool:
@@ -174,21 +196,23 @@ class Panel:
         if event.client is not None:
             self._commands.drive(*(float(slider.value) for slider in self._sliders))
 
-    def status(self, lines: Sequence[str]) -> None:
-        """Show lines of text at the top."""
-        text = "\n\n".join(lines)
+    def status(self, state: str, stopped: str = "", answer: str = "") -> None:
+        """Show at the top how the robot is, that it is stopped, and the answer to the last request."""
+        text = "\n\n".join(line for line in (state, f"**{stopped}**" if stopped else "", answer) if line)
         if self._status.content != text:
             self._status.content = text
 
     def hypotheses(self, entries: Sequence[tuple[str, float, str]]) -> None:
         """Show (name, probability, evidence) of the most probable hypotheses as bars."""
         rows = [
-            f'<div style="font-size:12px;margin:2px 8px" title="{html.escape(evidence)}">{html.escape(name)} {p:.2f}'
-            f'<div style="background:#ddd;height:6px"><div style="background:#d9480f;height:6px;width:{100 * p:.0f}%">'
-            "</div></div></div>"
+            f'<div style="font-size:12px;margin:6px 8px" title="{html.escape(evidence)}">'
+            f'<div style="display:flex;justify-content:space-between"><span>{html.escape(name)}</span>'
+            f"<span>{100 * p:.0f} %</span></div>"
+            f'<div style="background:#e9ecef;height:6px;border-radius:3px"><div style="background:#d9480f;height:6px;'
+            f'border-radius:3px;width:{100 * p:.0f}%"></div></div></div>'
             for name, p, evidence in entries
         ]
-        text = "".join(rows) or "no hypotheses yet"
+        text = "".join(rows) or NO_HYPOTHESES
         if self._hypotheses.content != text:
             self._hypotheses.content = text
 
@@ -205,32 +229,38 @@ class Plots:
     """Tilt, speed and error of the prediction over the last half minute."""
 
     NAMES = ("tilt [deg]", "speed [cm/s]", "error of the prediction [cm]")
+    COLOURS = ("#d9480f", "#1971c2", "#2f9e44")
 
     def __init__(self, gui: Any, samples: int = 150) -> None:
         from viser import uplot
 
         self._data: deque[tuple[float, ...]] = deque(maxlen=samples)
         start = (np.array([0.0, 1.0]), np.array([0.0, 0.0]))
-        colours = ("#d9480f", "#1971c2", "#2f9e44")
-        with gui.add_folder("plots"):
-            self._handles = [
-                gui.add_uplot(
-                    start,
-                    (uplot.Series(label="t [s]"), uplot.Series(label=name, stroke=colour, width=2)),
-                    scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
-                    aspect=2.6,
-                )
-                for name, colour in zip(self.NAMES, colours, strict=True)
-            ]
+        self._handles = [
+            gui.add_uplot(
+                start,
+                (uplot.Series(label="t [s]"), uplot.Series(label=name, stroke=colour, width=2)),
+                scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True, range=(0.0, None))},
+                axes=(uplot.Axis(size=24, space=50), uplot.Axis(size=36, space=24)),
+                title=name,
+                legend=uplot.Legend(show=False),
+                height=110,
+            )
+            for name, colour in zip(self.NAMES, self.COLOURS, strict=True)
+        ]
 
     def add(self, t: float, *values: float) -> None:
-        """Add one sample of all three."""
-        self._data.append((t, *(value if math.isfinite(value) else 0.0 for value in values)))
+        """Add one sample of all three; NaN: not known."""
+        self._data.append((t, *values))
 
     def draw(self) -> None:
-        """Send the present values."""
+        """Send the present values; a plot of which nothing is known is hidden."""
         if len(self._data) < 2:
             return
         table = np.array(self._data)
         for k, handle in enumerate(self._handles):
-            handle.data = (table[:, 0], table[:, k + 1])
+            known = np.isfinite(table[:, k + 1])
+            if handle.visible != (known.sum() > 1):
+                handle.visible = bool(known.sum() > 1)
+            if handle.visible:
+                handle.data = (table[known, 0], table[known, k + 1])

@@ -27,12 +27,12 @@ def serve(port: int, host: str = "127.0.0.1") -> Any:
     try:
         import viser
     except ImportError:
-        raise HexapodError('the view needs viser: pip install "viser>=1.0,<2"') from None
+        raise HexapodError('the view needs viser: pip install "viser>=1.1,<2"') from None
     _check_port(host, port)
     server = viser.ViserServer(host=host, port=port, label="hexapod_dynamics", verbose=False)
     server.scene.set_up_direction("+z")
     server.initial_camera.position = (0.40, -0.48, 0.40)
-    server.initial_camera.look_at = (0.06, 0.05, 0.06)  # the panel covers the right of the page
+    server.initial_camera.look_at = (0.0, 0.0, 0.05)
     return server
 
 

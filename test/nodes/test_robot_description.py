@@ -1,6 +1,7 @@
 """The node robot_description: the URDF follows the morphology, and tf is one tree without a gap."""
 
 import time
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -41,8 +42,13 @@ def tree(message):
     return dict(pairs)
 
 
+def opacities(urdf):
+    return {float(color.get("rgba").split()[3]) for color in ET.fromstring(urdf).iter("color")}
+
+
 def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(session, node):
     urdf = session.hear(String, "robot_description", LATCHED)
+    ghost = session.hear(String, "predicted/robot_description", LATCHED)
     tf = session.hear(TFMessage, "/tf", keep=50)
     joints = session.node.create_publisher(JointState, "joint_states", 10)
     predicted = session.node.create_publisher(JointState, "predicted_joint_states", 10)
@@ -61,9 +67,11 @@ def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(session, node
         publish()
         return tf and {"base_footprint", "predicted/foot_RF"} <= set(tree(tf[-1][1]))
 
-    wait_until(lambda: urdf, 30, node.output)
+    wait_until(lambda: urdf and ghost, 30, lambda: node.output)
     assert "foot_RM" in urdf[-1][1].data
-    wait_until(complete, 20, node.output)
+    assert opacities(ghost[-1][1].data) == {0.3}
+    assert 1.0 in opacities(urdf[-1][1].data)
+    wait_until(complete, 20, lambda: node.output)
     parents = tree(tf[-1][1])
     for child in parents:
         chain = child
@@ -84,10 +92,11 @@ def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(session, node
         Parameter(name, value=value).to_parameter_msg() for name, value in hurt.parameters().items()
     ]
     morphology.publish(event)
-    wait_until(lambda: "foot_RM" not in urdf[-1][1].data, 10, node.output)
+    wait_until(lambda: "foot_RM" not in urdf[-1][1].data, 10, lambda: node.output)
+    wait_until(lambda: "foot_RM" not in ghost[-1][1].data, 10, lambda: node.output)
     time.sleep(0.2)  # messages under way are those of the whole robot
     tf.clear()
-    wait_until(complete, 10, node.output)
+    wait_until(complete, 10, lambda: node.output)
     assert not [child for child in tree(tf[-1][1]) if child.endswith("RM")]
 
 
@@ -100,7 +109,7 @@ def test_it_publishes_no_tf_before_it_has_measured_joints_and_says_so(session, n
     def said():
         return any("no joint_states" in s.message for _, m in statuses for s in m.status)
 
-    wait_until(said, 30, node.output)
+    wait_until(said, 30, lambda: node.output)
     assert not tf
 
 

@@ -12,8 +12,10 @@ from matplotlib.image import imread
 from playwright.sync_api import sync_playwright
 from ros_session import LATCHED, Probe, Process, separate, wait_until
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Twist
 from std_msgs.msg import String
+from std_srvs.srv import SetBool
 
 PORT = 18000 + os.getpid() % 10000
 # [ms] On a busy machine a page that renders in software takes a minute before it answers.
@@ -56,7 +58,7 @@ def page(session):
     wait_until(lambda: "open http" in view.output, 60, lambda: view.output)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        page = browser.new_page(viewport={"width": 700, "height": 500})
+        page = browser.new_page(viewport={"width": 960, "height": 500})  # 290 at each side are panels
         page.set_default_timeout(PATIENCE)
         page.goto(f"http://127.0.0.1:{PORT}")
         page.get_by_text("connected").first.wait_for(timeout=90_000)
@@ -71,8 +73,8 @@ def press(locator):
 
 
 def picture(page):
-    """Pixels (height, width, 3), 0 to 1, of the page left of the panel and below notices."""
-    return imread(io.BytesIO(page.screenshot(timeout=60_000)))[180:480, :360, :3]
+    """Pixels (height, width, 3), 0 to 1, of the page between the panels and below notices."""
+    return imread(io.BytesIO(page.screenshot(timeout=60_000)))[180:480, 300:660, :3]
 
 
 def changed(one, other):
@@ -113,11 +115,38 @@ def test_a_leg_is_broken_by_its_check_box_and_the_software_told_by_another(sessi
 
 def test_a_key_drives_and_stop_stands(session, page):
     probe, view = session
-    twists = probe.hear(Twist, "cmd_vel")
+    twists, stops = probe.hear(Twist, "cmd_vel"), []
+
+    def stop(request, response):
+        stops.append(request.data)
+        response.success = True
+        return response
+
+    probe.node.create_service(SetBool, "emergency_stop", stop)
     page.keyboard.press("w")
     wait_until(lambda: twists and twists[-1][1].linear.x > 0.05, 20, lambda: view.output)
     press(page.get_by_role("button", name="STOP"))
     wait_until(lambda: twists[-1][1].linear.x == 0.0, 20, lambda: view.output)
+    wait_until(lambda: stops == [True], 20, "the emergency stop is asked for, once")
+    press(page.get_by_role("button", name="allow motion"))
+    wait_until(lambda: stops == [True, False], 20, "the emergency stop is ended")
+
+
+def test_an_emergency_stop_that_anybody_asked_for_is_shown(session, page):
+    probe, view = session
+    publisher = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+    shown = page.get_by_text("EMERGENCY STOP")
+
+    def said(frozen):
+        publisher.publish(
+            DiagnosticArray(
+                status=[DiagnosticStatus(name="servos", values=[KeyValue(key="emergency stop", value=frozen)])]
+            )
+        )
+        return shown.count()
+
+    wait_until(lambda: said("True") == 1, 20, lambda: view.output)
+    wait_until(lambda: said("False") == 0, 20, lambda: view.output)
 
 
 def test_rough_ground_is_drawn(session, page):
@@ -131,17 +160,16 @@ def test_rough_ground_is_drawn(session, page):
 def test_the_forces_are_subscribed_to_while_their_box_is_ticked(session, page):
     probe, view = session
     wait_until(lambda: probe.node.count_subscribers("support") == 1, 20, lambda: view.output)
-    press(page.get_by_label("forces and polygon"))
+    press(page.get_by_label("show forces"))
     wait_until(lambda: probe.node.count_subscribers("support") == 0, 20, lambda: view.output)
-    press(page.get_by_label("forces and polygon"))
+    press(page.get_by_label("show forces"))
     wait_until(lambda: probe.node.count_subscribers("support") == 1, 20, lambda: view.output)
 
 
-@pytest.mark.slow
 def test_two_viewers_see_and_drive_the_same_robot(session, page):
     probe, view = session
     true = probe.hear(String, "simulator/robot_description", LATCHED)
-    other = page.context.browser.new_page(viewport={"width": 300, "height": 200})
+    other = page.context.browser.new_page(viewport={"width": 700, "height": 200})
     other.set_default_timeout(PATIENCE)
     other.goto(f"http://127.0.0.1:{PORT}")
     other.get_by_text("connected").first.wait_for(timeout=90_000)

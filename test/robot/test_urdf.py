@@ -1,5 +1,8 @@
 """The URDF of a robot, loaded by programs that nobody here wrote, is the robot."""
 
+import re
+import shutil
+import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.testing.random_robots import random_robot
 
 ROBOT = Robot.jethexa()
@@ -54,13 +58,42 @@ def test_pinocchio_reads_the_same_mass_matrix(name):
 
 
 @pytest.mark.parametrize("name", MORPHOLOGIES)
-def test_mujoco_reads_the_same_mass(name):
-    morphology = MORPHOLOGIES[name]
+def test_mujoco_reads_the_same_mass_matrix(name):
+    """MuJoCo's velocity of a free body: linear in world axes, angular in the body's."""
+    morphology, q, ours = MORPHOLOGIES[name], angles(), WholeBodyModel(ROBOT)
     # By default MuJoCo merges links that are fixed to the root into the world and drops their mass.
     apart = '<mujoco><compiler fusestatic="false"/></mujoco></robot>'
-    model = mujoco.MjModel.from_xml_string(ROBOT.to_urdf(morphology).replace("</robot>", apart))
-    mass = ROBOT.body.mass + sum(link.mass for leg in ROBOT.leg_names for link in morphology.links(leg))
-    assert model.body_subtreemass[0] == pytest.approx(mass, rel=1e-9)
+    spec = mujoco.MjSpec.from_string(ROBOT.to_urdf(morphology).replace("</robot>", apart))
+    spec.body("base_link").add_freejoint()
+    model = spec.compile()
+    data, names = mujoco.MjData(model), ours.joint_names(morphology)
+    columns = [model.joint(joint).dofadr[0] for joint in names]
+    data.qpos[3:7] = np.roll(pin.Quaternion(turned()).coeffs(), 1)  # MuJoCo: w first
+    for joint in names:
+        data.qpos[model.joint(joint).qposadr[0]] = q[ROBOT.joint_names.index(joint)]
+    mujoco.mj_forward(model, data)
+    velocity = np.zeros((model.nv, 6 + len(names)))  # of MuJoCo from ours
+    velocity[:3, :3], velocity[3:6, 3:6] = turned(), np.eye(3)
+    velocity[columns, 6 + np.arange(len(names))] = 1.0
+    columns_of_mass = []
+    for column in velocity.T:
+        product = np.empty(model.nv)
+        mujoco.mj_mulM(model, data, product, np.ascontiguousarray(column))
+        columns_of_mass.append(velocity.T @ product)
+    expected = ours.mass_matrix(q, morphology)
+    assert np.abs(np.transpose(columns_of_mass) - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+@pytest.mark.skipif(shutil.which("check_urdf") is None, reason="sudo apt install liburdfdom-tools")
+@pytest.mark.parametrize("name", MORPHOLOGIES)
+def test_check_urdf_finds_one_tree_below_base_link(name, tmp_path):
+    file = tmp_path / "robot.urdf"
+    file.write_text(ROBOT.to_urdf(MORPHOLOGIES[name]))
+    done = subprocess.run(["check_urdf", str(file)], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0 and "Successfully Parsed XML" in done.stdout, done.stdout + done.stderr
+    assert "root Link: base_link has " in done.stdout
+    listed = set(re.findall(r"child\(\d+\):\s+(\S+)", done.stdout))
+    assert listed == set(LinkTree(ROBOT, MORPHOLOGIES[name]).children)
 
 
 def test_the_tree_has_a_foot_for_each_leg_and_limits_of_the_servos():
