@@ -13,6 +13,7 @@ from hexapod_dynamics.view.record import Record
 
 BESIDE = 0.5  # [s] events closer than this have one label
 TRUE, PREDICTED, STANCE = "#d1495b", "#0b6e99", "#3d405b"
+BROKEN, DECLARED = "#000000", "#2f9e44"
 
 
 def draw(record: Record, robot: Robot, title: str = "") -> Figure:
@@ -28,13 +29,24 @@ def draw(record: Record, robot: Robot, title: str = "") -> Figure:
     _forces(axes["forces"], record)
     for name in ("tilt", "gait", "errors", "forces"):
         for k, (t, text) in enumerate(record.events):
-            axes[name].axvline(t, color=TRUE, linewidth=1.0, linestyle=":")
-            soon = k + 1 < len(record.events) and record.events[k + 1][0] - t < BESIDE
-            if name == "tilt" and not soon:  # the next one tells all of it
+            axes[name].axvline(t, color=_colour(text), linewidth=1.0, linestyle=":")
+            # Of several of one kind at nearly the same time the last one tells all.
+            soon = any(u - t < BESIDE and other.split()[0] == text.split()[0] for u, other in record.events[k + 1 :])
+            if name == "tilt" and not soon:
                 axes[name].annotate(
-                    text, (t, 0.98), xycoords=("data", "axes fraction"), rotation=90, va="top", fontsize=7
+                    f" {text}",
+                    (t, 0.98),
+                    xycoords=("data", "axes fraction"),
+                    rotation=90,
+                    va="top",
+                    fontsize=7,
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
                 )
     return figure
+
+
+def _colour(event: str) -> str:
+    return BROKEN if event.startswith("broken") else DECLARED
 
 
 def _nothing(axis: Any, title: str, missing: str) -> None:
@@ -51,10 +63,15 @@ def _path(axis: Any, record: Record) -> None:
     if record.true is None and record.predicted is None:
         _nothing(axis, "path over ground", "predicted_state")
         return
+    track = record.true or record.predicted
+    for what in dict.fromkeys(text.split(":")[0] for _, text in record.events):
+        times = [t for t, text in record.events if text.startswith(what)]
+        place = [np.interp(times, track.time, track.position[:, column]) for column in (0, 1)]
+        axis.plot(*place, "|", color=_colour(what), markersize=16, markeredgewidth=2.0, label=what)
     axis.set_xlabel("x [m]")
     axis.set_ylabel("y [m]")
     axis.axis("equal")
-    axis.legend(fontsize=8)
+    axis.legend(fontsize=8, ncols=4, loc="upper left")
 
 
 def _tilt(axis: Any, record: Record) -> None:
@@ -119,4 +136,5 @@ def _forces(axis: Any, record: Record) -> None:
         axis.plot(time, forces[:, k], label=leg, linewidth=0.8)
     axis.set_xlabel("t [s]")
     axis.set_ylabel("[N]")
-    axis.legend(fontsize=7, ncols=3)
+    axis.set_ylim(top=1.2 * float(np.nanmax(forces, initial=1.0)))  # room for the legend
+    axis.legend(fontsize=7, ncols=6, loc="upper center")

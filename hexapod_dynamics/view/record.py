@@ -50,7 +50,8 @@ class Joints:
 class Record:
     """A walk: `true` and `predicted` motion, `measured` and `commanded` joints; None where nothing was recorded.
 
-    events: (time [s], text). foot_forces: (legs, time (T,) [s], vertical force (T, legs) [N]), true of a Log, of a bag
+    events: (time [s], text) in order, what broke ("broken: RM missing") and what was declared to the software
+    ("declared: RM missing"). foot_forces: (legs, time (T,) [s], vertical force (T, legs) [N]), true of a Log, of a bag
     those of the prediction (`forces_predicted`).
     """
 
@@ -121,7 +122,8 @@ def from_bag(path: Path, robot: Robot | None = None) -> Record:
     return found.record(robot)
 
 
-TOPICS = ("simulator/odom", "predicted_state", "joint_states", "joint_commands", "morphology", "support")
+MORPHOLOGIES = {"simulator/damage": "broken", "morphology": "declared"}
+TOPICS = ("simulator/odom", "predicted_state", "joint_states", "joint_commands", "support", *MORPHOLOGIES)
 
 
 def _time(message: Any, received: int) -> float:
@@ -168,7 +170,7 @@ class _Collected:
         times = [row[0] for rows in self._rows.values() for row in rows]
         if not times:
             raise HexapodError("the bag has no messages")
-        moving = [row[0] for kind, rows in self._rows.items() if kind != "morphology" for row in rows]
+        moving = [row[0] for kind, rows in self._rows.items() if kind not in MORPHOLOGIES for row in rows]
         start = min(moving or times)  # a latched morphology is older than the bag
         return Record(
             true=self._track("simulator/odom", start),
@@ -199,10 +201,12 @@ class _Collected:
         return robot.leg_names, np.array([t for t, _ in rows]) - start, forces
 
     def _events(self, start: float, robot: Robot) -> list[tuple[float, str]]:
-        events, before = [], Morphology.whole(robot)
-        for t, values in self._rows["morphology"]:
-            morphology = Morphology.from_parameters(robot, values)
-            if morphology != before:
-                events.append((max(t - start, 0.0), morphology.describe()))
-            before = morphology
-        return events
+        events = []
+        for topic, what in MORPHOLOGIES.items():
+            before = Morphology.whole(robot)
+            for t, values in self._rows[topic]:
+                morphology = Morphology.from_parameters(robot, values)
+                if morphology != before:
+                    events.append((max(t - start, 0.0), f"{what}: {morphology.describe()}"))
+                before = morphology
+        return sorted(events)

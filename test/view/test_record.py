@@ -69,13 +69,16 @@ def sample():
 def test_the_sample_bag_is_small_and_holds_a_damage_and_a_recovery(sample):
     assert sum(file.stat().st_size for file in SAMPLE.iterdir()) < 2e6
     times, texts = zip(*sample.events, strict=True)
-    assert texts[-1] == "LM missing, RM missing"
+    assert texts[-1] == "declared: LM missing, RM missing"
+    assert "broken: LM missing, RM missing" in texts
     found, track = times[-1], sample.true
     assert 3.0 < found < track.time[-1] - 5.0
     # The legs were torn off while it walked, before that was found; then it walks on, upright.
     lost = np.isnan(sample.measured.position[:, list(ROBOT.leg_joints("RM"))]).all(axis=1)
     torn = sample.measured.time[np.flatnonzero(~lost)[-1]]
     assert 2.0 < torn < found
+    broken = times[texts.index("broken: LM missing, RM missing")]
+    assert broken - 0.2 < torn < broken + 1.0  # the last reading of the leg's servos
     gone = np.linalg.norm(track.position[track.time > found][-1] - track.position[track.time > found][0])
     assert gone / (track.time[-1] - found) > 0.02  # [m/s]
     assert track.tilt[track.time > found + 1.0].max() < 5.0
