@@ -7,6 +7,7 @@ solid one stands at the predicted pose with the measured joints. A click on a le
 import math
 import threading
 import time
+from collections import deque
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -20,7 +21,7 @@ from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.parameters.view import PARAMETERS
 from hexapod_dynamics.simulation import Ground, Truth
 from hexapod_dynamics.view.panel import Commands, Panel
-from hexapod_dynamics.view.scene import RobotFigure, Surroundings, serve
+from hexapod_dynamics.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim, serve
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
@@ -33,6 +34,8 @@ from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
 NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
+ANOTHER_SIZE = 0.3  # share by which a robot's reach differs before the camera is placed anew
+SPEED_OVER = 1.5  # [s] over which the speed is averaged: the body sways within a step
 SHOWN = 5  # most probable hypotheses
 SUPPORT_EVERY = 3  # pictures; the browser takes new shapes more slowly than new poses
 SUPPORT_OLD = 1.0  # [s] older support is not drawn
@@ -135,6 +138,8 @@ class View(Node):
         self._surroundings = Surroundings(self._server)
         self._panel = Panel(self._server, self._commands)
         self._before, self._met = None, False  # when the plots began; whether there was a robot
+        self._places = deque()  # (time, x, y) over the last SPEED_OVER seconds
+        self._aimed = JETHEXA_REACH  # [m] reach of the robot that the camera was placed for
         self._shown_support = None
         self._support = None  # the subscription of that name
         self._truth, self._ground = "", Ground()
@@ -209,6 +214,10 @@ class View(Node):
         for figure, description in ((self._robot, true or told), (self._ghost, told or true)):
             if description is not None:
                 figure.load(description.data)
+        reach = self._robot.reach
+        if abs(reach / self._aimed - 1.0) > ANOTHER_SIZE:
+            self._aimed = reach
+            aim(self._server, reach)
         predicted = self._newest.get("predicted_state", SILENT_AFTER)
         true = self._newest.get("simulator/odom", SILENT_AFTER)
         shown = true or predicted
@@ -274,14 +283,19 @@ class View(Node):
     def _sample(self, shown, true, predicted):
         if shown is None:
             return
-        o, v = shown.pose.pose.orientation, shown.twist.twist.linear
+        now, o, place = time.monotonic(), shown.pose.pose.orientation, shown.pose.pose.position
+        while self._places and now - self._places[0][0] > SPEED_OVER:
+            self._places.popleft()
+        self._places.append((now, place.x, place.y))
+        then, x, y = self._places[0]
+        speed = math.dist((place.x, place.y), (x, y)) / (now - then) if now - then > 0.5 * SPEED_OVER else math.nan
         up = Rotation.from_quat([o.x, o.y, o.z, o.w]).as_matrix()[2, 2]
         error = math.nan
         if true is not None and predicted is not None:
             a, b = true.pose.pose.position, predicted.pose.pose.position
             error = 100 * math.dist((a.x, a.y, a.z), (b.x, b.y, b.z))
         tilt = math.degrees(math.acos(float(np.clip(up, -1.0, 1.0))))
-        self._panel.sample(time.monotonic() - self._started(), tilt, 100 * math.hypot(v.x, v.y), error)
+        self._panel.sample(now - self._started(), tilt, 100 * speed, error)
 
     def _started(self):
         if self._before is None:

@@ -112,14 +112,20 @@ class PartsFolder:
                     self._built.append(self._add_box(name, name.partition(".")[2]))
             links = self._gui.add_folder("links and joints", expand_by_default=False)
             self._built.append(links)  # takes what is in it along
-        with links:
-            for name in names:
-                part = name.partition(".")[2]
-                if name.startswith("links."):
-                    self._add_box(name, part.replace(".", " "))
-                    menu = self._gui.add_dropdown(f"{part.partition('.')[2]} joint", STATES)
-                    menu.on_update(lambda event, part=part: self._menu_changed(event, part))
-                    self._menus[part] = menu
+        folders: dict[str, Any] = {}
+        for name in names:
+            kind, _, part = name.partition(".")
+            leg, _, link = part.partition(".")
+            if kind != "links":
+                continue
+            if leg not in folders:
+                with links:
+                    folders[leg] = self._gui.add_folder(leg, expand_by_default=False)
+            with folders[leg]:
+                self._add_box(name, f"{leg} {link}")
+                menu = self._gui.add_dropdown(f"{link} joint", STATES)
+            menu.on_update(lambda event, part=part: self._menu_changed(event, part))
+            self._menus[part] = menu
 
     def _add_box(self, name: str, label: str) -> Any:
         box = self._gui.add_checkbox(label, True)
@@ -147,7 +153,7 @@ class Panel:
         gui.main_panel.set_width(WIDTH)
         self._status = gui.add_markdown("waiting for the robot")
         self._stop = gui.add_button("STOP", color="red", hint="freeze the pose at once (emergency stop)")
-        self._stop.on_click(lambda _: commands.emergency_stop(True))
+        self._stop.on_click(lambda _: self._emergency_stop())
         self._resume = gui.add_button("allow motion", color="gray", hint="end the emergency stop")
         self._resume.on_click(lambda _: commands.emergency_stop(False))
         with gui.add_folder("drive: keys w a s d q e, x stands"):
@@ -188,9 +194,16 @@ class Panel:
         return bool(self._shows_support.value)
 
     def _drive(self, twist: tuple[float, float, float]) -> None:
+        self._show(twist)
+        self._commands.drive(*twist)
+
+    def _emergency_stop(self) -> None:
+        self._commands.emergency_stop(True)
+        self._show((0.0, 0.0, 0.0))
+
+    def _show(self, twist: tuple[float, float, float]) -> None:
         for slider, value in zip(self._sliders, twist, strict=True):
             slider.value = value
-        self._commands.drive(*twist)
 
     def _slider_moved(self, event: Any) -> None:
         if event.client is not None:
@@ -244,7 +257,9 @@ class Plots:
                 axes=(uplot.Axis(size=24, space=50), uplot.Axis(size=36, space=24)),
                 title=name,
                 legend=uplot.Legend(show=False),
-                height=110,
+                height=114,
+                padding=(8, 14, 0, 0),
+                visible=False,
             )
             for name, colour in zip(self.NAMES, self.COLOURS, strict=True)
         ]

@@ -13,7 +13,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.view.scene import RobotFigure, Surroundings, serve
+from hexapod_dynamics.view.scene import RobotFigure, Surroundings, aim, serve
 
 if TYPE_CHECKING:
     from hexapod_dynamics.simulation.trajectory import Log
@@ -40,12 +40,15 @@ class Playback:
         self._present = [leg for leg in robot.leg_names if f"foot_{leg}" in self._tree.children]
         self._figure = RobotFigure(self.server, "robot")
         self._figure.load(urdf)
+        aim(self.server, self._figure.reach)
+        self.server.gui.main_panel.dock_right()
         self._surroundings = Surroundings(self.server)
         self._ground = ground
         self._surroundings.path(log.position[:: max(1, len(log.time) // 200)])
         end = float(log.time[-1])
         self._slider = self.server.gui.add_slider("time [s]", 0.0, max(end, 1e-3), max(end / 1000, 1e-3), 0.0)
         self._playing = self.server.gui.add_checkbox("play", True)
+        self._follows = self.server.gui.add_checkbox("follow robot", True)
         self._text = self.server.gui.add_markdown("")
         self._slider.on_update(lambda _: self.draw(self._slider.value))
         self._closed = False
@@ -61,6 +64,8 @@ class Playback:
         k = int(np.clip(np.searchsorted(self._log.time, t), 0, len(self._log.time) - 1))
         rotation, place, q = self._log.rotation[k], self._log.position[k], self._log.joint_positions[k]
         with self.server.atomic():
+            if self._follows.value:
+                self._surroundings.follow(place[:2])
             self._figure.move(place, Rotation.from_matrix(rotation).as_quat())
             self._figure.turn(dict(zip(self._names, q, strict=True)))
             poses = self._tree.base_poses(q)

@@ -16,6 +16,8 @@ from hexapod_dynamics.view.urdf_model import UrdfModel, parse
 
 PATH, POLYGON, FORCE = (40, 110, 220), (240, 150, 30), (220, 40, 40)
 WORLD = "/world"  # frame in the scene of everything that is drawn
+JETHEXA_REACH = 0.26  # [m], as UrdfModel.reach
+CAMERA, LOOK_AT = (1.55, -1.85, 1.55), (0.0, 0.0, 0.2)  # of a robot whose reach is 1
 SAND, LIGHT = np.array([150.0, 138.0, 118.0]), np.array([-0.6, 0.35, 0.72])
 MESH_SIZE, MESH_STEP = 0.9, 0.03  # [m] half side and spacing of the mesh of a rough ground
 # The ground is drawn again around a robot that is further than this [m] from its middle; sections of its grid [m].
@@ -31,9 +33,16 @@ def serve(port: int, host: str = "127.0.0.1") -> Any:
     _check_port(host, port)
     server = viser.ViserServer(host=host, port=port, label="hexapod_dynamics", verbose=False)
     server.scene.set_up_direction("+z")
-    server.initial_camera.position = (0.40, -0.48, 0.40)
-    server.initial_camera.look_at = (0.0, 0.0, 0.05)
+    aim(server, JETHEXA_REACH)
     return server
+
+
+def aim(server: Any, reach: float) -> None:
+    """Place the camera of every page, also of later ones, for a robot at the origin of this reach [m]."""
+    position, look_at = (tuple(reach * np.array(place)) for place in (CAMERA, LOOK_AT))
+    server.initial_camera.position, server.initial_camera.look_at = position, look_at
+    for client in server.get_clients().values():
+        client.camera.position, client.camera.look_at = position, look_at
 
 
 def _check_port(host: str, port: int) -> None:
@@ -57,6 +66,7 @@ class RobotFigure:
         """`name`: of its node in the scene. opacity: of a ghost. on_click: gets the name of a clicked link."""
         self._server, self._name, self._opacity, self._on_click = server, name, opacity, on_click
         self._model: UrdfModel | None = None
+        self.reach = JETHEXA_REACH  # [m] of the robot; that of a JetHexa while there is none
         self._text = ""
         self._base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
         self._frames: dict[str, object] = {}
@@ -86,7 +96,7 @@ class RobotFigure:
         for handle in reversed(self._handles):
             handle.remove()
         self._handles, self._frames, self._values = [], {}, {}
-        self._text, self._model = text, model
+        self._text, self._model, self.reach = text, model, model.reach
         paths = {model.root: f"{WORLD}/{self._name}/{model.root}"}
         self._handles.append(self._server.scene.add_frame(paths[model.root], show_axes=False))
         for joint in model.joints:

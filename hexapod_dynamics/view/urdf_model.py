@@ -53,6 +53,15 @@ class UrdfModel:
     joints: list[UrdfJoint] = field(default_factory=list)
     meshes: dict[str, list[UrdfMesh]] = field(default_factory=dict)
 
+    @property
+    def reach(self) -> float:
+        """Largest distance [m] of a link's frame from the root's, all joints at zero."""
+        places = {self.root: (Rotation.identity(), np.zeros(3))}
+        for joint in self.joints:
+            (turn, place), (rotation, position) = places[joint.parent], joint.place(0.0)
+            places[joint.child] = turn * rotation, place + turn.apply(position)
+        return max(float(np.linalg.norm(place)) for _, place in places.values())
+
 
 def parse(text: str) -> UrdfModel:
     """Read a URDF of boxes, cylinders and spheres; meshes from files are skipped. HexapodError if it is not a URDF."""

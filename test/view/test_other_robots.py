@@ -55,6 +55,8 @@ def test_the_view_places_every_foot_where_the_links_are(robot):
     assert len(feet) == len(robot.legs) - 1
     for frame, pose in feet.items():
         np.testing.assert_allclose(places[frame][1], pose[:3, 3], atol=1e-9)
+    at_zero = LinkTree(robot, morphology).base_poses(np.zeros(robot.joint_count)).values()
+    assert model.reach == pytest.approx(max(np.linalg.norm(pose[:3, 3]) for pose in at_zero), abs=1e-9)
     assert {mesh for mesh, parts in model.meshes.items() if parts} >= {model.root}
 
 

@@ -35,7 +35,7 @@ class Gui:
     """The controls that were added, by kind and label."""
 
     def __init__(self):
-        self.controls = {}
+        self.controls, self.menus = {}, []
 
     def _add(self, kind, label, value=None):
         return self.controls.setdefault((kind, label), Control(label, value))
@@ -44,7 +44,8 @@ class Gui:
         return self._add("box", label, value)
 
     def add_dropdown(self, label, states):
-        return Control(label, states[0])
+        self.menus.append(Control(label, states[0]))
+        return self.menus[-1]
 
     def add_button(self, label):
         return self._add("button", label)
@@ -78,6 +79,9 @@ def folder(clock):
     gui, sent = Gui(), []
     folder = PartsFolder(gui, "parts", sent.append, expand=True)
     folder.follow(WHOLE.parameters())
+    folder.menus = dict(
+        zip((f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links), gui.menus, strict=True)
+    )
     return folder, gui.controls, sent
 
 
@@ -125,3 +129,19 @@ def test_restore_all_makes_any_robot_whole(folder):
     parts.follow(hurt.parameters())
     controls["button", "restore all"].press()
     assert hurt.updated(sent[-1]) == WHOLE
+
+
+def test_a_menu_locks_and_makes_limp_and_repairs(folder):
+    parts, controls, sent = folder
+    menu, morphology = parts.menus["RF.tibia"], WHOLE
+    for choice, wanted in (
+        ("locked", WHOLE.locked("RF.tibia", 0.3)),
+        ("limp", WHOLE.limp("RF.tibia")),
+        ("works", WHOLE),
+    ):
+        menu.press(choice)
+        morphology = morphology.updated(sent[-1], {"RF.tibia": 0.3})
+        assert morphology == wanted
+        parts.follow(morphology.parameters())
+        assert menu.value == choice
+    assert len(sent) == 3
