@@ -60,10 +60,10 @@ def _path(axis: Any, record: Record) -> None:
         if track is not None:
             axis.plot(track.position[:, 0], track.position[:, 1], color=colour, label=label)
             axis.plot(*track.position[0, :2], "o", color=colour, markersize=4)
-    if record.true is None and record.predicted is None:
+    track = record.true or record.predicted
+    if track is None:
         _nothing(axis, "path over ground", "predicted_state")
         return
-    track = record.true or record.predicted
     for what in dict.fromkeys(text.split(":")[0] for _, text in record.events):
         times = [t for t, text in record.events if text.startswith(what)]
         place = [np.interp(times, track.time, track.position[:, column]) for column in (0, 1)]

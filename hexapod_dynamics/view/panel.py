@@ -254,7 +254,7 @@ class Plots:
                 start,
                 (uplot.Series(label="t [s]"), uplot.Series(label=name, stroke=colour, width=2)),
                 scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True, range=(0.0, None))},
-                axes=(uplot.Axis(size=24, space=50), uplot.Axis(size=36, space=24)),
+                axes=(uplot.Axis(size=24, space=50), uplot.Axis(size=40, space=24)),
                 title=name,
                 legend=uplot.Legend(show=False),
                 height=114,
