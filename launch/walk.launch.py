@@ -1,7 +1,9 @@
 """Start all nodes, on the simulated or on the real robot, and print one status line a second."""
 
 import os
+import tempfile
 import uuid
+from pathlib import Path
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
@@ -293,7 +295,23 @@ def rviz(config, namespace):
         get_package_share_directory("rviz2")
     except PackageNotFoundError:
         return LogInfo(msg="rviz:=true: rviz2 is not installed; sudo apt install ros-humble-rviz2, or use view:=true")
-    return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=["-d", config], **ENDING)
+    arguments = ["-d", rviz_config(config, namespace)]
+    return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments, **ENDING)
+
+
+def rviz_config(config, namespace):
+    """Return the path of the RViz configuration; with a namespace, of a copy with that namespace's frames."""
+    prefix = namespace.strip("/")
+    if not prefix:
+        return config
+    text = Path(config).read_text()
+    for setting, value in (("Fixed Frame", "odom"), ("Target Frame", "base_link"), ("TF Prefix", "predicted")):
+        text = text.replace(f"{setting}: {value}\n", f"{setting}: {prefix}/{value}\n")
+    text = text.replace('TF Prefix: ""\n', f"TF Prefix: {prefix}\n")
+    copy = tempfile.NamedTemporaryFile("w", prefix="hexapod_", suffix=".rviz", delete=False)
+    with copy:
+        copy.write(text)
+    return copy.name
 
 
 def generate_launch_description():

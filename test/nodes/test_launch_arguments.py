@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import yaml
 from launch import LaunchContext
 from launch.actions import LogInfo
 from launch.utilities import perform_substitutions
@@ -52,12 +53,28 @@ def test_a_wrong_argument_is_refused_with_its_reason_before_any_node_starts(argu
     assert "process started" not in output
 
 
-def test_a_missing_rviz2_is_named_with_its_install_line_and_the_rest_starts(monkeypatch):
+@pytest.fixture(scope="module")
+def launch_file():
     path = Path(__file__).resolve().parents[2] / "launch" / "walk.launch.py"
     spec = importlib.util.spec_from_file_location("walk_launch", path)
-    launch_file = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(launch_file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
+
+def test_rviz_shows_the_frames_of_the_namespace(launch_file):
+    config = str(Path(__file__).resolve().parents[2] / "config" / "hexapod.rviz")
+    assert launch_file.rviz_config(config, "") == config
+    copy = Path(launch_file.rviz_config(config, "/left"))
+    manager = yaml.safe_load(copy.read_text())["Visualization Manager"]
+    copy.unlink()
+    assert manager["Global Options"]["Fixed Frame"] == "left/odom"
+    assert manager["Views"]["Current"]["Target Frame"] == "left/base_link"
+    prefixes = [d["TF Prefix"] for d in manager["Displays"] if "TF Prefix" in d]
+    assert prefixes == ["left", "left/predicted"]
+
+
+def test_a_missing_rviz2_is_named_with_its_install_line_and_the_rest_starts(launch_file, monkeypatch):
     def absent(name):
         raise PackageNotFoundError(name)
 
