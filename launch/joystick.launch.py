@@ -19,6 +19,18 @@ ARGUMENTS = [
 ]
 
 
+def number(given, name, kind):
+    """Return a launch argument as a number of a kind; RuntimeError names the one that is not."""
+    try:
+        value = kind(given[name])
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise RuntimeError(f"{name}:={given[name]} is not {what}") from None
+    if not 0 <= value <= 100:
+        raise RuntimeError(f"{name}:={given[name]}: allowed are 0 to 100")
+    return value
+
+
 def nodes(context):
     """Return the nodes, or a message that names what is not installed."""
     missing = []
@@ -31,10 +43,10 @@ def nodes(context):
         packages = " ".join(f"ros-humble-{name.replace('_', '-')}" for name in missing)
         return [LogInfo(msg=f"joystick: {', '.join(missing)} not installed; sudo apt install {packages}")]
     given = {argument.name: context.launch_configurations[argument.name] for argument in ARGUMENTS}
-    speed, turn = float(given["speed"]), float(given["turn"])
+    speed, turn = (number(given, name, float) for name in ("speed", "turn"))
     teleop = {
         "require_enable_button": True,
-        "enable_button": int(given["enable_button"]),
+        "enable_button": number(given, "enable_button", int),
         "axis_linear.x": 1,
         "axis_linear.y": 0,
         "axis_angular.yaw": 3,
@@ -47,7 +59,7 @@ def nodes(context):
             package="joy",
             executable="joy_node",
             namespace=given["namespace"],
-            parameters=[{"device_id": int(given["device"]), "autorepeat_rate": 20.0}],
+            parameters=[{"device_id": number(given, "device", int), "autorepeat_rate": 20.0}],
         ),
         Node(
             package="teleop_twist_joy",
