@@ -70,7 +70,7 @@ def cases(quick):
             for angle in LOCKED_AT[link][:: 1 if not quick else 4]:
                 yield f"{leg}.{link} at {angle}", "locked joint", WHOLE.locked(f"{leg}.{link}", angle)
             yield f"{leg}.{link} limp", "limp joint", WHOLE.limp(f"{leg}.{link}")
-    for count, group in ((2, "two legs"), (3, "three legs")):
+    for count, group in ((2, "two legs"), (3, "three legs"), (4, "four legs")):
         sets = list(combinations(LEGS, count))
         for lost in sets if not quick else sets[::5]:
             yield "+".join(lost), group, WHOLE.without(*lost)

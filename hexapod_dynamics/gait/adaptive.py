@@ -24,9 +24,13 @@ from hexapod_dynamics.gait.plan_change import best_phase, continue_from, stance_
 from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner
 from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.patterns import LIFT
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
 
+FEWEST_LEGS = 3
+# Settings that the plan's own replace, in this order, where the legs that are left cannot step on the spot with them.
+GIVE_UP = ((), ("body_height",), ("period",), ("body_height", "period"), ("body_height", "period", "step_height"))
 # Tilt reflexes after which the robot stays down.
 MOST_REFLEXES = 3
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
@@ -70,16 +74,27 @@ class AdaptiveGait(AdaptiveWalk):
         self.plan: GaitPlan | None = None
         self._wanted: tuple[float, float, float] | None = None
         self._followed = np.zeros(3)
+        self._used, self._given_up = (
+            self.settings,
+            "",
+        )  # settings in force, and names of those that are the plan's instead
 
     # ---- set up ------------------------------------------------------------------------------------------------------
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> AdaptiveGait:
-        """Set the gait up for a robot whose legs all have a coxa, femur and tibia; return self, standing."""
+        """Set the gait up for a robot whose legs all have a coxa, femur and tibia; return self, standing.
+
+        Raises HexapodError for a robot with fewer than three legs, and for a body height or step height out of reach.
+        """
+        if len(robot.legs) < FEWEST_LEGS:
+            raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least {FEWEST_LEGS} are needed to walk")
         self.robot = robot
         self.data = new_walk(robot, self.settings)
         self._choice = PlanChoice(robot, find_library(robot, self._plans), self.planner)
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
         self._adopt(morphology)
+        if self._given_up and morphology is None:
+            raise HexapodError(self._out_of_reach(self.settings))
         self.reset()
         self._rehearse()
         return self
@@ -152,7 +167,7 @@ class AdaptiveGait(AdaptiveWalk):
         table, held = present_legs(self.robot, morphology)
         self.plan = self._choice.choose(self.settings.pattern, held, morphology, table)
         write_plan(self.data, self.robot, self.plan, table, held)
-        write_settings(self.data, self.settings, self.plan)
+        self._use_what_fits()
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
@@ -165,7 +180,7 @@ class AdaptiveGait(AdaptiveWalk):
 
     def _possible(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float]:
         """Return the largest share of a twist that the plan allows, as a twist, and the period for it [s]."""
-        command, asked = finite_twist(vx, vy, wz), self.settings.period
+        command, asked = finite_twist(vx, vy, wz), self._used.period
         if self.plan is None:
             return np.zeros(3), 1.0
         periods = [self.plan.period * share for share in PERIODS] if asked is None else [asked]
@@ -211,7 +226,8 @@ class AdaptiveGait(AdaptiveWalk):
             self._change(self.morphology)
 
     def adjust(self, **settings: Any) -> None:
-        """Change step_height, body_height, period or yaw_hold while it walks; None: unchanged; period 0: automatic.
+        """Change the settings LIVE (step_height, body_height, period ...) while it walks; None: unchanged; period 0:
+        automatic.
 
         HexapodError names a setting that is unknown, out of its range or out of reach; nothing has changed then.
         """
@@ -223,16 +239,34 @@ class AdaptiveGait(AdaptiveWalk):
         if settings.get("period") == 0.0:
             settings["period"] = None
         self.settings = replace(before, **settings)
-        write_settings(self.data, self.settings, self.plan)
-        if self.plan is not None and not self._fits_at_rest(self.plan):
-            new, self.settings = self.settings, before
-            write_settings(self.data, before, self.plan)
-            given = f"step_height {new.step_height}, body_height {new.body_height}, period {new.period}"
-            raise HexapodError(f"{given}: out of reach for {self.plan.kind}ing on {', '.join(self.plan.legs)}")
+        self._use_what_fits()
+        if self._given_up:
+            reason = self._out_of_reach(self.settings)
+            self.settings = before
+            self._use_what_fits()
+            raise HexapodError(reason)
         self._follow_again()
 
+    def _out_of_reach(self, new: AdaptiveSettings) -> str:
+        given = f"step_height {new.step_height}, body_height {new.body_height}, period {new.period}"
+        return f"{given}: out of reach for {self.plan.kind}ing on {', '.join(self.plan.legs)}" if self.plan else given
+
+    def _use_what_fits(self) -> None:
+        """Put the settings in force; where the legs that are left cannot step on the spot with them, the plan's own."""
+        plans_own: dict[str, Any] = {
+            "body_height": None,
+            "period": None,
+            "step_height": self.plan.lift if self.plan else LIFT,
+        }
+        for names in GIVE_UP:
+            self._used = replace(self.settings, **{name: plans_own[name] for name in names})
+            self._given_up = ", ".join(names)
+            write_settings(self.data, self._used, self.plan)
+            if self.plan is None or self._fits_at_rest(self.plan):
+                return
+
     def _fits_at_rest(self, plan: GaitPlan) -> bool:
-        period = self.settings.period or plan.period
+        period = self._used.period or plan.period
         return self._limits.fits(np.zeros(3), period, self.settings.pattern == "auto")
 
     # ---- every tick --------------------------------------------------------------------------------------------------
@@ -296,4 +330,6 @@ class AdaptiveGait(AdaptiveWalk):
             out["why"] = self._choice.why
         elif self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
+        elif self._given_up:
+            out["why"] = f"{self._out_of_reach(self.settings)}; {self._given_up} of the plan instead"
         return out

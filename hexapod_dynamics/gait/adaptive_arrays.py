@@ -29,7 +29,6 @@ def new_walk(robot: Robot, settings: AdaptiveSettings) -> layout.Walk:
         velocity=np.zeros(3 * n),
     )
     numbers, speed = walk.settings, robot.servo.speed_limit
-    numbers[layout.ACCELERATION], numbers[layout.TURNING] = settings.acceleration, settings.turning
     numbers[layout.SPEED], numbers[layout.FOLDING] = speed, FOLDING_SPEED * speed
     numbers[layout.YAW_LIMIT], numbers[layout.TILT] = YAW_LIMIT, settings.tilt_limit
     numbers[layout.BELLY] = 0.5 * robot.body.box[2] + 0.001
@@ -39,6 +38,7 @@ def new_walk(robot: Robot, settings: AdaptiveSettings) -> layout.Walk:
 def write_settings(walk: layout.Walk, settings: AdaptiveSettings, plan: GaitPlan | None) -> None:
     """Write the settings that can change while the robot walks; a plan decides what they leave open."""
     walk.settings[layout.YAW_GAIN] = YAW_GAIN if settings.yaw_hold else 0.0
+    walk.settings[layout.ACCELERATION], walk.settings[layout.TURNING] = settings.acceleration, settings.turning
     walk.plan[cycle.LIFT] = settings.step_height
     if plan is not None:
         walk.settings[layout.ASKED_PERIOD] = settings.period or plan.period

@@ -45,6 +45,7 @@ from hexapod_dynamics.gait.adaptive_state import (
     STAY,
     TILT,
     TILTED,
+    TILTED_FOR,
     TIME,
     TURNING,
     TWIST,
@@ -72,6 +73,9 @@ LOWERING, MOVING, QUICK = 0.45, 0.6, 0.3
 # The body is level again below this share of the tilt that makes it sit, for so long [s]. A belly on sloping ground or
 # on a stump may rest between that share and the tilt itself: there, time counts less.
 LEVEL, LEVEL_TIME, INCLINED = 0.6, 0.3, 0.3
+# A body beyond its tilt limit for so long [s], or beyond it by this factor, sits down. With a front leg lost in the
+# middle of a step the body tilts by up to 13 degrees for up to 0.2 s, until the next feet are down: no reason to stop.
+PATIENCE, BEYOND = 0.24, 1.9
 # A rowing robot lies on its belly once in each cycle, and tips no further than from there: it may tilt more, by this
 # factor.
 ROWING_TILT = 1.5
@@ -295,9 +299,24 @@ def _shift_body(command, state, dt):
 
 
 @kernel
+def _tipping(walk, dt):
+    """Return whether the body is tilted so far, or for so long, that it must sit down."""
+    settings, state = walk.settings, walk.state
+    most = ROWING_TILT * settings[TILT] if walk.plan[ROWS] != 0.0 else settings[TILT]
+    if most == 0.0 or state[SENSED] == 0.0 or state[TILTED] <= most:
+        state[TILTED_FOR] = 0.0
+        return False
+    state[TILTED_FOR] += dt
+    if state[TILTED] <= BEYOND * most and state[TILTED_FOR] < PATIENCE:
+        return False
+    state[TILTED_FOR] = 0.0
+    return True
+
+
+@kernel
 def advance(walk, dt):
     """Advance the gait by dt [s] under its command; fill its position and velocity; dt = 0 only fills them."""
-    settings, command, state = walk.settings, walk.command, walk.state
+    command, state = walk.command, walk.state
     q, qd, start = walk.position, walk.velocity, walk.start
     blending = state[BLEND] < state[BLEND_TIME]
     if dt > 0.0:
@@ -305,15 +324,7 @@ def advance(walk, dt):
             state[BLEND] = min(state[BLEND] + dt, state[BLEND_TIME])
         else:
             mode = state[MODE]
-            most = ROWING_TILT * settings[TILT] if walk.plan[ROWS] != 0.0 else settings[TILT]
-            if (
-                most > 0.0
-                and state[SENSED] != 0.0
-                and state[TILTED] > most
-                and mode != LOWER
-                and mode != SAT
-                and mode != MOVE
-            ):
+            if mode != LOWER and mode != SAT and mode != MOVE and _tipping(walk, dt):
                 state[REFLEXES] += 1.0
                 state[FAST] = 0.0
                 state[LEVEL_FOR] = 0.0

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 
 PATTERNS = ("auto", "wave", "ripple")
-# A body tilted further [rad] sits down.
+# A body tilted further [rad], longer than the transient of a step, sits down.
 TILT_LIMIT = math.radians(8.0)
 # Allowed values: lowest, highest, unit.
 RANGES = {
@@ -24,7 +24,7 @@ RANGES = {
 }
 OPTIONAL = ("body_height", "period")
 # What can change while the robot walks.
-LIVE = ("step_height", "body_height", "period", "yaw_hold")
+LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning")
 # How far the body may be moved over its feet: x, y, z [m], roll, pitch, yaw [rad].
 MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
 

@@ -21,6 +21,9 @@ from hexapod_dynamics.robot import Robot
 # speed, distance between legs [m]. During GUARD_TIME [s] after touch-down and before lift-off a foot does not count as
 # standing.
 KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002, 0.002, -0.05, 1.2, 0.015, 0.02
+# The fastest commands may saturate the servos for moments of a swing: set-points up to this share of their speed. Not
+# so rowing and patterns, which then walk faster or slower than commanded.
+SATURATED = 1.5
 # Shares of a plan's period that are tried for fast commands, the longest first.
 PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
 
@@ -41,32 +44,50 @@ class CommandLimits:
         """Return whether the plan can follow a twist (3,) at a period [s]: margin, reach, joint ranges, rates,
         distances.
         """
+        return self._rate(twist, period, with_margin) <= KEEP_SPEED
+
+    def _rate(self, twist: np.ndarray, period: float, with_margin: bool) -> float:
+        """Return the largest joint rate at a twist (3,) and a period [s] as a share of the servos' speed; infinite
+        where anything but the rates does not fit.
+        """
         robot, plan, found = self._robot, self._plan, self._found
         self._legs[:], plan[:] = self._source
         plan[cycle.PERIOD] = period
         guard = min(GUARD_TIME / period, (plan[cycle.DUTY] - 0.5) / 2.2)
         evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, *twist, guard, self._scratch, found)
-        return bool(
+        fits = (
             (found[MARGIN] >= KEEP_MARGIN or not with_margin)
             and found[REACH] >= KEEP_REACH
             and found[RANGE] >= KEEP_RANGE
-            and found[RATE] <= KEEP_SPEED * robot.servo.speed_limit
             and found[APART] >= KEEP_APART
         )
+        return float(found[RATE]) / robot.servo.speed_limit if fits else np.inf
+
+    def _period(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> float | None:
+        """Return the first of the periods [s] at which the servos follow, else that with the least joint rates; None if
+        none is possible.
+        """
+        rows = self._source[1][cycle.ROWS] != 0.0
+        least, best = SATURATED if with_margin and not rows else KEEP_SPEED, None
+        for period in periods:
+            rate = self._rate(twist, period, with_margin)
+            if rate <= KEEP_SPEED:
+                return period
+            if rate <= least:
+                least, best = rate, period
+        return best
 
     def possible(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> tuple[np.ndarray, float]:
-        """Return the largest share of a twist (3,) that fits, as a twist, and the first of the periods [s] for it."""
-        for period in periods:
-            if self.fits(twist, period, with_margin):
-                return twist, period
-        best = 0.0, periods[0]
-        for period in periods:
-            low, high = best[0], 1.0
-            if low > 0.0 and not self.fits(low * twist, period, with_margin):
-                continue
-            while high - low > 0.01:
-                middle = 0.5 * (low + high)
-                low, high = (middle, high) if self.fits(middle * twist, period, with_margin) else (low, middle)
-            if low > best[0]:
-                best = low, period
-        return best[0] * twist, best[1]
+        """Return the largest share of a twist (3,) that fits, as a twist, and its period, out of periods [s]."""
+        period = self._period(twist, periods, with_margin)
+        if period is not None:
+            return twist, period
+        low, high, best = 0.0, 1.0, periods[0]
+        while high - low > 0.01:
+            middle = 0.5 * (low + high)
+            period = self._period(middle * twist, periods, with_margin)
+            if period is None:
+                high = middle
+            else:
+                low, best = middle, period
+        return low * twist, best

@@ -114,11 +114,11 @@ class PlanChoice:
             plan = tripod_plan(self.robot)
             if plan is not None:
                 return plan, ""
-        if left < 3:
-            return None, f"{left} legs left: fewer than 3 cannot walk; sitting"
-        plan = self.library.find(lost)
+        plan = self.library.find(lost) if left > 1 else None
         if plan is not None:
             return plan, ""
+        if left < 3:
+            return None, f"{left} legs left: fewer than 3 cannot walk; sitting"
         why = f"no plan for the robot without {', '.join(lost) or 'a tripod'}; sitting"
         if self.planner is not None:
             self.planner.ask(self.robot, lost, morphology or Morphology.whole(self.robot))

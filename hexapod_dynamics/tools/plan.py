@@ -4,6 +4,7 @@ plan                                      the library of the JetHexa, to plans_j
 plan --robot my.yaml --out plans_my.yaml  of another robot
 plan --missing RM LM                      shows the plan for these lost legs
 plan --missing RM --plot                  draws gait diagram, footholds, polygons and margin to plan_RM.png
+plan --missing RM LM --improve            improves this plan of the library, and writes the library to --out
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ def main(args=None):
     parser.add_argument("--plot", action="store_true", help="with --missing: draw it")
     parser.add_argument("--jobs", type=int, default=0, help="processes; by default one a core")
     parser.add_argument("--again", action="store_true", help="with --missing: search for this plan anew")
+    parser.add_argument(
+        "--improve", action="store_true", help="with --missing: go on from the library's plan (four legs), write --out"
+    )
     parser.add_argument("--most-lost", type=int, default=None, help="make plans for up to so many lost legs")
     given = parser.parse_args(args)
     try:
@@ -71,7 +75,7 @@ def _line(plan):
 def _show(given):
     from hexapod_dynamics.gait.plan_choice import plans_path
     from hexapod_dynamics.gait.planning.library import PlanLibrary
-    from hexapod_dynamics.gait.planning.making import make_plan
+    from hexapod_dynamics.gait.planning.making import improve_plan, make_plan
     from hexapod_dynamics.gait.planning.patterns import tripod_plan
 
     robot = _robot(given)
@@ -87,6 +91,11 @@ def _show(given):
         plan = PlanLibrary.load(robot, path).find(given.missing)
     if plan is None:
         raise HexapodError(f"no plan for {robot.name} without {', '.join(given.missing) or 'nothing'} in {path}")
+    if given.improve and path is not None:
+        plan = improve_plan(robot, plan)
+        library = PlanLibrary.load(robot, path)
+        library.add(plan)
+        library.save(given.out or path)
     print(_line(plan))
     for name, phase, (x, y) in zip(plan.legs, plan.phases, plan.footholds, strict=True):
         print(f"  {name}: phase {phase:.3f}, foothold {1e3 * x:6.1f} {1e3 * y:6.1f} mm")

@@ -1,5 +1,6 @@
 """The adaptive gait: plans for the legs that are left, walked on Coulomb ground; changes while it walks."""
 
+import itertools
 import math
 
 import numpy as np
@@ -58,6 +59,19 @@ def test_it_walks_straight_without_legs(lost, least, most_tilt):
     way, turn, tilt = walked(sim, 4)
     assert way[0] >= least * SPEED and abs(way[1]) < 0.005
     assert abs(turn) < 3.0 and tilt < most_tilt
+
+
+@pytest.mark.parametrize("left", [("LF", "RF"), ("LM", "RM"), ("LR", "RM"), ("LR", "RF")])
+def test_two_legs_that_are_left_on_both_sides_row_it_on_with_its_belly_on_the_ground(left):
+    lost = WHOLE.without(*(name for name in ROBOT.leg_names if name not in left))
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, lost)
+    assert gait.command(SPEED, 0.0, 0.0)[0] == SPEED
+    truth = Truth(mass=0.93, payload=0.15, payload_x=-0.015, payload_y=0.01, stiffness=0.85, friction=0.5, slope=2.0)
+    sim = Simulator(ROBOT, lost, gait=gait, timestep=2e-3, command_period=0.02, truth=truth)
+    sim.run(4.0)
+    way, turn, tilt = walked(sim, 4)
+    assert way[0] >= 0.93 * SPEED and abs(way[1]) < 0.01
+    assert abs(turn) < 4.0 and tilt < 7.0  # 2 of them are the slope
 
 
 @pytest.mark.parametrize("hurt", [WHOLE.locked("RM.femur", 0.3), WHOLE.limp("LF.tibia")])
@@ -125,7 +139,8 @@ def test_a_tilted_robot_sits_down_and_goes_on_when_it_is_level():
     for _ in range(50):
         gait.step(0.02)
     gait.sense(math.radians(9.0), 0.0, 0.0)
-    gait.step(0.02)
+    for _ in range(13):
+        gait.step(0.02)
     assert gait.doing == "sitting down"
     for _ in range(100):
         gait.step(0.02)
@@ -134,6 +149,60 @@ def test_a_tilted_robot_sits_down_and_goes_on_when_it_is_level():
     for _ in range(150):
         gait.step(0.02)
     assert gait.doing == "walking"
+
+
+def test_a_body_that_tips_far_sits_down_at_once_and_a_short_tilt_does_not_stop_it():
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    gait.sense(0.0, 0.0, 0.0)
+    gait.command(SPEED, 0.0, 0.0)
+    for _ in range(50):
+        gait.step(0.02)
+    for tilt, ticks in ((13.0, 10), (0.0, 1), (13.0, 10), (0.0, 1)):
+        gait.sense(math.radians(tilt), 0.0, 0.0)
+        for _ in range(ticks):
+            gait.step(0.02)
+            assert gait.doing == "walking"
+    gait.sense(0.0, math.radians(16.0), 0.0)
+    gait.step(0.02)
+    assert gait.doing == "sitting down"
+
+
+@pytest.mark.parametrize("leg, phase", [("LF", 0.375), ("LF", 0.5), ("RF", 0.875), ("RF", 0.0)])
+def test_a_front_leg_is_lost_in_the_middle_of_a_step_and_it_does_not_stop(leg, phase):
+    sim = simulator()
+    sim.run(4.0)
+    while abs((sim.gait.phase - phase + 0.5) % 1.0 - 0.5) >= 0.02:
+        sim.run(0.02)
+    hurt, gait = WHOLE.without(leg), sim.gait
+    sim.gait = None  # it is told 0.3 s later
+    sim.set_morphology(hurt)
+    sim.gait, doing = gait, set()
+    start, rotation = sim.position.copy(), sim.rotation.copy()
+    for k in range(160):
+        if k == 15:
+            gait.set_morphology(hurt)
+        if k == 100:
+            start, rotation = sim.position.copy(), sim.rotation.copy()
+        sim.run(0.02)
+        doing.add(gait.doing)
+    assert doing <= {"walking", "settling", "shifting"}
+    assert (rotation.T @ (sim.position - start))[0] / 1.2 >= 0.9 * SPEED  # 2.0 to 3.2 s after the loss, one cycle
+
+
+@pytest.mark.parametrize("count, least", [(0, 0.17), (1, 0.15), (2, 0.10)])
+def test_the_largest_speed_with_any_legs_lost(count, least):
+    for lost in itertools.combinations(ROBOT.leg_names, count):
+        gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, WHOLE.without(*lost))
+        assert gait.scaled(least, 0.0, 0.0)[0] == least, lost
+
+
+@pytest.mark.parametrize("lost", ["LF+RF", "LM+RF", "LR+RR"])
+def test_two_legs_lost_it_walks_ten_centimetres_a_second(lost):
+    sim = simulator(WHOLE.without(*lost.split("+")), (0.1, 0.0, 0.0))
+    sim.run(4.0)
+    way, turn, tilt = walked(sim, 4)
+    assert way[0] == pytest.approx(0.1, rel=0.05)
+    assert abs(turn) < 3.0 and tilt < 2.5
 
 
 @pytest.mark.parametrize("lost", ["", "RM+LM"])
@@ -258,6 +327,37 @@ def test_impossible_settings_are_refused_by_name():
         gait.command(math.nan, 0.0, 0.0)
     with pytest.raises(HexapodError, match="body_height 0.25"):
         gait.adjust(body_height=0.25)
+    with pytest.raises(HexapodError, match="body_height 0.25"):
+        AdaptiveGait(plans=LIBRARY, body_height=0.25).bind(ROBOT)
     gait.adjust(body_height=0.10, step_height=0.03, period=1.0)
     with pytest.raises(HexapodError, match="body pose"):
         gait.lean([0.5, 0, 0, 0, 0, 0])
+
+
+def test_settings_that_only_the_whole_robot_can_follow_are_given_up_with_a_reason():
+    gait = AdaptiveGait(plans=LIBRARY, body_height=0.17, period=0.9).bind(ROBOT)
+    assert "why" not in gait.report()
+    gait.set_morphology(WHOLE.without("LM", "RM"))
+    assert "body_height 0.17" in gait.report()["why"]
+    np.testing.assert_array_equal(gait.command(SPEED, 0.0, 0.0), [SPEED, 0.0, 0.0])
+    gait.set_morphology(None)
+    assert "why" not in gait.report()
+    for _ in range(300):
+        gait.step(0.02)
+    assert gait.doing == "walking" and gait.period == 0.9
+
+
+def test_accelerations_are_limited_and_can_change_while_it_walks():
+    gait = AdaptiveGait(plans=LIBRARY, yaw_hold=False).bind(ROBOT)
+    for acceleration, turning, goal in ((0.2, 0.5, (0.1, 0.0, 0.5)), (0.05, 0.1, (0.0, 0.05, -0.2))):
+        gait.adjust(acceleration=acceleration, turning=turning)
+        followed = gait.command(*goal)
+        rates = []
+        for _ in range(500):
+            before = gait.twist
+            gait.step(0.02)
+            rates.append((gait.twist - before) / 0.02)
+        rates = np.array(rates)
+        assert np.hypot(rates[:, 0], rates[:, 1]).max() == pytest.approx(acceleration, rel=1e-6)
+        assert np.abs(rates[:, 2]).max() == pytest.approx(turning, rel=1e-6)
+        np.testing.assert_allclose(gait.twist, followed, atol=1e-12)

@@ -1,12 +1,19 @@
 """Planning: what judges a plan against the whole-body model, the search, the tool."""
 
+import dataclasses
+
 import numpy as np
+import pytest
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.leg_table import MASS, leg_table
+from hexapod_dynamics.gait.plan_choice import plans_path
 from hexapod_dynamics.gait.planning.cma_es import minimise
-from hexapod_dynamics.gait.planning.evaluation import hull_margin, link_points
-from hexapod_dynamics.gait.planning.making import make_plan
+from hexapod_dynamics.gait.planning.evaluation import RATE, hull_margin, link_points, two_feet_margin
+from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.making import demands, make_plan
+from hexapod_dynamics.gait.planning.search import Search
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools import plan as tool
 
@@ -42,9 +49,43 @@ def test_cma_es_finds_the_valley_of_a_skewed_function():
     assert least < 1e-6 and np.abs(best - 1.0).max() < 1e-2
 
 
+def test_on_two_feet_the_belly_may_carry_half_of_the_weight():
+    box = np.array([0.2, 0.08])
+    feet = np.array([[0.0, 0.2], [0.0, -0.2]])  # the edges of the belly are 0.1 m ahead and behind
+    assert two_feet_margin(feet, box, 0.0, 0.0) == pytest.approx(0.05)
+    for x in (0.05, -0.05):
+        assert two_feet_margin(feet, box, x, 0.0) == pytest.approx(0.0)
+    assert two_feet_margin(feet, box, 0.0, 0.19) == pytest.approx(0.01)  # near a foot
+    assert two_feet_margin(feet + [0.15, 0.0], box, 0.0, 0.0) < 0.0  # 0.15 m ahead of it: 60 % on the belly's rear edge
+
+
+def test_two_legs_on_one_side_get_no_plan_and_two_on_both_sides_row():
+    plan = make_plan(ROBOT, ("LF", "LM", "RR", "RM"))
+    assert plan.kind == "row" and plan.margin > 0.01
+    beside = [abs(y) - 0.5 * ROBOT.body.box[1] for _, y in plan.footholds]
+    assert min(beside) > 0.045
+    with pytest.raises(HexapodError, match="no gait for the legs LF, LM"):
+        make_plan(ROBOT, ("LR", "RF", "RM", "RR"))
+
+
 def test_three_legs_on_one_side_get_a_rowing_plan():
     plan = make_plan(ROBOT, ("RF", "RM", "RR"))
     assert plan.kind == "row" and plan.margin > 0.004
+
+
+def test_a_plan_whose_swings_are_too_fast_for_the_servos_is_improved():
+    good = PlanLibrary.load(ROBOT, plans_path(ROBOT)).find(["LF", "RM"])
+    search = Search(ROBOT, good.legs, demands(ROBOT, 4), morphology=Morphology.whole(ROBOT).without("LF", "RM"))
+    hurried = dataclasses.replace(good, duty=0.81)
+
+    def fastest(plan):
+        return search.judged(plan)[:, RATE].max() / ROBOT.servo.speed_limit
+
+    assert fastest(hurried) > 1.15
+    improved = search.improved(hurried, 160)
+    assert fastest(improved) < 1.1 and improved.margin > 0.004
+    with pytest.raises(HexapodError, match="same four legs"):
+        search.improved(PlanLibrary.load(ROBOT, plans_path(ROBOT)).find(["LM"]))
 
 
 def test_the_tool_shows_and_draws_a_plan(tmp_path, capsys):

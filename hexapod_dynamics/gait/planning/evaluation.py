@@ -5,7 +5,8 @@ The zero-moment point of the body and all links (masses m, centres of mass p, gr
     x_zmp = (sum m (z" + g) x - sum m x" z) / sum m (z" + g)      (Vukobratovic; the links' own spin is left out)
 
 must be inside the polygon of the standing feet. Its accelerations are central differences over the SAMPLES of a cycle.
-A foot that has just touched down, or is about to lift off, is not counted as standing.
+A foot that has just touched down, or is about to lift off, is not counted as standing. On two legs (rowing): see
+`two_feet_margin`.
 """
 
 from __future__ import annotations
@@ -88,6 +89,30 @@ def hull_margin(points, count, x, y):
     if count < 3:
         return -abs(least) if count == 2 else -FAR
     return least
+
+
+@kernel
+def two_feet_margin(points, box, x, y):
+    """Return by how much [m] the belly of a robot that rows on two feet carries less than half of its weight at (x, y).
+
+    points (2, 2): the feet. The body tips about the line between them until the edge of its belly (box (2,) and more)
+    on the side of (x, y) touches the ground and drags. With (x, y) at the distance d from the line and the edge at D,
+    the edge carries the share d / D; D / 2 - d is returned, or how far (x, y) is between the feet if that is less.
+    """
+    ex, ey = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1]
+    length = sqrt(ex * ex + ey * ey)
+    if length < 1e-9:
+        return -FAR
+    ex, ey = ex / length, ey / length
+    dx, dy = x - points[0, 0], y - points[0, 1]
+    along, off = ex * dx + ey * dy, ex * dy - ey * dx
+    side = 1.0 if off >= 0.0 else -1.0
+    edge = 0.0
+    for corner in range(4):
+        cx = (0.5 * box[0] if corner & 1 else -0.5 * box[0]) - points[0, 0]
+        cy = (0.5 * box[1] if corner & 2 else -0.5 * box[1]) - points[0, 1]
+        edge = max(edge, side * (ex * cy - ey * cx))
+    return min(0.5 * edge - side * off, min(along, length - along))
 
 
 @kernel
@@ -256,4 +281,7 @@ def zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, centr
                         points[count, 0], points[count, 1] = feet[k, i, 0], feet[k, i, 1]
                         count += 1
         course[k, 0], course[k, 1] = mx / weight, my / weight
-        course[k, 2] = hull_margin(points, count, course[k, 0], course[k, 1])
+        if rows and count == 2:
+            course[k, 2] = two_feet_margin(points, box, course[k, 0], course[k, 1])
+        else:
+            course[k, 2] = hull_margin(points, count, course[k, 0], course[k, 1])

@@ -10,13 +10,19 @@ from multiprocessing import get_context
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.leg_table import LENGTHS, leg_table
 from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.patterns import tripod_plan
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.planning.search import Demands, Search
 from hexapod_dynamics.robot import Morphology, Robot
 
 # Speeds that plans of the JetHexa are made for, by the number of legs that walk: forward, back, sideways [m/s], turning
-# [rad/s], least margin [m]. Other robots: in proportion to their legs and servos.
-SPEEDS = {3: (0.09, 0.08, 0.08, 0.35, 0.004), 4: (0.079, 0.07, 0.07, 0.3, 0.004), 5: (0.12, 0.09, 0.09, 0.45, 0.006)}
+# [rad/s], least margin [m], fastest walk [m/s]. Other robots: in proportion to their legs and servos.
+SPEEDS = {
+    2: (0.079, 0.05, 0.0, 0.0, 0.002, 0.0),
+    3: (0.09, 0.08, 0.08, 0.35, 0.004, 0.0),
+    4: (0.079, 0.07, 0.07, 0.3, 0.004, 0.102),
+    5: (0.12, 0.09, 0.09, 0.45, 0.006, 0.0),
+}
 JETHEXA_LEG, JETHEXA_SERVO = 0.2, 5.82
 # If there is no plan at these speeds, one is searched for at these shares of them.
 SHARES = (1.0, 0.75, 0.5, 0.3)
@@ -26,9 +32,10 @@ def demands(robot: Robot, count: int, share: float = 1.0) -> Demands:
     """Return the Demands on a plan for `count` legs of a robot at a share of its speeds."""
     length = float(leg_table(robot)[:, LENGTHS + 1 : LENGTHS + 3].sum(axis=1).mean())
     scale = share * length / JETHEXA_LEG * min(1.0, robot.servo.speed_limit / JETHEXA_SERVO)
-    forward, back, side, turn, margin = SPEEDS[min(5, count)]
+    forward, back, side, turn, margin, fast = SPEEDS[min(5, count)]
     turning = share * min(1.0, robot.servo.speed_limit / JETHEXA_SERVO)
-    return Demands(scale * forward, scale * back, scale * side, turning * turn, margin * length / JETHEXA_LEG)
+    least = margin * length / JETHEXA_LEG
+    return Demands(scale * forward, scale * back, scale * side, turning * turn, least, scale * fast)
 
 
 def make_plan(
@@ -45,8 +52,6 @@ def make_plan(
     if height is None:
         height = min(0.12, float(shape[:, LENGTHS + 2].min()))
     if morphology is None:
-        from hexapod_dynamics.robot import Morphology
-
         morphology = Morphology.whole(robot).without(*lost)
     last = None
     for share in SHARES:
@@ -57,9 +62,17 @@ def make_plan(
             return search.plan()
         except HexapodError as error:
             last = error
-            if len(names) < 3:
+            if len(names) < 2:
                 break
     raise last
+
+
+def improve_plan(robot: Robot, plan: GaitPlan) -> GaitPlan:
+    """Return a plan for four legs, improved under the present demands; it takes a fourth of the time of a new one."""
+    lost = [name for name in robot.leg_names if name not in plan.legs]
+    morphology = Morphology.whole(robot).without(*lost)
+    search = Search(robot, plan.legs, demands(robot, len(plan.legs)), morphology=morphology, height=plan.height)
+    return search.improved(plan)
 
 
 def plan_or_reason(robot: Robot, lost: Iterable[str], morphology: Morphology) -> GaitPlan | str:
@@ -84,8 +97,12 @@ def make_library(
     report: called with (done, all, set, GaitPlan or HexapodError) as plans end. jobs: processes, one a core by default.
     """
     library = PlanLibrary(robot) if library is None else library
-    most = len(robot.legs) - 3 if most_lost is None else most_lost
-    classes = library.classes(most) if classes is None else classes
+    most = len(robot.legs) - 2 if most_lost is None else most_lost
+    if len(robot.legs) < 3:
+        raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least 3 are needed to walk or row")
+    if classes is None:
+        # A robot without a tripod needs a plan while it is whole, too.
+        classes = ([()] if tripod_plan(robot) is None else []) + library.classes(most)
     with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=_one_thread) as pool:
         futures = {pool.submit(make_plan, robot, lost): lost for lost in classes}
         for done, future in enumerate(as_completed(futures), start=1):

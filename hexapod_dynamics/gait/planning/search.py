@@ -15,7 +15,7 @@ import numpy as np
 from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import cycle
-from hexapod_dynamics.gait.leg_table import COLUMNS, FOOTHOLD, PHASE, REST, USED, leg_table, neutral_foothold
+from hexapod_dynamics.gait.leg_table import COLUMNS, FOOTHOLD, MOUNT, PHASE, REST, USED, leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.evaluation import (
     APART,
@@ -36,17 +36,24 @@ REACH_LEFT, RANGE_LEFT, SPEED_SHARE, LEGS_APART = 0.006, 0.06, 1.05, 0.03
 GUARD_TIME = 0.02
 # Margins above this [m] give no further reward.
 ENOUGH = 0.035
+# The fast walk of a plan: share of its period, share of the servos' speed (they saturate a little), margin [m] below
+# which it is penalised.
+FAST_PERIOD, FAST_SPEED_SHARE, FAST_MARGIN = 0.72, 1.35, 0.006
 
 
 @dataclass(frozen=True)
 class Demands:
-    """Speeds a plan is made for [m/s, m/s, m/s, rad/s], and the least margin [m] to be called a plan."""
+    """Speeds a plan is made for [m/s, m/s, m/s, rad/s], and the least margin [m] to be called a plan.
+
+    fast [m/s]: forward speed at a shorter period and with the servos at their limit; 0: not demanded.
+    """
 
     forward: float
     back: float
     side: float
     turn: float
     least_margin: float
+    fast: float = 0.0
 
     def twists(self) -> np.ndarray:
         """Return the twists (7, 3): forward, back, both sides, both turns, stepping on the spot."""
@@ -65,12 +72,23 @@ class Demands:
 
 
 @kernel
-def cost(x, kind, spread, phases, plan, legs, used, neutral, box, mass, gravity, speed_limit, twists, scratch, found):
+def _broken(found, speed):
+    """Return the penalty for violated limits of reach, joint range, joint rates (speed [rad/s]), distance of legs."""
+    broken = max(0.0, REACH_LEFT - found[REACH]) / 0.01
+    broken += max(0.0, RANGE_LEFT - found[RANGE]) / 0.1
+    broken += max(0.0, found[RATE] / speed - 1.0) / 0.03
+    return broken + max(0.0, LEGS_APART - found[APART]) / 0.01
+
+
+@kernel
+def cost(x, kind, spread, phases, plan, legs, used, neutral, body, speed_limit, twists, fast, scratch, found):
     """Return the cost of a plan given as numbers x in units of 10 mm (see `_fill`), the lower the better.
 
-    It consists of the least margin, a share of the mean margin, and penalties for violated constraints.
+    It consists of the least margin, a share of the mean margin, and penalties for violated constraints. body: its box
+    and centre of mass (6,), its mass, gravity; fast [m/s]: see `Demands`.
     """
     _fill(x, kind, spread, phases, plan, legs, used, neutral)
+    box, mass, gravity = body
     least, mean, broken = 1.0, 0.0, 0.0
     for t in range(twists.shape[0]):
         guard = GUARD_TIME / plan[cycle.PERIOD]
@@ -78,10 +96,17 @@ def cost(x, kind, spread, phases, plan, legs, used, neutral, box, mass, gravity,
         margin = min(found[MARGIN], ENOUGH)
         least = min(least, margin)
         mean += margin / twists.shape[0]
-        broken += max(0.0, REACH_LEFT - found[REACH]) / 0.01
-        broken += max(0.0, RANGE_LEFT - found[RANGE]) / 0.1
-        broken += max(0.0, found[RATE] / (SPEED_SHARE * speed_limit) - 1.0) / 0.03
-        broken += max(0.0, LEGS_APART - found[APART]) / 0.01
+        broken += _broken(found, SPEED_SHARE * speed_limit)
+    if fast > 0.0:
+        plan[cycle.PERIOD] *= FAST_PERIOD
+        guard = GUARD_TIME / plan[cycle.PERIOD]
+        evaluate(plan, legs, box, mass, gravity, fast, 0.0, 0.0, guard, scratch, found)
+        broken += _broken(found, FAST_SPEED_SHARE * speed_limit)
+        broken += max(0.0, FAST_MARGIN - found[MARGIN]) / 0.004
+    if used.size == 2:
+        for i in range(2):
+            side = 1.0 if legs[used[i], MOUNT + 1] >= 0.0 else -1.0
+            broken += max(0.0, 0.5 * box[1] + BESIDE - side * legs[used[i], FOOTHOLD + 1]) / 0.01
     effort = 0.0
     for k in range(32):
         effort += plan[cycle.SWAY + k] ** 2
@@ -167,9 +192,9 @@ class Search:
     def plan(self) -> GaitPlan:
         """Return the best GaitPlan found; HexapodError where none keeps the least margin."""
         count = len(self.names)
-        if count < 3:
-            raise HexapodError(f"{count} legs left ({', '.join(self.names)}): at least 3 are needed to walk or row")
-        best = self._row() if count == 3 else self._walk()
+        if count < 2:
+            raise HexapodError(f"{count} legs left ({', '.join(self.names)}): at least 2 are needed to row")
+        best = self._row() if count <= 3 else self._walk()
         if best.margin < self.demands.least_margin:
             raise HexapodError(
                 f"no gait for the legs {', '.join(self.names)}: the best found has a margin of {1e3 * best.margin:.1f} "
@@ -200,14 +225,20 @@ class Search:
         x, _ = self._minimise(0, spread, phases, twists, 150, x, 0.1, coarse=False)
         return self._made(0, spread, phases, x, "walk")
 
-    def refined(self, plan: Any) -> GaitPlan:
-        """Return a plan (on four legs) improved by a further search."""
-        span = (np.array([plan.period, plan.duty]) - [PERIODS[0, 0], DUTIES[0, 0]]) / [PERIODS[0, 1], DUTIES[0, 1]]
+    def improved(self, plan: GaitPlan, generations: int = 700) -> GaitPlan:
+        """Return a plan for four legs, found by an earlier search, improved under the present demands.
+
+        Raises HexapodError for a plan for other legs than those of this search, or of another kind.
+        """
+        if plan.legs != self.names or len(self.names) != 4:
+            raise HexapodError(f"a plan for {', '.join(plan.legs)}: only one for the same four legs can be improved")
+        middles = np.array([PERIODS[0], DUTIES[0]])
+        share = (np.array([plan.period, plan.duty]) - middles[:, 0]) / middles[:, 1]
         feet = (np.array(plan.footholds) - self.neutral).ravel()
-        x = np.concatenate([feet / 0.01, np.array(plan.sway) / 0.01, np.arctanh(np.clip(span, -0.99, 0.99))])
+        x = np.concatenate([feet / 0.01, np.array(plan.sway) / 0.01, np.arctanh(np.clip(share, -0.99, 0.99))])
         phases, twists = np.array(plan.phases), self.demands.twists()
-        for sigma, coarse in ((0.6, True), (0.3, True), (0.1, False)):
-            x, _ = self._minimise(0, 0.0, phases, twists, 600, x, sigma, coarse=coarse)
+        x, _ = self._minimise(0, 0.0, phases, twists, generations, x, 0.3)
+        x, _ = self._minimise(0, 0.0, phases, twists, generations // 5, x, 0.1, coarse=False)
         return self._made(0, 0.0, phases, x, "walk")
 
     def _guess(self, phases: Any, spread: Any) -> np.ndarray:
@@ -247,8 +278,9 @@ class Search:
         plan = np.zeros(cycle.NUMBERS)
         plan[cycle.HEIGHT], plan[cycle.LIFT] = self.height, self.lift
         if kind == 1:
-            plan[cycle.ROWS], plan[cycle.RISE] = 1.0, ROW_RISE
-            plan[cycle.HEIGHT] = 0.5 * self.robot.body.box[2] + ROW_RISE
+            rise = ROW_RISE if len(self.names) > 2 else LOW_RISE
+            plan[cycle.ROWS], plan[cycle.RISE] = 1.0, rise
+            plan[cycle.HEIGHT] = 0.5 * self.robot.body.box[2] + rise
         return plan
 
     def _minimise(
@@ -264,7 +296,8 @@ class Search:
         seed: int | None = None,
         coarse: bool = True,
     ) -> Any:
-        plan, box, mass = self._numbers(kind), self.robot.body.box_and_com, self.robot.body.mass
+        plan = self._numbers(kind)
+        body = self.robot.body.box_and_com, self.robot.body.mass, self.robot.gravity
         scratch = self.coarse if coarse else self.scratch
 
         def judged(points: np.ndarray, values: Any) -> None:
@@ -279,11 +312,10 @@ class Search:
                 self.table,
                 self.used,
                 self.neutral,
-                box,
-                mass,
-                self.robot.gravity,
+                body,
                 self.robot.servo.speed_limit,
                 twists,
+                self.demands.fast,
                 scratch,
                 self.found,
             )
@@ -321,5 +353,7 @@ class Search:
         return out
 
 
-# How far [m] a rowing body rises from its belly.
-ROW_RISE = 0.022
+# How far [m] a rowing body rises from its belly; on two legs, where an edge of it stays on the ground.
+ROW_RISE, LOW_RISE = 0.022, 0.006
+# Two feet that row are this far [m] beside the body.
+BESIDE = 0.05

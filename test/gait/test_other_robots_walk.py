@@ -1,0 +1,92 @@
+"""Robots with other legs: their plans by the same search, a missing plan made while the robot sits."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.planning.background import BackgroundPlanner
+from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.making import make_plan
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Ground, Simulator, Truth
+from hexapod_dynamics.tools import plan as tool
+
+ROBOTS = Path(__file__).parents[1] / "robots"
+QUADRUPED = Robot.load(ROBOTS / "quadruped.yaml")
+
+
+def walked(robot, plan, lost, speed):
+    """Share of a forward speed [m/s], turn [deg] and largest tilt [deg] of a walk on a truth that is not the model."""
+    morphology = Morphology.whole(robot).without(*lost)
+    gait = AdaptiveGait(plans=PlanLibrary(robot, [plan])).bind(robot, morphology)
+    assert gait.command(speed, 0.0, 0.0)[0] == speed
+    truth = Truth(mass=1.08, stiffness=0.85, friction=0.7)
+    options = {"timestep": 2e-3, "command_period": 0.02, "ground": Ground(friction=0.6), "truth": truth}
+    sim = Simulator(robot, morphology, gait=gait, **options)
+    sim.run(4.0)
+    seconds = 0.02 * round(4 * sim.gait.period / 0.02)
+    start, rotation = sim.position.copy(), sim.rotation.copy()
+    angles = np.degrees(sim.run(seconds, log_every=5).euler_zyx)
+    way = rotation.T @ (sim.position - start)
+    return way[0] / seconds / speed, angles[-1, 0] - angles[0, 0], np.abs(angles[:, 1:]).max()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file, lost", [("quadruped", ()), ("eight_legs", ("L2", "R3", "R4"))])
+def test_a_robot_with_four_or_eight_legs_walks_by_a_plan_of_its_own(file, lost):
+    robot = Robot.load(ROBOTS / f"{file}.yaml")
+    plan = make_plan(robot, lost)
+    assert plan.kind == "walk" and plan.margin > 0.003
+    share, turn, tilt = walked(robot, plan, lost, 0.04)
+    assert 0.94 < share < 1.06 and abs(turn) < 3.0 and tilt < 3.0
+
+
+def test_a_missing_plan_is_made_while_the_robot_sits_and_then_it_walks():
+    planner, three = BackgroundPlanner(), Morphology.whole(QUADRUPED).without("FL")
+    gait = AdaptiveGait(plans=PlanLibrary(QUADRUPED), planner=planner).bind(QUADRUPED, three)
+    gait.command(0.04, 0.0, 0.0)
+    try:
+        assert gait.doing == "sitting" and "while it is made in the background" in gait.report()["why"]
+        until = time.monotonic() + 120.0
+        while gait.doing in ("sitting", "sitting down") and time.monotonic() < until:
+            gait.step(0.02)
+            time.sleep(0.02)
+        assert gait.doing == "moving feet"
+        for _ in range(200):
+            gait.step(0.02)
+        assert gait.doing == "walking" and "why" not in gait.report()
+        np.testing.assert_allclose(gait.twist, [0.04, 0.0, 0.0], atol=1e-9)
+    finally:
+        gait.close()
+
+
+@pytest.mark.slow
+def test_the_tool_plans_a_whole_robot_that_has_no_tripod(tmp_path, capsys):
+    path = tmp_path / "plans.yaml"
+    given = ["--robot", str(ROBOTS / "quadruped.yaml"), "--out", str(path), "--jobs", "1", "--most-lost", "0"]
+    assert tool.main(given) == 0
+    assert "[1/1]" in capsys.readouterr().out
+    plan = PlanLibrary.load(QUADRUPED, path).find([])
+    assert plan.legs == QUADRUPED.leg_names
+    gait = AdaptiveGait(plans=path).bind(QUADRUPED)
+    assert gait.doing == "standing"
+
+
+@pytest.mark.parametrize("legs", [1, 2])
+def test_a_robot_with_too_few_legs_is_refused_by_name(tmp_path, capsys, legs):
+    content = yaml.safe_load((ROBOTS / "quadruped.yaml").read_text())
+    content["leg_order"] = content["leg_order"][:legs]
+    content["legs"] = {name: content["legs"][name] for name in content["leg_order"]}
+    path = tmp_path / "robot.yaml"
+    path.write_text(yaml.safe_dump(content))
+    words = f"quadruped: {legs} leg"
+    with pytest.raises(HexapodError, match=words):
+        AdaptiveGait().bind(Robot.load(path))
+    assert tool.main(["--robot", str(path), "--out", str(tmp_path / "plans.yaml")]) == 1
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "plans.yaml").exists()
