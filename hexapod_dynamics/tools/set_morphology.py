@@ -63,6 +63,17 @@ def changes(*, missing=(), locked=(), limp=(), remaining=(), restore=(), known=(
     return values
 
 
+def summary(values, restored=()):
+    """Return named values in one line; what belongs to a restored leg or link is not listed one by one."""
+    parts = {name: name.partition(".")[2] for name in values}
+    listed = [
+        f"{name} = {values[name]}"
+        for name, part in parts.items()
+        if not any(part == whole or part.startswith(f"{whole}.") for whole in restored)
+    ]
+    return ", ".join(listed + [f"{whole} is whole" for whole in restored])
+
+
 def _arguments(words):
     parser = argparse.ArgumentParser(
         prog="set_morphology",
@@ -153,7 +164,7 @@ def _call(node, given):
     if not result.successful:
         print(f"refused: {result.reason}", file=sys.stderr)
         return 1
-    print(f"{client.srv_name}: " + ", ".join(f"{name} = {value}" for name, value in values.items()))
+    print(f"{client.srv_name}: {summary(values, given.restore)}")
     return 0
 
 

@@ -12,7 +12,7 @@ from ros_session import Probe, Process, separate, wait_until
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.walk_status import losses
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.tools.set_morphology import changes
+from hexapod_dynamics.tools.set_morphology import changes, summary
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter, parameter_value_to_python
@@ -240,6 +240,11 @@ def test_a_crash_forgets_nothing_within_a_session_and_a_clean_end_forgets(probe,
 )
 def test_words_become_named_values(words, values):
     assert changes(**words) == values
+
+
+def test_a_restored_leg_is_told_in_one_word():
+    values = changes(missing=["RM"], restore=["LF", "LM.tibia"], known=WHOLE)
+    assert summary(values, ["LF", "LM.tibia"]) == "legs.RM = False, LF is whole, LM.tibia is whole"
 
 
 def test_words_that_contradict_each_other_are_refused():
