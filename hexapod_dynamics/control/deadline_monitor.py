@@ -18,6 +18,10 @@ class DeadlineMonitor:
         self._calls = self._missed = 0
         self.missed = 0  # since the start
 
+    def set_period(self, period: float) -> None:
+        """Set the period [s] from the next call on."""
+        self._period, self._last = period, None
+
     def call(self, now: float) -> None:
         """Register a call at monotonic time `now` [s]; a call two periods after the one before means one missed
         call.

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 
+from hexapod_dynamics.control.automatic_rate import AutomaticRate
 from hexapod_dynamics.control.command_check import CommandCheck, stamp_refusal
 from hexapod_dynamics.control.deadline_monitor import DeadlineMonitor
 from hexapod_dynamics.control.feedforward import Feedforward
@@ -68,6 +69,7 @@ class DynamicsNode(Node):
         self._timed = -np.inf  # time of the last servos/measurements
         self._complaints = {}
         self._ticks, self._deadlines = 0, DeadlineMonitor(1.0 / rate)
+        self._rate, self._automatic = AutomaticRate(rate), values["automatic_rate"]
         self._support_every = math.ceil(rate / SUPPORT_RATE)
         self._cost = self._worst_cost = 0.0
         self._support = SupportMarkers(self, self.observer)
@@ -82,8 +84,7 @@ class DynamicsNode(Node):
                 self.get_logger().warning(f"the stored position is invalid ({place}): odom starts at zero")
 
         self._messages = PredictionMessages(self, self.observer, values["publish_tf"])
-        self._period = 1.0 / rate
-        self.loop = TickLoop(self, self._period, self._tick)
+        self.loop = TickLoop(self, 1.0 / rate, self._tick)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 5)
         # A message for each joint that was read; some come at once when this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
@@ -242,6 +243,18 @@ class DynamicsNode(Node):
         self._messages.publish(torques, ahead)
         if self._ticks % self._support_every == 0 and self._support.wanted:
             self._support.publish(self._messages.stamp)
+        if self._automatic:
+            self._adapt(begin)
+
+    def _adapt(self, now):
+        """Predict at half the rate while this machine cannot hold it."""
+        before = self._rate.rate
+        said = self._rate.call(now)
+        if self._rate.rate != before:
+            self.loop.period = 1.0 / self._rate.rate
+            self._deadlines.set_period(self.loop.period)
+        if said:
+            self.get_logger().warning(f"predictions: {said}")
 
     def _needed_torques(self, now):
         """Torques for the commanded motion; None while nothing is commanded."""
@@ -285,6 +298,7 @@ class DynamicsNode(Node):
             "mean time of a prediction [ms]": 1e3 * self._cost,
             "worst [ms]": 1e3 * self._worst_cost,
             "predictions left out": self._deadlines.missed,
+            "predictions a second": self._rate.rate,
             "skipped time [s]": observer.skipped,
             "restarts of a tumbled model": observer.restarts,
             "largest set-point offset [rad]": float(offsets[worst]),
@@ -307,6 +321,8 @@ class DynamicsNode(Node):
             names = ", ".join(np.array(self.robot.joint_names)[missing]) or "the attitude"
             return "error", f"waiting for the first measurement of {names}", values
         late = self._deadlines.assess("predictions")
+        if self._rate.halved:
+            wrong.insert(0, f"predictions: {self._rate.assess(now)}")
         if late:
             wrong.insert(0, late)
         if "imu/data" in silent:

@@ -36,7 +36,7 @@ class TickLoop:
     """
 
     def __init__(self, node, period, tick=lambda: None):
-        self._node, self._period, self._tick = node, float(period), tick
+        self._node, self.period, self._tick = node, float(period), tick
         self._group, self._polled = _Polled(), []
 
     def subscribe(self, kind, topic, callback, qos):
@@ -68,7 +68,7 @@ class TickLoop:
             if now < due:
                 time.sleep(due - now)
                 now = time.monotonic()
-            due = max(due + self._period, now - self._period)
+            due = max(due + self.period, now - self.period)
             self.poll()
             self._tick()
             if now - asked >= ASKED_EVERY:

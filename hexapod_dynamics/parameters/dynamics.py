@@ -14,6 +14,7 @@ def _in_file(
 
 PARAMETERS = (
     _in_file("rate", 100.0, "predictions a second", 10.0, 200.0),
+    _in_file("automatic_rate", True, "predict at half the rate while this machine cannot hold it"),
     _in_file("path_every", 10, "publish the path ahead with every n-th prediction", 1, 100),
     _in_file("horizon", 0.5, "horizon of predicted_path [s]", 0.05, 2.0),
     _in_file("horizon_timestep", 0.005, "time step of predicted_path [s]", 0.001, 0.02),

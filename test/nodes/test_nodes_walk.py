@@ -4,6 +4,7 @@ import math
 import os
 import re
 import signal
+import threading
 import time
 
 import numpy as np
@@ -393,3 +394,29 @@ def test_a_change_of_morphology_is_in_the_next_prediction(dynamics, probe):
     # Locked where the message says, in the state and in the torques alike.
     index = ROBOT.joint_names.index("tibia_joint_RF")
     assert message.position[index] == 0.0
+
+
+def test_a_machine_that_cannot_hold_the_rate_gets_half_of_it_evenly_and_says_so(dynamics, probe):
+    """The last test of `dynamics` in this module: its rate stays halved for a while."""
+    end = threading.Event()
+
+    def slow():
+        while not end.is_set():  # it has 10 ms in 55
+            os.kill(dynamics.pid, signal.SIGSTOP)
+            time.sleep(0.045)
+            os.kill(dynamics.pid, signal.SIGCONT)
+            end.wait(0.01)
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    try:
+        says(probe, "d/dynamics", "too slow or too busy for 100 a second: 50 a second", 20)
+        assert status(probe, "d/dynamics")[0] == DiagnosticStatus.WARN
+    finally:
+        end.set()
+        thread.join()
+    heard, begin = probe.messages["/d/predicted_state"], time.monotonic()
+    wait_until(lambda: heard[-1][0] > begin + 3.0, 10, "it predicts")
+    stamps = [stamp_seconds(m.header.stamp) for at, m in list(heard) if begin + 1.0 < at < begin + 3.0]
+    assert 45.0 < (len(stamps) - 1) / (stamps[-1] - stamps[0]) < 55.0
+    assert np.median(np.diff(stamps)) == pytest.approx(0.02, abs=0.002)

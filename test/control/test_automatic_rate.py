@@ -1,0 +1,65 @@
+"""A rate that is halved on a machine that cannot hold it, and tried again later."""
+
+import pytest
+
+from hexapod_dynamics.control.automatic_rate import AutomaticRate
+
+
+class Machine:
+    """Calls a task at its rate, or at what this machine can do, and keeps what is said and the rates (time, rate)."""
+
+    def __init__(self, **settings):
+        self.automatic, self.now = AutomaticRate(100.0, **settings), 1000.0
+        self.said, self.rates = [], []
+
+    def run(self, seconds, able=1e9):
+        end = self.now + seconds
+        while self.now < end:
+            said = self.automatic.call(self.now)
+            if said:
+                self.said.append(said)
+            if not self.rates or self.rates[-1][1] != self.automatic.rate:
+                self.rates.append((self.now, self.automatic.rate))
+            self.now += 1.0 / min(self.automatic.rate, able)
+        return self
+
+
+def test_a_machine_that_holds_the_rate_keeps_it_through_single_stalls():
+    machine = Machine()
+    for stall in (0.3, 0.5, 3.0, 20.0):
+        machine.run(10.0)
+        machine.now += stall
+    machine.run(10.0, able=95.5)
+    assert machine.automatic.rate == 100.0 and machine.said == [] and len(machine.rates) == 1
+
+
+@pytest.mark.parametrize("able", [94.0, 70.0, 52.0, 20.0])
+def test_a_slow_machine_is_told_once_and_gets_half_the_rate_within_seconds(able):
+    machine = Machine().run(10.0).run(7.5, able)
+    assert machine.automatic.halved and machine.automatic.rate == 50.0
+    assert len(machine.said) == 1
+    assert "too slow or too busy for 100 a second: 50 a second" in machine.said[0]
+    assert "tried again in" in machine.automatic.assess(machine.now)
+
+
+def test_tries_become_rare_while_they_fail_and_nothing_more_is_said():
+    machine = Machine(patience=5, retry=20.0, longest=320.0).run(2000.0, able=60.0)
+    begun = [time for time, rate in machine.rates if rate == 100.0][1:]
+    ended = [time for time, rate in machine.rates if rate == 50.0]
+    waits = [begin - end for begin, end in zip(begun, ended, strict=False)]
+    assert waits[:5] == pytest.approx([20.0, 40.0, 80.0, 160.0, 320.0], abs=1.5)
+    assert all(wait == pytest.approx(320.0, abs=1.5) for wait in waits[4:])
+    trials = [end - begin for begin, end in zip(begun, ended[1:], strict=False)]
+    assert max(trials) < 7.5, "a try that fails is short"
+    assert len(machine.said) == 1
+
+
+def test_the_full_rate_comes_back_when_the_machine_can_and_is_told_when_it_lasts():
+    machine = Machine(retry=20.0).run(60.0, able=60.0)
+    machine.run(200.0)
+    assert machine.automatic.rate == 100.0 and machine.automatic.assess(machine.now) == ""
+    assert len(machine.said) == 2 and machine.said[1] == "100 a second again"
+    again = len(machine.rates)
+    machine.run(7.5, able=60.0)  # the doubling of the first time is forgotten
+    assert machine.automatic.halved and len(machine.rates) == again + 1
+    assert "in 20 s" in machine.said[2] or "in 19 s" in machine.said[2]
