@@ -22,6 +22,8 @@ from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
 
+LEFT_OUT = 0.1  # share of samples that were left out, above which it is reported
+
 
 class ImuNode(Node):
     """Publishes the IMU; see the module. The thread of the reader publishes."""
@@ -61,7 +63,7 @@ class ImuNode(Node):
             self._broadcast(robot.imu)
         self.reader = ImuReader(self.bus, settings, self._on_sample)
         self.diagnostics = Diagnostics(self, f"MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}", self._look)
-        self._level = None
+        self._level, self._late, self._counted = None, "", (0, 0)
         steady_timer(self, 0.1, self._tell_changes)
         self.reader.start()
 
@@ -151,16 +153,28 @@ class ImuNode(Node):
             return ("error", health.last_error) if health.last_error else ("warn", "opening the I2C bus")
         if health.warning:
             return "warn", health.warning
+        wrong = [self._late] if self._late else []
         if not self.imu.calibrated:
-            return "warn", f"gyro not calibrated: {self.imu.refusal or 'waiting for samples'}"
-        return "ok", "measuring"
+            wrong.append(f"gyro not calibrated: {self.imu.refusal or 'waiting for samples'}")
+        return ("warn", "; ".join(wrong)) if wrong else ("ok", "measuring")
 
     def _tell_changes(self):
         if self._assess()[0] != self._level:
             self.diagnostics.publish()
 
+    def _count_late(self):
+        """Remember whether too many samples were left out since the last call."""
+        health = self.reader.health
+        late, samples = health.late - self._counted[0], health.samples - self._counted[1]
+        self._counted = health.late, health.samples
+        self._late = ""
+        if late > LEFT_OUT * (late + samples):
+            left_out = f"{late} of {late + samples} samples were left out"
+            self._late = f"{left_out}: this machine is too slow or too busy, or the I2C bus is"
+
     def _look(self):
         health = self.reader.health
+        self._count_late()
         self._level, message = self._assess()
         values = (
             {
@@ -170,6 +184,7 @@ class ImuNode(Node):
                 "saturated": health.saturated,
                 "late periods": health.late,
                 "longest gap [s]": health.longest_gap,
+                "priority of the thread": health.priority,
                 "last error": health.last_error,
             }
             | self.imu.figures()

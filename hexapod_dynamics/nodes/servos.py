@@ -269,6 +269,7 @@ class ServosNode(Node):
         now, state = time.monotonic(), self.chain.snapshot(self.control.state)
         self._level = self._assess(now)
         values = figures(state, self._names, now)
+        values["priority of the bus thread"] = self.chain.priority
         values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}

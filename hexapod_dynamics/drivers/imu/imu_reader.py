@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 from hexapod_dynamics.drivers.imu.i2c_bus import I2cBus, open_bus
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, Sample, UnexpectedAnswer
+from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
+_PRIORITY = 10  # real-time priority of the thread, where permitted
 _RETRIES = 2  # within one period, for a single failed exchange
 _LOST_AFTER = 3  # periods in a row without a sample: open and set up again
 _FROZEN_AFTER = 10  # identical bursts in a row: real ones differ by their noise
@@ -34,6 +36,7 @@ class ImuHealth:
     saturated: int = 0
     late: int = 0  # skipped periods, because the bus or the computer was too slow
     longest_gap: float = 0.0  # [s] between two samples
+    priority: str = ""  # of the reader's thread: what the kernel has permitted
     errors: dict[str, int] = field(default_factory=dict)
 
 
@@ -64,6 +67,7 @@ class ImuReader:
             self._thread.join(timeout)
 
     def _run(self) -> None:
+        self.health.priority = prefer_this_thread(_PRIORITY)
         period = 1.0 / self.settings.rate
         due = time.monotonic()
         while not self._stop.is_set():

@@ -28,6 +28,7 @@ from hexapod_dynamics.errors import DeviceError
 _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
 _SLICE = 0.003  # [s] interval at which a wait for an answer checks for an interrupt
+_LATE = 0.002  # [s] a wait that ends so much after its time is one of a machine that is too slow or too busy
 
 
 class BusError(DeviceError):
@@ -102,6 +103,7 @@ class ServoBus:
         self.bytes_received = 0
         self.fault: Fault | None = None  # of the last exchange
         self.reply_time = 0.0  # monotonic [s] of the last answer's arrival
+        self.late_wakes = 0  # waits that ended late, through no fault of a servo
         self._baudrate = baudrate
         self._direction = direction or AdapterDirection()
         self._prove = prove
@@ -212,6 +214,7 @@ class ServoBus:
         wait = self._wire_free - time.monotonic()
         if wait > 0.0:
             time.sleep(wait)
+            self.late_wakes += time.monotonic() - self._wire_free > _LATE
         if self._direction.needs_drain:
             try:
                 self._serial.flush()
@@ -285,17 +288,23 @@ class ServoBus:
         size = lx_frames.reply_size(command)
         deadline = self._wire_free + timeout + size * self.byte_time
         latest = deadline if idle is None else max(deadline, self._wire_free + self.patience)
-        received = b""
+        received, over = b"", False
         while True:
             now = time.monotonic()
             if self.interrupted:
                 break
-            if now >= deadline:
-                if now >= latest or not idle():
-                    break
-                deadline = min(latest, now + 0.004)
+            if now >= deadline and now < latest and idle():
+                deadline, over = min(latest, now + 0.004), False
+            if over:
+                break
+            # Past the deadline the answer may be there all the same, if this thread has slept longer than it wanted:
+            # it looks once more.
+            over = now >= deadline
+            wait = 0.0 if over else min(deadline - now, _SLICE)
             try:
-                if not select.select([self._fd], [], [], min(deadline - now, _SLICE))[0]:
+                answered = select.select([self._fd], [], [], wait)[0]
+                self.late_wakes += time.monotonic() - now - wait > _LATE
+                if not answered:
                     continue
                 chunk = os.read(self._fd, 4096)
             except (OSError, ValueError) as error:

@@ -23,8 +23,10 @@ from hexapod_dynamics.drivers.servos.joint_reader import JointReader
 from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
 from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
+from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
 _log = logging.getLogger(__name__)
+_PRIORITY = 12  # real-time priority of the bus thread, where permitted
 # A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies are sent, and again a little later.
 _STOPS, _STOP_AGAIN = lx.move_stop(lx_frames.BROADCAST_ID) * 6, 0.02  # [s]
 
@@ -60,6 +62,7 @@ class ServoChain:
         self._wishes = _Wishes()
         self._writer = PoseWriter(bus, servo_map, self.settings, frames)
         self._reader = JointReader(bus, servo_map, self.settings, self._state, self._lock, self._writer, self._idle)
+        self.priority = ""  # of the bus thread: what the kernel has permitted
         self._next_reopen = 0.0
         self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
         self._stop_again = math.inf  # monotonic [s] at which the stops are sent once more
@@ -163,6 +166,7 @@ class ServoChain:
     # The bus thread --------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        self.priority = prefer_this_thread(_PRIORITY)
         while True:
             try:
                 if not self.bus.is_open:
@@ -242,6 +246,7 @@ class ServoChain:
                     state.write_time = self.bus.wire_free
         self._measure_load(time.monotonic())
         self._read()
+        state.late_wakes = self.bus.late_wakes
         return True
 
     def _read(self) -> None:

@@ -16,6 +16,8 @@ _ASKED = 6  # requests in a row without an answer of any servo
 _SWITCHING = 1.0  # [s] time after which an unconfirmed torque command is an error
 _BACK = 2  # answers in a row of a servo that is known to be off the robot
 _FEW = (3, 0.02)  # errors in it, and share of the answers, that are not reported
+_SLOW = 0.3  # late wakes of the bus thread for each lost answer, from which on the machine is the likely cause
+_OLD = 0.35  # [s] a measurement older than this is reported where the bus thread wakes late
 
 
 class ServoHealth:
@@ -23,8 +25,8 @@ class ServoHealth:
 
     def __init__(self, names: Any) -> None:
         self._names = list(names)
-        none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0
-        self._slots = deque([none], maxlen=1 + _SLOTS)  # (time, errors, reads) so far
+        none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0, 0
+        self._slots = deque([none], maxlen=1 + _SLOTS)  # (time, errors, reads, late wakes) so far
         self._noise = ""
 
     def assess(self, state: ChainState, t: float) -> tuple[str, list[str]]:
@@ -71,17 +73,24 @@ class ServoHealth:
     def _line(self, state: ChainState, t: float) -> str:
         """Fault of the line, from the recent errors; empty if they are few."""
         if t - self._slots[-1][0] > _SLOT:
-            self._slots.append((t, state.errors.copy(), state.reads))
+            self._slots.append((t, state.errors.copy(), state.reads, state.late_wakes))
             begin = self._slots[0]
-            self._noise = self._describe(state.errors - begin[1], state.reads - begin[2], state.silent)
+            late = state.late_wakes - begin[3]
+            self._noise = self._describe(state.errors - begin[1], state.reads - begin[2], state.silent, late)
+            if not self._noise and late > _FEW[0]:
+                oldest = t - np.min(state.stamp, initial=t, where=state.known)
+                if oldest > _OLD:
+                    self._noise = f"{_busy(late)}, the oldest measurement is of {oldest:.2f} s ago"
         return self._noise
 
-    def _describe(self, errors: np.ndarray, reads: int, silent: np.ndarray) -> str:
+    def _describe(self, errors: np.ndarray, reads: int, silent: np.ndarray, late: int) -> str:
         heard = errors[:, 1:]  # corrupted answers; missing answers are reported by joint
         if heard.sum() < max(_FEW[0], _FEW[1] * reads):
             lost = int(errors[~silent, 0].sum())
             if lost <= max(_FEW[0], _FEW[1] * reads):
                 return ""
+            if late >= _SLOW * lost:
+                return f"{_busy(late)}, {lost} answers lost or late beside {reads} good ones"
             return f"{lost} answers lost or late beside {reads} good ones: cable, ground or bus drive"
         by_joint = heard.sum(axis=1)
         worst = int(np.argmax(by_joint))
@@ -89,6 +98,10 @@ class ServoHealth:
         if by_joint[worst] > 0.8 * by_joint.sum():
             return f"{self._names[worst]} answers badly ({kinds}): its cable, or two servos with one id"
         return f"noisy line ({kinds}, {reads} good answers): cable, ground or bus drive"
+
+
+def _busy(late: int) -> str:
+    return f"this machine is too slow or too busy: the bus thread woke late {late} times"
 
 
 def figures(state: ChainState, names: Any, t: float) -> dict:
@@ -100,6 +113,7 @@ def figures(state: ChainState, names: Any, t: float) -> dict:
         "bus load": state.bus_load,
         "poses sent": state.writes,
         "answers": state.reads,
+        "late wakes of the bus thread": state.late_wakes,
         "port errors": state.port_errors,
         "last port error": state.last_port_error,
         "port opened": state.opened,

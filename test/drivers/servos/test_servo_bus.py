@@ -3,6 +3,7 @@
 import fcntl
 import math
 import os
+import select
 import struct
 import subprocess
 import sys
@@ -142,6 +143,33 @@ def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
 def test_a_missing_servo_is_said_to_be_silent(bus):
     with pytest.raises(NoReply, match="servo 99 .*no answer"):
         bus.read(99, Command.POS_READ, retries=0)
+
+
+def test_an_answer_that_came_while_this_thread_was_not_woken_is_taken(rig, monkeypatch):
+    """On a slow machine a wait of 3 ms can take 50: then the answer is there, and the servo is not at fault."""
+    bus = ServoBus(str(rig.link))  # reply_timeout 6 ms
+    bus.open()
+    wait, slept = select.select, []
+
+    def oversleep(readable, writable, exceptional, timeout):
+        if writable or timeout == 0 or slept:
+            return wait(readable, writable, exceptional, timeout)
+        slept.append(timeout)
+        time.sleep(0.05)
+        return [], [], []
+
+    monkeypatch.setattr(select, "select", oversleep)
+    payload = bus.exchange(5, Command.POS_READ)
+    assert slept and payload is not None and bus.fault is None and bus.late_wakes >= 1
+    # Without an answer, the second look is the last: bytes of somebody else do not prolong it.
+    slept.clear()
+    monkeypatch.setattr(bus, "_discard_input", lambda: None)
+    monkeypatch.setattr(os, "read", lambda _fd, _size: b"\0")
+    monkeypatch.setattr(select, "select", lambda readable, writable, *_rest: (readable, writable, []))
+    begin = time.monotonic()
+    assert bus.exchange(99, Command.POS_READ) is None and time.monotonic() - begin < 1.0
+    monkeypatch.undo()
+    bus.release()
 
 
 def test_two_servos_with_one_id_are_seen_as_damaged_answers(bus, rig):

@@ -132,6 +132,39 @@ def test_late_answers_are_told_and_single_ones_are_no_news(state):
     assert "answers lost or late" in assess(other, lost(6))[1][0]
 
 
+@pytest.mark.parametrize("late, machine", [(0, False), (1, False), (6, True), (40, True)])
+def test_answers_lost_while_the_own_thread_woke_late_are_the_machines_fault(state, late, machine):
+    def change(state):
+        state.errors[:6, FAULTS.index("timeout")] += 1
+        state.late_wakes += late
+
+    level, (words,) = assess(state, change)
+    assert level == "warn" and "6 answers lost or late beside 60 good ones" in words
+    assert ("this machine is too slow or too busy" in words) == machine
+    assert ("cable" in words) != machine
+
+
+def test_late_wakes_alone_are_told_only_where_measurements_are_old(state):
+    def change(state):
+        state.late_wakes += 40
+        state.stamp[:] = 0.9
+        state.stamp[2] = 0.5 if old else 0.8
+
+    old = False
+    assert assess(state, change) == ("ok", [])
+    old = True
+    level, (words,) = assess(state, change)
+    assert level == "warn" and "too slow or too busy" in words and "0.50 s" in words
+
+
+def test_damaged_answers_are_the_lines_whoever_woke_late(state):
+    def change(state):
+        state.errors[:, FAULTS.index("checksum")] += 8
+        state.late_wakes += 40
+
+    assert "noisy line (48 checksum" in assess(state, change)[1][0]
+
+
 def test_a_dead_bus_and_a_lost_port_are_one_error(state):
     state.heard, state.unanswered = 0.0, 20
     assert assess(state)[1] == ["no servo answers: is the servo supply on, is another program using the bus?"]
