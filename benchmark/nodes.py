@@ -5,6 +5,8 @@
 First, without ROS: the parts of a 100 Hz prediction, warm, median and 99th percentile, beside the 10 ms that are there;
 --slow multiplies them for a computer that many times slower (a Jetson Nano's core). Then walk.launch.py: the share of a
 core of each node, rates, delays from a message's stamp to its arrival, prediction against truth.
+
+--share 0.167 instead: the launch without and with a limit on each process (slow_computer.py; as root).
 """
 
 import argparse
@@ -199,8 +201,14 @@ def main():
     parser.add_argument("--seconds", type=float, default=20.0, help="how long the launched robot is watched")
     parser.add_argument("--slow", type=float, default=6.0, help="how many times slower the other computer is")
     parser.add_argument("--no-launch", action="store_true", help="the parts of a prediction only")
+    parser.add_argument("--share", type=float, help="limit each process to this share of a core, and compare")
     given = parser.parse_args()
     os.environ.setdefault("ROS_LOCALHOST_ONLY", "1")
+    if given.share is not None:
+        from slow_computer import compare  # needs a ROS 2, which the parts of a prediction do without
+
+        compare(given.share, given.seconds)
+        return
     print_ticks(given.slow)
     if not given.no_launch:
         launched(given.seconds)
