@@ -25,6 +25,7 @@ TOOL = f"ros2 run hexapod_dynamics servo_tool{ON_A_JETHEXA} "
 CHECK = "ros2 run hexapod_dynamics check_robot"
 LAUNCH = "ros2 launch hexapod_dynamics walk.launch.py hardware:=jethexa velocity:=0.0"
 REPORT = "/var/lib/hexapod_dynamics/check.md"
+COMPILE = "ros2 run hexapod_dynamics compile"  # run in test/tools/test_compile_model.py
 STOP = "ros2 run hexapod_dynamics stop"
 CALIBRATE = "ros2 service call /imu/calibrate std_srvs/srv/Trigger"
 ECHO = "ros2 topic echo --once /diagnostics"
@@ -35,7 +36,7 @@ HERE = {
     f"{CHECK} --only directions --joints femur_joint_LF",
     *(TOOL + verb for verb in ("scan", "read femur_joint_LM", "move femur_joint_LF 0.2", "center", "set-id 1 7")),
     TOOL + "calibrate tibia_joint_LF 1.4",
-    *(LAUNCH, STOP, f"{STOP} --resume", CALIBRATE, ECHO, WALK),
+    *(COMPILE, LAUNCH, STOP, f"{STOP} --resume", f"{STOP} --sit", CALIBRATE, ECHO, WALK),
 }
 # Steps of the script, whose own test is test/repository/test_jetson_setup.py, and files that test_deploy.py looks at.
 ON_THE_HOST = {
@@ -46,8 +47,13 @@ ON_THE_HOST = {
     "sudo docker compose -f deploy/compose.yaml build",
     "sudo docker compose -f deploy/compose.yaml run --rm --name hexapod robot bash",
     "sudo docker exec -it hexapod /entrypoint.sh bash",
+    "sudo docker exec hexapod /entrypoint.sh ros2 run hexapod_dynamics stop",
+    "sudo nvpmodel -m 0 && sudo jetson_clocks",  # as deploy/hexapod.service does
     "sudo cp deploy/hexapod.service /etc/systemd/system/",
     "sudo systemctl daemon-reload && sudo systemctl enable --now hexapod",
+    "cp /opt/hexapod_dynamics/config/jethexa.yaml config/",
+    "sudo systemctl disable --now hexapod",  # the opposite of a step of the script, as the next
+    "sudo systemctl enable --now jethexa_bringup",
     "python3 -m pip wheel --wheel-dir wheels 'vqf>=2.0,<3'",  # as deploy/Dockerfile does
 }
 
@@ -185,3 +191,6 @@ def test_the_first_start_with_its_stop_its_calibration_and_its_walk(launched, tm
         wait_until(lambda: np.linalg.norm(place(truth) - before) > 0.05, 60, lambda: launch.output[-3000:])
     finally:
         walking.end()
+    done = run(f"{STOP} --sit")
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: truth[-1][1].pose.pose.position.z < 0.06, 60, "it sits")
