@@ -139,6 +139,12 @@ class Predictor:
         return self._model.resting_height()
 
     @property
+    def carried_by_feet(self) -> float:
+        """Share of the ground's upward force that acts on the ends of the last links, 0 to 1; 0 without any force."""
+        total = float(self._model.world.ground_force[2])
+        return float(np.clip(self.foot_forces[:, 2].sum() / total, 0.0, 1.0)) if total > 0.0 else 0.0
+
+    @property
     def slope(self) -> np.ndarray:
         """Slope of the model's ground along x and y (2,), rise over run."""
         return self._model.world.ground[SLOPE_X : SLOPE_X + 2]

@@ -72,19 +72,23 @@ class HypothesisBank:
         snapshot: state at the start; targets (T, n) [rad], a row a tick. Each returns (q (T, n), tilt (T, 3)).
         """
         found = [self._simulation(snapshot, morphology, targets)]
-        found += [self._simulation(snapshot, h.applied(morphology), targets) for h in hypotheses]
-        values = morphology.parameters()
+        found += self.damaged(snapshot, morphology, targets, hypotheses)
         for predictor, wrench in self._members:
-            own = Morphology.from_parameters(predictor.robot, values)
-            found.append(self._ensemble(snapshot, own, targets, predictor, wrench))
+            found.append(self._ensemble(snapshot, morphology, targets, predictor, wrench))
         return found
 
-    def _simulation(self, snapshot: Any, morphology: Morphology, targets: np.ndarray) -> Any:
+    def damaged(
+        self, snapshot: Any, morphology: Morphology, targets: np.ndarray, hypotheses: Any
+    ) -> list[Callable[[], tuple[np.ndarray, np.ndarray]]]:
+        """Return `tasks` of hypotheses alone."""
+        return [self._simulation(snapshot, morphology, targets, one) for one in hypotheses]
+
+    def _simulation(self, snapshot: Any, morphology: Morphology, targets: np.ndarray, hypothesis: Any = None) -> Any:
         def run() -> Any:
             predictor = getattr(self._local, "predictor", None)
             if predictor is None:
                 predictor = self._local.predictor = self._predictor(self.robot)
-            predictor.set_morphology(morphology)
+            predictor.set_morphology(morphology if hypothesis is None else hypothesis.applied(morphology))
             predictor.restore(snapshot)
             return self._run(predictor, targets)
 
@@ -97,7 +101,7 @@ class HypothesisBank:
         place = self._random.uniform(-3.0, 3.0, 2) if predictor.ground.rough else (0.0, 0.0)
 
         def run() -> Any:
-            predictor.set_morphology(morphology)
+            predictor.set_morphology(Morphology.from_parameters(predictor.robot, morphology.parameters()))
             predictor.restore(snapshot)
             predictor.position[:2] = place
             predictor.position[2] += predictor.ground.height(*place)

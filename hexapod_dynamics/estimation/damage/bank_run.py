@@ -32,10 +32,16 @@ class BankResult:
 
 @dataclass(frozen=True)
 class _Job:
-    """A bank that is being simulated; results: of the tasks, or their futures where there is an executor."""
+    """A bank that is being simulated; results: of the tasks, or their futures where there is an executor.
+
+    singles, pairs: hypotheses of one damage and of two; pair_tasks: simulations of the pairs, made where no single
+    damage explains the measurements.
+    """
 
     view: SliceFeatures
-    hypotheses: list[Hypothesis]
+    singles: list[Hypothesis]
+    pairs: list[Hypothesis]
+    pair_tasks: list[Any]
     results: list[Any]
     begun: float
     suspicion: float
@@ -84,12 +90,15 @@ class BankRun:
         s = self._settings
         rows = self._model.row(np.arange(begin * s.slice_ticks, (begin + s.window + 1) * s.slice_ticks))
         view = window.view(begin + 1, s.window)
-        tasks = self._bank.tasks(self._model.snapshots[begin], morphology, self._model.targets[rows].copy(), hypotheses)
+        singles = [one for one in hypotheses if "+" not in one.leg]
+        pairs = [one for one in hypotheses if "+" in one.leg]
+        case = self._model.snapshots[begin], morphology, self._model.targets[rows].copy()
+        tasks, pair_tasks = self._bank.tasks(*case, singles), self._bank.damaged(*case, pairs)
         if self.executor is None:
             results = [task() for task in tasks]
         else:
             results = [self.executor.submit(task) for task in tasks]
-        self._job = _Job(view, hypotheses, results, time, suspicion)
+        self._job = _Job(view, singles, pairs, pair_tasks, results, time, suspicion)
 
     def collect(self, time: float, baseline: Baseline) -> BankResult | None:
         """Return the result of the bank if one has been simulated completely, else None."""
@@ -126,15 +135,20 @@ class BankRun:
         """Return hypotheses and their Posterior, from the simulated and the measured features; two damages at once
         are among them only where neither the declared robot nor a single damage fits.
         """
-        view, hypotheses, ticks = job.view, job.hypotheses, self._settings.slice_ticks
+        view, ticks = job.view, self._settings.slice_ticks
         (q0, tilt0), *results = results
-        features = np.array([view.features(q[ticks:], tilt[ticks:], q0[ticks:], tilt0[ticks:]) for q, tilt in results])
-        count, members = len(hypotheses), self._settings.members
-        static, rough = features[count : count + members], features[count + members :]
-        cov = covariance(static, rough, view.noise, known, self._joints)
-        prior = np.full(count, self._settings.prior) + [_TWO if "+" in h.leg else 0.0 for h in hypotheses]
-        single = np.array([k for k, one in enumerate(hypotheses) if "+" not in one.leg], int)
-        posterior = posterior_of(x, view.noise, cov, features[single], prior[single])
-        if len(single) == count or min(posterior.misfit_declared, posterior.misfit.min()) < _EXPLAINED:
-            return [hypotheses[k] for k in single], posterior
-        return hypotheses, posterior_of(x, view.noise, cov, features[:count], prior)
+
+        def features(simulated: list[Any]) -> np.ndarray:
+            apart = [view.features(q[ticks:], tilt[ticks:], q0[ticks:], tilt0[ticks:]) for q, tilt in simulated]
+            return np.array(apart).reshape(-1, *view.noise.shape)
+
+        count, members = len(job.singles), self._settings.members
+        ensemble = features(results[count:])
+        cov = covariance(ensemble[:members], ensemble[members:], view.noise, known, self._joints)
+        deviations, prior = features(results[:count]), np.full(count, self._settings.prior)
+        posterior = posterior_of(x, view.noise, cov, deviations, prior)
+        if not job.pairs or min(posterior.misfit_declared, posterior.misfit.min()) < _EXPLAINED:
+            return job.singles, posterior
+        deviations = np.concatenate([deviations, features([task() for task in job.pair_tasks])])
+        prior = np.concatenate([prior, np.full(len(job.pairs), self._settings.prior + _TWO)])
+        return job.singles + job.pairs, posterior_of(x, view.noise, cov, deviations, prior)

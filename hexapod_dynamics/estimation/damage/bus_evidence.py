@@ -82,12 +82,13 @@ class BusEvidence:
         # For a servo that never answered, the time counts from the first answer of any servo.
         age = time - np.where(np.isfinite(self.heard), self.heard, self._first + _START)
         pace = self.pace(time, expected)
-        told = expected & self._told & (age > max(1.7 * self._after, 4.0 * pace))
+        told = expected & self._told & (age > max(2.1 * self._after, 5.0 * pace))
         silent = told | (expected & (age > max(5.0 * self._after, 8.0 * pace)))
         # All servos of a chain do not fail together by chance, so a chain is detected sooner than one servo.
         quick = expected & (age > max(1.3 * self._after, 4.5 * pace))
         for leg in self.robot.legs:
             joints = np.array(self.robot.leg_joints(leg.name))
+            joints = joints[expected[joints]]
             for first in range(len(joints) - 1):
                 chain = joints[first:]
                 if quick[chain].all() and (self._told[chain].any() or len(chain) > 2):
@@ -95,12 +96,19 @@ class BusEvidence:
                     break
         return silent
 
+    def overdue(self, time: float, expected: np.ndarray) -> np.ndarray:
+        """Expected servos (n,) bool whose answer is late, but not so late that they count as silent."""
+        late = time - self.heard > max(0.75 * self._after, 2.2 * self.pace(time, expected))
+        return expected & late & ~self.silent(time, expected)
+
     def dead(self, time: float) -> bool:
         """Whether no servo was read recently, so that the bus gives no evidence."""
         return not np.any(time - self.heard < 3.0 * self._after)
 
-    def chains(self, silent: np.ndarray) -> list[SilentChain]:
-        """Return a SilentChain for each leg with silent servos."""
+    def chains(self, silent: np.ndarray, expected: np.ndarray) -> list[SilentChain]:
+        """Return a SilentChain for each leg with silent servos (n,) bool; further out, servos that are not expected to
+        answer do not contradict the silence.
+        """
         found = []
         for leg in self.robot.legs:
             joints = list(self.robot.leg_joints(leg.name))
@@ -108,7 +116,7 @@ class BusEvidence:
             if not mute:
                 continue
             first = mute[0]
-            outward = mute == list(range(first, len(joints)))
+            outward = not any(expected[joint] and not silent[joint] for joint in joints[first:])
             since = float(max(self._first, min(self.heard[joints[k]] for k in mute)))
             found.append(SilentChain(leg.name, first, not outward, since, tuple(joints[k] for k in mute)))
         return found

@@ -41,9 +41,9 @@ _SUSPICIOUS = 4.0  # mean square of the largest normalised residuals above which
 _CALM, _GROWS, _NOTHING, _AS_USUAL = 2.0, 1.3, 0.9, 0.3
 _SLOW = 0.45  # [s] of a polling round of the bus: above it, or when commands come late, evidence is ignored ...
 _DISTURBED = 2.5  # [s] ... for this time
-# [s] after a change of the declared morphology in which only the bus is evaluated: the robot may sit down, move its
-# feet in the air and stand up, and its contacts are not those of the model.
-_SETTLING = 8.0
+# [s] after a change of the declared morphology in which only the bus is evaluated, at least and at most: the robot may
+# sit down, move its feet in the air and stand up. While the model lies on its body, contacts are not the robot's.
+_SETTLING, _LONGEST = 1.0, 8.0
 
 
 class DamageDetector:
@@ -84,7 +84,8 @@ class DamageDetector:
         self._slow_until = -math.inf  # the bus is too slow to detect silent servos
         # Commands or readings come too late to compare with the model.
         self.disturbed, self._disturbed_until = False, -math.inf
-        self._settled_at = -math.inf  # when joints and attitude are evaluated again after a change of the morphology
+        # Last change of the morphology, and when joints and attitude are evaluated again after it.
+        self._changed_at = self._settled_at = -math.inf
         self.posterior: tuple[list[Hypothesis], Posterior] | None = None  # of the last bank
         self.time = -math.inf
 
@@ -133,7 +134,7 @@ class DamageDetector:
         if morphology == self.morphology:
             return
         self.decisions.follow(self.morphology, morphology)
-        self._settled_at = self.time + _SETTLING
+        self._changed_at, self._settled_at = self.time, self.time + _SETTLING
         self.bus_evidence.expect(self.time, morphology.existing_mask & ~self.morphology.existing_mask)
         self.morphology = morphology
         self._bank.cancel()
@@ -221,6 +222,7 @@ class DamageDetector:
 
     def _look_at(self, piece: int) -> None:
         """Evaluate a complete slice: joints that do not follow, suspicion, baseline, and the bank if it is needed."""
+        self._settle(piece)
         view = self.window.view(piece, 1)
         residual, load = view.residual[0], view.load[0]
         x = np.concatenate([residual - self.baseline.predict(load), view.tilt[0] - self.baseline.tilt])
@@ -241,6 +243,18 @@ class DamageDetector:
         ready = begin >= self._first_slice and begin in self.model.snapshots
         if suspicious and ready and not self._bank.busy and np.isfinite(residual).any():
             self._bank.start(begin, self.window, self.morphology, self.candidates(), self.time, self.suspicion)
+
+    def _settle(self, piece: int) -> None:
+        """After a change of the morphology, drop slices until the robot walks or stands on its feet again."""
+        if self.time > max(self._settled_at, self._changed_at + _LONGEST):
+            return
+        ticks = self.settings.slice_ticks
+        down = self.model.on_feet[self.model.row(np.arange(piece * ticks, (piece + 1) * ticks))].mean() < 0.9
+        if down and self.time < self._changed_at + _LONGEST:
+            self._settled_at = self.time + self.settings.slice
+        if down or self.time < self._settled_at:
+            self._first_slice = piece + 1
+            self._watch.forget()
 
     @property
     def news(self) -> dict[int, JointCondition]:

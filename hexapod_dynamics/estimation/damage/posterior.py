@@ -8,7 +8,8 @@ happened within slice k (0 before), and S the covariance of the declared robot,
 
 U is the uncertainty of the prediction itself: how far a robot tips that has lost a foot depends on its servos, load and
 ground, so each feature is uncertain by a share of its predicted deviation, and the features of a slice together by
-another share. Without U a wrong leg that happens to turn the body at the right rate fits better than the right one.
+another share. A body that tips over slips on its feet: its yaw rate is uncertain by _SPIN times the predicted tilt.
+Without U a wrong leg that happens to turn the body at the right rate fits better than the right one.
 In the slice of the onset the damage lasts for an unknown part: mean _PART, standard deviation _PART_SPREAD.
 
 c is the smallest chi-square per feature of all hypotheses, but at least _SHARPEST: where no hypothesis fits well, the
@@ -28,6 +29,7 @@ from scipy.linalg import solve_triangular
 _SHARE, _SHARPEST = 0.3, 0.4
 # Shares of a predicted deviation by which it is uncertain: each feature alone, all features of a slice together.
 _ALONE, _TOGETHER = 0.3, 0.3
+_SPIN = 3.0  # [1/s] of a predicted tilt
 _PART, _PART_SPREAD = 0.6, 0.35  # of the onset's slice that the damage lasts
 _LARGE = 1e12  # above every chi-square
 _FLOOR_JOINT, _FLOOR_TILT, _FLOOR_TURN = 3.0e-3, 2.0e-3, 8e-3  # [rad], [rad], [rad/s]
@@ -38,7 +40,7 @@ class Posterior:
     """Of H hypotheses: probability (H,), log odds against the declared state (H,), slice of the onset (H,).
 
     declared: probability that nothing has happened. misfit (H,): chi-square per feature of each hypothesis, at its
-    best onset; misfit_declared: that of the declared state. worst (H,): the largest normalised residual it leaves.
+    best onset; misfit_declared: that of the declared state.
     """
 
     probability: np.ndarray
@@ -76,11 +78,15 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
     factor = np.linalg.cholesky(cov[np.ix_(seen, seen)])
     z = solve_triangular(factor, x.ravel()[seen], lower=True, check_finite=False)
     means = deviations.reshape(count, -1)[:, seen]
+    alone = _ALONE * deviations
+    alone[:, :, -1] = np.hypot(alone[:, :, -1], _SPIN * np.hypot(deviations[:, :, -3], deviations[:, :, -2]))
+    alone = alone.reshape(count, -1)[:, seen]
     total, n = float(z @ z), max(1, z.size)
     square, volume = np.empty((count, slices)), np.empty((count, slices))
     for k in range(slices):
         first = int(np.searchsorted(piece, k))
-        square[:, k], volume[:, k] = _conditional(factor[first:, first:], z[first:], means[:, first:], piece[first:], k)
+        tail = factor[first:, first:], z[first:], means[:, first:], alone[:, first:], piece[first:]
+        square[:, k], volume[:, k] = _conditional(*tail, k)
         square[:, k] += z[:first] @ z[:first]
     misfit = square / n
     temper = max(_SHARPEST, min(total / n, float(misfit.min())))
@@ -95,11 +101,14 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
     return Posterior(weights / whole, log_odds, onset, float(np.exp(-top) / whole), fit, total / n)
 
 
-def _conditional(factor: np.ndarray, z: np.ndarray, means: np.ndarray, piece: np.ndarray, onset: int) -> Any:
+def _conditional(
+    factor: np.ndarray, z: np.ndarray, means: np.ndarray, alone: np.ndarray, piece: np.ndarray, onset: int
+) -> Any:
     """Return chi-square (H,) and growth of log |S| (H,) of the m features from the onset on, given those before.
 
     factor (m, m): lower right of S's Cholesky factor, so that factor factor' is the covariance given the features
-    before; z (m,): their whitened residuals; means (H, m): full predicted deviations; piece (m,): slice of each.
+    before; z (m,): their whitened residuals; means (H, m): full predicted deviations; alone (H, m): standard deviation
+    of each by itself; piece (m,): slice of each.
     """
     count, m = means.shape
     if m == 0:
@@ -113,7 +122,7 @@ def _conditional(factor: np.ndarray, z: np.ndarray, means: np.ndarray, piece: np
         share = (_PART_SPREAD if k == onset else _TOGETHER) * means[:, block]
         joined[:, block, block] += share[:, :, None] * share[:, None, :]
     diagonal = np.arange(m)
-    joined[:, diagonal, diagonal] += (_ALONE * means) ** 2
+    joined[:, diagonal, diagonal] += alone**2
     joined[:, m, :m] = joined[:, :m, m] = factor @ z - np.where(piece == onset, _PART, 1.0) * means
     joined[:, m, m] = _LARGE
     lower = np.linalg.cholesky(joined)

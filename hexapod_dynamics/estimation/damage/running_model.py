@@ -11,13 +11,15 @@ from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import Predictor
 
 _TICKS = 512
+_ON_FEET = 0.8  # share of the weight that the feet carry where a robot does not lie on its body or knees
 
 
 class RunningModel:
     """A Predictor that is advanced by one tick (`period` [s]) with each command and stores the last ticks.
 
     Ring buffers, `row(k)` is the row of tick k: `time` (N,) [s] at which the state is that of `q` (N, n) [rad],
-    `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad]. snapshots: {slice: state at its start}.
+    `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad], `on_feet` (N,) bool: no other part of the robot
+    carries much of it. snapshots: {slice: state at its start}.
     """
 
     def __init__(self, robot: Robot, period: float, timestep: float, slice_ticks: Any) -> None:
@@ -27,6 +29,7 @@ class RunningModel:
         self.time = np.full(_TICKS, np.nan)
         self.targets, self.q = np.zeros((_TICKS, n)), np.zeros((_TICKS, n))
         self.tilt = np.zeros((_TICKS, 3))
+        self.on_feet = np.ones(_TICKS, bool)
         self.snapshots: dict[int, tuple] = {}
         self.tick = 0  # number of ticks so far
         self.started = False
@@ -57,6 +60,7 @@ class RunningModel:
         self.time[row], self.q[row] = time, self.model.q
         yaw, pitch, roll = euler_zyx(self.model.rotation)
         self.tilt[row] = roll, pitch, yaw
+        self.on_feet[row] = self.model.carried_by_feet > _ON_FEET
         self.tick += 1
 
     def set_morphology(self, morphology: Morphology) -> None:
