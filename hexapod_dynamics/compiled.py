@@ -30,6 +30,7 @@ import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
+from hexapod_dynamics.compile_notice import announce
 from hexapod_dynamics.runtime_directory import WRITABLE_BY_OTHERS, reason_for_distrust
 
 DIGEST_SIZE = 32
@@ -135,30 +136,6 @@ def entry_directory(module: str) -> Path:
 
 def _entry(family: str, key: str) -> Path:
     return cache_directory() / f"{family}-{key}"
-
-
-_announced = False
-_listeners: list[Callable[[], None]] = []
-
-
-def when_compiling(listener: Callable[[], None]) -> None:
-    """Call listener() each time before something is compiled because it is not in the cache."""
-    _listeners.append(listener)
-
-
-def announce() -> None:
-    """Print once, on stderr, that this start takes longer and why; call the listeners each time."""
-    global _announced
-    for listener in _listeners:
-        listener()
-    if not _announced:
-        _announced = True
-        print(
-            "hexapod_dynamics: compiling the model for this machine, once, which can take half a minute; kept in "
-            f"{cache_directory()}",
-            file=sys.stderr,
-            flush=True,
-        )
 
 
 def read_entry(path: Path) -> bytes | None:
@@ -279,7 +256,7 @@ class _FunctionFiles:
     def load(self, key: Any) -> Any:
         data = read_entry(self._path(key))
         if data is None:
-            announce()
+            announce(cache_directory())
             return None
         return pickle.loads(data)
 
@@ -349,7 +326,7 @@ def cached_object(module: str, key: str, make: Callable[[], bytes]) -> bytes:
     path = entry_directory(module) / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.o"
     code = read_entry(path)
     if code is None:
-        announce()
+        announce(cache_directory())
         code = make()
         write_entry(path, code)
     return code

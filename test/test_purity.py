@@ -15,6 +15,7 @@ ROOT = Path(hexapod_dynamics.__file__).parent
 LAYERS = (
     "errors",
     "runtime_directory",
+    "compile_notice",
     "se3",
     "compiled",
     "robot",

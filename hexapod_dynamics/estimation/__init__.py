@@ -1,5 +1,18 @@
 """State estimation: the observer that the dynamics node runs, its filters, and the damage detector."""
 
-from hexapod_dynamics.estimation.damage import DamageDetector, DetectorSettings
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.estimation.damage import DamageDetector, DetectorSettings
 
 __all__ = ["DamageDetector", "DetectorSettings"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the damage detector when it is asked for: it needs scipy.linalg, 10 MiB that the observer does without."""
+    if name in __all__:
+        return getattr(importlib.import_module(f"{__name__}.damage"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ import time
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from hexapod_dynamics import compiled
+from hexapod_dynamics.compile_notice import when_compiling
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
 from hexapod_dynamics.nodes import start
 from hexapod_dynamics.nodes.participant import take_place
@@ -176,7 +176,7 @@ class Compiling:
         self._status = DiagnosticStatus(name=name, level=DiagnosticStatus.WARN)
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._parts = 0
-        compiled.when_compiling(self._tell)
+        when_compiling(self._tell)
 
     def _tell(self):
         self._parts += 1

@@ -10,16 +10,16 @@ import re
 import time
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from geometry_msgs.msg import TransformStamped
-from hexapod_dynamics.errors import MorphologyError, RobotError
+from hexapod_dynamics.errors import HexapodError, MorphologyError, RobotError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, run
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.robot_description import PARAMETERS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
+from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion, rotation_z
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -44,9 +44,8 @@ class Transforms:
     def update(self, q, stamp):
         """Write the poses for joint positions q (n,) [rad or m]; return the poses (m, 4, 4)."""
         poses = self._tree.poses(q)
-        turns = Rotation.from_matrix(poses[:, :3, :3]).as_quat().tolist()
-        for message, place, turn in zip(self.messages, poses[:, :3, 3].tolist(), turns, strict=True):
-            write(message, place, turn, stamp)
+        for message, pose, place in zip(self.messages, poses, poses[:, :3, 3].tolist(), strict=True):
+            write(message, place, quaternion_from_rotation(pose[:3, :3]), stamp)
         return poses
 
 
@@ -64,8 +63,8 @@ def footprint(rotation, lowest):
     rotation (3, 3): world <- base_link, its yaw does not matter. Returns (place (3,), quaternion (4,)).
     """
     yaw = math.atan2(rotation[1, 0], rotation[0, 0])
-    level = rotation.T @ Rotation.from_euler("z", yaw).as_matrix()
-    return (rotation.T @ np.array([0.0, 0.0, lowest])).tolist(), Rotation.from_matrix(level).as_quat().tolist()
+    level = rotation.T @ rotation_z(yaw)
+    return (rotation.T @ np.array([0.0, 0.0, lowest])).tolist(), quaternion_from_rotation(level)
 
 
 def translucent(urdf, opacity):
@@ -138,7 +137,10 @@ class RobotDescription(Node):
     def _on_imu(self, message):
         o = message.orientation
         if message.orientation_covariance[0] >= 0.0:  # -1: no orientation is given (REP-145)
-            self._rotation = (o.x, o.y, o.z, o.w)
+            try:
+                self._rotation = rotation_from_quaternion((o.x, o.y, o.z, o.w))
+            except HexapodError as error:
+                self.get_logger().error(f"imu/data ignored: {error}", throttle_duration_sec=5.0)
 
     def _attend(self):
         """Subscribe to joints and attitude while somebody subscribes to /tf: else neither they nor tf are needed."""
@@ -165,7 +167,7 @@ class RobotDescription(Node):
         poses = self._transforms[""].update(self._q[""], stamp)
         messages = list(self._transforms[""].messages)
         if self._rotation is not None:
-            rotation = Rotation.from_quat(self._rotation).as_matrix()
+            rotation = self._rotation
             write(self._footprint, *footprint(rotation, self._lowest(rotation, poses)), stamp)
             messages.append(self._footprint)
         if self._ghost and self._q[PREDICTED] is not None:

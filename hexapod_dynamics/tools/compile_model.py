@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hexapod_dynamics.compiled import cache_directory, when_compiling
+from hexapod_dynamics.compile_notice import when_compiling
+from hexapod_dynamics.compiled import cache_directory
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError

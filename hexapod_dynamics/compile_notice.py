@@ -1,0 +1,33 @@
+"""Tells whoever listens that code is about to be compiled; apart from the compiler, which not every process loads."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+_announced = False
+_listeners: list[Callable[[], None]] = []
+
+
+def when_compiling(listener: Callable[[], None]) -> None:
+    """Call listener() each time before something is compiled because it is not in the cache."""
+    _listeners.append(listener)
+
+
+def announce(directory: Path) -> None:
+    """Print once, on stderr, that this start takes longer and why; call the listeners each time.
+
+    directory: in which the compiled code is kept.
+    """
+    global _announced
+    for listener in _listeners:
+        listener()
+    if not _announced:
+        _announced = True
+        print(
+            "hexapod_dynamics: compiling the model for this machine, once, which can take half a minute; kept in "
+            f"{directory}",
+            file=sys.stderr,
+            flush=True,
+        )
