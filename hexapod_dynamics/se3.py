@@ -167,11 +167,11 @@ def roll_pitch_yaw(rotation: Array) -> tuple[float, float, float]:
 
     At a pitch of +-90 degrees only yaw -+ roll is defined: yaw is then 0.
     """
-    sine, cosine = -rotation[2, 0], math.hypot(rotation[0, 0], rotation[1, 0])
+    (x, _, _), (y, j, k), (z, b, c) = rotation.tolist()
+    sine, cosine = -z, math.hypot(x, y)
     if cosine > 1e-9:
-        roll = math.atan2(rotation[2, 1], rotation[2, 2])
-        return roll, math.atan2(sine, cosine), math.atan2(rotation[1, 0], rotation[0, 0])
-    return math.atan2(-rotation[1, 2], rotation[1, 1]), math.atan2(sine, cosine), 0.0
+        return math.atan2(b, c), math.atan2(sine, cosine), math.atan2(y, x)
+    return math.atan2(-k, j), math.atan2(sine, cosine), 0.0
 
 
 def euler_zyx(rotation: Array) -> Array:
@@ -206,21 +206,21 @@ def rotation_from_quaternion(quaternion: Iterable[float]) -> Array:
 
 def quaternion_from_rotation(rotation: Array) -> tuple[float, float, float, float]:
     """Unit quaternion (x, y, z, w), w >= 0, of a rotation (3, 3), by Shepperd's method."""
-    r = rotation
+    r = rotation.tolist()  # Python's numbers: an element of an array takes three times as long
     terms = (
-        r[0, 0] - r[1, 1] - r[2, 2],
-        r[1, 1] - r[0, 0] - r[2, 2],
-        r[2, 2] - r[0, 0] - r[1, 1],
-        r[0, 0] + r[1, 1] + r[2, 2],
+        r[0][0] - r[1][1] - r[2][2],
+        r[1][1] - r[0][0] - r[2][2],
+        r[2][2] - r[0][0] - r[1][1],
+        r[0][0] + r[1][1] + r[2][2],
     )
     largest = max(range(4), key=terms.__getitem__)
     root = math.sqrt(max(1.0 + terms[largest], 0.0))
     half, part = 0.5 * root, 0.5 / root
     if largest == 3:
-        return ((r[2, 1] - r[1, 2]) * part, (r[0, 2] - r[2, 0]) * part, (r[1, 0] - r[0, 1]) * part, half)
+        return ((r[2][1] - r[1][2]) * part, (r[0][2] - r[2][0]) * part, (r[1][0] - r[0][1]) * part, half)
     i, j, k = largest, (largest + 1) % 3, (largest + 2) % 3
-    out = [0.0, 0.0, 0.0, (r[k, j] - r[j, k]) * part]
-    out[i], out[j], out[k] = half, (r[j, i] + r[i, j]) * part, (r[k, i] + r[i, k]) * part
+    out = [0.0, 0.0, 0.0, (r[k][j] - r[j][k]) * part]
+    out[i], out[j], out[k] = half, (r[j][i] + r[i][j]) * part, (r[k][i] + r[i][k]) * part
     sign = -1.0 if out[3] < 0.0 else 1.0
     return sign * out[0], sign * out[1], sign * out[2], sign * out[3]
 
@@ -235,8 +235,9 @@ def rotation_vector(rotation: Array) -> Array:
 
 def rotation_from_vector(vector: Array) -> Array:
     """Rotation (3, 3) of axis times angle (3,) [rad], by Rodrigues' formula."""
-    angle = float(np.linalg.norm(vector))
+    x, y, z = np.asarray(vector, float).tolist()
+    angle = math.sqrt(x * x + y * y + z * z)
     if angle < 1e-12:
-        return rotation_from_quaternion((0.5 * vector[0], 0.5 * vector[1], 0.5 * vector[2], 1.0))
+        return rotation_from_quaternion((0.5 * x, 0.5 * y, 0.5 * z, 1.0))
     s = math.sin(0.5 * angle) / angle
-    return rotation_from_quaternion((s * vector[0], s * vector[1], s * vector[2], math.cos(0.5 * angle)))
+    return rotation_from_quaternion((s * x, s * y, s * z, math.cos(0.5 * angle)))

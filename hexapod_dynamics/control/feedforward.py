@@ -138,7 +138,7 @@ class Feedforward:
         if self._model is not None:  # slope of the ground, estimated by the Observer
             up = up - self._model.slope @ rotation[:2]
         over_ground = height + self.tips @ up
-        np.clip(1.0 - over_ground / self.clearance, 0.0, 1.0, out=self.load)
+        np.minimum(np.maximum(1.0 - over_ground / self.clearance, 0.0), 1.0, out=self.load)
         self.load *= self._exists
         needed(ws, rotation, joints, self._nu, self._nudot, self._no_torque, self.tips, self._columns, self._needed)
         forces = self._feet.solve(self._needed[:6], rotation, self.tips, self.load)

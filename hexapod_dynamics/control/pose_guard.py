@@ -89,7 +89,7 @@ class PoseGuard:
         settings = self.settings
         asked = np.isfinite(command)
         self.clamped["not finite"] += int(np.count_nonzero(np.isinf(command)))
-        bounded = np.clip(command, self.lower, self.upper)
+        bounded = _clip(command, self.lower, self.upper)
         self.clamped["angle"] += int(np.count_nonzero(asked & (bounded != command)))
         leap = asked & (np.abs(bounded - self._command) > settings.step_limit)
         self.clamped["step"] += int(np.count_nonzero(leap & self.following))
@@ -99,10 +99,14 @@ class PoseGuard:
         self.following |= asked & (np.abs(distance) < settings.meeting_distance)
         reach = np.where(self.following, settings.speed_limit, settings.approach_speed) * interval
         self.clamped["speed"] += int(np.count_nonzero(self.following & (np.abs(distance) > reach + 1e-9)))
-        self.setpoint = self.setpoint + np.clip(distance, -reach, reach)
-        wanted = np.clip(
-            np.where(np.isfinite(torque), torque, 0.0) * self._compliance, -settings.offset_limit, settings.offset_limit
-        )
+        self.setpoint = self.setpoint + _clip(distance, -reach, reach)
+        wanted = np.where(np.isfinite(torque), torque, 0.0) * self._compliance
+        wanted = _clip(wanted, -settings.offset_limit, settings.offset_limit)
         change = settings.offset_speed * interval
-        self._offset += np.clip(wanted - self._offset, -change, change)
-        return np.clip(self.setpoint + self._offset, self.lower, self.upper)
+        self._offset += _clip(wanted - self._offset, -change, change)
+        return _clip(self.setpoint + self._offset, self.lower, self.upper)
+
+
+def _clip(values: np.ndarray, lower: npt.ArrayLike, upper: npt.ArrayLike) -> np.ndarray:
+    """Bound values; NaN stays NaN. np.clip, which takes four times as long for a few numbers."""
+    return np.minimum(np.maximum(values, lower), upper)

@@ -5,11 +5,12 @@ Both compare a measurement with the model state at the time of the measurement.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.se3 import euler_zyx, rotation_vector, rotation_z
+from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector, rotation_z
 
 
 class TimedBuffer:
@@ -104,15 +105,16 @@ class JointFilter:
             rates: (count,) modelled [rad/s].
 
         """
-        since = time - self.fresh_time
-        new = np.isfinite(measured) & (since > 0.0)
-        step = np.where(np.isfinite(since), np.clip(since, 0.0, self.longest), 0.0)
-        step *= self.noise**2 / (self.noise**2 + np.square(self.timing * rates))
+        new = np.isfinite(measured) & (time > self.fresh_time)
         np.subtract(measured, modelled, out=self.errors)
-        self.offsets[new] += self.gain * step[new] * self.errors[new]
-        np.clip(self.offsets, -self.limit, self.limit, out=self.offsets)
-        self.latest[new] = measured[new]
-        self.fresh_time[new] = time
+        variance, offsets = self.noise**2, self.offsets
+        for j in np.flatnonzero(new).tolist():  # mostly one: the servos are read one after the other
+            since, rate = time - float(self.fresh_time[j]), float(rates[j])
+            step = min(since, self.longest) if math.isfinite(since) else 0.0
+            step *= variance / (variance + (self.timing * rate) ** 2)
+            offset = float(offsets[j]) + self.gain * step * float(self.errors[j])
+            offsets[j] = max(-self.limit, min(self.limit, offset))
+            self.latest[j], self.fresh_time[j] = measured[j], time
         return new
 
 
@@ -154,10 +156,10 @@ class AttitudeFilter:
 
         """
         step = 0.0 if self._time is None else time - self._time
-        yaw = euler_zyx(measured)[0]
-        turned = (yaw - self._yaw + np.pi) % (2 * np.pi) - np.pi
+        yaw = roll_pitch_yaw(measured)[2]
+        turned = (yaw - self._yaw + math.pi) % (2 * math.pi) - math.pi
         if self._time is None or not 0.0 <= step <= self.silence or abs(turned) > self.leap:
-            self._align = rotation_z(euler_zyx(modelled)[0] - yaw)
+            self._align = rotation_z(roll_pitch_yaw(modelled)[2] - yaw)
             self.alignments += 1
             step = 0.0
         self._time, self._yaw = time, yaw

@@ -7,6 +7,7 @@ joint that should be measured and is not is in doubt, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,32 +57,32 @@ class InnovationTest:
 
     def joints(self, time: float, new: np.ndarray, errors: np.ndarray, rates: np.ndarray, offsets: np.ndarray) -> None:
         """Test readings: which are new (n,) bool, measured minus predicted (n,), predicted rates (n,), offsets (n,)."""
-        limits, n = self.limits, len(self.names) - len(AXES)
-        excess = np.abs(errors) / (limits.joint + limits.timing * np.abs(rates))
-        excess = np.maximum(excess, np.abs(offsets) / limits.offset)
-        self._assess(time, np.flatnonzero(new), excess[new], 0, n)
+        limits = self.limits
+        for k in np.flatnonzero(new).tolist():  # mostly one: the servos are read one after the other
+            excess = abs(float(errors[k])) / (limits.joint + limits.timing * abs(float(rates[k])))
+            self._assess(time, k, max(excess, abs(float(offsets[k])) / limits.offset))
 
     def silent(self, time: float, silence: np.ndarray) -> None:
         """Test the time since the last reading of each joint (n,) [s]; 0 where none is expected."""
         gone = np.flatnonzero(silence > self.limits.silence)
+        if not gone.size:
+            return
         self._since[gone] = np.minimum(self._since[gone], time - self.limits.patience)
         self._excess[gone] = np.maximum(silence[gone] / self.limits.silence, 1.0)
 
     def attitude(self, time: float, innovation: Any, yaw: float) -> None:
         """Test the attitude: measured less predicted as a rotation vector (3,) in world axes [rad], predicted yaw."""
-        cos, sin = np.cos(yaw), np.sin(yaw)
-        roll, pitch = cos * innovation[0] + sin * innovation[1], -sin * innovation[0] + cos * innovation[1]
-        limits = self.limits
-        excess = np.abs([roll / limits.tilt, pitch / limits.tilt, innovation[2] / limits.yaw])
+        cos, sin, limits = math.cos(yaw), math.sin(yaw), self.limits
+        x, y, z = float(innovation[0]), float(innovation[1]), float(innovation[2])
+        roll, pitch = cos * x + sin * y, -sin * x + cos * y
         first = len(self.names) - len(AXES)
-        self._assess(time, np.arange(first, first + 3), excess, first, 3)
+        for k, excess in enumerate((roll / limits.tilt, pitch / limits.tilt, z / limits.yaw)):
+            self._assess(time, first + k, abs(excess))
 
-    def _assess(self, time: float, which: Any, excess: Any, first: Any, count: int) -> None:
-        self._excess[which] = excess
-        beyond = excess > 1.0
-        self._since[which[~beyond]] = np.inf
-        started = which[beyond]
-        self._since[started] = np.minimum(self._since[started], time)
+    def _assess(self, time: float, k: int, excess: float) -> None:
+        """Note by how many times its limit a quantity deviates."""
+        self._excess[k] = excess
+        self._since[k] = min(self._since[k], time) if excess > 1.0 else math.inf
 
     def level(self, time: float) -> tuple[str, str]:
         """Return ("ok", "warn" or "error", what is doubted) now."""

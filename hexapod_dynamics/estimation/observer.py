@@ -11,6 +11,7 @@ open-loop; yaw comes from the model and the gyroscope.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, Tim
 from hexapod_dynamics.estimation.innovation_test import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import euler_zyx, rotation_from_vector, rotation_z
+from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation import Predictor
 from hexapod_dynamics.simulation.returned_parts import place_returned
 
@@ -135,7 +136,7 @@ class Observer:
         self._low, self._low_at = 0.5 * float(robot.body.box[2]) + BELLY, -np.inf
         self._fits_at = np.inf  # time of the last attitude that the model agreed with
         self.restarts = 0  # because the model had tumbled
-        self._before = (np.zeros(2), 0.0)  # position and time of the last step of the covariance
+        self._before: tuple[list[float], float] = ([0.0, 0.0], 0.0)  # position and time of the last covariance
 
     @property
     def covariance(self) -> np.ndarray:
@@ -164,7 +165,7 @@ class Observer:
         """
         asked = np.isfinite(positions)
         self.commanded[asked] = positions[asked]
-        self.commanded_rate[:] = np.where(asked, np.nan_to_num(rates), 0.0)
+        self.commanded_rate[:] = np.where(asked & np.isfinite(rates), rates, 0.0)
         if not self.started:
             return
         interval = self.period
@@ -196,20 +197,21 @@ class Observer:
         self._attitude = rotation
         if self.started:
             turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.at(time)))
-            self.doubts.attitude(time, self.attitude_filter.innovation, euler_zyx(self.rotation)[0])
-            if np.hypot(*self.attitude_filter.innovation[:2]) < LOST_TILT:
+            innovation = self.attitude_filter.innovation
+            self.doubts.attitude(time, innovation, roll_pitch_yaw(self.rotation)[2])
+            if math.hypot(innovation[0], innovation[1]) < LOST_TILT:
                 self._fits_at = time
             self.rotation[:] = turn @ self.rotation
             # Rotate about the point on the ground below the body, so that the correction does not move the feet.
-            lever = np.array([0.0, 0.0, self.model.height])
-            self.position += turn @ lever - lever
+            height = self.model.height
+            self.position += turn[:, 2] * height
+            self.position[2] -= height
             # A lasting tilt that the joints do not explain is the slope of the ground.
             dt = time - self._attitude_time
             if self.model.height < self._low:
                 self._low_at = time
             if 0.0 < dt < EVEN and time - self._low_at > STANDING_UP:
-                innovation = self.attitude_filter.innovation
-                unexplained = innovation - np.clip(innovation, -PLAY, PLAY)
+                unexplained = innovation - np.minimum(np.maximum(innovation, -PLAY), PLAY)
                 self.model.tilt_ground(self.gains.slope * dt * unexplained)
             self._attitude_time = time
 
@@ -275,16 +277,17 @@ class Observer:
     def _assess(self, time: float) -> None:
         """Advance covariance and innovation test to `time`."""
         silence = np.where(self.morphology.existing_mask, self._joints_time - self.joint_filter.fresh_time, 0.0)
-        self.doubts.silent(time, np.where(np.isfinite(silence), silence, 0.0))
+        silence[~np.isfinite(silence)] = 0.0
+        self.doubts.silent(time, silence)
         self.confidence = self.doubts.level(time)
         (x, y), then = self._before
-        yaw = euler_zyx(self.rotation)[0]
-        dx, dy = self.position[0] - x, self.position[1] - y
-        cos, sin = np.cos(yaw), np.sin(yaw)
-        tilt = float(np.hypot(*self.attitude_filter.innovation[:2]))
+        yaw = roll_pitch_yaw(self.rotation)[2]
+        dx, dy = float(self.position[0]) - x, float(self.position[1]) - y
+        cos, sin = math.cos(yaw), math.sin(yaw)
+        tilt = math.hypot(*self.attitude_filter.innovation[:2].tolist())
         doubted = self.confidence[0] != "ok"
         self.uncertainty.advance((cos * dx + sin * dy, cos * dy - sin * dx, time - then), yaw, doubted, tilt)
-        self._before = (self.position[:2].copy(), time)
+        self._before = (self.position[:2].tolist(), time)
 
     def begin_at(self, x: float, y: float, yaw: float) -> None:
         """Set the position [m] and heading [rad] at which the state starts; to be called before it has started."""
@@ -333,7 +336,7 @@ class Observer:
         self._reach = None
         self._fits_at = np.inf
         self.time = time
-        self._before = (self.position[:2].copy(), time)
+        self._before = (self.position[:2].tolist(), time)
         self.doubts.clear()
 
     def _run(self, until: Any) -> None:

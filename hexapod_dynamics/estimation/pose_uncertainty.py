@@ -12,6 +12,7 @@ The system is linear, so P <- F P F^T + Q. Roll and pitch are measured: their er
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,8 +68,8 @@ class PoseUncertainty:
         tilt_innovation [rad]: difference of the measured and the predicted tilt.
         """
         dx, dy, dt = step
-        s, way = self.spread, float(np.hypot(dx, dy))
-        cos, sin = np.cos(yaw), np.sin(yaw)
+        s, way = self.spread, math.hypot(dx, dy)
+        cos, sin = math.cos(yaw), math.sin(yaw)
         wx, wy = cos * dx - sin * dy, sin * dx + cos * dy
         f = self._transition
         f[X, YAW], f[Y, YAW] = -wy, wx
@@ -87,12 +88,12 @@ class PoseUncertainty:
         else:
             self._doubted = 0.0
         self.covariance = f @ self.covariance @ f.T
-        self.covariance[np.arange(STATES), np.arange(STATES)] += noise
+        self.covariance.ravel()[:: STATES + 1] += noise  # its diagonal
         self._fill(tilt_innovation)
 
     def _fill(self, tilt_innovation: float) -> None:
-        s, pose = self.spread, self.pose
-        planar = [0, 1, 5]
-        pose[np.ix_(planar, planar)] = self.covariance[:3, :3]
+        s, pose, planar = self.spread, self.pose, self.covariance
+        pose[:2, :2], pose[:2, 5] = planar[:2, :2], planar[:2, 2]
+        pose[5, :2], pose[5, 5] = planar[2, :2], planar[2, 2]
         pose[2, 2] = s.height**2
         pose[3, 3] = pose[4, 4] = s.tilt**2 + tilt_innovation**2
