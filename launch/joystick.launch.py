@@ -59,12 +59,14 @@ def nodes(context):
             package="joy",
             executable="joy_node",
             namespace=given["namespace"],
+            output="screen",
             parameters=[{"device_id": number(given, "device", int), "autorepeat_rate": 20.0}],
         ),
         Node(
             package="teleop_twist_joy",
             executable="teleop_node",
             namespace=given["namespace"],
+            output="screen",
             parameters=[teleop],
         ),
     ]
