@@ -257,7 +257,7 @@ class Plots:
                 axes=(uplot.Axis(size=24, space=50), uplot.Axis(size=40, space=24)),
                 title=name,
                 legend=uplot.Legend(show=False),
-                height=114,
+                height=100,
                 padding=(8, 14, 0, 0),
                 visible=False,
             )
