@@ -12,7 +12,9 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait import adaptive_state as kernel
 from hexapod_dynamics.gait.plan_choice import plans_path
 from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground, Simulator, Truth
 
 ROBOT = Robot.jethexa()
@@ -361,3 +363,26 @@ def test_accelerations_are_limited_and_can_change_while_it_walks():
         assert np.hypot(rates[:, 0], rates[:, 1]).max() == pytest.approx(acceleration, rel=1e-6)
         assert np.abs(rates[:, 2]).max() == pytest.approx(turning, rel=1e-6)
         np.testing.assert_allclose(gait.twist, followed, atol=1e-12)
+
+
+def test_the_body_leans_over_feet_that_stay_where_they_are():
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    legs = [LegKinematics.of(ROBOT, leg.name) for leg in ROBOT.legs]
+
+    def feet():
+        return np.array([leg.to_base(leg.forward(gait.position[3 * k : 3 * k + 3])) for k, leg in enumerate(legs)])
+
+    stood = feet()
+    offset = np.array([0.015, -0.01, -0.02, 0.08, -0.06, 0.1])
+    gait.lean(offset)
+    moved = []
+    for _ in range(100):
+        before = gait.position.copy()
+        gait.step(0.02)
+        moved.append(np.abs(gait.position - before).max())
+    # Pose of base_link in the frame it had: Rz(yaw) Ry(pitch) Rx(roll), then the feet as seen from it.
+    roll, pitch, yaw = offset[3:]
+    rotation = rotation_from_vector([0, 0, yaw]) @ rotation_from_vector([0, pitch, 0])
+    rotation = rotation @ rotation_from_vector([roll, 0, 0])
+    np.testing.assert_allclose(feet(), (stood - offset[:3]) @ rotation, atol=1e-6)
+    assert max(moved) < 0.02 * 0.5 * ROBOT.servo.speed_limit
