@@ -1,6 +1,6 @@
 """What happens when legs are lost in the middle of the walk, and how fast the robot can walk.
 
-    python benchmark/changes_while_walking.py [--physics both] [--seeds 2] [--jobs 2]
+    python benchmark/changes_while_walking.py [--physics both] [--seeds 2] [--counts 1,2,3] [--classes] [--jobs 2]
 
 The robot walks at 7.7 cm/s and loses one, two or three legs at eight phases of the cycle; the gait is told 0.3 s later
 (the time in which a silent servo is found). Printed for each group: from the loss to the first whole cycle at 90 % of
@@ -20,6 +20,7 @@ import numpy as np
 from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
 
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator
 
 PHYSICS = {"built_in": Simulator, "mujoco": MujocoSimulator}
@@ -79,15 +80,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--physics", default="both", choices=["built_in", "mujoco", "both"])
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--counts", default="1,2,3", help="how many legs are lost")
+    parser.add_argument("--classes", action="store_true", help="one set of legs of each mirror pair")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     worlds = list(PHYSICS) if given.physics == "both" else [given.physics]
-    lost = [each for count in GROUPS for each in combinations(LEGS, count)]
+    counts = [int(count) for count in given.counts.split(",")]
+    sets = PlanLibrary(ROBOT).classes(3) if given.classes else [s for n in GROUPS for s in combinations(LEGS, n)]
+    lost = [each for each in sets if len(each) in counts]
     losses, speeds = defaultdict(list), defaultdict(list)
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
         futures = {}
         for physics in worlds:
-            for seed in range(given.seeds):
+            for seed in range(given.first, given.first + given.seeds):
                 for each in lost:
                     for k in range(PHASES):
                         futures[pool.submit(lose, physics, each, k / PHASES, seed)] = losses, physics, each, seed, k

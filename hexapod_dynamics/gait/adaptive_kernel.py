@@ -211,7 +211,7 @@ def _advance_mode(walk, dt):
             keep = max(0.0, 1.0 - SHIFTING * dt / left)
             state[FROM_SWAY] *= keep
             state[FROM_SWAY + 1] *= keep
-        if state[SENSED] != 0.0:
+        if state[SENSED] != 0.0 and not asked(command):
             state[YAW_REFERENCE] = state[YAW]
     elif mode == START:
         state[WEIGHT] = min(1.0, state[TIME] / state[SPAN])
@@ -235,6 +235,8 @@ def _advance_mode(walk, dt):
             state[LEVEL_FOR] += INCLINED * dt
         else:
             state[LEVEL_FOR] = 0.0
+        if state[SENSED] != 0.0 and state[STAY] != 0.0:
+            state[YAW_REFERENCE] = state[YAW]
         if state[STAY] == 0.0 and (state[FAST] != 0.0 or state[LEVEL_FOR] >= LEVEL_TIME):
             enter(walk, MOVE, 0)
     elif mode == MOVE:

@@ -58,7 +58,7 @@ class GaitNode(Node):
         self.timeout, self._waits_for = commands["cmd_vel_timeout"], commands["wait_for"]
         self._kind, self._values = kind, values
         self.gait = gaits.make(kind, values).bind(self.robot)
-        self._default = self.gait.scaled(commands["velocity"], 0.0, 0.0)
+        self._default = commands["velocity"], 0.0, 0.0  # the gait scales it: later, too, when a plan has been made
         self._session_state = SessionState(self)
         state = self._session_state.load()
         if self._session_state.unreadable:  # whether the robot was stopped is unknown: assume that it was

@@ -288,6 +288,30 @@ def test_the_heading_is_held():
     assert gait.twist[2] == 0.0
 
 
+def test_a_heading_lost_in_a_fall_is_taken_up_again_and_one_given_at_rest_is_kept():
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    gait.sense(0.0, 0.0, 0.0)
+    gait.command(SPEED, 0.0, 0.0)
+    for _ in range(50):
+        gait.step(0.02)
+    gait.sense(math.radians(20.0), 0.0, -0.5)  # it tips and slews
+    gait.step(0.02)
+    assert gait.doing == "sitting down"
+    gait.sense(0.0, 0.0, -0.5)
+    for _ in range(150):
+        gait.step(0.02)
+    assert gait.doing == "walking" and gait.data.state[kernel.GOING + 2] == pytest.approx(0.3)  # back to 0
+    gait.sit()
+    for _ in range(100):
+        gait.step(0.02)
+    gait.sense(0.0, 0.0, 1.0)  # turned by hand
+    gait.step(0.02)
+    gait.stand()
+    for _ in range(150):
+        gait.step(0.02)
+    assert gait.doing == "walking" and gait.data.state[kernel.GOING + 2] == pytest.approx(0.0, abs=1e-9)
+
+
 def test_a_tick_allocates_nothing():
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, WHOLE.without("RM"))
     gait.command(SPEED, 0.0, 0.0)
