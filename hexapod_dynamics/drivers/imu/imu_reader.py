@@ -79,7 +79,9 @@ class ImuReader:
             due += period
             wait = due - time.monotonic()
             if wait > 0.0:
-                self._stop.wait(wait)
+                # Not Event.wait: below Python 3.11 its timeout is on the system clock, and stands still if that is set
+                # back.
+                time.sleep(wait)
             elif wait < -period:
                 missed = math.ceil(-wait / period)
                 self.health.late += missed

@@ -6,6 +6,7 @@ is the business of `hexapod_dynamics.drivers.servos.servo_map`. Times are second
 
 from __future__ import annotations
 
+import functools
 import math
 import struct
 from enum import IntFlag
@@ -164,6 +165,7 @@ def led_error_write(servo_id: int, shown: LedError) -> bytes:
     return _pack(servo_id, Command.LED_ERROR_WRITE, int(shown))
 
 
+@functools.lru_cache(maxsize=1024)
 def read_request(servo_id: int, command: int) -> bytes:
     """The 6-byte request of a READ command."""
     if command not in READS:

@@ -40,6 +40,9 @@ class ReadSchedule:
         """
         settings = self.settings
         silent = state.silent
+        if not (self._doubtful.any() or silent.any() or state.gone.any() or np.isnan(state.angle).any()):
+            index = int(np.argmin(self._asked))  # all alike: round robin
+            return index, max(now, float(self._asked[index]) + 1.0 / settings.position_rate)
         interval = np.where(silent, settings.silent_probe_interval, 1.0 / settings.position_rate)
         due = np.where(self._doubtful & ~silent, self._asked + settings.doubt_interval, self._asked + interval)
         due[np.isnan(state.angle) & ~silent & ~self._doubtful] = -np.inf  # an unknown pose is always due

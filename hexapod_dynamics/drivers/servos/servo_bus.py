@@ -27,7 +27,7 @@ from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
-_SLICE = 0.003  # [s] interval at which a wait for an answer checks for an interrupt
+_STUCK = 0.5  # [s] for which a port may take no bytes
 _LATE = 0.002  # [s] a wait that ends so much after its time is one of a machine that is too slow or too busy
 
 
@@ -108,8 +108,9 @@ class ServoBus:
         self._direction = direction or AdapterDirection()
         self._prove = prove
         # Set by `interrupt`, cleared by the thread that uses the bus: until then, that thread's frames are dropped and
-        # its waits for answers end within 3 ms.
+        # its waits for answers end.
         self.interrupted = False
+        self._alarm = self._ring = -1  # a pipe while the port is open: a byte in it ends a wait for an answer
         self._wire = threading.Lock()  # held to send bytes or to switch the direction
         self._serial: serial.Serial | None = None
         self._fd = -1
@@ -134,6 +135,7 @@ class ServoBus:
             self._serial = None
             raise BusError(explain_open_error(self.port, error)) from error
         self._fd = self._serial.fileno()
+        self._alarm, self._ring = os.pipe()
         try:
             claim(self._fd)
         except OSError as error:
@@ -154,9 +156,13 @@ class ServoBus:
 
     def close(self) -> None:
         """Close the port; what has been sent goes out first."""
-        port, self._serial, self._fd = self._serial, None, -1
+        with self._wire:  # `interrupt` then writes to no number that another file may have next
+            port, self._serial, self._fd = self._serial, None, -1
+            pipe, self._alarm, self._ring = (self._alarm, self._ring), -1, -1
         if port is not None:
             port.close()
+            for end in pipe:
+                os.close(end)
 
     def release(self) -> None:
         """Close the port and give back the direction pins."""
@@ -174,7 +180,7 @@ class ServoBus:
         try:
             with self._wire:
                 if not self.interrupted:
-                    self._put(self._serial, frames)
+                    self._put(frames)
         except OSError as error:  # pyserial's SerialException is one
             raise self._lost(error) from error
 
@@ -185,6 +191,7 @@ class ServoBus:
         the thread that uses the bus.
         """
         with self._wire:
+            waiting = not self.interrupted
             self.interrupted = True
             if self._serial is None:
                 return False
@@ -192,18 +199,30 @@ class ServoBus:
                 self._drop_output()
                 if self._direction.needs_drain:
                     self._direction.send()
-                # Not by pyserial, which raises a timeout after a write that took long, however much of it was written.
                 self._count(os.write(self._fd, frames))
+                if waiting:
+                    os.write(self._ring, b"1")
             except (OSError, termios.error) as error:  # the thread that uses the bus finds it, too, and opens it again
                 _log.warning("servo port %s takes no stop: %s", self.port, error)
                 return False
         return True
 
-    def _put(self, port: serial.Serial, frames: bytes) -> None:
+    def _put(self, frames: bytes) -> None:
         if self._direction.needs_drain:
             self._direction.send()
-        port.write(frames)
-        self._count(len(frames))
+        # Not by pyserial, which waits after each write until the port takes more.
+        sent = self._write(frames)
+        while sent < len(frames):
+            if not select.select([], [self._fd], [], _STUCK)[1]:
+                raise OSError(f"it took no byte for {_STUCK} s")
+            sent += self._write(frames[sent:])
+        self._count(sent)
+
+    def _write(self, frames: bytes) -> int:
+        try:
+            return os.write(self._fd, frames)
+        except BlockingIOError:
+            return 0
 
     def _count(self, sent: int) -> None:
         self.bytes_sent += sent
@@ -288,7 +307,7 @@ class ServoBus:
         size = lx_frames.reply_size(command)
         deadline = self._wire_free + timeout + size * self.byte_time
         latest = deadline if idle is None else max(deadline, self._wire_free + self.patience)
-        received, over = b"", False
+        received, earliest, over = b"", 0.0, False
         while True:
             now = time.monotonic()
             if self.interrupted:
@@ -300,11 +319,14 @@ class ServoBus:
             # Past the deadline the answer may be there all the same, if this thread has slept longer than it wanted:
             # it looks once more.
             over = now >= deadline
-            wait = 0.0 if over else min(deadline - now, _SLICE)
+            early = now < earliest
+            wait = 0.0 if over else (earliest if early else deadline) - now
             try:
-                answered = select.select([self._fd], [], [], wait)[0]
+                ready = select.select([self._alarm] if early else [self._fd, self._alarm], [], [], wait)[0]
                 self.late_wakes += time.monotonic() - now - wait > _LATE
-                if not answered:
+                if self._alarm in ready:
+                    os.read(self._alarm, 4096)
+                if self._fd not in ready:
                     continue
                 chunk = os.read(self._fd, 4096)
             except (OSError, ValueError) as error:
@@ -314,6 +336,8 @@ class ServoBus:
             self.bytes_received += len(chunk)
             received += chunk
             if len(received) < size:
+                # No wake for each byte: the rest takes this time.
+                earliest = min(time.monotonic() + (size - len(received)) * self.byte_time, deadline)
                 continue
             payload = lx_frames.find_reply(received, servo_id, command)
             if payload is not None:
