@@ -168,6 +168,20 @@ def text_of(value):
     return f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
+class Wanted:
+    """Says whether somebody subscribes to a publisher's topic; it asks the middleware five times a second."""
+
+    def __init__(self, publisher):
+        self._publisher, self._wanted, self._next = publisher, False, 0.0
+
+    def __call__(self, now):
+        """Return the answer at the monotonic time `now` [s]."""
+        if now >= self._next:
+            self._next = now + 0.2
+            self._wanted = self._publisher.get_subscription_count() > 0
+        return self._wanted
+
+
 class Compiling:
     """Publishes on /diagnostics that a node compiles, while it cannot answer; its next status replaces this one."""
 
@@ -188,14 +202,18 @@ class Diagnostics:
     """Publishes one status a second on /diagnostics under the name of the node.
 
     `look` is called at each period and returns (level, message, {key: value}), level one of ok, warn, error, stale.
+    every(period [s], callback): how it is called, by default by a timer; `TickLoop.every` of a node that has one.
     """
 
-    def __init__(self, node, hardware_id, look, period=1.0):
+    def __init__(self, node, hardware_id, look, period=1.0, every=None):
         self._node, self._look = node, look
         self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
         self._array = DiagnosticArray(status=[self._status])
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self._timer = steady_timer(node, period, self.publish)
+        if every is None:
+            steady_timer(node, period, self.publish)
+        else:
+            every(period, self.publish)
 
     def publish(self):
         """Call `look` and publish its status now."""

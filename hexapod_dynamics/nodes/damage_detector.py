@@ -22,7 +22,6 @@ from hexapod_dynamics.nodes.common import (
     load_robot,
     run,
     stamp_seconds,
-    steady_timer,
 )
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.tick_loop import TickLoop
@@ -72,8 +71,8 @@ class DamageDetectorNode(Node):
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._client = self.create_client(SetParametersAtomically, "set_morphology")
-        self._diagnostics = Diagnostics(self, self.robot.name, self._look)
-        steady_timer(self, 0.5, self._publish)
+        self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
+        self.loop.every(0.5, self._publish)
 
     def _executor(self, workers):
         # Lower priority than the nodes that move the robot.
@@ -100,7 +99,7 @@ class DamageDetectorNode(Node):
     def _time_of(self, stamp):
         """Monotonic time of a message's stamp."""
         now = time.monotonic()
-        age = 1e-9 * self.get_clock().now().nanoseconds - stamp_seconds(stamp)
+        age = time.time() - stamp_seconds(stamp)
         return now - age if 0.0 <= age <= OLDEST else now
 
     def _on_command(self, message):

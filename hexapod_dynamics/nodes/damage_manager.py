@@ -30,16 +30,16 @@ class DamageManager(Node):
         self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
         self._following = True
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
-        # Only the newest message counts, and only when a joint is locked: it is taken then, and once a second with the
-        # diagnostics, so that its age is known; it does not wake this node.
-        self._joints = TickLoop(self, 1.0)
-        self._joints.subscribe(JointState, "joint_states", self._on_joints, 1)
+        # Only the newest message counts, and only when a joint is locked: it is taken then, and with each tick, so that
+        # its age is known; it does not wake this node.
+        self.loop = TickLoop(self, 0.2)
+        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1)
         self._declare()
         self._restore()
         self._follow({})
         self.add_on_set_parameters_callback(self._on_set)
         self._service = self.create_service(SetParametersAtomically, "set_morphology", self._serve)
-        self._diagnostics = Diagnostics(self, self.robot.name, self._look)
+        self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
         self._publish()
 
     def close(self):
@@ -54,7 +54,7 @@ class DamageManager(Node):
     @property
     def _angles(self):
         """Present joint angles [rad] by name, from a recent joint_states, else empty."""
-        self._joints.poll()
+        self.loop.poll()
         return self._measured if time.monotonic() - self._measured_at < OLDEST else {}
 
     def _declare(self):
@@ -126,7 +126,6 @@ class DamageManager(Node):
         self._diagnostics.publish()
 
     def _look(self):
-        self._joints.poll()
         if self._morphology.is_whole:
             return "ok", "whole", {}
         return "warn", self._morphology.describe(), {}

@@ -30,6 +30,8 @@ from sensor_msgs.msg import Imu, JointState
 SILENT, KEPT = 0.5, 2.5
 # Publications of `support` a second, at the most.
 SUPPORT_RATE = 25.0
+# Orders of joints in messages that are remembered: `servos` publishes a message for each joint.
+ORDERS = 100
 # A message stamped longer ago than this [s], or as far in the future, is refused.
 OLDEST = 0.5
 
@@ -88,10 +90,10 @@ class DynamicsNode(Node):
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 5)
         # A message for each joint that was read; some come at once when this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
-        self.loop.subscribe(JointState, "joint_states", self._on_joints, 5)
+        self.loop.subscribe(JointState, "joint_states", self._on_joints, 5, needed=self._untimed)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self._diagnostics = Diagnostics(self, robot.name, self._look)
+        self._diagnostics = Diagnostics(self, robot.name, self._look, every=self.loop.every)
 
     def _warm_up(self):
         """Compile and load everything before the first message is received."""
@@ -108,9 +110,12 @@ class DynamicsNode(Node):
         self._complaints[about] = (time.monotonic(), what)
 
     def _order(self, topic, names):
-        """Return (names, positions in the message, joint indices) of the joints of this robot."""
-        order = self._orders.get(topic)
-        if order is None or order[0] != names:
+        """Return (positions in the message, joint indices) of the joints of this robot."""
+        key = (topic, *names)
+        order = self._orders.get(key)
+        if order is None:
+            if len(self._orders) >= ORDERS:
+                self._orders.clear()
             unknown = [name for name in names if name not in self._index]
             if unknown:
                 self._complain(
@@ -119,7 +124,8 @@ class DynamicsNode(Node):
                     f"{self.robot.joint_names[0]}, ...",
                 )
             known = [k for k, name in enumerate(names) if name in self._index]
-            order = self._orders[topic] = (list(names), known, [self._index[names[k]] for k in known])
+            order = np.array(known, np.intp), np.array([self._index[names[k]] for k in known], np.intp)
+            self._orders[key] = order
         return order
 
     def _scatter(self, topic, names, values, out):
@@ -129,10 +135,12 @@ class DynamicsNode(Node):
             self._complain(topic, f"{topic} has {len(names)} names and {len(values)} values; as many are needed")
             return False
         out[:] = np.nan
-        out[order[2]] = np.asarray(values, float)[order[1]]
-        wrong = ~np.isfinite(out[order[2]])
-        if wrong.any():
-            name = self.robot.joint_names[order[2][int(np.argmax(wrong))]]
+        known, joints = order
+        given = np.asarray(values, float)[known]
+        out[joints] = given
+        good = np.isfinite(given)
+        if not good.all():
+            name = self.robot.joint_names[joints[int(np.argmin(good))]]
             self._complain(topic, f"{topic} has a value that is not finite for {name}; it is left out")
             out[~np.isfinite(out)] = np.nan
         return True
@@ -142,7 +150,7 @@ class DynamicsNode(Node):
         now = time.monotonic()
         if stamp.sec == 0 and stamp.nanosec == 0:
             return now
-        age = 1e-9 * self.get_clock().now().nanoseconds - stamp_seconds(stamp)
+        age = time.time() - stamp_seconds(stamp)
         refusal = stamp_refusal(age, OLDEST)
         if refusal:
             self._complain(topic, f"{topic} is refused: {refusal}")
@@ -151,7 +159,7 @@ class DynamicsNode(Node):
 
     def _refused_command(self, message):
         """Refuse a command that no joint can follow, as `servos` does, with a complaint."""
-        _, known, joints = self._order("joint_commands", message.name)
+        known, joints = self._order("joint_commands", message.name)
         try:
             positions = np.asarray(message.position, float)[known]
             velocities = np.asarray(message.velocity, float)[known] if len(message.velocity) else ()
@@ -182,10 +190,12 @@ class DynamicsNode(Node):
         self._timed = time.monotonic()
         self._measure("servos/measurements", message)
 
+    def _untimed(self):
+        """Whether no driver publishes the time of each reading: then all joints are measured at the time of a stamp."""
+        return time.monotonic() - self._timed > SILENT
+
     def _on_joints(self, message):
-        """Use all joints as measured at the time of the stamp, if no driver publishes the time of each reading."""
-        if time.monotonic() - self._timed > SILENT:
-            self._measure("joint_states", message)
+        self._measure("joint_states", message)
 
     def _measure(self, topic, message):
         at = self._time_of(topic, message.header.stamp)
@@ -230,7 +240,7 @@ class DynamicsNode(Node):
             except HexapodError as error:  # the prediction continues without them
                 self._complain("torques", f"no feed-forward torques: {error}")
                 torques = None
-            due = self._ticks % self._path_every == 0 and self._messages.path_wanted
+            due = self._ticks % self._path_every == 0 and self._messages.path_wanted(begin)
             ahead = observer.look_ahead(begin) if due else None
         except HexapodError as error:
             self._complain("model", str(error))

@@ -16,6 +16,7 @@ from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.nodes import gait_choice as gaits
+from hexapod_dynamics.nodes.cdr import joint_template
 from hexapod_dynamics.nodes.command_watch import source_name
 from hexapod_dynamics.nodes.common import (
     LATCHED,
@@ -74,9 +75,9 @@ class GaitNode(Node):
         self._ticks = 0
         self._refusals = 0
         self._last_refusal = ""
-        self._message = JointState(name=list(self.robot.joint_names))
-        self._message.header.frame_id = source_name(self)  # `servos` follows one source at a time
+        self._source = source_name(self)  # `servos` follows one source at a time
         self._moving = list(range(self.robot.joint_count))
+        self._message = joint_template(self.robot.joint_names, self._source)
         self._publisher = self.create_publisher(JointState, "joint_commands", 10)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, self.period, self._tick)
@@ -88,7 +89,7 @@ class GaitNode(Node):
         self.create_service(Trigger, "stand", lambda _, answer: self._on_trigger(self.gait.stand, answer))
         self.create_service(Trigger, "sit", lambda _, answer: self._on_trigger(self.gait.sit, answer))
         self.add_on_set_parameters_callback(self._on_parameters)
-        self._diagnostics = Diagnostics(self, self.robot.name, self._look)
+        self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
 
     def _on_cmd_vel(self, message):
         twist = message.linear.x, message.linear.y, message.angular.z
@@ -171,7 +172,7 @@ class GaitNode(Node):
             return
         self.gait.set_morphology(morphology)
         self._moving = morphology.moving_mask.nonzero()[0].tolist()
-        self._message.name = [self.robot.joint_names[j] for j in self._moving]
+        self._message = joint_template([self.robot.joint_names[j] for j in self._moving], self._source)
 
     def _refuse(self, error):
         self._refusals += 1
@@ -189,11 +190,9 @@ class GaitNode(Node):
             return  # the servos hold the pose
         # After a stall the gait does not catch up: the legs would jump.
         position, velocity = self.gait.step(min(due * self.period, 0.25 * self.gait.period))
-        message = self._message
-        message.header.stamp = self.get_clock().now().to_msg()
-        message.position = position[self._moving].tolist()
-        message.velocity = velocity[self._moving].tolist()
-        self._publisher.publish(message)
+        moving = self._moving
+        numbers = [*position[moving].tolist(), *velocity[moving].tolist()]
+        self._publisher.publish(self._message.bytes(time.time_ns(), numbers))
         if self._told != self.gait.doing:
             self._diagnostics.publish()
 

@@ -12,17 +12,33 @@ from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.imu.orientation import VqfFilter
+from hexapod_dynamics.nodes.cdr import Template
 from hexapod_dynamics.nodes.clock_offset import StampConverter
-from hexapod_dynamics.nodes.common import Diagnostics, declare_all, frame, load_robot, run, steady_timer
+from hexapod_dynamics.nodes.common import Diagnostics, Wanted, declare_all, frame, load_robot, run
+from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
+from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
 
 LEFT_OUT = 0.1  # share of samples that were left out, above which it is reported
+# Numbers that change in a message: angular velocity and specific force; the quaternion and its first variance.
+MOTION, ATTITUDE = 6, 5
+
+
+def _fill_motion(message, values):
+    g, a = message.angular_velocity, message.linear_acceleration
+    g.x, g.y, g.z, a.x, a.y, a.z = values[:MOTION]
+
+
+def _fill_data(message, values):
+    _fill_motion(message, values)
+    turn = message.orientation
+    turn.x, turn.y, turn.z, turn.w, message.orientation_covariance[0] = values[MOTION:]
 
 
 class ImuNode(Node):
@@ -44,12 +60,13 @@ class ImuNode(Node):
             self.get_logger().warning(
                 f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson.md, 8)"
             )
-        self._stamps = StampConverter(self)
+        self._stamps = StampConverter()
         self._sample_delay = settings.delay
-        self._raw, self._data = self._message(settings), self._message(settings)
-        self._raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
+        raw, data = self._message(settings), self._message(settings)
+        raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
         level = self._orientation_variance = self._orientation_stddev**2
-        self._data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
+        data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
+        self._raw, self._data = Template(raw, _fill_motion, MOTION), Template(data, _fill_data, MOTION + ATTITUDE)
         self._temperature = Temperature(variance=0.0)
         self._temperature.header.frame_id = self.frame
         self._next_temperature = 0.0
@@ -57,14 +74,19 @@ class ImuNode(Node):
         self._data_publisher = None
         if self._publish_data:
             self._data_publisher = self.create_publisher(Imu, "imu/data", qos_profile_sensor_data)
+        self._raw_wanted, self._data_wanted = Wanted(self._raw_publisher), lambda _now: False
+        if self._data_publisher is not None:
+            self._data_wanted = Wanted(self._data_publisher)
         self._temperature_publisher = self.create_publisher(Temperature, "imu/temperature", 10)
         self.create_service(Trigger, "~/calibrate", self._on_calibrate)
         if self._publish_tf:
             self._broadcast(robot.imu)
         self.reader = ImuReader(self.bus, settings, self._on_sample)
-        self.diagnostics = Diagnostics(self, f"MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}", self._look)
         self._level, self._late, self._counted = None, "", (0, 0)
-        steady_timer(self, 0.1, self._tell_changes)
+        self.loop = TickLoop(self, 0.1, self._tell_changes)
+        self.diagnostics = Diagnostics(
+            self, f"MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}", self._look, every=self.loop.every
+        )
         self.reader.start()
 
     def _declare_parameters(self):
@@ -109,29 +131,20 @@ class ImuNode(Node):
                 raise
 
     def _take(self, sample, now):
-        stamp = self._stamps.of(now - self._sample_delay)
-        if self._raw_publisher.get_subscription_count():
-            self._fill(self._raw, stamp, sample.acceleration, sample.angular_velocity)
-            self._raw_publisher.publish(self._raw)
-        accel, gyro, (x, y, z, w) = self.imu.take(sample.acceleration, sample.angular_velocity, now)
-        # REP-145: -1 means no orientation; without the gyro offsets the orientation is not usable.
-        self._data.orientation_covariance[0] = self._orientation_variance if self.imu.calibrated else -1.0
-        turn = self._data.orientation
-        turn.x, turn.y, turn.z, turn.w = x, y, z, w
-        self._fill(self._data, stamp, accel.tolist(), gyro.tolist())
-        if self._data_publisher is not None:
-            self._data_publisher.publish(self._data)
+        stamp = self._stamps.nanoseconds_of(now - self._sample_delay)
+        if self._raw_wanted(now):
+            self._raw_publisher.publish(self._raw.bytes(stamp, [*sample.angular_velocity, *sample.acceleration]))
+        accel, gyro, quaternion = self.imu.take(sample.acceleration, sample.angular_velocity, now)
+        if self._data_wanted(now):
+            # REP-145: -1 means no orientation; without the gyro offsets the orientation is not usable.
+            variance = self._orientation_variance if self.imu.calibrated else -1.0
+            numbers = [*gyro.tolist(), *accel.tolist(), *quaternion, variance]
+            self._data_publisher.publish(self._data.bytes(stamp, numbers))
         if now >= self._next_temperature:
             self._next_temperature = now + 1.0
-            self._temperature.header.stamp, self._temperature.temperature = stamp, sample.temperature
+            self._temperature.header.stamp = Time(nanoseconds=stamp).to_msg()
+            self._temperature.temperature = sample.temperature
             self._temperature_publisher.publish(self._temperature)
-
-    @staticmethod
-    def _fill(message, stamp, accel, gyro):
-        message.header.stamp = stamp
-        a, g = message.linear_acceleration, message.angular_velocity
-        a.x, a.y, a.z = accel
-        g.x, g.y, g.z = gyro
 
     # Services and diagnostics ----------------------------------------------------------------------------------------
 

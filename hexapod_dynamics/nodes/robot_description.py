@@ -99,7 +99,7 @@ class RobotDescription(Node):
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, 1.0 / rate, self._publish)
         self._watched, self._next_look = False, 0.0
-        self._diagnostics = Diagnostics(self, self.robot.name, self._look)
+        self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
 
     def _take(self, morphology):
         self.morphology = morphology

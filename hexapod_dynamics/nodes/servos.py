@@ -22,18 +22,22 @@ from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.servos.stop_state import StopState
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes import start
+from hexapod_dynamics.nodes.cdr import joint_template
 from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.command_watch import CommandWatch
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, load_robot, run, stamp_seconds, steady_timer
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, Wanted, load_robot, run, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
+from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
 from std_srvs.srv import SetBool, Trigger
 
+# A command waits for the next tick for at most this time [s]; one with a stamp for about ALIGNED, see `_on_command`.
+MOST_LATE, ALIGNED = 0.01, 0.002
 # Time [s] after which a port that is not open is reported in the log, once; in a launch the simulator needs longer.
 PORT_PATIENCE = {"alone": 2.0, "launched": 60.0}
 
@@ -62,10 +66,10 @@ class ServosNode(Node):
         self._begun, self._port_told = time.monotonic(), False
         self._command_joints = self._torque_joints = None, None  # names of the last message, their indices
         self._health, self._level, self._next_news = ServoHealth(self._names), None, 0.0
-        self._stamps, self._last_known = StampConverter(self), None
+        self._stamps, self._last_known = StampConverter(), None
         self._published = np.full(len(self._names), -np.inf)
-        self._states, self._fresh = JointState(), JointState()
-        self._single = [[name] for name in self._names]  # a reading is of one joint
+        self._states = None  # Template of the joints that are known
+        self._fresh = [joint_template([name]) for name in self._names]  # a reading is of one joint
         self._battery = BatteryState(
             power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True, location="servo bus"
         )
@@ -74,22 +78,23 @@ class ServosNode(Node):
 
         self._state_publisher = self.create_publisher(JointState, "joint_states", 10)
         self._fresh_publisher = self.create_publisher(JointState, "~/measurements", 10)
+        self._fresh_wanted = Wanted(self._fresh_publisher)
         self._battery_publisher = self.create_publisher(BatteryState, "battery_state", 10)
-        self.create_subscription(JointState, "joint_commands", self._on_command, 1)
-        self.create_subscription(JointState, "feedforward_torques", self._on_torques, 1)
+        self.loop = TickLoop(self, min(MOST_LATE, parameters.control.period, 1.0 / parameters.rate), self._tick)
+        # Torques first: a command is executed with those that came before it. Commands of two sources are told apart.
+        self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
+        self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
+        self._next_state = self._next_step = 0.0  # monotonic [s]
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_service(SetBool, "emergency_stop", self._on_emergency_stop)
         self.create_service(SetBool, "~/torque", self._on_torque)
         self.create_service(Trigger, "~/release", self._on_release)
         self.create_service(Trigger, "~/follow", self._on_follow)
-        self.diagnostics = Diagnostics(self, f"{self.robot.name} servo bus {parameters.bus.port}", self._look)
-        for period, callback in (
-            (1.0 / parameters.rate, self._publish),
-            (parameters.control.period, lambda: self.control.step(time.monotonic())),
-            (1.0, self._publish_battery),
-            (0.2, self._watch_sources),
-        ):
-            steady_timer(self, period, callback)
+        self.diagnostics = Diagnostics(
+            self, f"{self.robot.name} servo bus {parameters.bus.port}", self._look, every=self.loop.every
+        )
+        self.loop.every(1.0, self._publish_battery)
+        self.loop.every(0.2, self._watch_sources)
         self.chain.start()  # the hardware comes last, after all checks
 
     # What outlives a crash -------------------------------------------------------------------------------------------
@@ -139,11 +144,12 @@ class ServosNode(Node):
             return
         stamp = stamp_seconds(message.header.stamp)
         if stamp:  # zero: no stamp, taken as now
-            age = 1e-9 * self.get_clock().now().nanoseconds - stamp
+            age = time.time() - stamp
             refusal = stamp_refusal(age, self.parameters.control.command_timeout)
             if refusal:
                 self.watch.refuse("old", refusal)
                 return
+            self.loop.align(age, ALIGNED)
         if not self.watch.accepts(message.header.frame_id, now):
             self.control.hold_when_commands_stop(now)
             return
@@ -205,6 +211,17 @@ class ServosNode(Node):
         if self.watch.look(time.monotonic()):
             self.control.hold(self.watch.conflict)
 
+    def _tick(self):
+        now = time.monotonic()
+        # Half a tick early is in time: a period that is a multiple of the tick's stays one.
+        soon = now + 0.5 * self.loop.period
+        if soon >= self._next_step:
+            self._next_step = max(self._next_step + self.parameters.control.period, now)
+            self.control.step(now)
+        if soon >= self._next_state:
+            self._next_state = max(self._next_state + 1.0 / self.parameters.rate, now)
+            self._publish()
+
     # Out -------------------------------------------------------------------------------------------------------------
 
     def _publish(self):
@@ -215,26 +232,25 @@ class ServosNode(Node):
         if known.any():
             if self._last_known is None or (known != self._last_known).any():
                 self._last_known = known
-                self._states.name = [name for name, there in zip(self._names, known, strict=True) if there]
-            self._fill(self._states, state, known)
-            self._state_publisher.publish(self._states)
+                self._states = joint_template([name for name, there in zip(self._names, known, strict=True) if there])
+            stamp = self._stamps.nanoseconds_of(float(state.stamp[known].max()))
+            numbers = [*state.angle[known].tolist(), *state.rate[known].tolist()]
+            self._state_publisher.publish(self._states.bytes(stamp, numbers))
             self._publish_fresh(state, np.flatnonzero(known & (state.stamp > self._published)))
-        if now > self._next_news and self._assess(now) != self._level:  # a change is told soon
+        if now > self._next_news:  # a change is told soon
             self._next_news = now + 0.1
-            self.diagnostics.publish()
+            if self._assess(now) != self._level:
+                self.diagnostics.publish()
         self._say_port_trouble(now, state)
 
     def _publish_fresh(self, state, joints):
         """Publish each new reading with the time of the reading, the oldest first."""
         self._published[joints] = state.stamp[joints]
-        if not self._fresh_publisher.get_subscription_count():
+        if not self._fresh_wanted(time.monotonic()):
             return
-        message = self._fresh
         for joint in joints[np.argsort(state.stamp[joints])].tolist():
-            message.name = self._single[joint]
-            message.header.stamp = self._stamps.of(float(state.stamp[joint]))
-            message.position, message.velocity = [float(state.angle[joint])], [float(state.rate[joint])]
-            self._fresh_publisher.publish(message)
+            stamp = self._stamps.nanoseconds_of(float(state.stamp[joint]))
+            self._fresh_publisher.publish(self._fresh[joint].bytes(stamp, [state.angle[joint], state.rate[joint]]))
 
     def _say_port_trouble(self, now, state):
         """Log once that the port does not open: without a launch, /diagnostics is often not displayed."""
@@ -243,11 +259,6 @@ class ServosNode(Node):
         elif not self._port_told and now - self._begun > PORT_PATIENCE["launched" if start.launched() else "alone"]:
             self._port_told = True
             self.get_logger().error(f"{state.last_port_error or 'the servo port is not open'}; it is tried again")
-
-    def _fill(self, message, state, mask):
-        message.header.stamp = self._stamps.of(float(state.stamp[mask].max()))
-        message.position = state.angle[mask].tolist()
-        message.velocity = state.rate[mask].tolist()
 
     def _publish_battery(self):
         supply = self.control.state.supply

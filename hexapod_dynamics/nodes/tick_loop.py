@@ -1,19 +1,26 @@
-"""A loop for nodes with a fast period: it takes the frequent messages itself, and the executor does the rest beside it.
+"""A loop for nodes with a fast period: it takes the frequent messages itself; the executor only waits, beside it.
 
 An executor of rclpy builds its wait set anew for each message and each timer, which costs more than what a node does
 with a message. Here the node sleeps until its next tick, takes what has come on its polled subscriptions, and ticks.
-Services, parameters, rare topics and slow timers stay with the executor, which is asked some times a second.
+Services, parameters and rare topics stay with the executor. A second thread waits in it, and hands each callback that
+is due to the thread that ticks, which it wakes: callbacks and ticks run one at a time, as with one executor alone, and
+the request of an emergency stop does not wait for the next tick.
 """
 
+import os
+import select
+import threading
 import time
 
-from hexapod_dynamics.nodes import start
+from hexapod_dynamics.nodes.cdr import READERS
 from rclpy.callback_groups import CallbackGroup
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import ExternalShutdownException, ShutdownException
 
-# The executor is asked so often [s], and then for so many callbacks at the most.
-ASKED_EVERY, AT_ONCE = 0.05, 4
 # Messages taken from one subscription in a tick, at the most: who floods a topic does not stop the tick.
 MOST = 64
+# Share of a phase error that one message corrects, see `TickLoop.align`.
+ALIGN = 0.1
 
 
 class _Polled(CallbackGroup):
@@ -29,6 +36,60 @@ class _Polled(CallbackGroup):
         pass
 
 
+class _Waiter:
+    """A thread that waits for callbacks of an executor; `serve` runs them in the thread that calls it."""
+
+    def __init__(self, executor):
+        self._executor = executor
+        self._handler, self._error, self._ending = None, None, False
+        self._wake, self._woken = os.pipe()
+        self._served = threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, name="executor", daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while not self._ending:
+            try:
+                self._handler, _, _ = self._executor.wait_for_ready_callbacks()
+            except (ShutdownException, ExternalShutdownException):
+                return
+            except InvalidHandle:  # an entity was destroyed while it was collected
+                continue
+            except Exception as error:  # raised again where the node runs
+                self._error = error
+            os.write(self._woken, b"1")
+            self._served.acquire()
+
+    def serve(self, until):
+        """Run the callbacks that are due until the monotonic time `until` [s]; at least one if it is over already."""
+        while True:
+            left = max(until - time.monotonic(), 0.0)
+            if not select.select([self._wake], [], [], left)[0]:
+                return
+            os.read(self._wake, 1)
+            if self._error is not None:
+                raise self._error
+            self._handler()
+            failed = self._handler.exception() if self._handler.done() else None
+            self._served.release()
+            if failed is not None:
+                raise failed
+            if not left:
+                return
+
+    def close(self):
+        """End the thread."""
+        self._ending = True
+        self._executor.create_task(lambda: None)  # ends the wait; the thread hands nothing on any more
+        self._served.release()
+        self._thread.join(1.0)
+        if not self._thread.is_alive():
+            if select.select([self._wake], [], [], 0.0)[0]:
+                self._handler()  # the one that was handed over last; rclpy complains of a callback that is not run
+            os.close(self._wake)
+            os.close(self._woken)
+
+
 class TickLoop:
     """Calls `tick` every `period` [s] on the steady clock; a node keeps it as `loop`, and `common.run` runs it.
 
@@ -38,42 +99,71 @@ class TickLoop:
     def __init__(self, node, period, tick=lambda: None):
         self._node, self.period, self._tick = node, float(period), tick
         self._group, self._polled = _Polled(), []
+        self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
+        self._due = time.monotonic()
 
-    def subscribe(self, kind, topic, callback, qos):
-        """Create a subscription that the loop takes messages from before each tick."""
-        self._polled.append(self._node.create_subscription(kind, topic, callback, qos, callback_group=self._group))
+    def subscribe(self, kind, topic, callback, qos, needed=None):
+        """Create a subscription that the loop takes messages from before each tick.
+
+        Types that cdr.READERS has are read from their bytes: the callback gets the reader, whose members last until the
+        next message. needed(): while it is False, messages are left where they are.
+        """
+        reader = READERS.get(kind)
+        subscription = self._node.create_subscription(
+            kind, topic, callback, qos, callback_group=self._group, raw=reader is not None
+        )
+        self._polled.append((subscription, None if reader is None else reader().read, needed))
 
     def unsubscribe(self):
         """Destroy the subscriptions."""
-        for subscription in self._polled:
+        for subscription, _, _ in self._polled:
             self._node.destroy_subscription(subscription)
         self._polled.clear()
 
+    def every(self, period, callback):
+        """Call `callback` every `period` [s] with a tick: what a slow timer does, without an executor."""
+        self._slow.append([time.monotonic() + period, period, callback])
+        self._next_slow = 0.0
+
+    def align(self, age, wanted):
+        """Shift the ticks slowly, so that periodic messages are `wanted` [s] old when they are taken; this one is
+        `age` [s] old.
+        """
+        late = (age - wanted + 0.5 * self.period) % self.period - 0.5 * self.period
+        self._due -= ALIGN * late
+
     def poll(self):
         """Take what has come and call the callbacks."""
-        for subscription in self._polled:
+        for subscription, read, needed in self._polled:
+            if needed is not None and not needed():
+                continue
             with subscription.handle:
                 for _ in range(MOST):
-                    taken = subscription.handle.take_message(subscription.msg_type, False)
+                    taken = subscription.handle.take_message(subscription.msg_type, read is not None)
                     if taken is None:
                         break
-                    subscription.callback(taken[0])
+                    subscription.callback(taken[0] if read is None else read(taken[0]))
 
     def run(self, executor, running):
         """Tick while running() is true."""
-        due = time.monotonic()
-        asked = due
-        while running():
-            now = time.monotonic()
-            if now < due:
-                time.sleep(due - now)
+        waiter = _Waiter(executor)
+        self._due = time.monotonic()
+        try:
+            while running():
+                waiter.serve(self._due)
                 now = time.monotonic()
-            due = max(due + self.period, now - self.period)
-            self.poll()
-            self._tick()
-            if now - asked >= ASKED_EVERY:
-                asked = now
-                for _ in range(AT_ONCE):
-                    executor.spin_once(timeout_sec=0.0)
-                    if start.stopping():
-                        break
+                self._due = max(self._due + self.period, now - self.period)
+                self.poll()
+                self._tick()
+                if now >= self._next_slow:
+                    self._call_slow(now)
+        finally:
+            waiter.close()
+
+    def _call_slow(self, now):
+        for each in self._slow:
+            due, period, callback = each
+            if now >= due:
+                each[0] = max(due + period, now)
+                callback()
+        self._next_slow = min((due for due, _, _ in self._slow), default=float("inf"))

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare_all, run, stamp_seconds, steady_timer
+from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare_all, run, stamp_seconds
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.walk_status import PARAMETERS
@@ -105,7 +105,7 @@ class WalkStatus(Node):
         self.loop.subscribe(Odometry, "simulator/odom", self._on_truth, NEWEST)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
-        steady_timer(self, 1.0, self._print)
+        self.loop.every(1.0, self._print)
 
     def _on_prediction(self, message):
         self._predicted = time.monotonic(), message

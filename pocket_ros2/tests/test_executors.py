@@ -10,7 +10,13 @@ import rclpy
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ROSInterruptException
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.executors import (
+    ExternalShutdownException,
+    MultiThreadedExecutor,
+    ShutdownException,
+    SingleThreadedExecutor,
+    TimeoutException,
+)
 from rclpy.parameter import Parameter
 from rclpy.task import Future
 from rclpy.timer import Timer
@@ -282,8 +288,27 @@ def test_two_contexts_live_beside_each_other(node, domain):
     assert got and rclpy.ok()
 
 
-def test_executors_of_ones_own_are_not_covered(node):
-    with pytest.raises(NotImplementedError, match="pocket ROS 2 does not cover executors other than"):
-        SingleThreadedExecutor().wait_for_ready_callbacks()
+def test_callbacks_that_are_due_are_handed_out_instead_of_run(node):
+    executor, called = SingleThreadedExecutor(), []
+    executor.add_node(node)
+    with pytest.raises(TimeoutException):
+        executor.wait_for_ready_callbacks(timeout_sec=0.05)
+    timer = node.create_timer(0.01, lambda: called.append(1))
+    task, entity, owner = executor.wait_for_ready_callbacks(timeout_sec=5.0)
+    assert entity is timer and owner is node and not called
+    task()
+    assert called == [1] and task.done() and task.exception() is None
+    node.destroy_timer(timer)
+    executor.create_task(lambda: 1 / 0)
+    task, entity, owner = executor.wait_for_ready_callbacks(timeout_sec=5.0)
+    assert entity is None and owner is None
+    task()
+    assert isinstance(task.exception(), ZeroDivisionError)
+    executor.shutdown()
+    with pytest.raises(ShutdownException):
+        executor.wait_for_ready_callbacks()
+
+
+def test_waitables_are_not_covered(node):
     with pytest.raises(NotImplementedError, match="pocket ROS 2 does not cover waitables"):
         node.add_waitable(object())

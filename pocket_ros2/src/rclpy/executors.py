@@ -80,6 +80,7 @@ class Executor:
         self._timer_blocked = False
         self._tasks: deque[Task] = deque()
         self._ready: deque[Any] = deque()
+        self._begun: Any = None  # what the last callback belongs to
         self._running = 0
         self._idle = threading.Condition()
         self._is_shutdown = False
@@ -297,10 +298,11 @@ class Executor:
             if condition():
                 raise ConditionReachedException()
             if self._tasks:
-                task = self._tasks.popleft()
+                task, self._begun = self._tasks.popleft(), None
                 return lambda: self._run_task(task)
             while self._ready:
-                job = self._begin(self._ready.popleft())
+                self._begun = self._ready.popleft()
+                job = self._begin(self._begun)
                 if job is not None:
                     return job
             if last:
@@ -346,9 +348,19 @@ class Executor:
     def _execute(self, job: Callable[[], None]) -> None:
         raise NotImplementedError
 
-    def wait_for_ready_callbacks(self, *_: Any, **__: Any) -> Any:
-        """Raise NotCovered: what executors of one's own are built on in rclpy."""
-        raise NotCovered("executors other than SingleThreadedExecutor and MultiThreadedExecutor")
+    def wait_for_ready_callbacks(self, timeout_sec: float | None = None, nodes: Any = None) -> tuple[Task, Any, Any]:
+        """Wait for a callback that is due; return the task that runs it, its entity and the entity's node.
+
+        What executors of one's own are built on. Entity and node are None for a task of `create_task`. Raises
+        TimeoutException, ShutdownException, ExternalShutdownException.
+        """
+        if nodes is not None:
+            raise NotCovered("wait_for_ready_callbacks(nodes=...)")
+        limit = timeout_sec_to_nsec(timeout_sec)
+        job = self._next(_FOREVER if limit < 0 else limit, _never)
+        entity = self._begun
+        owners = (node for node in self.get_nodes() for each in node._entities() if each is entity)
+        return Task(job, executor=self), entity, next(owners, None)
 
     def __enter__(self) -> Executor:
         return self

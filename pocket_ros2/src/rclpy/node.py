@@ -197,6 +197,12 @@ class Node(NamesMixin, ParameterMixin, GraphMixin):
         for endpoint in (*self.publishers, *self.subscriptions):
             yield from endpoint.event_handlers
 
+    def _entities(self) -> Iterator[Any]:
+        """Yield everything of this node that has a callback."""
+        yield from self.timers
+        yield from self.guards
+        yield from self._waitable_entities()
+
     def _changed(self) -> None:
         self._entities_version += 1
         self._wake_executor()

@@ -1,0 +1,184 @@
+"""Reads and writes the frequent messages as bytes: numbers in place, instead of a message of objects at each tick.
+
+The bytes of a message are CDR (OMG DDSI-RTPS 10.2; XCDR1): 4 bytes of encapsulation, 00 01 for little endian, then the
+members, each aligned to its size from behind those 4 bytes. Making the objects of an Imu takes rclpy 25 us on a desktop
+computer and five times that on a Jetson Nano; reading its numbers takes a fifth.
+"""
+
+import struct
+
+import numpy as np
+
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import Imu, JointState
+
+LITTLE_ENDIAN = b"\x00\x01"
+START = 4  # of the members
+_STAMP = struct.Struct("<iII")  # seconds, nanoseconds, length of the frame's name with its final zero
+_COUNT = struct.Struct("<I")
+_IMU = struct.Struct("<37d")
+_NOTHING = np.empty(0)
+# What bytes that are no message of the type raise when they are read.
+_MALFORMED = (struct.error, ValueError, IndexError)
+
+
+class _Fields:
+    """Members of a message, by name."""
+
+    def __init__(self, **members):
+        self.__dict__.update(members)
+
+
+class _Header:
+    """Reads a std_msgs/Header, which comes first."""
+
+    def __init__(self):
+        self.stamp, self.frame_id = _Fields(sec=0, nanosec=0), ""
+        self._raw = b""
+
+    def read(self, data):
+        """Take the members; return the offset behind them."""
+        stamp = self.stamp
+        stamp.sec, stamp.nanosec, size = _STAMP.unpack_from(data, START)
+        end = START + _STAMP.size + size
+        raw = data[START + _STAMP.size : end]
+        if raw != self._raw:
+            self.frame_id, self._raw = raw[:-1].decode(), raw
+        return end
+
+
+class JointStateReader:
+    """Reads sensor_msgs/JointState; the object itself has the members and keeps them until the next message.
+
+    `name` is a list, the same one while the names stay the same; position, velocity and effort are arrays (k,).
+    """
+
+    def __init__(self):
+        self.header, self.name = _Header(), []
+        self.position = self.velocity = self.effort = _NOTHING
+        self._names = None  # the bytes of `name`
+
+    def read(self, data):
+        """Return the message of some bytes: this object, or one of rclpy's if the bytes are of another kind."""
+        if data[:2] != LITTLE_ENDIAN:
+            return deserialize_message(data, JointState)
+        try:
+            offset = self._read_names(data, self.header.read(data))
+            self.position, offset = _numbers(data, offset)
+            self.velocity, offset = _numbers(data, offset)
+            self.effort, offset = _numbers(data, offset)
+        except _MALFORMED:
+            return deserialize_message(data, JointState)  # which says what is wrong
+        return self
+
+    def _read_names(self, data, offset):
+        begin = offset = _aligned(offset, 4)
+        if self._names is not None and data.startswith(self._names, begin):
+            return begin + len(self._names)
+        (count,) = _COUNT.unpack_from(data, offset)
+        offset, names = offset + 4, []
+        for _ in range(count):
+            offset = _aligned(offset, 4)
+            (size,) = _COUNT.unpack_from(data, offset)
+            names.append(data[offset + 4 : offset + 3 + size].decode())
+            offset += 4 + size
+        if offset > len(data):
+            raise IndexError("the names end behind the message")
+        self.name, self._names = names, data[begin:offset]
+        return offset
+
+
+class ImuReader:
+    """Reads sensor_msgs/Imu; the object itself has the members and keeps them until the next message."""
+
+    def __init__(self):
+        self.header = _Header()
+        self.orientation = _Fields(x=0.0, y=0.0, z=0.0, w=1.0)
+        self.angular_velocity, self.linear_acceleration = _Fields(x=0.0, y=0.0, z=0.0), _Fields(x=0.0, y=0.0, z=0.0)
+        self.orientation_covariance = self.angular_velocity_covariance = self.linear_acceleration_covariance = ()
+
+    def read(self, data):
+        """Return the message of some bytes: this object, or one of rclpy's if the bytes are of another kind."""
+        if data[:2] != LITTLE_ENDIAN:
+            return deserialize_message(data, Imu)
+        try:
+            numbers = _IMU.unpack_from(data, _aligned(self.header.read(data), 8))
+        except _MALFORMED:
+            return deserialize_message(data, Imu)
+        o, w, a = self.orientation, self.angular_velocity, self.linear_acceleration
+        o.x, o.y, o.z, o.w = numbers[:4]
+        w.x, w.y, w.z = numbers[13:16]
+        a.x, a.y, a.z = numbers[25:28]
+        self.orientation_covariance, self.angular_velocity_covariance = numbers[4:13], numbers[16:25]
+        self.linear_acceleration_covariance = numbers[28:37]
+        return self
+
+
+READERS = {JointState: JointStateReader, Imu: ImuReader}
+
+
+def _aligned(offset, size):
+    return offset + (START - offset) % size
+
+
+def _numbers(data, offset):
+    """Read a sequence of doubles; return it and the offset behind it."""
+    offset = _aligned(offset, 4)
+    (count,) = _COUNT.unpack_from(data, offset)
+    if not count:
+        return _NOTHING, offset + 4
+    offset = _aligned(offset + 4, 8)
+    return np.frombuffer(data, "<f8", count, offset), offset + 8 * count
+
+
+class Template:
+    """The bytes of one message that begins with a header: its stamp and some runs of doubles change, the rest stays.
+
+    Args:
+        message: a message with all that stays.
+        fill: fill(message, values) writes `size` doubles, where they change, into the message.
+        size: how many doubles change. Those that follow one another in the message are one run.
+
+    """
+
+    def __init__(self, message, fill, size):
+        fill(message, [0.0] * size)
+        self._data = bytearray(serialize_message(message))
+        if bytes(self._data[:2]) != LITTLE_ENDIAN:
+            raise NotImplementedError("messages are written on little-endian computers only")
+        # Where each number is, is seen from what changes with it.
+        self._runs = []  # [first byte, first number, behind the last number]
+        for k in range(size):
+            fill(message, [1.0 if j == k else 0.0 for j in range(size)])
+            other = serialize_message(message)
+            offset = next(j for j, (a, b) in enumerate(zip(self._data, other, strict=True)) if a != b) - 6
+            if self._runs and self._runs[-1][0] + 8 * (k - self._runs[-1][1]) == offset:
+                self._runs[-1][2] = k + 1
+            else:
+                self._runs.append([offset, k, k + 1])
+        self._packers = [(struct.Struct(f"<{end - first}d"), at, first, end) for at, first, end in self._runs]
+
+    def bytes(self, nanoseconds, values):
+        """Return the message stamped with a time [ns] (int) and with other numbers: a sequence of `size` floats."""
+        data = self._data
+        struct.pack_into("<iI", data, START, nanoseconds // 1_000_000_000, nanoseconds % 1_000_000_000)
+        for packer, offset, first, end in self._packers:
+            packer.pack_into(data, offset, *values[first:end])
+        return bytes(data)
+
+
+def joint_template(names, frame_id="", velocity=True, effort=False):
+    """Return a Template of sensor_msgs/JointState: positions, then velocities, or efforts alone."""
+    n = len(names)
+    message = JointState(name=list(names))
+    message.header.frame_id = frame_id
+
+    def fill(message, values):
+        if effort:
+            message.effort = values
+            return
+        message.position = values[:n]
+        if velocity:
+            message.velocity = values[n:]
+
+    return Template(message, fill, n if effort or not velocity else 2 * n)

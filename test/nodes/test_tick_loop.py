@@ -1,0 +1,156 @@
+"""The loop of the nodes with a fast period: one callback at a time, in one thread, and no request waits for a tick."""
+
+import threading
+import time
+from collections import deque
+
+import numpy as np
+import pytest
+from ros_session import Probe, separate, wait_until
+
+import rclpy
+from hexapod_dynamics.nodes.tick_loop import TickLoop
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+
+@pytest.fixture(scope="module")
+def probe():
+    separate()
+    probe = Probe()
+    yield probe
+    probe.close()
+
+
+class Looped:
+    """A node whose loop runs in a thread of this process."""
+
+    def __init__(self, period, tick=lambda: None):
+        self.node = rclpy.create_node("looped")
+        self.ticks, self.threads, self.error = deque(maxlen=10000), set(), None
+        self.loop = TickLoop(self.node, period, lambda: (self.note(), self.ticks.append(time.monotonic()), tick()))
+        self._end = threading.Event()
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._run)
+
+    def note(self):
+        self.threads.add(threading.get_ident())
+
+    def start(self):
+        self._thread.start()
+        return self
+
+    def _run(self):
+        try:
+            self.loop.run(self._executor, lambda: not self._end.is_set())
+        except Exception as error:
+            self.error = error
+
+    def serve(self, _request, response):
+        self.note()
+        response.success = True
+        return response
+
+    def close(self):
+        self._end.set()
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+        self._executor.shutdown()
+        self.node.destroy_node()
+
+
+@pytest.fixture
+def looped():
+    made = []
+
+    def make(*arguments):
+        made.append(Looped(*arguments))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def answer_times(probe, looped, count=10):
+    looped.node.create_service(Trigger, "ask", looped.serve)
+    looped.start()
+    client, took = probe.node.create_client(Trigger, "ask"), []
+    assert client.wait_for_service(10)
+    for _ in range(count):
+        begin = time.monotonic()
+        future = client.call_async(Trigger.Request())
+        wait_until(future.done, 10, "an answer")
+        took.append(time.monotonic() - begin)
+        assert future.result().success
+    probe.node.destroy_client(client)
+    return took
+
+
+def test_a_request_is_answered_between_two_ticks_in_the_thread_that_ticks(probe, looped):
+    each = looped(1.0)
+    took = answer_times(probe, each)
+    assert np.median(took) < 0.1, took  # `wait_until` looks every 20 ms
+    assert len(each.threads) == 1
+
+
+def test_a_tick_that_takes_longer_than_its_period_leaves_the_requests_their_turn(probe, looped):
+    each = looped(0.01, lambda: time.sleep(0.02))
+    took = answer_times(probe, each)
+    assert np.median(took) < 0.2, took
+    assert len(each.threads) == 1 and len(each.ticks) > 3
+
+
+def test_polled_messages_and_slow_calls_come_with_the_ticks(probe, looped):
+    each, heard, slow, rare = looped(0.02), [], [], []
+    each.loop.subscribe(JointState, "joints", lambda m: (each.note(), heard.append(m.position.tolist())), 10)
+    wanted = []
+    each.loop.subscribe(Imu, "unneeded", wanted.append, 10, needed=lambda: False)
+    each.node.create_subscription(String, "rare", lambda m: (each.note(), rare.append(m.data)), 10)
+    each.loop.every(0.1, lambda: (each.note(), slow.append(time.monotonic())))
+    each.start()
+    joints, imu, words = (
+        probe.node.create_publisher(kind, name, 10)
+        for kind, name in ((JointState, "joints"), (Imu, "unneeded"), (String, "rare"))
+    )
+    for publisher in (joints, imu, words):
+        wait_until(publisher.get_subscription_count, 10, "a subscription")
+    joints.publish(JointState(name=["a", "b"], position=[1.0, 2.0]))
+    imu.publish(Imu())
+    words.publish(String(data="word"))
+    wait_until(lambda: heard and rare and len(slow) > 5, 10, lambda: f"{heard} {rare} {slow}")
+    assert heard == [[1.0, 2.0]] and rare == ["word"] and not wanted
+    assert len(each.threads) == 1
+    assert 0.08 < np.median(np.diff(slow)) < 0.3
+    for publisher in (joints, imu, words):
+        probe.node.destroy_publisher(publisher)
+
+
+def test_an_error_in_a_callback_ends_the_loop_with_that_error(probe, looped):
+    each = looped(0.02)
+    each.node.create_subscription(String, "fails", lambda _: 1 / 0, 10)
+    each.start()
+    publisher = probe.node.create_publisher(String, "fails", 10)
+    wait_until(publisher.get_subscription_count, 10, "a subscription")
+    publisher.publish(String())
+    wait_until(lambda: each.error is not None, 10, "the error")
+    assert isinstance(each.error, ZeroDivisionError)
+    probe.node.destroy_publisher(publisher)
+
+
+@pytest.mark.parametrize("phase", np.linspace(0.0, 0.01, 7).tolist())
+def test_ticks_are_aligned_with_periodic_messages(phase):
+    """Messages come every 20 ms, ticks every 10: whatever the phase at the start, each is soon 2 ms old when taken."""
+    loop = TickLoop(None, 0.01)
+    loop._due, newest, ages = 1.0 + phase, -1, []
+    for _ in range(300):
+        now, loop._due = loop._due, loop._due + loop.period
+        message = np.floor((now - 1.0) / 0.02)
+        if message > newest:
+            newest = message
+            ages.append(now - 1.0 - 0.02 * message)
+            loop.align(ages[-1], 0.002)
+    assert np.abs(np.array(ages[-50:]) - 0.002).max() < 5e-4
