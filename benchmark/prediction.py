@@ -4,7 +4,8 @@ python benchmark/prediction.py [--runs 100] [--seconds 60] [--physics mujoco] [-
                                [--rough 0.008] [--damage]
 
 The columns "in band": share of the time in which the normalised squared error of (x, y, yaw), or of (roll, pitch), lies
-within the 95 % band of its chi-square.
+within the 95 % band of its chi-square. "doubt": the highest level, 1 a warning, 2 an error; with --damage also the time
+[s] from the damage (at 5 s) to the first warning.
 """
 
 import argparse
@@ -22,13 +23,41 @@ GAITS = {"adaptive": AdaptiveGait, "tripod": TripodGait}
 POSE_BAND, TILT_BAND = (0.216, 9.348), (0.0506, 7.378)  # 95 % of chi-square with 3 and 2 degrees of freedom
 
 
+DAMAGED_AT = 5.0  # [s]
+
+
+def damages(whole):
+    """Return (name, morphology, truth) of damages; morphology None: the truth is not that of a healthy robot."""
+    plain = Truth()
+    return [
+        ("none", whole, plain),
+        ("RM lost", whole.without("RM"), plain),
+        ("RM, LM lost", whole.without("RM", "LM"), plain),
+        ("LM, RR femur lost", whole.without("LM.femur", "RR.femur"), plain),
+        ("RF.tibia lost", whole.without("RF.tibia"), plain),
+        ("LF.tibia broken, half left", whole.broken("LF.tibia", 0.5), plain),
+        ("RM.tibia broken, half left", whole.broken("RM.tibia", 0.5), plain),
+        ("RF.tibia locked", whole.locked("RF.tibia", 0.3), plain),
+        ("RM.femur locked", whole.locked("RM.femur", -0.2), plain),
+        ("LR.coxa locked", whole.locked("LR.coxa", 0.1), plain),
+        ("LR.femur limp", whole.limp("LR.femur"), plain),
+        ("RF.tibia limp", whole.limp("RF.tibia"), plain),
+        ("LM.coxa limp", whole.limp("LM.coxa"), plain),
+        ("payload of 1 kg", None, Truth(payload=1.0)),
+        ("half the stiffness", None, Truth(stiffness=0.5)),
+        ("dead band of 5 counts", None, Truth(deadband=5.0)),
+        ("friction 0.15", None, Truth(friction=0.15)),
+        ("commands 0.1 s late", None, Truth(delay=0.1)),
+    ]
+
+
 def measure(physics, gait, truth, seed, seconds, damage=None):
-    """Walk once; damage: (morphology, told), after 5 s. Returns the figures of a row and what was doubted."""
+    """Walk once; damage: (morphology, told), after 5 s. Returns the figures of a row and (doubt, time) pairs."""
     walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait]())
-    walk.run(5.0)
+    walk.run(DAMAGED_AT)
     if damage is not None:
         walk.damage(damage[0], told=damage[1])
-    walk.run(seconds - 5.0)
+    walk.run(seconds - DAMAGED_AT)
     rows = np.array(walk.rows)
     pose, tilt, square_pose, square_tilt = errors(rows)
     way = np.hypot(*np.diff(rows[:, 1:3], axis=0)[::1].T).sum()
@@ -38,7 +67,9 @@ def measure(physics, gait, truth, seed, seconds, damage=None):
         for squares, (low, high) in ((square_pose, POSE_BAND), (square_tilt, TILT_BAND))
     ]
     rms = np.degrees(np.sqrt(np.mean(tilt**2)))
-    return [way, *ends, np.degrees(pose[-1, 2]), rms, *(100 * np.array(inside)), rows[:, 17].max()], walk.said
+    return [way, *ends, np.degrees(pose[-1, 2]), rms, *(100 * np.array(inside)), rows[:, 17].max()], list(
+        walk.said.items()
+    )
 
 
 def main():
@@ -56,18 +87,14 @@ def main():
     print(header)
     shape = "{:8.2f} {:7.2f} {:10.1f} {:10.1f} {:8.2f} {:9.2f} {:15.0f} {:11.0f} {:6.0f}"
     if options.damage:
-        whole = Morphology.whole(Robot.jethexa())
-        for name, morphology in {
-            "none": whole,
-            "RM, LM lost": whole.without("RM", "LM"),
-            "LM, RR femur lost": whole.without("LM.femur", "RR.femur"),
-            "RF.tibia locked": whole.locked("RF.tibia", 0.3),
-            "LR.femur limp": whole.limp("LR.femur"),
-        }.items():
-            for told in (True, False):
-                damage = morphology, told
-                figures, said = measure(options.physics, options.gait, Truth(), 0, options.seconds, damage)
-                print(shape.format(*figures), f"{name}, {'told' if told else 'untold'}", *said, flush=True)
+        for name, morphology, truth in damages(Morphology.whole(Robot.jethexa())):
+            for told in (True, False) if morphology is not None else (False,):
+                damage = None if morphology is None else (morphology, told)
+                figures, said = measure(options.physics, options.gait, truth, options.seed, options.seconds, damage)
+                since = 0.0 if morphology is None else DAMAGED_AT
+                first = next(((f"{at - since:5.1f} s", text) for text, at in said if at >= since), ("      -", ""))
+                told_so = "" if morphology is None else ", told" if told else ", untold"
+                print(shape.format(*figures), first[0], name + told_so, first[1], flush=True)
         return
     rng = np.random.default_rng(options.seed)
     table, truths = [], [random_truth(rng, options.rough) for _ in range(options.runs)]
@@ -79,7 +106,7 @@ def main():
         for truth, walk in zip(truths, walks, strict=True):
             figures, said = walk.result()
             table.append(figures)
-            print(shape.format(*figures), truth.describe(), *said, flush=True)
+            print(shape.format(*figures), truth.describe(), *(text for text, _ in said), flush=True)
     table = np.array(table)
     for name, row in (
         ("mean", table.mean(axis=0)),

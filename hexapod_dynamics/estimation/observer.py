@@ -3,6 +3,7 @@
     commands --> guard --> counts --> servo set-points --+--> model step --> pose, twist, joints (predicted)
                                                           |        ^
     measured joints --> JointFilter: set-point offsets ---+        |
+                    --> DeadBandFilter: the servos' dead band -----+
     IMU attitude ----> AttitudeFilter: small turns of the body ----+
 
 The model is the simulator's own step: the same servos, contacts and bodies. No sensor measures x and y: they are
@@ -23,6 +24,7 @@ from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.commands import CommandHistory
+from hexapod_dynamics.estimation.dead_band import DeadBandFilter
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.innovation_test import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty
@@ -41,9 +43,15 @@ LOST_TILT, LOST_FOR = 0.6, 0.5
 EVEN = 0.05
 # Mean tilts up to this [rad] have other reasons: the IMU's mounting and offsets, joints that play.
 PLAY = 0.005
+# The slope turns no faster than STEEPENING [rad/s]. A change of the morphology is declared late, and what the body did
+# between its loss and its declaration is no slope: the slope of SLOPES_KEPT periods before holds again.
+STEEPENING, SLOPES_KEPT = 0.0175, 4
 # On its belly (the body's underside nearer to the ground than BELLY [m]), and for a while [s] after it, the body's tilt
-# is not that of a slope under the feet.
+# is not that of a slope under the feet; neither is it for as long after a change of the morphology.
 BELLY, STANDING_UP = 0.03, 4.0
+# The model takes over the learnt dead band, and the slope is remembered, this often [s]. The band is at most so many
+# counts of the servos.
+PERIOD, WIDEST_BAND = 1.0, 4.0
 
 
 @dataclass(frozen=True)
@@ -112,6 +120,11 @@ class Observer:
         self.history = CommandHistory(self.count, period=command_period)
         self.joint_filter = JointFilter(self.count, gain=gains.joint)
         self.attitude_filter = AttitudeFilter(tilt_gain=gains.tilt, yaw_gain=gains.yaw)
+        self.dead_band = DeadBandFilter(self.count, WIDEST_BAND * robot.servo.resolution)
+        # Joints whose load is mostly weight: those that turn about a vertical axis push against each other only.
+        self._bears = np.array([j.kind == "revolute" and abs(j.axis[2]) < 0.5 for j in joints])
+        self._slopes: deque[np.ndarray] = deque(maxlen=SLOPES_KEPT)
+        self._learnt_at = -np.inf  # of the last such period
         self.morphology = Morphology.whole(robot)
         self.commanded = np.full(self.count, np.nan)
         self.commanded_rate = np.zeros(self.count)
@@ -119,6 +132,9 @@ class Observer:
         self._ahead = np.arange(1, round(horizon / horizon_period) + 1) * horizon_period
         self._future = np.zeros((self._ahead.size, self.count))
         self._joints, self._rotations = TimedBuffer((self.count,)), TimedBuffer((3, 3))
+        self._springs = TimedBuffer(
+            (2, self.count)
+        )  # set-points without learnt offsets, stretches of the springs [rad]
         self._pending: deque[tuple] = deque()
         self._targets = np.zeros(self.count)
         self._reach: float | None = None  # the targets are to be sent with the next step
@@ -190,7 +206,15 @@ class Observer:
             self._joints_time = time
         if self.started:
             new = new & self.morphology.driven_mask
+            self._learn_dead_band(time, new & self._bears, angles)
             self.doubts.joints(time, new, self.joint_filter.errors, self.nu[6:], self.joint_filter.offsets)
+
+    def _learn_dead_band(self, time: float, which: np.ndarray, angles: np.ndarray) -> None:
+        """Compare readings (n,) at `time` of joints `which` (n,) bool with the set-points and loads of then."""
+        setpoints, stretches = self._springs.at(time)
+        for joint in np.flatnonzero(which).tolist():
+            lag, rate = setpoints[joint] - angles[joint], float(self.nu[6 + joint])
+            self.dead_band.measure(joint, float(lag), float(stretches[joint]), rate)
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
         """Process the IMU's attitude: rotation (3, 3) world <- base_link, of any yaw origin."""
@@ -212,7 +236,8 @@ class Observer:
                 self._low_at = time
             if 0.0 < dt < EVEN and time - self._low_at > STANDING_UP:
                 unexplained = innovation - np.minimum(np.maximum(innovation, -PLAY), PLAY)
-                self.model.tilt_ground(self.gains.slope * dt * unexplained)
+                rate = np.minimum(np.maximum(self.gains.slope * unexplained, -STEEPENING), STEEPENING)
+                self.model.tilt_ground(dt * rate)
             self._attitude_time = time
 
     def set_morphology(self, named_values: Mapping[str, Any]) -> None:
@@ -227,6 +252,10 @@ class Observer:
         self.q[back] = latest[back]
         place = self.position, self.rotation, self.q
         place_returned(self.robot, self.morphology, morphology, *place, self.model.ground_height)
+        if morphology != self.morphology and self.started:
+            if self._slopes:
+                self.model.tilt_ground_to(self._slopes[0])
+            self._low_at = self.time
         self.morphology = morphology
         self.model.set_morphology(morphology)
         self.doubts.clear()
@@ -271,6 +300,13 @@ class Observer:
             raise HexapodError("the state of the model is not finite: the model restarts from the measured joints")
         self._joints.add(time, self.q)
         self._rotations.add(time, self.rotation)
+        stretches = self.model.joint_torques / self.robot.servo.stiffness
+        self._springs.add(time, (self.model.setpoints - self.joint_filter.offsets, stretches))
+        if time - self._learnt_at > PERIOD:
+            self.dead_band.forget(min(time - self._learnt_at, PERIOD))
+            self.model.set_dead_band(self.dead_band.band)
+            self._slopes.append(self.model.slope.copy())
+            self._learnt_at = time
         self._assess(time)
         return True
 
@@ -303,6 +339,8 @@ class Observer:
         self.history.clear()
         self._joints.clear()
         self._rotations.clear()
+        self._springs.clear()
+        self._slopes.clear()
         self._attitude = self._first = None
         self.joint_filter.clear()
         self.attitude_filter.clear()

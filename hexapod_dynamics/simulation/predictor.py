@@ -169,8 +169,12 @@ class Predictor:
 
         Its yaw is ignored. The robot stays where it is: only the ground ahead of and behind it rises and falls.
         """
+        self.tilt_ground_to(self.slope + np.array([-turn[1], turn[0]]))
+
+    def tilt_ground_to(self, slope: np.ndarray) -> None:
+        """Turn the ground about the point below the robot to a slope (2,), rise over run."""
         x, y, _ = self.position.tolist()
-        self.lay_ground(self.slope + np.array([-turn[1], turn[0]]), x, y, self.ground_height(x, y))
+        self.lay_ground(slope, x, y, self.ground_height(x, y))
 
     def lay_ground(self, slope: np.ndarray, x: float, y: float, height: float) -> None:
         """Let the ground be the plane of a slope (2,), rise over run, at a height [m] at (x, y) [m]."""
@@ -178,6 +182,11 @@ class Predictor:
         for world in (self._model.world, self._ahead_world):
             world.ground[SLOPE_X : SLOPE_X + 2] = slope
             world.ground[LEVEL] = height - float(slope @ (x, y))
+
+    def set_dead_band(self, band: float) -> None:
+        """Set the dead band of the model's servos [rad]."""
+        for world in (self._model.world, self._ahead_world):
+            world.servo[actuator.DEAD_BAND] = band
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology before the next step. Momentum is conserved, see damage.py."""

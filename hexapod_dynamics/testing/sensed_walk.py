@@ -109,7 +109,7 @@ class SensedWalk:
         self.torques = np.zeros(18)
         self.sent: list[Any] = []
         self.rows: list[Any] = []
-        self.said: set[str] = set()
+        self.said: dict[str, float] = {}  # doubts, and the time [s] of each one's first row
         self.velocity, self.ms, self._joint = velocity, 0, 0
         self._frame: Any = None  # of the world, at the observer's start: place and yaw
         self._read = self.readings.joints()
@@ -195,7 +195,7 @@ class SensedWalk:
         covariance = observer.covariance
         level, text = observer.confidence
         if text:
-            self.said.add(text)
+            self.said.setdefault(text, t)
         self.rows.append(
             [t, *true, observer.position[0], observer.position[1], yaw, roll, pitch]
             + [*self.odometry.pose, *self.dead, ("ok", "warn", "error").index(level)]

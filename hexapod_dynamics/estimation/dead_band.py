@@ -1,0 +1,72 @@
+"""Learns the servos' dead band from how far loaded joints stand off their set-points.
+
+A servo with a dead band pulls only on what a joint lags behind its set-point beyond the band: under load it stands at
+the band's edge. With the stretch x of the servo's spring that the model predicts (torque over stiffness, [rad]),
+
+    setpoint - measured = c x + b sign(x) + o,    |x| > LOADED
+
+c is the ratio of the true to the modelled load over stiffness, b the dead band [rad], the same for all servos, and o a
+trim of each joint. Recursive least squares with priors and exponential forgetting finds them together: b from loads
+that change sign between swing and stance and, as far as trims are small, from joints that are always loaded one way.
+Small loads say little: feet that stand can push against each other, and then the model's load has another sign.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Stretch [rad] beyond which a joint is used.
+LOADED = 7e-3
+# Time constant of the memory [s].
+MEMORY = 30.0
+# Standard deviations before anything is known: of c [1], b [rad], o [rad]; of a reading [rad] and of its time [s].
+# Successive readings have errors in common: so many count as one.
+RATIO, WIDTH, TRIM, NOISE, TIMING, ALIKE = 0.1, 6e-3, 1.5e-3, 4e-3, 0.01, 10.0
+RATIO_INDEX, WIDTH_INDEX, TRIMS = 0, 1, 2
+
+
+class DeadBandFilter:
+    """Estimates the dead band of a robot's servos; count: of joints; largest [rad]: bound of the estimate."""
+
+    def __init__(self, count: int, largest: float) -> None:
+        self.count, self.largest = count, largest
+        self._prior = np.array([RATIO**-2, WIDTH**-2, *[TRIM**-2] * count])
+        self._diagonal = np.diag_indices(TRIMS + count)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._information = np.diag(self._prior)
+        self._sums = np.zeros(TRIMS + self.count)
+        self._sums[RATIO_INDEX] = self._prior[RATIO_INDEX]  # c is about 1
+
+    @property
+    def band(self) -> float:
+        """Dead band [rad] as far as it is certain: the estimate less its standard deviation."""
+        covariance = np.linalg.inv(self._information)
+        least = covariance[WIDTH_INDEX] @ self._sums - np.sqrt(covariance[WIDTH_INDEX, WIDTH_INDEX])
+        return float(np.clip(least, 0.0, self.largest))
+
+    def measure(self, joint: int, lag: float, stretch: float, rate: float) -> None:
+        """Process a reading of a joint.
+
+        lag [rad]: set-point, without learnt offsets, less reading. stretch [rad]: of the model's servo spring. rate
+        [rad/s]: of the modelled joint.
+        """
+        if abs(stretch) < LOADED:
+            return
+        weight = 1.0 / (ALIKE * (NOISE**2 + (TIMING * rate) ** 2))
+        sign = 1.0 if stretch > 0.0 else -1.0
+        equation = ((RATIO_INDEX, stretch), (WIDTH_INDEX, sign), (TRIMS + joint, 1.0))
+        for i, here in equation:
+            self._sums[i] += weight * lag * here
+            for k, there in equation:
+                self._information[i, k] += weight * here * there
+
+    def forget(self, seconds: float) -> None:
+        """Let a time pass: what was learnt counts less, what was assumed before counts more."""
+        share = 1.0 - float(np.exp(-seconds / MEMORY))
+        self._information *= 1.0 - share
+        self._sums *= 1.0 - share
+        self._information[self._diagonal] += share * self._prior
+        self._sums[RATIO_INDEX] += share * self._prior[RATIO_INDEX]
