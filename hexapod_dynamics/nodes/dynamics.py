@@ -315,6 +315,7 @@ class DynamicsNode(Node):
             "of": self.robot.joint_names[worst],
             "attitude, IMU less model [rad]": float(np.linalg.norm(observer.attitude_filter.innovation)),
             "estimated slope [deg]": float(np.degrees(np.arctan(np.hypot(*observer.model.slope)))),
+            "learnt dead band of the servos [deg]": float(np.degrees(observer.dead_band.band)),
             "standard deviation of x, y [m]": float(np.sqrt(np.trace(observer.covariance[:2, :2]))),
             "standard deviation of yaw [deg]": float(np.degrees(np.sqrt(observer.covariance[5, 5]))),
             "in doubt": " ".join(observer.doubts.doubted),
