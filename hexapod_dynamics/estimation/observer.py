@@ -44,8 +44,9 @@ EVEN = 0.05
 # Mean tilts up to this [rad] have other reasons: the IMU's mounting and offsets, joints that play.
 PLAY = 0.005
 # The slope turns no faster than STEEPENING [rad/s]. A change of the morphology is declared late, and what the body did
-# between its loss and its declaration is no slope: the slope of SLOPES_KEPT periods before holds again.
-STEEPENING, SLOPES_KEPT = 0.0175, 4
+# between its loss and its declaration is no slope: the ground turns back, at RECALLING [rad/s], to the slope of SLOPES_KEPT
+# periods before.
+STEEPENING, RECALLING, SLOPES_KEPT = 0.0175, 0.1, 4
 # On its belly (the body's underside nearer to the ground than BELLY [m]), and for a while [s] after it, the body's tilt
 # is not that of a slope under the feet; neither is it for as long after a change of the morphology.
 BELLY, STANDING_UP = 0.03, 4.0
@@ -124,6 +125,7 @@ class Observer:
         # Joints whose load is mostly weight: those that turn about a vertical axis push against each other only.
         self._bears = np.array([j.kind == "revolute" and abs(j.axis[2]) < 0.5 for j in joints])
         self._slopes: deque[np.ndarray] = deque(maxlen=SLOPES_KEPT)
+        self._recalled: np.ndarray | None = None  # the slope to which the ground turns back
         self._learnt_at = -np.inf  # of the last such period
         self.morphology = Morphology.whole(robot)
         self.commanded = np.full(self.count, np.nan)
@@ -234,6 +236,13 @@ class Observer:
             dt = time - self._attitude_time
             if self.model.height < self._low:
                 self._low_at = time
+            if self._recalled is not None and 0.0 < dt < EVEN:
+                way = self._recalled - self.model.slope
+                self.model.tilt_ground_to(
+                    self.model.slope + np.minimum(np.maximum(way, -RECALLING * dt), RECALLING * dt)
+                )
+                if np.abs(way).max() < RECALLING * dt:
+                    self._recalled = None
             if 0.0 < dt < EVEN and time - self._low_at > STANDING_UP:
                 unexplained = innovation - np.minimum(np.maximum(innovation, -PLAY), PLAY)
                 rate = np.minimum(np.maximum(self.gains.slope * unexplained, -STEEPENING), STEEPENING)
@@ -253,8 +262,7 @@ class Observer:
         place = self.position, self.rotation, self.q
         place_returned(self.robot, self.morphology, morphology, *place, self.model.ground_height)
         if morphology != self.morphology and self.started:
-            if self._slopes:
-                self.model.tilt_ground_to(self._slopes[0])
+            self._recalled = self._slopes[0] if self._slopes else None
             self._low_at = self.time
         self.morphology = morphology
         self.model.set_morphology(morphology)
@@ -341,6 +349,7 @@ class Observer:
         self._rotations.clear()
         self._springs.clear()
         self._slopes.clear()
+        self._recalled = None
         self._attitude = self._first = None
         self.joint_filter.clear()
         self.attitude_filter.clear()

@@ -164,6 +164,7 @@ def test_damage_far_from_the_origin_that_is_told_late_does_not_lift_the_predicti
     world.damage("LM.femur", "RR.femur")
     rows = np.vstack([rows, world.run(6.0)])
     assert np.ptp(rows[:, 3] - rows[:, 9]) < 0.015
+    assert np.degrees(np.hypot(*world.observer.model.slope)) < 0.2
     world.observer.restart()
     again = world.run(1.0)
     assert np.abs((again[:, 3] - again[:, 9]) - (rows[-1, 3] - rows[-1, 9])).max() < 0.015
