@@ -44,8 +44,8 @@ EVEN = 0.05
 # Mean tilts up to this [rad] have other reasons: the IMU's mounting and offsets, joints that play.
 PLAY = 0.005
 # The slope turns no faster than STEEPENING [rad/s]. A change of the morphology is declared late, and what the body did
-# between its loss and its declaration is no slope: the ground turns back, at RECALLING [rad/s], to the slope of SLOPES_KEPT
-# periods before.
+# between its loss and its declaration is no slope: the ground turns back, at RECALLING [rad/s], to the slope of
+# SLOPES_KEPT periods before.
 STEEPENING, RECALLING, SLOPES_KEPT = 0.0175, 0.1, 4
 # On its belly (the body's underside nearer to the ground than BELLY [m]), and for a while [s] after it, the body's tilt
 # is not that of a slope under the feet; neither is it for as long after a change of the morphology.
