@@ -79,7 +79,7 @@ def main():
     parser.add_argument("--physics", default="mujoco", choices=["mujoco", "built_in"])
     parser.add_argument("--gait", default="adaptive", choices=GAITS)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rough", type=float, default=0.0, help="each truth's ground is rough by up to this [m]")
+    parser.add_argument("--rough", type=float, default=0.0, help="every second truth: rough by up to this [m]")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--damage", action="store_true", help="one table of damages, told and untold, instead")
     options = parser.parse_args()
@@ -97,7 +97,7 @@ def main():
                 print(shape.format(*figures), first[0], name + told_so, first[1], flush=True)
         return
     rng = np.random.default_rng(options.seed)
-    table, truths = [], [random_truth(rng, options.rough) for _ in range(options.runs)]
+    table, truths = [], [random_truth(rng, options.rough * (k % 2)) for k in range(options.runs)]
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         walks = [
             pool.submit(measure, options.physics, options.gait, truth, options.seed + k, options.seconds)
