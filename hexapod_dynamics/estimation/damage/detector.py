@@ -35,10 +35,10 @@ from hexapod_dynamics.estimation.damage.window import TILTS, MeasurementWindow
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
-_SUSPICIOUS = 4.0  # mean square of the largest normalised residuals above which the bank is simulated
+_SUSPICIOUS = 3.5  # mean square of the largest normalised residuals above which the bank is simulated
 # A bank that has found nothing, the declared robot within this chi-square per feature, is valid for this long [s],
 # unless suspicion grows by this factor meanwhile.
-_CALM, _GROWS, _NOTHING, _AS_USUAL = 2.0, 1.3, 0.9, 0.3
+_CALM, _GROWS, _NOTHING, _AS_USUAL = 0.9, 1.3, 0.9, 0.3
 _SLOW = 0.45  # [s] of a polling round of the bus: above it, or when commands come late, evidence is ignored ...
 _DISTURBED = 2.5  # [s] ... for this time
 # [s] after a change of the declared morphology in which only the bus is evaluated, at least and at most: the robot may
