@@ -1,0 +1,76 @@
+"""Single pieces of evidence of the damage detector: silent servos, odds that last, the yaw rate of a tipping body."""
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.estimation import DetectorSettings
+from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence
+from hexapod_dynamics.estimation.damage.decisions import DecisionMaker
+from hexapod_dynamics.estimation.damage.hypotheses import short
+from hexapod_dynamics.estimation.damage.posterior import Posterior, posterior_of
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+TORN = 2.0  # [s]
+
+
+def bus_decisions(mute, ends=np.inf, shift=0):
+    """Decisions while joints `mute` do not answer from TORN to `ends` [s]; two of 18 are read every 20 ms, a report of
+    the driver every 0.3 s; shift: ticks between the first reading and TORN, so which joint was read last.
+    """
+    evidence, maker, found = (
+        BusEvidence(ROBOT, DetectorSettings().silent_after),
+        DecisionMaker(ROBOT, DetectorSettings()),
+        [],
+    )
+    for tick in range(-shift, 200):
+        now = 0.02 * tick
+        for joint in (2 * (tick + shift) % 18, (2 * (tick + shift) + 1) % 18):
+            if not (joint in mute and TORN <= now < ends):
+                evidence.measured(now, joint)
+        if tick % 15 == 0:
+            evidence.told(now, now - evidence.heard > 0.25, np.zeros(18, bool))
+        found += [(now - TORN, one) for one in maker.from_bus(now, evidence, WHOLE, np.zeros(18), True)]
+    return found
+
+
+@pytest.mark.parametrize("shift", range(9))
+def test_a_leg_whose_servos_fall_silent_one_after_another_is_named_whole_and_at_once(shift):
+    (took, decision), *more = bus_decisions(tuple(ROBOT.leg_joints("RM")), shift=shift)
+    assert decision.values == {"legs.RM": False} and took <= 0.6 and not more
+
+
+@pytest.mark.parametrize("shift", range(9))
+def test_one_servo_that_misses_readings_for_half_a_second_is_not_missing(shift):
+    tibia = ROBOT.leg_joints("RM")[2]
+    assert bus_decisions((tibia,), ends=TORN + 0.3, shift=shift) == []
+    assert [one.values for _, one in bus_decisions((tibia,), shift=shift)] == [{"links.RM.tibia": False}]
+
+
+def banks(*odds):
+    """Decisions after banks with these log odds of RM's foot against the declared state."""
+    hypothesis, maker, found = short(ROBOT, "RM", 0.85), DecisionMaker(ROBOT, DetectorSettings()), []
+    for k, value in enumerate(odds):
+        p = 1.0 / (1.0 + np.exp(-value))
+        posterior = Posterior(np.array([p]), np.array([value]), np.zeros(1, int), 1.0 - p, np.full(1, 0.2), 0.5)
+        found += maker.from_bank(0.32 * k, [hypothesis], posterior, {})
+    return found
+
+
+@pytest.mark.parametrize(
+    "odds, count",
+    [((40.0,), 0), ((14.0, 13.0), 0), ((14.0, -3.0, 14.0, -3.0, 14.0), 0), ((12.0, 8.0, 14.0), 1), ((20.0, 20.0), 1)],
+)
+def test_a_foot_is_declared_lost_by_odds_that_last(odds, count):
+    assert len(banks(*odds)) == count
+
+
+def test_a_body_that_tips_to_one_side_has_not_lost_a_leg_of_the_other_because_it_turns_as_if():
+    """Values of a recorded walk: LF was broken; RM, on the other side, predicted the yaw rate within a tenth."""
+    measured, left, right = (-0.017, 0.026, -0.114), (-0.022, 0.041, 0.013), (0.023, 0.0, -0.100)
+    x, deviations = np.zeros((2, 21)), np.zeros((2, 2, 21))
+    x[1, 18:], deviations[0, 1, 18:], deviations[1, 1, 18:] = measured, left, right
+    deviation = np.tile([*np.full(18, 0.015), 0.015, 0.014, 0.010], 2)
+    found = posterior_of(x, np.full((2, 21), 1e-3), np.diag(deviation**2), deviations, np.full(2, -9.0))
+    assert found.log_odds[0] > found.log_odds[1]
