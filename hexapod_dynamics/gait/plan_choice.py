@@ -118,7 +118,7 @@ class PlanChoice:
         if plan is not None:
             return plan, ""
         if left < 3:
-            return None, f"{left} legs left: fewer than 3 cannot walk; sitting"
+            return None, f"{left} legs left: fewer than 3 cannot walk, and no plan rows on these; sitting"
         why = f"no plan for the robot without {', '.join(lost) or 'a tripod'}; sitting"
         if self.planner is not None:
             self.planner.ask(self.robot, lost, morphology or Morphology.whole(self.robot))
