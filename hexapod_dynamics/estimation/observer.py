@@ -208,8 +208,14 @@ class Observer:
             self._joints_time = time
         if self.started:
             new = new & self.morphology.driven_mask
-            self._learn_dead_band(time, new & self._bears, angles)
+            if self._learns:
+                self._learn_dead_band(time, new & self._bears, angles)
             self.doubts.joints(time, new, self.joint_filter.errors, self.nu[6:], self.joint_filter.offsets)
+
+    @property
+    def _learns(self) -> bool:
+        """Whether the model's loads are to be trusted: the robot is whole and nothing contradicts it."""
+        return self.morphology.is_whole and self.confidence[0] == "ok"
 
     def _learn_dead_band(self, time: float, which: np.ndarray, angles: np.ndarray) -> None:
         """Compare readings (n,) at `time` of joints `which` (n,) bool with the set-points and loads of then."""
@@ -311,8 +317,9 @@ class Observer:
         stretches = self.model.joint_torques / self.robot.servo.stiffness
         self._springs.add(time, (self.model.setpoints - self.joint_filter.offsets, stretches))
         if time - self._learnt_at > PERIOD:
-            self.dead_band.forget(min(time - self._learnt_at, PERIOD))
-            self.model.set_dead_band(self.dead_band.band)
+            if self._learns:
+                self.dead_band.forget(min(time - self._learnt_at, PERIOD))
+                self.model.set_dead_band(self.dead_band.band)
             self._slopes.append(self.model.slope.copy())
             self._learnt_at = time
         self._assess(time)
