@@ -1,0 +1,48 @@
+"""The node gait without a plan for the legs that are left: it sits, says that one is being made, then walks by it."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ros_session import LATCHED, Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from hexapod_dynamics.robot import Morphology, Robot
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+
+FILE = Path(__file__).parents[1] / "robots" / "quadruped.yaml"
+
+
+@pytest.fixture(scope="module")
+def probe():
+    separate()
+    probe = Probe()
+    yield probe
+    probe.close()
+
+
+def test_it_sits_while_the_plan_is_made_and_then_walks_at_its_velocity(probe):
+    states = probe.hear(DiagnosticStatus, "gait_state", LATCHED)
+    commands = probe.hear(JointState, "joint_commands", keep=500)
+    given = {"robot": FILE, "velocity": 0.04, "session": f"missing_plan{os.getpid()}"}
+    gait = Process.node("gait", *(word for name, value in given.items() for word in ("-p", f"{name}:={value}")))
+    try:
+        wait_until(lambda: any("made in the background" in m.message for _, m in states), 120, lambda: gait.output)
+        assert states[-1][1].message.startswith("sitting: no plan for the robot")
+        # On three legs it rows; that plan is made in seconds.
+        event = ParameterEvent(node="/test")
+        lost = Morphology.whole(Robot.load(FILE)).without("FL").parameters()
+        event.new_parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in lost.items()]
+        publisher = probe.node.create_publisher(ParameterEvent, "morphology", LATCHED)
+        publisher.publish(event)
+        wait_until(lambda: any("without FL" in m.message for _, m in states), 20, lambda: str(states[-1]))
+        wait_until(lambda: states[-1][1].message.startswith("walking"), 120, lambda: str(states[-1]) + gait.output)
+        wait_until(lambda: np.abs(commands[-1][1].velocity).max() > 0.1, 10, "legs move")
+        assert len(commands[-1][1].name) == 9 and "Traceback" not in gait.output
+        forward = {v.key: v.value for v in states[-1][1].values}["followed"]
+        assert forward.startswith("0.040"), forward
+    finally:
+        gait.end()
