@@ -38,6 +38,8 @@ from std_srvs.srv import SetBool, Trigger
 
 # A command waits for the next tick for at most this time [s]; one with a stamp for about ALIGNED, see `_on_command`.
 MOST_LATE, ALIGNED = 0.01, 0.002
+# After a stall of this process for longer than the command timeout, what has queued meanwhile comes for so long [s].
+BACKLOG = 0.2
 # Time [s] after which a port that is not open is reported in the log, once; in a launch the simulator needs longer.
 PORT_PATIENCE = {"alone": 2.0, "launched": 60.0}
 
@@ -85,6 +87,7 @@ class ServosNode(Node):
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
         self._next_state = self._next_step = 0.0  # monotonic [s]
+        self._ticked, self._deaf_until = time.monotonic(), 0.0
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_service(SetBool, "emergency_stop", self._on_emergency_stop)
         self.create_service(SetBool, "~/torque", self._on_torque)
@@ -153,6 +156,9 @@ class ServosNode(Node):
         if not self.watch.accepts(message.header.frame_id, now):
             self.control.hold_when_commands_stop(now)
             return
+        if self._is_backlog(now):
+            self.control.hold_when_commands_stop(now)
+            return
         bad = np.flatnonzero(np.isnan(message.position))
         if bad.size:
             self.get_logger().warning(
@@ -161,6 +167,16 @@ class ServosNode(Node):
                 throttle_duration_sec=5.0,
             )
         self.control.follow(joints[1], message.position, now)
+
+    def _is_backlog(self, now):
+        """Whether commands that come now may have been waiting since this process was stopped.
+
+        Without a stamp they look new. The first ones ask for the pose of before the stall, at which the joints are: the
+        guard would take it that they follow, and the next ones would move them at full speed.
+        """
+        if now - self._ticked > self.parameters.control.command_timeout:
+            self._deaf_until = now + BACKLOG
+        return now < self._deaf_until
 
     def _on_torques(self, message):
         joints = self._joints(message.name, self._torque_joints) if self.parameters.use_feedforward else None
@@ -213,6 +229,8 @@ class ServosNode(Node):
 
     def _tick(self):
         now = time.monotonic()
+        self._is_backlog(now)
+        self._ticked = now
         # Half a tick early is in time: a period that is a multiple of the tick's stays one.
         soon = now + 0.5 * self.loop.period
         if soon >= self._next_step:

@@ -282,6 +282,19 @@ def test_after_a_stopped_process_goes_on_the_joints_approach_slowly(robot, servo
     assert robot.fastest(begin) < 1.6  # 0.8 on an idle machine; it was 2.5 to 7.1
 
 
+def test_commands_that_waited_while_the_process_was_stopped_are_not_followed(robot, servos, commands):
+    """The queue holds commands to stay, then commands to go: the first must not make the others look close."""
+    servos.process.popen.send_signal(signal.SIGSTOP)
+    commands.interval = 0.005
+    time.sleep(1.0)
+    commands.pose = HERE + 0.45
+    time.sleep(0.05)
+    begin = time.monotonic()
+    servos.process.popen.send_signal(signal.SIGCONT)
+    wait_until(lambda: np.allclose(robot.pose, HERE + 0.45, atol=COUNT), 20, "it gets there")
+    assert robot.fastest(begin) < 1.6
+
+
 def test_nine_silent_servos_are_all_named_and_the_others_go_on_being_read(robot, servos, commands):
     commands.pose = waving
     side = [NAMES.index(name) for name in NAMES if name[-2] == "L"]
