@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.estimation import DetectorSettings
+from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence
 from hexapod_dynamics.estimation.damage.decisions import DecisionMaker
 from hexapod_dynamics.estimation.damage.hypotheses import short
 from hexapod_dynamics.estimation.damage.posterior import Posterior, posterior_of
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -46,6 +47,45 @@ def test_one_servo_that_misses_readings_for_half_a_second_is_not_missing(shift):
     tibia = ROBOT.leg_joints("RM")[2]
     assert bus_decisions((tibia,), ends=TORN + 0.3, shift=shift) == []
     assert [one.values for _, one in bus_decisions((tibia,), shift=shift)] == [{"links.RM.tibia": False}]
+
+
+@pytest.mark.parametrize("shift", range(9))
+@pytest.mark.parametrize("pause", [0.3, 0.45, 0.6, 1.0])
+def test_a_bus_that_stands_still_for_a_moment_has_no_silent_servos(pause, shift):
+    evidence, maker = BusEvidence(ROBOT, DetectorSettings().silent_after), DecisionMaker(ROBOT, DetectorSettings())
+    turn = 2 * shift
+    for tick in range(300):
+        now = 0.02 * tick
+        if not TORN <= now < TORN + pause:
+            for joint in (turn % 18, (turn + 1) % 18):
+                evidence.measured(now, joint)
+            turn += 2
+        if tick % 15 == 0:
+            evidence.told(now, now - evidence.heard > 0.25, np.zeros(18, bool))
+        assert maker.from_bus(now, evidence, WHOLE, np.zeros(18), True) == []
+
+
+def test_two_torn_off_legs_that_block_the_bus_are_named_as_soon_as_it_works_again():
+    """Recorded in the launched robot: six servos are asked in vain, for half a second hardly any other is read."""
+    gait = AdaptiveGait().bind(ROBOT)
+    gait.reset(walking=True)
+    detector, turn, found = DamageDetector(ROBOT), 0, []
+    gone = {*ROBOT.leg_joints("RM"), *ROBOT.leg_joints("LM")}
+    healthy = [joint for joint in range(18) if joint not in gone]
+    for tick in range(1, 200):
+        now = 0.02 * tick
+        detector.command(now, gait.step(0.02)[0].copy())
+        blocked = TORN <= now < TORN + 0.5 and tick % 6
+        for _ in range(0 if blocked else 2):
+            angles = np.full(18, np.nan)
+            joint = turn % 18 if now < TORN else healthy[turn % 12]
+            angles[joint] = gait.position[joint]
+            detector.measure_joints(now, angles)
+            turn += 1
+        detector.measure_attitude(now, np.eye(3))
+        found += [(one.name, now - TORN) for one in detector.update(now)]
+    assert sorted(name for name, _ in found) == ["LM missing", "RM missing"]
+    assert max(took for _, took in found) < 1.0
 
 
 def banks(*odds):

@@ -41,6 +41,9 @@ def test_log_odds_are_those_of_gaussians_with_uncertain_predictions_written_out(
                 mean[piece] = (0.6 if piece == k else 1.0) * mu[piece]
                 share = 0.35 if piece == k else 0.3
                 own += share**2 * np.outer(mu, mu) + np.diag((0.3 * mu.ravel()) ** 2)
+                # A body that tips slips: its yaw rate is uncertain by 3 /s times the tilt (roll, pitch, yaw rate last).
+                yaw_rate = FEATURES * piece + FEATURES - 1
+                own[yaw_rate, yaw_rate] += 3.0**2 * (mu[piece, -3] ** 2 + mu[piece, -2] ** 2)
             r = flat - mean.ravel()
             chi[h, k] = r @ np.linalg.solve(own, r)
             gain[h, k] = gaussian(flat, mean.ravel(), own) - gaussian(flat, 0.0, cov)

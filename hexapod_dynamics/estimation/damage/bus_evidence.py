@@ -12,6 +12,7 @@ import numpy as np
 from hexapod_dynamics.robot import Robot
 
 _START = 2.0  # [s] time in which every servo is read for the first time
+_ROUNDS = 1.5  # readings of each servo that is read, on average, while another one is passed over
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class BusEvidence:
         self.robot, self._after = robot, silent_after
         self.heard = np.full(n, -np.inf)  # time of the last reading
         self._first = np.inf  # time of the first reading of any
+        self._readings = 0  # of all servos so far
+        self._reading = np.zeros(n, np.int64)  # number of the last reading of each servo
         self._told = np.zeros(n, bool)  # the driver reports it as silent
         self._let_go = np.zeros(n, bool)
         self._let_go_since = np.full(n, np.inf)
@@ -42,11 +45,14 @@ class BusEvidence:
         """Register a reading of a joint."""
         self._first = min(self._first, time)
         self.heard[joint] = max(self.heard[joint], time)
+        self._readings += 1
+        self._reading[joint] = self._readings
         self._told[joint] = False
 
     def expect(self, time: float, joints: np.ndarray) -> None:
         """Allow time for the first answer of joints (n,) bool that were attached again."""
         self.heard[joints] = time + _START
+        self._reading[joints] = self._readings
         self._told[joints] = False
         self._back[joints] = 0
 
@@ -74,6 +80,15 @@ class BusEvidence:
             return 0.0
         return float(np.median(time - np.where(np.isfinite(self.heard), self.heard, self._first + _START)[expected]))
 
+    def passed_over(self, expected: np.ndarray) -> np.ndarray:
+        """Servos (n,) bool after whose last reading others, a third of the expected ones at least, were read 1.5 times.
+
+        Time alone proves nothing: while six torn-off servos are asked in vain, or the machine stands still, nobody is
+        read for half a second; and afterwards those that are read last look silent beside the first.
+        """
+        others = (self._reading[expected] > self._reading[:, None]).sum(axis=1)
+        return (others >= expected.sum() / 3) & (self._readings - self._reading >= _ROUNDS * others)
+
     def silent(self, time: float, expected: np.ndarray) -> np.ndarray:
         """Servos (n,) bool among the expected ones that do not answer while others do."""
         heard = self.heard[expected]
@@ -82,10 +97,11 @@ class BusEvidence:
         # For a servo that never answered, the time counts from the first answer of any servo.
         age = time - np.where(np.isfinite(self.heard), self.heard, self._first + _START)
         pace = self.pace(time, expected)
-        told = expected & self._told & (age > max(2.1 * self._after, 5.0 * pace))
-        silent = told | (expected & (age > max(5.0 * self._after, 8.0 * pace)))
+        over = expected & self.passed_over(expected)
+        told = over & self._told & (age > max(2.1 * self._after, 5.0 * pace))
+        silent = told | (over & (age > max(5.0 * self._after, 8.0 * pace)))
         # All servos of a chain do not fail together by chance, so a chain is detected sooner than one servo.
-        quick = expected & (age > max(1.3 * self._after, 4.5 * pace))
+        quick = over & (age > max(1.3 * self._after, 4.5 * pace))
         for leg in self.robot.legs:
             joints = np.array(self.robot.leg_joints(leg.name))
             joints = joints[expected[joints]]

@@ -39,8 +39,8 @@ _SUSPICIOUS = 3.5  # mean square of the largest normalised residuals above which
 # A bank that has found nothing, the declared robot within this chi-square per feature, is valid for this long [s],
 # unless suspicion grows by this factor meanwhile.
 _CALM, _GROWS, _NOTHING, _AS_USUAL = 0.9, 1.3, 0.9, 0.3
-_SLOW = 0.45  # [s] of a polling round of the bus: above it, or when commands come late, evidence is ignored ...
-_DISTURBED = 2.5  # [s] ... for this time
+_SLOW = 0.45  # [s] of a polling round of the bus: above it silence is no evidence, and ...
+_DISTURBED = 2.5  # [s] ... for this time, as after late commands, sag, tilt and single servos are none
 # [s] after a change of the declared morphology in which only the bus is evaluated, at least and at most: the robot may
 # sit down, move its feet in the air and stand up. While the model lies on its body, contacts are not the robot's.
 _SETTLING, _LONGEST = 1.0, 8.0
@@ -81,7 +81,6 @@ class DamageDetector:
         self._first_slice = 0  # the first slice measured with the present morphology
         self.suspicion = 0.0
         self._calm_until, self._calm_suspicion = -math.inf, 0.0  # validity of the last bank that found nothing
-        self._slow_until = -math.inf  # the bus is too slow to detect silent servos
         # Commands or readings come too late to compare with the model.
         self.disturbed, self._disturbed_until = False, -math.inf
         # Last change of the morphology, and when joints and attitude are evaluated again after it.
@@ -178,11 +177,12 @@ class DamageDetector:
         else:
             self._commanded.advance(time)
         self._take_measurements()
-        if self.bus_evidence.pace(time, self.morphology.existing_mask) > _SLOW:
-            self._slow_until = self._disturbed_until = time + _DISTURBED
+        slow = self.bus_evidence.pace(time, self.morphology.existing_mask) > _SLOW
+        if slow:
+            self._disturbed_until = time + _DISTURBED
         self.disturbed = time < max(self._disturbed_until, self._commanded.late_at + _DISTURBED)
         found = []
-        if time >= self._slow_until:
+        if not slow:
             found = self.decisions.from_bus(time, self.bus_evidence, self.morphology, self._angle, not self.disturbed)
         while self._slice_complete():
             self._look_at(self._slice)
