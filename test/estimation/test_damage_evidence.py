@@ -88,6 +88,37 @@ def test_two_torn_off_legs_that_block_the_bus_are_named_as_soon_as_it_works_agai
     assert max(took for _, took in found) < 1.0
 
 
+def returning(stands):
+    """Decisions after RM has come back, in the walk, with a coxa that stands still for `stands` [s]."""
+    gait = AdaptiveGait().bind(ROBOT, WHOLE.without("RM"))
+    gait.reset(walking=True)
+    detector, turn, found, coxa = DamageDetector(ROBOT), 0, [], ROBOT.leg_joints("RM")[0]
+    detector.set_morphology(WHOLE.without("RM"))
+    for tick in range(1, 650):
+        now = 0.02 * tick
+        if tick == 150:
+            detector.set_morphology(WHOLE)
+            gait.set_morphology(WHOLE)
+        detector.command(now, gait.step(0.02)[0].copy())
+        here = gait.position.copy()
+        if now < 3.0 + stands:
+            here[coxa] = 0.0
+        for _ in range(2):
+            angles = np.full(18, np.nan)
+            angles[turn % 18] = here[turn % 18]
+            detector.measure_joints(now, angles)
+            turn += 1
+        detector.measure_attitude(now, np.eye(3))
+        found += [one.name for one in detector.update(now)]
+    return found
+
+
+def test_a_joint_that_came_back_may_stand_still_for_a_while_but_not_for_ever():
+    """Seen in the launched robot: the coxa of a leg that was restored stood for two seconds and was declared locked."""
+    assert returning(3.0) == []
+    assert "RM.coxa locked at 0.00 rad" in returning(20.0)
+
+
 def banks(*odds):
     """Decisions after banks with these log odds of RM's foot against the declared state."""
     hypothesis, maker, found = short(ROBOT, "RM", 0.85), DecisionMaker(ROBOT, DetectorSettings()), []

@@ -44,6 +44,7 @@ _DISTURBED = 2.5  # [s] ... for this time, as after late commands, sag, tilt and
 # [s] after a change of the declared morphology in which only the bus is evaluated, at least and at most: the robot may
 # sit down, move its feet in the air and stand up. While the model lies on its body, contacts are not the robot's.
 _SETTLING, _LONGEST = 1.0, 8.0
+_RETURNING = 5.0  # [s] in which a joint that came back need not follow: its servo is found and approaches its command
 
 
 class DamageDetector:
@@ -85,6 +86,7 @@ class DamageDetector:
         self.disturbed, self._disturbed_until = False, -math.inf
         # Last change of the morphology, and when joints and attitude are evaluated again after it.
         self._changed_at = self._settled_at = -math.inf
+        self._follows_from = np.full(n, -math.inf)  # joints that came back are watched from then on
         self.posterior: tuple[list[Hypothesis], Posterior] | None = None  # of the last bank
         self.time = -math.inf
 
@@ -134,6 +136,7 @@ class DamageDetector:
             return
         self.decisions.follow(self.morphology, morphology)
         self._changed_at, self._settled_at = self.time, self.time + _SETTLING
+        self._follows_from[morphology.driven_mask & ~self.morphology.driven_mask] = self.time + _RETURNING
         self.bus_evidence.expect(self.time, morphology.existing_mask & ~self.morphology.existing_mask)
         self.morphology = morphology
         self._bank.cancel()
@@ -227,7 +230,8 @@ class DamageDetector:
         residual, load = view.residual[0], view.load[0]
         x = np.concatenate([residual - self.baseline.predict(load), view.tilt[0] - self.baseline.tilt])
         expected = np.nan_to_num(self.baseline.predict(load))
-        self._watch.look(self.window, self.model.tick, np.flatnonzero(self.morphology.driven_mask), expected)
+        watched = np.flatnonzero(self.morphology.driven_mask & (self._follows_from <= self.time))
+        self._watch.look(self.window, self.model.tick, watched, expected)
         joints = len(residual)
         scale = np.concatenate([np.full(joints, 8e-3), [0.012, 0.012, 0.06]])
         square = np.nan_to_num((x / scale) ** 2)
