@@ -115,7 +115,7 @@ def returning(stands):
 
 def test_a_joint_that_came_back_may_stand_still_for_a_while_but_not_for_ever():
     """Seen in the launched robot: the coxa of a leg that was restored stood for two seconds and was declared locked."""
-    assert returning(3.0) == []
+    assert returning(4.5) == []
     assert "RM.coxa locked at 0.00 rad" in returning(20.0)
 
 
