@@ -27,6 +27,7 @@ from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
 _log = logging.getLogger(__name__)
 _PRIORITY = 12  # real-time priority of the bus thread, where permitted
+_OVERDUE = 0.05  # [s] after which a bus thread that still waits is woken
 # A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies are sent, and again a little later.
 _STOPS, _STOP_AGAIN = lx.move_stop(lx_frames.BROADCAST_ID) * 6, 0.02  # [s]
 
@@ -66,6 +67,7 @@ class ServoChain:
         self._next_reopen = 0.0
         self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
         self._stop_again = math.inf  # monotonic [s] at which the stops are sent once more
+        self._waits_until = math.inf  # monotonic [s] at which the bus thread ends a wait for work
         self._stopped = threading.Event()  # the last requested freeze has been sent
         self._load_since, self._load_bytes = 0.0, 0
         self._thread = threading.Thread(target=self._run, name="servo_bus", daemon=True)
@@ -158,10 +160,19 @@ class ServoChain:
 
     def snapshot(self, into: ChainState | None = None) -> ChainState:
         """Return a copy of the state, in `into` if given."""
+        self._wake_overdue()
         state = into or ChainState.empty(len(self.map))
         with self._lock:
             state.copy_from(self._state)
         return state
+
+    def _wake_overdue(self) -> None:
+        """Wake a bus thread that waits too long: below Python 3.11 a wait ends at a time of the system clock, and if
+        that is set back meanwhile, no servo would be read until the next command.
+        """
+        if time.monotonic() > self._waits_until + _OVERDUE:
+            with self._wishes.condition:
+                self._wishes.condition.notify()
 
     # The bus thread --------------------------------------------------------------------------------------------------
 
@@ -193,7 +204,9 @@ class ServoChain:
     def _reopen(self) -> bool:
         wishes = self._wishes
         with wishes.condition:
+            self._waits_until = self._next_reopen
             wishes.condition.wait_for(lambda: wishes.stop, max(0.0, self._next_reopen - time.monotonic()))
+            self._waits_until = math.inf
             if wishes.stop:
                 return False
         self.bus.open()  # raises BusError, and _run waits and tries again
@@ -220,7 +233,9 @@ class ServoChain:
         _, due = self._reader.schedule.position(state, now)
         with wishes.condition:
             if due > now and not (self._urgent() or wishes.counts is not None or wishes.gone is not None):
-                wishes.condition.wait(min(due - now, 0.02) if state.unconfirmed.any() else due - now)
+                self._waits_until = min(due, now + 0.02) if state.unconfirmed.any() else due
+                wishes.condition.wait(self._waits_until - now)
+                self._waits_until = math.inf
             stop, torque, gone, wishes.torque, wishes.gone = wishes.stop, wishes.torque, wishes.gone, None, None
             counts, duration, speed, wishes.counts = wishes.counts, wishes.duration, wishes.speed, None
             frozen, interrupted = wishes.frozen, self.bus.interrupted
