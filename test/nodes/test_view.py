@@ -66,6 +66,10 @@ def page(session):
         browser.close()
 
 
+LEFT, TOP = 300, 180  # [pixels] corner of what `picture` takes of the page
+LEGS = ("LF", "LM", "LR", "RR", "RM", "RF")
+
+
 def press(locator):
     """Click without waiting for a still picture: software rendering draws few pictures a second."""
     locator.wait_for(state="attached")
@@ -74,7 +78,7 @@ def press(locator):
 
 def picture(page):
     """Pixels (height, width, 3), 0 to 1, of the page between the panels and below notices."""
-    return imread(io.BytesIO(page.screenshot(timeout=60_000)))[180:480, 300:660, :3]
+    return imread(io.BytesIO(page.screenshot(timeout=60_000)))[TOP:480, LEFT:660, :3]
 
 
 def changed(one, other):
@@ -182,6 +186,34 @@ def test_two_viewers_see_and_drive_the_same_robot(session, page):
     wait_until(lambda: all(box.is_checked() for box in boxes), 30, "both pages show it")
     other.close()
     assert page.get_by_text("connected").first.is_visible()
+
+
+def test_a_click_on_a_leg_breaks_it_and_restore_all_repairs_it(session, page):
+    probe, view = session
+    true = probe.hear(String, "simulator/robot_description", LATCHED)
+
+    def whole():
+        return all(has_leg(true, leg) for leg in LEGS)
+
+    press(page.get_by_role("button", name="restore all").first)
+    wait_until(whole, 30, lambda: view.output)
+
+    def foot():
+        """The place [pixels] of the page where there is most of the feet's orange around."""
+        red, green, blue = np.moveaxis(picture(page), -1, 0)
+        orange = (red > 0.6) & (green > 0.3) & (green < 0.7) & (blue < 0.35)
+        near = sum(np.roll(orange, (i, j), (0, 1)) for i in (-2, -1, 0, 1, 2) for j in (-2, -1, 0, 1, 2))
+        row, column = np.unravel_index(np.argmax(near * orange), near.shape)
+        return {"x": int(column) + LEFT, "y": int(row) + TOP} if near[row, column] > 8 else None
+
+    place = wait_until(foot, 30, "a foot is in the picture")
+    page.mouse.move(place["x"], place["y"])
+    page.wait_for_timeout(1000)  # the page looks for what is below the mouse
+    page.mouse.click(place["x"], place["y"])
+    wait_until(lambda: not whole(), 30, lambda: view.output)
+    assert sum(has_leg(true, leg) for leg in LEGS) == len(LEGS) - 1
+    press(page.get_by_role("button", name="restore all").first)
+    wait_until(whole, 30, lambda: view.output)
 
 
 def test_a_lost_robot_is_said(session, page):
