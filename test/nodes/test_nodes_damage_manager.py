@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from ros_session import Probe, Process, separate, wait_until
+from ros_session import Process, wait_until
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.walk_status import losses
@@ -19,14 +19,6 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from sensor_msgs.msg import JointState
 
 WHOLE = Morphology.whole(Robot.jethexa()).parameters()
-
-
-@pytest.fixture(scope="module")
-def probe():
-    separate()
-    probe = Probe()
-    yield probe
-    probe.close()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from driver_session import MAP, NAMES, ROBOT, Commands, Robots
-from ros_session import LATCHED, NEWEST, Probe, Process, separate, wait_until
+from ros_session import LATCHED, NEWEST, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import TransformStamped
@@ -26,14 +26,6 @@ from tf2_msgs.msg import TFMessage
 
 COUNT = math.radians(0.24)
 PATIENCE = 30.0
-
-
-@pytest.fixture(scope="module")
-def probe():
-    separate()
-    probe = Probe()
-    yield probe
-    probe.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Faults of the launched devices by the simulator's parameters, seen by the driver nodes: the way a user makes them."""
 
 import pytest
-from ros_session import NEWEST, Probe, Process, separate, wait_until
+from ros_session import NEWEST, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.simulated_devices.faults import FAULTS
@@ -11,14 +11,6 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from sensor_msgs.msg import Imu, JointState
 
 PATIENCE = 120.0  # the simulator may compile its model first
-
-
-@pytest.fixture(scope="module")
-def probe():
-    separate()
-    probe = Probe()
-    yield probe
-    probe.close()
 
 
 @pytest.fixture(scope="module")

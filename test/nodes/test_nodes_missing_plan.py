@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pytest
-from ros_session import LATCHED, Probe, Process, separate, wait_until
+from ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.robot import Morphology, Robot
@@ -14,14 +13,6 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 FILE = Path(__file__).parents[1] / "robots" / "quadruped.yaml"
-
-
-@pytest.fixture(scope="module")
-def probe():
-    separate()
-    probe = Probe()
-    yield probe
-    probe.close()
 
 
 def test_it_sits_while_the_plan_is_made_and_then_walks_at_its_velocity(probe):

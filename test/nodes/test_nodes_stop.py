@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from driver_session import MAP, NAMES, Commands, Robots
 from machine_load import busy
-from ros_session import Probe, Process, separate, wait_until
+from ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.runtime_directory import runtime_directory
@@ -23,14 +23,6 @@ from std_srvs.srv import SetBool, Trigger
 COUNT = 0.0042  # [rad]
 HERE = np.full(18, 0.1)
 SESSION = uuid.uuid4().hex
-
-
-@pytest.fixture(scope="module")
-def probe():
-    separate()
-    probe = Probe()
-    yield probe
-    probe.close()
 
 
 @pytest.fixture(scope="module")

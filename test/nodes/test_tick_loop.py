@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from ros_session import Probe, separate, wait_until
+from ros_session import wait_until
 
 import rclpy
 from hexapod_dynamics.nodes.tick_loop import TickLoop
@@ -14,14 +14,6 @@ from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-
-
-@pytest.fixture(scope="module")
-def probe():
-    separate()
-    probe = Probe()
-    yield probe
-    probe.close()
 
 
 class Looped:
