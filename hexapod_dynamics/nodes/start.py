@@ -38,6 +38,16 @@ def hear_signals():
         signal.signal(number, _on_signal)
 
 
+def compute_in_one_thread():
+    """Before numpy is imported: its matrix library starts no threads, unless the environment says how many.
+
+    The threads of OpenBLAS look for work in a loop for 0.1 s after each larger product or inverse; one inverse a second
+    of 20 x 20 costs a tenth of a core.
+    """
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
 def running():
     """From now on a signal only sets `stopping`, which the caller polls."""
     global _running
@@ -68,6 +78,7 @@ def wait_where_respawned():
 def _entry(module):
     def main(args=None):
         hear_signals()
+        compute_in_one_thread()
         importlib.import_module(f"hexapod_dynamics.{module}").main(args)
 
     main.__doc__ = f"Run {module}."
