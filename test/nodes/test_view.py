@@ -14,6 +14,7 @@ from ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Twist
+from rcl_interfaces.msg import ParameterEvent
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
@@ -206,14 +207,44 @@ def test_a_click_on_a_leg_breaks_it_and_restore_all_repairs_it(session, page):
         row, column = np.unravel_index(np.argmax(near * orange), near.shape)
         return {"x": int(column) + LEFT, "y": int(row) + TOP} if near[row, column] > 8 else None
 
-    place = wait_until(foot, 30, "a foot is in the picture")
-    page.mouse.move(place["x"], place["y"])
-    page.wait_for_timeout(1000)  # the page looks for what is below the mouse
-    page.mouse.click(place["x"], place["y"])
-    wait_until(lambda: not whole(), 30, lambda: view.output)
+    def broken_by_a_click():
+        """Click on a foot; a person clicks again where an arrow or the prediction was above it."""
+        place = wait_until(foot, 30, "a foot is in the picture")
+        page.mouse.move(place["x"], place["y"])
+        page.wait_for_timeout(1000)  # the page looks for what is below the mouse
+        page.mouse.click(place["x"], place["y"])
+        page.wait_for_timeout(3000)
+        return not whole()
+
+    wait_until(broken_by_a_click, 40, lambda: view.output)
     assert sum(has_leg(true, leg) for leg in LEGS) == len(LEGS) - 1
     press(page.get_by_role("button", name="restore all").first)
     wait_until(whole, 30, lambda: view.output)
+
+
+def test_a_menu_makes_a_joint_limp(session, page):
+    probe, view = session
+    damages = probe.hear(ParameterEvent, "simulator/damage", LATCHED)
+
+    def limp():
+        return [
+            value.name
+            for value in damages[-1][1].new_parameters
+            if value.name.startswith("limp.") and value.value.bool_value
+        ]
+
+    wait_until(lambda: damages and not limp(), 30, lambda: view.output)
+    press(page.get_by_text("links and joints").first)
+    press(page.get_by_text("LF", exact=True).nth(1))  # the folder; the first is the leg's check box
+    menu = page.get_by_label("tibia joint", exact=True).first
+    menu.wait_for()
+    menu.focus()
+    menu.press("ArrowDown")  # it opens
+    wait_until(lambda: menu.get_attribute("aria-expanded") == "true", 20, "the menu is open")
+    press(page.locator(f"[id='{menu.get_attribute('aria-controls')}'] [role=option][value=limp]"))
+    wait_until(lambda: limp() == ["limp.LF.tibia"], 30, lambda: view.output)
+    press(page.get_by_role("button", name="restore all").first)
+    wait_until(lambda: not limp(), 30, lambda: view.output)
 
 
 def test_a_lost_robot_is_said(session, page):
