@@ -74,10 +74,8 @@ class AdaptiveGait(AdaptiveWalk):
         self.plan: GaitPlan | None = None
         self._wanted: tuple[float, float, float] | None = None
         self._followed = np.zeros(3)
-        self._used, self._given_up = (
-            self.settings,
-            "",
-        )  # settings in force, and names of those that are the plan's instead
+        self._used = self.settings  # in force
+        self._given_up = ""  # names of the settings that are the plan's instead
 
     # ---- set up ------------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,16 @@ LIBRARY = PlanLibrary.load(ROBOT, plans_path(ROBOT))
 SPEED = 0.0769
 
 
+def walking():
+    """Return a gait that has walked for a second, level."""
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    gait.sense(0.0, 0.0, 0.0)
+    gait.command(SPEED, 0.0, 0.0)
+    for _ in range(50):
+        gait.step(0.02)
+    return gait
+
+
 def simulator(morphology=None, command=(SPEED, 0.0, 0.0)):
     """A robot that stands and has been told what it has lost, and to walk."""
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, morphology)
@@ -135,11 +145,7 @@ def test_too_few_legs_sit_and_say_so():
 
 
 def test_a_tilted_robot_sits_down_and_goes_on_when_it_is_level():
-    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
-    gait.sense(0.0, 0.0, 0.0)
-    gait.command(SPEED, 0.0, 0.0)
-    for _ in range(50):
-        gait.step(0.02)
+    gait = walking()
     gait.sense(math.radians(9.0), 0.0, 0.0)
     for _ in range(13):
         gait.step(0.02)
@@ -154,11 +160,7 @@ def test_a_tilted_robot_sits_down_and_goes_on_when_it_is_level():
 
 
 def test_a_body_that_tips_far_sits_down_at_once_and_a_short_tilt_does_not_stop_it():
-    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
-    gait.sense(0.0, 0.0, 0.0)
-    gait.command(SPEED, 0.0, 0.0)
-    for _ in range(50):
-        gait.step(0.02)
+    gait = walking()
     for tilt, ticks in ((13.0, 10), (0.0, 1), (13.0, 10), (0.0, 1)):
         gait.sense(math.radians(tilt), 0.0, 0.0)
         for _ in range(ticks):
@@ -289,11 +291,7 @@ def test_the_heading_is_held():
 
 
 def test_a_heading_lost_in_a_fall_is_taken_up_again_and_one_given_at_rest_is_kept():
-    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
-    gait.sense(0.0, 0.0, 0.0)
-    gait.command(SPEED, 0.0, 0.0)
-    for _ in range(50):
-        gait.step(0.02)
+    gait = walking()
     gait.sense(math.radians(20.0), 0.0, -0.5)  # it tips and slews
     gait.step(0.02)
     assert gait.doing == "sitting down"
