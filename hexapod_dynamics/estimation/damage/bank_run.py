@@ -9,11 +9,13 @@ import numpy as np
 
 from hexapod_dynamics.estimation.damage.bank import HypothesisBank
 from hexapod_dynamics.estimation.damage.baseline import Baseline
+from hexapod_dynamics.estimation.damage.covariance import covariance
 from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis
-from hexapod_dynamics.estimation.damage.posterior import Posterior, covariance, posterior_of
+from hexapod_dynamics.estimation.damage.posterior import Posterior, posterior_of
 from hexapod_dynamics.estimation.damage.running_model import RunningModel
+from hexapod_dynamics.estimation.damage.scatter import Scatter
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
-from hexapod_dynamics.estimation.damage.window import TILTS, MeasurementWindow, SliceFeatures
+from hexapod_dynamics.estimation.damage.window import MeasurementWindow, SliceFeatures
 from hexapod_dynamics.robot import Morphology, Robot
 
 # Chi-square per feature up to which one damage explains the measurements, so that two are not considered.
@@ -123,14 +125,13 @@ class BankRun:
         return BankResult(*compared, job.suspicion)
 
     @staticmethod
-    def _measured(view: SliceFeatures, baseline: Baseline) -> tuple[np.ndarray, np.ndarray]:
-        """Return the features (K, f) less the baseline, and what share of the static uncertainty that leaves (f,)."""
-        residual = view.residual - baseline.predict(view.load)
-        x = np.nan_to_num(np.concatenate([residual, view.tilt - baseline.tilt], axis=1))
-        return x, np.concatenate([np.maximum(baseline.known, 0.3), np.full(TILTS, 0.5)])
+    def _measured(view: SliceFeatures, baseline: Baseline) -> tuple[np.ndarray, np.ndarray, Scatter]:
+        """Return the features (K, f) less the baseline, what it has left unknown of them (K, f), and their scatter."""
+        x = np.nan_to_num(view.residual - baseline.predict(view.load, view.yaw))
+        return x, baseline.unknown(view.load, view.yaw), baseline.scatter
 
     def _compare(
-        self, job: _Job, results: list[Any], x: np.ndarray, known: np.ndarray
+        self, job: _Job, results: list[Any], x: np.ndarray, unknown: np.ndarray, scatter: Scatter
     ) -> tuple[list[Hypothesis], Posterior]:
         """Return hypotheses and their Posterior, from the simulated and the measured features; two damages at once
         are among them only where neither the declared robot nor a single damage fits.
@@ -144,7 +145,7 @@ class BankRun:
 
         count, members = len(job.singles), self._settings.members
         ensemble = features(results[count:])
-        cov = covariance(ensemble[:members], ensemble[members:], view.noise, known, self._joints)
+        cov = covariance(ensemble[:members], ensemble[members:], view.noise, unknown, scatter)
         deviations, prior = features(results[:count]), np.full(count, self._settings.prior)
         posterior = posterior_of(x, view.noise, cov, deviations, prior)
         if not job.pairs or min(posterior.misfit_declared, posterior.misfit.min()) < _EXPLAINED:

@@ -1,12 +1,19 @@
-"""Identifies how the healthy robot differs from the model, for each joint and in tilt.
+"""Identifies how the healthy robot and its ground differ from the model, and how large what remains is.
 
-The residual of a joint (measured less modelled, mean of a slice) is taken as
+The residual of a joint (measured less modelled, mean of a slice) and those of roll, pitch and yaw rate are taken as
 
-    r = a e + b + noise,    e: set-point less modelled angle [rad], the modelled load over the stiffness
+    r = a e + b + noise
+    roll  = g_x sin(yaw) - g_y cos(yaw) + c_1 + noise
+    pitch = g_x cos(yaw) + g_y sin(yaw) + c_2 + noise
+    yaw rate = d + noise
 
-so that softer servos and payloads (a) and wrong trims (b) are identified for every gait and command. Recursive least
-squares with forgetting; slices are used with a delay, so that new damage is not taken for a property of the healthy
-robot.
+    e: set-point less modelled angle [rad], the modelled load over the stiffness
+    g: slope of the ground [rad] in a frame that does not turn with the robot; c: tilt of the body by payload and trims
+
+so that softer servos and payloads (a), wrong trims (b, c) and a slope (g) are identified for every gait, command and
+heading. Recursive least squares with forgetting; slices are used with a delay, so that new damage is not taken for a
+property of the healthy robot. What remains, without the noise of the readings, is the Scatter: how rough the ground is
+on which this robot walks, and how far its joints deviate from the model for reasons that are not modelled.
 """
 
 from __future__ import annotations
@@ -15,54 +22,126 @@ from collections import deque
 
 import numpy as np
 
-_PRIOR = np.array([0.3, 4e-3])  # standard deviations of a and b [rad]
-_NOISE = 5e-3  # [rad] of a slice's residual
-_FORGET = 0.985  # by slice
+from hexapod_dynamics.estimation.damage.scatter import Scatter
+
 _LAG = 6  # slices
+_JOINT = np.array([0.3, 4e-3])  # prior standard deviations of a and b [rad]
+_TILT = np.array([0.03, 0.03, 0.01, 0.01])  # of g and c [rad]
+_TURN = np.array([0.03])  # of d [rad/s]
+_JOINT_NOISE, _TILT_NOISE, _TURN_NOISE = 5e-3, 8e-3, 0.01  # of a slice's residual [rad], [rad], [rad/s]
+_JOINT_FORGET, _FORGET = 0.985, 0.95  # by slice
+_JOINT_CLIP, _TILT_CLIP, _TURN_CLIP = 0.02, 0.06, 0.3  # limits of the influence of one slice [rad], [rad], [rad/s]
+
+
+class Regression:
+    """m recursive least squares of p coefficients each: y = x c + noise, with forgetting by a factor a step.
+
+    prior (p,): standard deviations of c before anything was seen, and upper limits of those by forgetting; clip: limit
+    of an error's influence. coefficients (m, p).
+    """
+
+    def __init__(self, count: int, prior: np.ndarray, noise: float, forget: float, clip: float) -> None:
+        self._prior, self._noise, self._forget, self._clip = np.diag(prior**2), noise, forget, clip
+        self.coefficients = np.zeros((count, len(prior)))
+        self._covariance = np.tile(self._prior, (count, 1, 1))
+
+    def learn(self, y: np.ndarray, x: np.ndarray) -> None:
+        """Use y (m,), NaN: not measured, with regressors x (m, p)."""
+        seen = np.isfinite(y)
+        limit = self._prior.diagonal()
+        p = self._covariance / self._forget
+        large = (p.diagonal(axis1=1, axis2=2) > limit).any(axis=1)
+        p = np.where(large[:, None, None], self._covariance, p)
+        x = np.where(seen[:, None], x, 0.0)
+        px = np.einsum("mkl,ml->mk", p, x)
+        gain = px / (self._noise**2 + np.einsum("mk,mk->m", x, px))[:, None]
+        error = np.where(seen, y, 0.0) - np.einsum("mk,mk->m", self.coefficients, x)
+        error = np.clip(error, -self._clip, self._clip)
+        self.coefficients[seen] += (gain * error[:, None])[seen]
+        self._covariance[seen] = (p - np.einsum("mk,ml->mkl", gain, px))[seen]
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """Expected y (..., m) at regressors x (..., m, p)."""
+        return np.einsum("...mk,mk->...m", x, self.coefficients)
+
+    def unknown(self, x: np.ndarray) -> np.ndarray:
+        """Standard deviation of the expected y (..., m) at x (..., m, p) as a share 0..1 of that before any data."""
+        now = np.einsum("...mk,mkl,...ml->...m", x, self._covariance, x)
+        return np.sqrt(now / np.einsum("...mk,kl,...ml->...m", x, self._prior, x))
+
+
+class _Slope(Regression):
+    """One Regression of roll and pitch, which have the slope in common: two rows for each slice."""
+
+    def __init__(self) -> None:
+        super().__init__(1, _TILT, _TILT_NOISE, np.sqrt(_FORGET), _TILT_CLIP)  # forgets twice a slice
+
+    def learn_tilt(self, tilt: np.ndarray, rows: np.ndarray) -> None:
+        """Use roll and pitch (2,) with regressors rows (2, 4)."""
+        for value, row in zip(tilt, rows, strict=True):
+            self.learn(np.array([value]), row[None])
+
+    def of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Expected roll and pitch (..., 2) [rad] and what is unknown of them (..., 2) at regressors (..., 2, 4)."""
+        return self.predict(rows[..., None, :])[..., 0], self.unknown(rows[..., None, :])[..., 0]
 
 
 class Baseline:
-    """Regression coefficients of n joints and running means of the tilt features (m,)."""
+    """Expected residuals of n joints, roll, pitch and yaw rate: f = n + 3 features of a slice.
 
-    def __init__(self, joints: int, tilts: int) -> None:
-        self.coefficients = np.zeros((joints, 2))
-        self._covariance = np.tile(np.diag(_PRIOR**2), (joints, 1, 1))
-        self.tilt = np.zeros(tilts)
-        self._tilt_weight = 0.0
+    kinds (f,): features of one number have one scatter.
+    """
+
+    def __init__(self, kinds: np.ndarray) -> None:
+        joints = len(kinds) - 3
+        self._joints = Regression(joints, _JOINT, _JOINT_NOISE, _JOINT_FORGET, _JOINT_CLIP)
+        self._slope = _Slope()
+        self._turn = Regression(1, _TURN, _TURN_NOISE, _FORGET, _TURN_CLIP)
         self._waiting: deque[tuple] = deque()
+        self.scatter = Scatter(kinds, np.zeros(len(kinds)), 0.0)
 
     def forget_waiting(self) -> None:
         """Discard the slices that wait to be used, because something was wrong in them."""
         self._waiting.clear()
 
-    def predict(self, loads: np.ndarray) -> np.ndarray:
-        """Expected residuals (..., n) [rad] at modelled loads (..., n) [rad]."""
-        return self.coefficients[:, 0] * loads + self.coefficients[:, 1]
+    def predict(self, load: np.ndarray, yaw: np.ndarray) -> np.ndarray:
+        """Expected residuals (..., f) [rad], [rad/s] at modelled loads (..., n) [rad] and headings yaw (...) [rad]."""
+        joints = self._joints.predict(_of_load(load))
+        tilt = self._slope.of(_of_yaw(yaw))[0]
+        turn = np.broadcast_to(self._turn.coefficients[0], (*tilt.shape[:-1], 1))
+        return np.concatenate([joints, tilt, turn], axis=-1)
 
-    @property
-    def known(self) -> np.ndarray:
-        """Standard deviation of each joint's `a` (n,) as a fraction 0..1 of the prior's."""
-        return np.sqrt(self._covariance[:, 0, 0]) / _PRIOR[0]
+    def unknown(self, load: np.ndarray, yaw: np.ndarray) -> np.ndarray:
+        """Uncertainty of `predict` (..., f) as a share 0..1 of that before anything was seen; 1 where load is NaN."""
+        joints = self._joints.unknown(_of_load(np.nan_to_num(load)))
+        tilt = self._slope.of(_of_yaw(yaw))[1]
+        turn = np.broadcast_to(self._turn.unknown(np.ones((1, 1))), (*tilt.shape[:-1], 1))
+        return np.concatenate([joints, tilt, turn], axis=-1)
 
-    def offer(self, residuals: np.ndarray, loads: np.ndarray, tilts: np.ndarray) -> None:
-        """Queue a slice without damage: residuals, loads (n,), NaN where nothing was measured; tilts (m,)."""
-        self._waiting.append((residuals, loads, tilts))
+    def offer(self, residual: np.ndarray, load: np.ndarray, yaw: float, noise: np.ndarray) -> None:
+        """Queue a slice without damage: residual (f,), NaN where nothing was measured; load (n,); noise (f,): standard
+        deviations of the readings' means.
+        """
+        self._waiting.append((residual, load, yaw, noise))
         if len(self._waiting) > _LAG:
             self._learn(*self._waiting.popleft())
 
-    def _learn(self, residuals: np.ndarray, loads: np.ndarray, tilts: np.ndarray) -> None:
-        seen: np.ndarray = np.isfinite(residuals)
-        x = np.stack([np.where(seen, loads, 0.0), np.ones(loads.size)], axis=1)
-        p = self._covariance / _FORGET
-        # Forgetting must not make the covariance larger than the prior's.
-        p = np.where((p[:, [0, 1], [0, 1]] > _PRIOR**2).any(axis=1)[:, None, None], self._covariance, p)
-        px = np.einsum("jkl,jl->jk", p, x)
-        gain = px / (_NOISE**2 + np.einsum("jk,jk->j", x, px))[:, None]
-        error = np.where(seen, residuals, 0.0) - np.einsum("jk,jk->j", self.coefficients, x)
-        # Limits the influence of one outlier.
-        error = np.clip(error, -0.02, 0.02)
-        self.coefficients[seen] += (gain * error[:, None])[seen]
-        self._covariance[seen] = (p - np.einsum("jk,jl->jkl", gain, px))[seen]
-        good = np.isfinite(tilts)
-        self._tilt_weight = min(self._tilt_weight + 1.0, 30.0)
-        self.tilt[good] += (tilts - self.tilt)[good] / self._tilt_weight
+    def _learn(self, residual: np.ndarray, load: np.ndarray, yaw: float, noise: np.ndarray) -> None:
+        n = len(load)
+        error = residual - self.predict(load, np.float64(yaw))
+        self.scatter = self.scatter.with_slice(error, noise, _FORGET)
+        self._joints.learn(residual[:n], _of_load(load))
+        self._slope.learn_tilt(residual[n : n + 2], _of_yaw(np.float64(yaw)))
+        self._turn.learn(residual[n + 2 :], np.ones((1, 1)))
+
+
+def _of_load(load: np.ndarray) -> np.ndarray:
+    """Regressors (..., n, 2) of joints."""
+    return np.stack([load, np.ones_like(load)], axis=-1)
+
+
+def _of_yaw(yaw: np.ndarray) -> np.ndarray:
+    """Regressors (..., 2, 4) of roll and pitch."""
+    c, s, zero, one = np.cos(yaw), np.sin(yaw), np.zeros_like(yaw), np.ones_like(yaw)
+    roll = np.stack([s, -c, one, zero], axis=-1)
+    return np.stack([roll, np.stack([c, s, zero, one], axis=-1)], axis=-2)

@@ -10,17 +10,13 @@ import numpy as np
 
 from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, limp, locked, missing, part_of
+from hexapod_dynamics.estimation.damage.lasting_evidence import LastingEvidence, of_foot
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.robot import Morphology, Robot
 
 _MANY = 3  # this many joints or legs at once are not damage: commands are not executed, or the bus is down
 _ALONE = 1.5  # [s] after which a single servo counts as silent while servos further out answer
-# Chi-square per feature above which no hypothesis fits. A larger one declares more legs, and wrong ones among them.
-_MISFIT = 0.6
-# Sum of the log odds against the declared state over banks in a row that are sure of the same leg, from which its foot
-# is declared lost. In four minutes of healthy walks on 8 mm of roughness one bank reached 14, two in a row none.
-_ODDS = 30.0
 _MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
 _STANDS = 6  # readings without motion after which a joint that does not follow is locked
 _REPEAT = 5.0  # [s] after which a decision that was not executed is repeated
@@ -57,7 +53,7 @@ class DecisionMaker:
         self.own: dict[str, Any] = {}  # named values that this detector has declared and that still hold
         self._asked: dict[tuple, float] = {}  # values of decisions that are not executed yet: time
         self._found: dict[tuple, Decision] = {}  # values of decisions: the Decision, until it is undone
-        self._streak = ("", 0, 0.0)  # group, banks in a row that are sure of it, sum of their log odds
+        self._lasting = LastingEvidence(settings)
         self.suspect: tuple[str, float, float] | None = None  # (name, probability, since)
 
     def follow(self, old: Morphology, new: Morphology) -> None:
@@ -71,7 +67,8 @@ class DecisionMaker:
                 del self._asked[values]
         self.own = {name: value for name, value in self.own.items() if after.get(name, value) == value}
         self._found = {key: one for key, one in self._found.items() if all(self.own.get(n) == v for n, v in key)}
-        self._streak, self.suspect = ("", 0, 0.0), None
+        self.suspect = None
+        self._lasting.clear()
 
     def _decide(
         self, time: float, action: Any, name: str, values: Any, probability: float, text: str, since: float
@@ -186,36 +183,18 @@ class DecisionMaker:
     # ---- the bank ----------------------------------------------------------------------------------------------------
 
     def from_bank(self, time: float, hypotheses: Any, posterior: Any, news: Any) -> list[Decision]:
-        """Decide on the most probable leg and kind of damage, if it is above the threshold twice in a row (pairs: three
-        times).
-        """
-        groups: dict[Any, list[int]] = {}
-        for k, hypothesis in enumerate(hypotheses):
-            groups.setdefault(_group(hypothesis), []).append(k)
-        if not groups:
+        """Decide on the leg or joint of which the banks are sure."""
+        found = self._lasting.look(hypotheses, posterior)
+        if self._lasting.suspected is None:
+            self.suspect = None
             return []
-        weight = {group: float(posterior.probability[members].sum()) for group, members in groups.items()}
-        group = max(weight, key=lambda each: weight[each])
-        probability = weight[group]
-        best = max(groups[group], key=lambda k: posterior.probability[k])
-        what = hypotheses[best]
-        if probability < self.settings.suspect:
-            self.suspect, self._streak = None, ("", 0, 0.0)
-            return []
+        group, probability = self._lasting.suspected
         since = self.suspect[2] if self.suspect and self.suspect[0] == group else time
         self.suspect = (group, probability, since)
-        fits = posterior.misfit[best] < _MISFIT
-        own = what.kind in ("limp", "locked")
-        if probability >= self.settings.declare and fits:
-            before = self._streak[1:] if self._streak[0] == group else (0, 0.0)
-            self._streak = (group, before[0] + 1, before[1] + float(posterior.log_odds[best]))
-        else:
-            self._streak = ("", 0, 0.0)
-        # The readings of a joint that deviates from its model confirm it: once is enough.
-        _, count, odds = self._streak
-        if count < (1 if own else 3 if "+" in what.leg else 2) or not (own or odds >= _ODDS):
+        if found is None:
             return []
-        if own:
+        what, probability = found
+        if not of_foot(what):
             what = self._kind_of(what, news)
             if what is None:
                 return []
@@ -235,15 +214,6 @@ class DecisionMaker:
             return limp(self.robot, joint)
         stands = one.state == "locked" or one.count >= _STANDS
         return locked(self.robot, joint, one.angle) if stands else None
-
-
-def _group(hypothesis: Any) -> str:
-    """Key that is equal for hypotheses with the same consequence for the gait."""
-    if hypothesis.kind in ("missing", "short"):
-        return f"{hypothesis.leg} lost"
-    if hypothesis.kind in ("limp", "locked"):
-        return f"joint {hypothesis.joints[0]}"
-    return hypothesis.name
 
 
 def _sentence(hypothesis: Any, probability: float) -> str:

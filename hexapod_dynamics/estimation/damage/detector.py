@@ -30,15 +30,16 @@ from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, locked, of
 from hexapod_dynamics.estimation.damage.joint_evidence import JointCondition
 from hexapod_dynamics.estimation.damage.joint_watch import JointWatch
 from hexapod_dynamics.estimation.damage.posterior import Posterior
+from hexapod_dynamics.estimation.damage.scatter import kinds_of
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
-from hexapod_dynamics.estimation.damage.window import TILTS, MeasurementWindow
+from hexapod_dynamics.estimation.damage.suspicion import Suspicion
+from hexapod_dynamics.estimation.damage.window import MeasurementWindow
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
-_SUSPICIOUS = 3.5  # mean square of the largest normalised residuals above which the bank is simulated
-# A bank that has found nothing, the declared robot within this chi-square per feature, is valid for this long [s],
-# unless suspicion grows by this factor meanwhile.
-_CALM, _GROWS, _NOTHING, _AS_USUAL = 0.9, 1.3, 0.9, 0.3
+# Probability of the declared robot, and its chi-square per feature, from which a bank has found nothing.
+_NOTHING, _AS_USUAL = 0.9, 0.3
+_FALLING = 3  # slices after its start in which the model, and perhaps the robot, falls onto its feet
 _SLOW = 0.45  # [s] of a polling round of the bus: above it silence is no evidence, and ...
 _DISTURBED = 2.5  # [s] ... for this time, as after late commands, sag, tilt and single servos are none
 # [s] after a change of the declared morphology in which only the bus is evaluated, at least and at most: the robot may
@@ -69,7 +70,7 @@ class DamageDetector:
         self._commanded = CommandedModel(robot, s)
         self.model = self._commanded.model
         self.window = MeasurementWindow(self.model, n)
-        self.baseline = Baseline(n, TILTS)
+        self.baseline = Baseline(kinds_of(robot))
         self.bus_evidence = BusEvidence(robot, s.silent_after)
         self.decisions = DecisionMaker(robot, s)
         self._bank = BankRun(robot, s, executor, self.model)
@@ -80,8 +81,7 @@ class DamageDetector:
         self._last_attitude = -math.inf
         self._slice = 0  # the next slice to evaluate
         self._first_slice = 0  # the first slice measured with the present morphology
-        self.suspicion = 0.0
-        self._calm_until, self._calm_suspicion = -math.inf, 0.0  # validity of the last bank that found nothing
+        self._suspicion = Suspicion(n)
         # Commands or readings come too late to compare with the model.
         self.disturbed, self._disturbed_until = False, -math.inf
         # Last change of the morphology, and when joints and attitude are evaluated again after it.
@@ -156,7 +156,8 @@ class DamageDetector:
         self._bank.cancel()
         self.posterior = None
         self._slice = self._first_slice = 0
-        self.suspicion = 0.0
+        self._suspicion.restart()
+        self.baseline.forget_waiting()
         self._watch.clear()
         self._readings.clear()
         self._attitudes.clear()
@@ -227,25 +228,22 @@ class DamageDetector:
         """Evaluate a complete slice: joints that do not follow, suspicion, baseline, and the bank if it is needed."""
         self._settle(piece)
         view = self.window.view(piece, 1)
-        residual, load = view.residual[0], view.load[0]
-        x = np.concatenate([residual - self.baseline.predict(load), view.tilt[0] - self.baseline.tilt])
-        expected = np.nan_to_num(self.baseline.predict(load))
+        residual, load, yaw = view.residual[0], view.load[0], view.yaw[0]
+        expected = self.baseline.predict(load, yaw)[: len(load)]
         watched = np.flatnonzero(self.morphology.driven_mask & (self._follows_from <= self.time))
-        self._watch.look(self.window, self.model.tick, watched, expected)
-        joints = len(residual)
-        scale = np.concatenate([np.full(joints, 8e-3), [0.012, 0.012, 0.06]])
-        square = np.nan_to_num((x / scale) ** 2)
-        self.suspicion = 0.7 * self.suspicion + float(np.sort(square)[-6:].mean())
-        if self.suspicion < 8.0 and not self.news:
-            self.baseline.offer(residual, load, view.tilt[0])
-        elif self.suspicion > 30.0:
+        self._watch.look(self.window, self.model.tick, watched, np.nan_to_num(expected))
+        if piece < _FALLING:
+            return
+        self._suspicion.look(residual, load, yaw, view.noise[0], self.baseline)
+        if self._suspicion.learnable and not self.news and not self.decisions.suspect:
+            self.baseline.offer(residual, load, yaw, view.noise[0])
+            self._suspicion.is_usual()
+        elif self._suspicion.wrong:
             self.baseline.forget_waiting()
         begin = piece - self.settings.window
-        calm = self.time < self._calm_until and self.suspicion < _GROWS * self._calm_suspicion
-        suspicious = self.suspicion > _SUSPICIOUS and not calm
-        suspicious = not self.disturbed and bool(suspicious or self.news or self.decisions.suspect)
+        suspicious = not self.disturbed and bool(self._suspicion.asks(self.time) or self.news or self.decisions.suspect)
         ready = begin >= self._first_slice and begin in self.model.snapshots
-        if suspicious and ready and not self._bank.busy and np.isfinite(residual).any():
+        if suspicious and ready and not self._bank.busy and np.isfinite(load).any():
             self._bank.start(begin, self.window, self.morphology, self.candidates(), self.time, self.suspicion)
 
     def _settle(self, piece: int) -> None:
@@ -259,6 +257,11 @@ class DamageDetector:
         if down or self.time < self._settled_at:
             self._first_slice = piece + 1
             self._watch.forget()
+
+    @property
+    def suspicion(self) -> float:
+        """How unusual the last slices are; above 1 the bank is simulated."""
+        return self._suspicion.value
 
     @property
     def news(self) -> dict[int, JointCondition]:
@@ -291,7 +294,7 @@ class DamageDetector:
             return []
         self.posterior = result.hypotheses, result.posterior
         if result.posterior.declared > _NOTHING and result.posterior.misfit_declared < _AS_USUAL:
-            self._calm_until, self._calm_suspicion = time + _CALM, result.suspicion
+            self._suspicion.found_nothing(time, result.suspicion)
         if self.disturbed or time < self._settled_at:
             return []
         return self.decisions.from_bank(time, result.hypotheses, result.posterior, self.news)

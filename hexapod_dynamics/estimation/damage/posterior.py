@@ -13,9 +13,7 @@ Without U a wrong leg that happens to turn the body at the right rate fits bette
 In the slice of the onset the damage lasts for an unknown part: mean _PART, standard deviation _PART_SPREAD.
 
 c is the smallest chi-square per feature of all hypotheses, but at least _SHARPEST: where no hypothesis fits well, the
-posterior is flat. S = rough + static + diagonal: sample covariances of two halves of an ensemble of healthy robots, the
-reading's noise, a floor for what the simulator does not model, and a share of the ensemble's variances, because the
-ensemble is small.
+posterior is flat.
 """
 
 from __future__ import annotations
@@ -26,13 +24,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-_SHARE, _SHARPEST = 0.3, 0.4
+_SHARPEST = 0.4
 # Shares of a predicted deviation by which it is uncertain: each feature alone, all features of a slice together.
 _ALONE, _TOGETHER = 0.3, 0.3
 _SPIN = 3.0  # [1/s] of a predicted tilt
 _PART, _PART_SPREAD = 0.6, 0.35  # of the onset's slice that the damage lasts
 _LARGE = 1e12  # above every chi-square
-_FLOOR_JOINT, _FLOOR_TILT, _FLOOR_TURN = 3.0e-3, 2.0e-3, 8e-3  # [rad], [rad], [rad/s]
 
 
 @dataclass(frozen=True)
@@ -49,21 +46,6 @@ class Posterior:
     declared: float
     misfit: np.ndarray
     misfit_declared: float
-
-
-def covariance(static: np.ndarray, rough: np.ndarray, noise: np.ndarray, known: np.ndarray, joints: int) -> np.ndarray:
-    """Covariance (F, F) of features (K, f), flat: static, rough (N, K, f); noise (K, f); known (f,): share of the
-    static uncertainty that the baseline has left.
-    """
-    size = noise.size
-    static = (static * known).reshape(len(static), size)
-    rough = rough.reshape(len(rough), size)
-    total = static.T @ static / len(static) + rough.T @ rough / len(rough)
-    floor = np.full(noise.shape, _FLOOR_JOINT)
-    floor[:, joints:] = _FLOOR_TILT
-    floor[:, -1] = _FLOOR_TURN
-    total[np.diag_indices(size)] = (1.0 + _SHARE) * total.diagonal() + noise.ravel() ** 2 + floor.ravel() ** 2
-    return total
 
 
 def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: np.ndarray, prior: Any) -> Posterior:

@@ -29,7 +29,7 @@ class MeasurementWindow:
         self._next = 0
         self._tilts: dict[
             int, list[Any]
-        ] = {}  # slice: [count, sum roll, sum pitch, first time, first yaw, last time, last yaw]
+        ] = {}  # slice: [count, sum roll, sum pitch, first time, first yaw, last time, last yaw, heading]
 
     def clear(self) -> None:
         """Delete all measurements."""
@@ -57,11 +57,11 @@ class MeasurementWindow:
         piece = int(place) // self._model.slice_ticks
         row = self._model.row(int(place))
         tilt = self._model.tilt[row]
-        sums = self._tilts.setdefault(piece, [0, 0.0, 0.0, time, yaw - tilt[2], time, yaw - tilt[2]])
+        sums = self._tilts.setdefault(piece, [0, 0.0, 0.0, time, yaw - tilt[2], time, yaw - tilt[2], yaw])
         sums[0] += 1
         sums[1] += roll - tilt[0]
         sums[2] += pitch - tilt[1]
-        sums[5], sums[6] = time, yaw - tilt[2]
+        sums[5], sums[6], sums[7] = time, yaw - tilt[2], yaw
         for old in [s for s in self._tilts if s < piece - 40]:
             del self._tilts[old]
         return True
@@ -78,9 +78,10 @@ class MeasurementWindow:
         place = self._place
         with np.errstate(invalid="ignore"):
             inside = np.flatnonzero((place >= first * ticks) & (place < (first + count) * ticks))
-        tilts = np.full((count, TILTS), np.nan)
+        tilts, yaw = np.full((count, TILTS), np.nan), np.zeros(count)
         for k in range(count):
             sums = self._tilts.get(first + k)
+            yaw[k] = sums[7] if sums else yaw[k - 1]
             if sums and sums[0] >= 4 and sums[5] - sums[3] > 0.1:
                 turn = (sums[6] - sums[4] + np.pi) % (2.0 * np.pi) - np.pi
                 tilts[k] = sums[1] / sums[0], sums[2] / sums[0], turn / (sums[5] - sums[3])
@@ -96,11 +97,14 @@ class MeasurementWindow:
             self._load[inside],
             self._weight[inside],
             tilts,
+            yaw,
         )
 
 
 class SliceFeatures:
-    """Features of `count` slices: residual, load (count, n) [rad], tilt (count, TILTS), noise (count, n + TILTS)."""
+    """Features of `count` slices: residual, noise (count, n + TILTS), NaN and infinite where nothing was measured;
+    load (count, n), heading yaw (count,) [rad].
+    """
 
     def __init__(
         self,
@@ -115,6 +119,7 @@ class SliceFeatures:
         load: np.ndarray,
         weight: np.ndarray,
         tilts: np.ndarray,
+        yaw: np.ndarray,
     ) -> None:
         self.first, self.count, self._ticks, self._period, self._joints = first, count, ticks, period, joints
         self._joint, self._weight = joint, weight
@@ -124,12 +129,12 @@ class SliceFeatures:
         total = np.bincount(self._cell, weight, count * joints)
         with np.errstate(divide="ignore", invalid="ignore"):
             self._scale = 1.0 / total
-            self.residual, self.load = self._mean(residual), self._mean(load)
-        self.tilt = tilts
+            apart, self.load = self._mean(residual), self._mean(load)
+        self.residual, self.yaw = np.concatenate([apart, tilts], axis=1), yaw
         # Noise of the readings; it has a lower bound, because the rounding of a few readings does not average out.
         noise = np.sqrt(np.maximum(self._scale, (0.5 * _QUANTISATION) ** 2)).reshape(count, joints)
         tilt_noise = np.where(np.isfinite(tilts), [1e-3, 1e-3, 5e-3], np.inf)
-        self.noise = np.concatenate([np.where(np.isfinite(self.residual), noise, np.inf), tilt_noise], axis=1)
+        self.noise = np.concatenate([np.where(np.isfinite(apart), noise, np.inf), tilt_noise], axis=1)
 
     def _mean(self, values: Any) -> np.ndarray:
         sums = np.bincount(self._cell, self._weight * values, self.count * self._joints)

@@ -1,0 +1,103 @@
+"""Which leg or joint the banks agree on: evidence of banks in a row, summed for each leg and each joint.
+
+A leg has lost its foot with the probability of all hypotheses in which it has, alone or with another leg, because the
+stump's length and a second damage are less certain than the leg.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis
+from hexapod_dynamics.estimation.damage.posterior import Posterior
+from hexapod_dynamics.estimation.damage.settings import DetectorSettings
+
+# Chi-square per feature above which no hypothesis fits, unless it is a small share of that of the declared robot.
+_MISFIT, _SMALL_SHARE = 0.8, 0.1
+# A lost foot explains half of what is unusual at least: after a push on rough ground each hypothesis explains a little.
+_EXPLAINED = 0.5
+# Sum of the log odds against the declared state over banks in a row that are sure of the same leg, from which its foot
+# is declared lost, and the number of these banks.
+_ODDS, _BANKS = 30.0, 2
+# Slices since the onset after which a lost foot is declared: one that was lost at the same moment in the other half of
+# the gait shows only when its leg should carry.
+_HALF_CYCLE = 3
+
+
+class LastingEvidence:
+    """Remembers of which legs and joints the last banks were sure.
+
+    suspected: (group, probability) of the most probable leg or joint of the last bank, None where none is probable.
+    """
+
+    def __init__(self, settings: DetectorSettings) -> None:
+        self._settings = settings
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all banks."""
+        self.suspected: tuple[str, float] | None = None
+        self._sure: dict[str, tuple[int, float]] = {}  # group: banks in a row, sum of their log odds
+
+    def look(self, hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[Hypothesis, float] | None:
+        """Use the Posterior of a bank; return a Hypothesis to declare, and the probability of its leg or joint.
+
+        A joint that does not follow is returned at once, since its readings confirm it; a lost foot when several banks
+        were sure of its leg; two if the last bank is sure of both.
+        """
+        groups: dict[str, list[int]] = {}
+        for k, hypothesis in enumerate(hypotheses):
+            for group in groups_of(hypothesis):
+                groups.setdefault(group, []).append(k)
+        probability = {group: float(posterior.probability[members].sum()) for group, members in groups.items()}
+        top = max(probability, key=lambda group: probability[group], default="")
+        if not top or probability[top] < self._settings.suspect:
+            self.clear()
+            return None
+        self.suspected = top, probability[top]
+        sure, ready, joints = {}, [], []
+        for group, members in groups.items():
+            best = max(members, key=lambda k: posterior.probability[k])
+            if probability[group] < self._settings.declare or not _fits(hypotheses[best], posterior, best):
+                continue
+            count, odds = self._sure.get(group, (0, 0.0))
+            count, odds = sure[group] = count + 1, odds + float(posterior.log_odds[best])
+            if not of_foot(hypotheses[best]):
+                joints.append(hypotheses[best])
+            elif count >= _BANKS and odds >= _ODDS and posterior.onset[best] <= self._settings.window - _HALF_CYCLE:
+                ready.append(group)
+        self._sure = sure
+        if joints:
+            return joints[0], probability[top]
+        return (_widest(hypotheses, posterior, set(sure), ready), probability[ready[0]]) if ready else None
+
+
+def groups_of(hypothesis: Hypothesis) -> list[str]:
+    """Names of the legs that lose their feet, or of the joint, or of the hypothesis."""
+    if hypothesis.kind in ("missing", "short"):
+        return [f"{leg} lost" for leg in hypothesis.leg.split("+")]
+    if hypothesis.kind in ("limp", "locked"):
+        return [f"joint {hypothesis.joints[0]}"]
+    return [hypothesis.name]
+
+
+def of_foot(hypothesis: Hypothesis) -> bool:
+    """Whether the bank alone can show the hypothesis, and no joint's own readings."""
+    return hypothesis.kind not in ("limp", "locked")
+
+
+def _fits(hypothesis: Hypothesis, posterior: Posterior, k: Any) -> bool:
+    left, whole = float(posterior.misfit[k]), float(posterior.misfit_declared)
+    if of_foot(hypothesis) and left > _EXPLAINED * whole:
+        return False
+    return left < max(_MISFIT, _SMALL_SHARE * whole)
+
+
+def _widest(hypotheses: list[Hypothesis], posterior: Posterior, sure: set[str], ready: list[str]) -> Hypothesis:
+    """The most probable hypothesis of most legs, one of them ready, all of them sure."""
+    fitting = [
+        k
+        for k, one in enumerate(hypotheses)
+        if of_foot(one) and set(groups_of(one)) <= sure and not set(groups_of(one)).isdisjoint(ready)
+    ]
+    return hypotheses[max(fitting, key=lambda k: (len(groups_of(hypotheses[k])), posterior.probability[k]))]
