@@ -200,7 +200,7 @@ def tip_moment(ws, leg, x, y, z):
 
 @inline_kernel
 def joint_share(ws, block, lane, k, x, y, z, mx, my, mz):
-    """What a wrench on a leg beyond joint k, in the body frame, is as a torque of that joint; needs the geometry."""
+    """Return the torque of joint k that a wrench (body frame) on the links beyond it causes; needs the geometry."""
     lanes, s = ws.lanes, ws.rows.screw + 6 * k
     return (
         x * peek(lanes, block, s, lane)

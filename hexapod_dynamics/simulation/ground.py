@@ -71,7 +71,7 @@ class Ground:
 
     @classmethod
     def viscous(cls, **options: Any) -> Ground:
-        """Return a ground with the paper's viscous friction; options as above."""
+        """Return a ground with the paper's viscous friction; options: the other arguments of Ground."""
         return cls(law="viscous", **options)
 
     @property
