@@ -7,6 +7,7 @@ commands.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,8 @@ class CommandCheck:
     def __init__(self, names: Iterable[str], lower: npt.ArrayLike, upper: npt.ArrayLike, speed_limit: float) -> None:
         self.names, self.lower, self.upper = list(names), np.asarray(lower, float), np.asarray(upper, float)
         self.speed_limit = float(speed_limit)
-        self._least, self._most = self.lower - POSITION_MARGIN, self.upper + POSITION_MARGIN
+        self._least = (self.lower - POSITION_MARGIN).tolist()
+        self._most = (self.upper + POSITION_MARGIN).tolist()
         self._fastest = SPEED_MARGIN * self.speed_limit
 
     @classmethod
@@ -57,24 +59,25 @@ class CommandCheck:
             return f"it has {len(joints)} joints and {len(positions)} positions: one position for each is needed"
         if len(velocities) not in (0, len(joints)):
             return f"it has {len(joints)} joints and {len(velocities)} velocities: one for each, or none, is needed"
-        positions = np.asarray(positions, float)
-        beyond = (positions < self._least[joints]) | (positions > self._most[joints])  # NaN is neither
-        if beyond.any():
-            first = int(np.argmax(beyond))
-            joint = joints[first]
-            return (
-                f"it asks {positions[first]:.6g} rad of {self.names[joint]}, whose limits are "
-                f"{self.lower[joint]:g}..{self.upper[joint]:g} rad: more than {POSITION_MARGIN} rad beyond"
-            )
-        if len(velocities):
-            fast = np.abs(np.asarray(velocities, float)) > self._fastest
-            if fast.any():
-                first = int(np.argmax(fast))
+        # A loop over numbers: numpy takes three times as long for 18.
+        for joint, position in zip(_numbers(joints), _numbers(positions), strict=True):
+            if position < self._least[joint] or position > self._most[joint]:  # NaN is neither
                 return (
-                    f"it asks {velocities[first]:.6g} rad/s of {self.names[joints[first]]}: more than "
+                    f"it asks {position:.6g} rad of {self.names[joint]}, whose limits are "
+                    f"{self.lower[joint]:g}..{self.upper[joint]:g} rad: more than {POSITION_MARGIN} rad beyond"
+                )
+        for place, velocity in enumerate(_numbers(velocities)):
+            if abs(velocity) > self._fastest:
+                return (
+                    f"it asks {velocity:.6g} rad/s of {self.names[joints[place]]}: more than "
                     f"{SPEED_MARGIN:g} times the servo's {self.speed_limit:g} rad/s"
                 )
         return ""
+
+
+def _numbers(values: Sequence[Any] | np.ndarray) -> Sequence[Any]:
+    """Python's numbers: an element of an array takes three times as long."""
+    return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def stamp_refusal(age: float, limit: float) -> str:

@@ -5,6 +5,7 @@ Arrays (n,) are in joint order [rad]; time is given as intervals.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +50,7 @@ class PoseGuard:
         self, lower: npt.ArrayLike, upper: npt.ArrayLike, stiffness: float, settings: GuardSettings | None = None
     ) -> None:
         self.lower, self.upper = np.array(lower, float), np.array(upper, float)
+        self._lower, self._upper = self.lower.tolist(), self.upper.tolist()
         n = len(self.lower)
         self.settings = settings or GuardSettings()
         self.clamped = dict.fromkeys(CLAMPS, 0)
@@ -86,27 +88,36 @@ class PoseGuard:
         command: joint angles (n,) [rad], NaN where nothing is asked (the joint holds). torque: feed-forward (n,) [N m].
         A joint whose pose is not known stays NaN.
         """
-        settings = self.settings
-        asked = np.isfinite(command)
-        self.clamped["not finite"] += int(np.count_nonzero(np.isinf(command)))
-        bounded = _clip(command, self.lower, self.upper)
-        self.clamped["angle"] += int(np.count_nonzero(asked & (bounded != command)))
-        leap = asked & (np.abs(bounded - self._command) > settings.step_limit)
-        self.clamped["step"] += int(np.count_nonzero(leap & self.following))
-        self.following &= ~leap
-        self._command = np.where(asked, bounded, self._command)
-        distance = np.where(asked, bounded - self.setpoint, 0.0)
-        self.following |= asked & (np.abs(distance) < settings.meeting_distance)
-        reach = np.where(self.following, settings.speed_limit, settings.approach_speed) * interval
-        self.clamped["speed"] += int(np.count_nonzero(self.following & (np.abs(distance) > reach + 1e-9)))
-        self.setpoint = self.setpoint + _clip(distance, -reach, reach)
-        wanted = np.where(np.isfinite(torque), torque, 0.0) * self._compliance
-        wanted = _clip(wanted, -settings.offset_limit, settings.offset_limit)
+        # A loop over numbers: numpy takes three times as long for 18.
+        settings, count = self.settings, self.clamped
+        fast, slow = settings.speed_limit * interval, settings.approach_speed * interval
         change = settings.offset_speed * interval
-        self._offset += _clip(wanted - self._offset, -change, change)
-        return _clip(self.setpoint + self._offset, self.lower, self.upper)
+        setpoints, offsets, following = self.setpoint.tolist(), self._offset.tolist(), self.following.tolist()
+        before, torques, out = self._command.tolist(), torque.tolist(), []
+        for j, (asked, low, high) in enumerate(zip(command.tolist(), self._lower, self._upper, strict=True)):
+            if math.isfinite(asked):
+                bounded = _clip(asked, low, high)
+                count["angle"] += bounded != asked
+                if abs(bounded - before[j]) > settings.step_limit:  # not where one of them is NaN
+                    count["step"] += following[j]
+                    following[j] = False
+                before[j] = bounded
+                distance = bounded - setpoints[j]
+                if abs(distance) < settings.meeting_distance:
+                    following[j] = True
+                reach = fast if following[j] else slow
+                count["speed"] += following[j] and abs(distance) > reach + 1e-9
+                setpoints[j] += _clip(distance, -reach, reach)
+            elif math.isinf(asked):
+                count["not finite"] += 1
+            wanted = torques[j] * self._compliance if math.isfinite(torques[j]) else 0.0
+            wanted = _clip(wanted, -settings.offset_limit, settings.offset_limit)
+            offsets[j] += _clip(wanted - offsets[j], -change, change)
+            out.append(_clip(setpoints[j] + offsets[j], low, high))
+        self.setpoint[:], self._offset[:], self.following[:], self._command[:] = setpoints, offsets, following, before
+        return np.array(out)
 
 
-def _clip(values: np.ndarray, lower: npt.ArrayLike, upper: npt.ArrayLike) -> np.ndarray:
-    """Bound values; NaN stays NaN. np.clip, which takes four times as long for a few numbers."""
-    return np.minimum(np.maximum(values, lower), upper)
+def _clip(value: float, lower: float, upper: float) -> float:
+    """Bound a value; NaN stays NaN."""
+    return lower if value < lower else upper if value > upper else value

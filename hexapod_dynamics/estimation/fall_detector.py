@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 GRAVITY = 9.81
 
@@ -41,7 +41,7 @@ class FallDetector:
     ) -> None:
         self._limit, self._upright = math.cos(limit), math.cos(upright)
         self._hold, self._settle, self._smoothing, self._gap = hold, settle, smoothing, gap
-        self._force = np.zeros(3)
+        self._force = [0.0, 0.0, 0.0]
         self._time: float | None = None
         self._tilted_since: float | None = None
         self._upright_since: float | None = None
@@ -53,7 +53,7 @@ class FallDetector:
         """Whether the robot has been upright for `settle` seconds, up to the last sample."""
         return self._upright_since is not None and self._time - self._upright_since >= self._settle
 
-    def update(self, time: float, rotation: np.ndarray | None, specific_force: npt.ArrayLike) -> bool:
+    def update(self, time: float, rotation: np.ndarray | None, specific_force: Sequence[float] | np.ndarray) -> bool:
         """Process a sample; return whether the robot has fallen.
 
         Args:
@@ -65,17 +65,19 @@ class FallDetector:
         if self._time is not None and time <= self._time:
             return self.fallen
         if self._time is None or time - self._time > self._gap:
-            self._force[:] = specific_force
+            self._force = [float(each) for each in specific_force]
             self._tilted_since = self._upright_since = None
         else:
             share = 1.0 - math.exp(-(time - self._time) / self._smoothing)
-            self._force += share * (np.asarray(specific_force) - self._force)
+            self._force = [
+                old + share * (float(new) - old) for old, new in zip(self._force, specific_force, strict=True)
+            ]
         self._time = time
         cosines = [] if rotation is None else [float(rotation[2][2])]
-        size = float(np.linalg.norm(self._force))
+        size = math.hypot(*self._force)
         informative = 0.5 * GRAVITY < size < 1.5 * GRAVITY
         if informative:
-            cosines.append(float(self._force[2]) / size)
+            cosines.append(self._force[2] / size)
         if not cosines or not all(map(math.isfinite, cosines)):
             self._upright_since = None
             return self.fallen

@@ -20,35 +20,48 @@ class TimedBuffer:
     """
 
     def __init__(self, shape: Any, size: int = 64) -> None:
-        self._times = np.full(size, -np.inf)
+        self._times = [-math.inf] * size
         self._values = np.zeros((size, *shape))
         self._next = 0
 
     def clear(self) -> None:
         """Delete all values."""
-        self._times[:] = -np.inf
+        self._times = [-math.inf] * len(self._times)
         self._next = 0
 
     def add(self, time: float, value: Any) -> None:
         """Store a value at a time [s] later than all stored ones."""
-        slot = self._next % self._times.size
+        slot = self._next % len(self._times)
         self._times[slot] = time
         self._values[slot] = value
         self._next += 1
 
     def at(self, time: float) -> np.ndarray:
         """Return the value at `time` [s]."""
-        size = self._times.size
+        slot, after, share = self._between(time)
+        if share == 0.0:
+            return self._values[slot]
+        return (1.0 - share) * self._values[slot] + share * self._values[after]
+
+    def element_at(self, time: float, *index: int) -> float:
+        """Return one element of the value at `time` [s]."""
+        slot, after, share = self._between(time)
+        here = self._values.item(slot, *index)
+        return here if share == 0.0 else (1.0 - share) * here + share * self._values.item(after, *index)
+
+    def _between(self, time: float) -> tuple[int, int, float]:
+        """Return two slots and the share of the second one's value in the value at `time` [s]."""
+        times, size = self._times, len(self._times)
         count = min(self._next, size)
+        slot = back = 0
         for back in range(1, count + 1):  # measurements are recent: found within a few steps
             slot = (self._next - back) % size
-            if self._times[slot] <= time or back == count:
+            if times[slot] <= time or back == count:
                 break
-        if back == 1 or self._times[slot] >= time:
-            return self._values[slot]
+        if back <= 1 or times[slot] >= time:
+            return slot, slot, 0.0
         after = (slot + 1) % size
-        share = (time - self._times[slot]) / (self._times[after] - self._times[slot])
-        return (1.0 - share) * self._values[slot] + share * self._values[after]
+        return slot, after, (time - times[slot]) / (times[after] - times[slot])
 
 
 class JointFilter:
@@ -87,7 +100,6 @@ class JointFilter:
         self.offsets = np.zeros(count)
         self.latest = np.full(count, np.nan)
         self.fresh_time = np.full(count, -np.inf)
-        self.errors = np.zeros(count)
 
     def clear(self) -> None:
         """Delete offsets and measurements."""
@@ -95,27 +107,27 @@ class JointFilter:
         self.latest[:] = np.nan
         self.fresh_time[:] = -np.inf
 
-    def measure(self, time: float, measured: np.ndarray, modelled: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Process angles measured at one time; return (count,) bool, which of them are newer than those before.
+    def measure(self, time: float, joint: int, measured: float, modelled: float, rate: float) -> bool:
+        """Process the reading of a joint; return whether it is newer than the one before.
 
         Args:
             time: of the measurement [s].
-            measured: (count,) [rad], NaN where there is none.
-            modelled: (count,) at that time [rad].
-            rates: (count,) modelled [rad/s].
+            joint: index.
+            measured: [rad].
+            modelled: at that time [rad].
+            rate: modelled [rad/s].
 
         """
-        new = np.isfinite(measured) & (time > self.fresh_time)
-        np.subtract(measured, modelled, out=self.errors)
-        variance, offsets = self.noise**2, self.offsets
-        for j in np.flatnonzero(new).tolist():  # mostly one: the servos are read one after the other
-            since, rate = time - float(self.fresh_time[j]), float(rates[j])
-            step = min(since, self.longest) if math.isfinite(since) else 0.0
-            step *= variance / (variance + (self.timing * rate) ** 2)
-            offset = float(offsets[j]) + self.gain * step * float(self.errors[j])
-            offsets[j] = max(-self.limit, min(self.limit, offset))
-            self.latest[j], self.fresh_time[j] = measured[j], time
-        return new
+        since = time - self.fresh_time.item(joint)
+        if not since > 0.0:
+            return False
+        variance = self.noise**2
+        step = min(since, self.longest) if math.isfinite(since) else 0.0
+        step *= variance / (variance + (self.timing * rate) ** 2)
+        offset = self.offsets.item(joint) + self.gain * step * (measured - modelled)
+        self.offsets[joint] = max(-self.limit, min(self.limit, offset))
+        self.latest[joint], self.fresh_time[joint] = measured, time
+        return True
 
 
 class AttitudeFilter:

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 AXES = ("roll", "pitch", "yaw")
 
 
@@ -49,26 +47,22 @@ class InnovationTest:
     def clear(self) -> None:
         """End all doubts."""
         n = len(self.names)
-        self._since = np.full(n, np.inf)  # [s] when the quantity left its limit
-        self._excess = np.zeros(n)
+        self._since = [math.inf] * n  # [s] when the quantity left its limit
+        self._excess = [0.0] * n
         self._doubt_began: float | None = None
         self._last_doubted: float | None = None
         self.doubted: list[str] = []
 
-    def joints(self, time: float, new: np.ndarray, errors: np.ndarray, rates: np.ndarray, offsets: np.ndarray) -> None:
-        """Test readings: which are new (n,) bool, measured minus predicted (n,), predicted rates (n,), offsets (n,)."""
+    def joint(self, time: float, joint: int, error: float, rate: float, offset: float) -> None:
+        """Test a reading of a joint: measured minus predicted [rad], predicted rate [rad/s], learnt offset [rad]."""
         limits = self.limits
-        for k in np.flatnonzero(new).tolist():  # mostly one: the servos are read one after the other
-            excess = abs(float(errors[k])) / (limits.joint + limits.timing * abs(float(rates[k])))
-            self._assess(time, k, max(excess, abs(float(offsets[k])) / limits.offset))
+        excess = abs(error) / (limits.joint + limits.timing * abs(rate))
+        self._assess(time, joint, max(excess, abs(offset) / limits.offset))
 
-    def silent(self, time: float, silence: np.ndarray) -> None:
-        """Test the time since the last reading of each joint (n,) [s]; 0 where none is expected."""
-        gone = np.flatnonzero(silence > self.limits.silence)
-        if not gone.size:
-            return
-        self._since[gone] = np.minimum(self._since[gone], time - self.limits.patience)
-        self._excess[gone] = np.maximum(silence[gone] / self.limits.silence, 1.0)
+    def silent(self, time: float, joint: int, silence: float) -> None:
+        """Note that a joint was not read for `silence` [s], longer than the limit."""
+        self._since[joint] = min(self._since[joint], time - self.limits.patience)
+        self._excess[joint] = max(silence / self.limits.silence, 1.0)
 
     def attitude(self, time: float, innovation: Any, yaw: float) -> None:
         """Test the attitude: measured less predicted as a rotation vector (3,) in world axes [rad], predicted yaw."""
@@ -86,9 +80,9 @@ class InnovationTest:
 
     def level(self, time: float) -> tuple[str, str]:
         """Return ("ok", "warn" or "error", what is doubted) now."""
-        doubted = np.flatnonzero(time - self._since >= self.limits.patience)
-        if doubted.size:
-            self.doubted = [self.names[k] for k in doubted[np.argsort(-self._excess[doubted])]]
+        if time - min(self._since) >= self.limits.patience:
+            doubted = [k for k, since in enumerate(self._since) if time - since >= self.limits.patience]
+            self.doubted = [self.names[k] for k in sorted(doubted, key=lambda k: -self._excess[k])]
             self._last_doubted = time
             if self._doubt_began is None:
                 self._doubt_began = time

@@ -123,11 +123,11 @@ class Observer:
         self.attitude_filter = AttitudeFilter(tilt_gain=gains.tilt, yaw_gain=gains.yaw)
         self.dead_band = DeadBandFilter(self.count, WIDEST_BAND * robot.servo.resolution)
         # Joints whose load is mostly weight: those that turn about a vertical axis push against each other only.
-        self._bears = np.array([j.kind == "revolute" and abs(j.axis[2]) < 0.5 for j in joints])
+        self._bears = [j.kind == "revolute" and abs(j.axis[2]) < 0.5 for j in joints]
         self._slopes: deque[np.ndarray] = deque(maxlen=SLOPES_KEPT)
         self._recalled: np.ndarray | None = None  # the slope to which the ground turns back
         self._learnt_at = -np.inf  # of the last such period
-        self.morphology = Morphology.whole(robot)
+        self._adopt(Morphology.whole(robot))
         self.commanded = np.full(self.count, np.nan)
         self.commanded_rate = np.zeros(self.count)
         self.skipped = 0.0
@@ -202,34 +202,35 @@ class Observer:
 
     def measure_joints(self, time: float, angles: np.ndarray) -> None:
         """Process joint angles measured at `time`: (n,) [rad], NaN for joints not measured then."""
-        modelled = self._joints.at(time) if self.started else angles
-        new = self.joint_filter.measure(time, angles, modelled, self.nu[6:])
-        if new.any():
-            self._joints_time = time
-        if self.started:
-            new = new & self.morphology.driven_mask
-            if self._learns:
-                self._learn_dead_band(time, new & self._bears, angles)
-            self.doubts.joints(time, new, self.joint_filter.errors, self.nu[6:], self.joint_filter.offsets)
+        for joint in np.flatnonzero(np.isfinite(angles)).tolist():
+            self.measure_joint(time, joint, angles.item(joint))
+
+    def measure_joint(self, time: float, joint: int, angle: float) -> None:
+        """Process the angle [rad] of one joint measured at `time`: the servos are read one after the other."""
+        modelled = self._joints.element_at(time, joint) if self.started else angle
+        rate, joints = self.nu.item(6 + joint), self.joint_filter
+        if not joints.measure(time, joint, angle, modelled, rate):
+            return
+        self._joints_time = time
+        if not (self.started and self._driven[joint]):
+            return
+        if self._bears[joint] and self._learns:
+            # The reading is compared with set-point and load of then.
+            lag = self._springs.element_at(time, 0, joint) - angle
+            self.dead_band.measure(joint, lag, self._springs.element_at(time, 1, joint), rate)
+        self.doubts.joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
 
     @property
     def _learns(self) -> bool:
         """Whether the model's loads are to be trusted: the robot is whole and nothing contradicts it."""
-        return self.morphology.is_whole and self.confidence[0] == "ok"
-
-    def _learn_dead_band(self, time: float, which: np.ndarray, angles: np.ndarray) -> None:
-        """Compare readings (n,) at `time` of joints `which` (n,) bool with the set-points and loads of then."""
-        setpoints, stretches = self._springs.at(time)
-        for joint in np.flatnonzero(which).tolist():
-            lag, rate = setpoints[joint] - angles[joint], float(self.nu[6 + joint])
-            self.dead_band.measure(joint, float(lag), float(stretches[joint]), rate)
+        return self._whole and self.confidence[0] == "ok"
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
         """Process the IMU's attitude: rotation (3, 3) world <- base_link, of any yaw origin."""
         self._attitude = rotation
         if self.started:
             turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.at(time)))
-            innovation = self.attitude_filter.innovation
+            innovation = self.attitude_filter.innovation.tolist()
             self.doubts.attitude(time, innovation, roll_pitch_yaw(self.rotation)[2])
             if math.hypot(innovation[0], innovation[1]) < LOST_TILT:
                 self._fits_at = time
@@ -250,9 +251,8 @@ class Observer:
                 if np.abs(way).max() < RECALLING * dt:
                     self._recalled = None
             if 0.0 < dt < EVEN and time - self._low_at > STANDING_UP:
-                unexplained = innovation - np.minimum(np.maximum(innovation, -PLAY), PLAY)
-                rate = np.minimum(np.maximum(self.gains.slope * unexplained, -STEEPENING), STEEPENING)
-                self.model.tilt_ground(dt * rate)
+                unexplained = [tilt - _bounded(tilt, PLAY) for tilt in innovation[:2]]
+                self.model.tilt_ground([dt * _bounded(self.gains.slope * tilt, STEEPENING) for tilt in unexplained])
             self._attitude_time = time
 
     def set_morphology(self, named_values: Mapping[str, Any]) -> None:
@@ -270,9 +270,15 @@ class Observer:
         if morphology != self.morphology and self.started:
             self._recalled = self._slopes[0] if self._slopes else None
             self._low_at = self.time
-        self.morphology = morphology
+        self._adopt(morphology)
         self.model.set_morphology(morphology)
         self.doubts.clear()
+
+    def _adopt(self, morphology: Morphology) -> None:
+        """Keep a morphology and what is asked of it often."""
+        self.morphology, self._whole = morphology, morphology.is_whole
+        self._existing = np.flatnonzero(morphology.existing_mask).tolist()
+        self._driven = morphology.driven_mask.tolist()
 
     # ---- state and prediction
     # ------------------------------------------------------------------------------------------------
@@ -310,7 +316,7 @@ class Observer:
                 self._targets[held] = self.model.setpoints[held]
                 self._reach = max(interval, self.period)
         self._run(time)
-        if not (np.isfinite(self.q).all() and np.isfinite(self.position).all()):
+        if not math.isfinite(sum(self.q.tolist()) + sum(self.position.tolist())):
             raise HexapodError("the state of the model is not finite: the model restarts from the measured joints")
         self._joints.add(time, self.q)
         self._rotations.add(time, self.rotation)
@@ -327,9 +333,10 @@ class Observer:
 
     def _assess(self, time: float) -> None:
         """Advance covariance and innovation test to `time`."""
-        silence = np.where(self.morphology.existing_mask, self._joints_time - self.joint_filter.fresh_time, 0.0)
-        silence[~np.isfinite(silence)] = 0.0
-        self.doubts.silent(time, silence)
+        read_at, newest = self.joint_filter.fresh_time.tolist(), self._joints_time
+        for joint in self._existing:
+            if self.doubts.limits.silence < newest - read_at[joint] < math.inf:
+                self.doubts.silent(time, joint, newest - read_at[joint])
         self.confidence = self.doubts.level(time)
         (x, y), then = self._before
         yaw = roll_pitch_yaw(self.rotation)[2]
@@ -397,3 +404,8 @@ class Observer:
         if until > self.time + 1e-6:
             self.model.advance(until - self.time, None if self._reach is None else self._targets, self._reach)
             self.time, self._reach = until, None
+
+
+def _bounded(value: float, most: float) -> float:
+    """Value within -most..most."""
+    return max(-most, min(most, value))

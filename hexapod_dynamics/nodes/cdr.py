@@ -17,6 +17,7 @@ START = 4  # of the members
 _STAMP = struct.Struct("<iII")  # seconds, nanoseconds, length of the frame's name with its final zero
 _COUNT = struct.Struct("<I")
 _IMU = struct.Struct("<37d")
+_DOUBLE = np.dtype("<f8")
 _NOTHING = np.empty(0)
 # What bytes that are no message of the type raise when they are read.
 _MALFORMED = (struct.error, ValueError, IndexError)
@@ -128,7 +129,7 @@ def _numbers(data, offset):
     if not count:
         return _NOTHING, offset + 4
     offset = _aligned(offset + 4, 8)
-    return np.frombuffer(data, "<f8", count, offset), offset + 8 * count
+    return np.frombuffer(data, _DOUBLE, count, offset), offset + 8 * count
 
 
 class Template:

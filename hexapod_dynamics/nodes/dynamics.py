@@ -2,6 +2,7 @@
 
 import math
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,15 @@ ORDERS = 100
 OLDEST = 0.5
 
 
+class Order(NamedTuple):
+    """Positions in a message and joint indices of the joints of this robot, as lists and as arrays."""
+
+    places: list
+    joints: list
+    places_array: np.ndarray
+    joints_array: np.ndarray
+
+
 class DynamicsNode(Node):
     """Runs the observer under `joint_commands`, `joint_states`, `imu/data` and `morphology`."""
 
@@ -64,7 +74,7 @@ class DynamicsNode(Node):
         self._index = {name: j for j, name in enumerate(robot.joint_names)}
         self._check = CommandCheck.of_robot(robot)
         self._chip = np.asarray(robot.imu.rotation)
-        self._angles, self._command, self._rates = (np.full(self._n, np.nan) for _ in range(3))
+        self._command, self._rates = np.full(self._n, np.nan), np.full(self._n, np.nan)
         self._last_rates, self._accelerations = np.zeros(self._n), np.zeros(self._n)
         self._orders = {}
         self._heard = dict.fromkeys(("joint_commands", "joint_states", "imu/data"), None)
@@ -110,7 +120,7 @@ class DynamicsNode(Node):
         self._complaints[about] = (time.monotonic(), what)
 
     def _order(self, topic, names):
-        """Return (positions in the message, joint indices) of the joints of this robot."""
+        """Return the Order of the names of a message."""
         key = (topic, *names)
         order = self._orders.get(key)
         if order is None:
@@ -124,24 +134,33 @@ class DynamicsNode(Node):
                     f"{self.robot.joint_names[0]}, ...",
                 )
             known = [k for k, name in enumerate(names) if name in self._index]
-            order = np.array(known, np.intp), np.array([self._index[names[k]] for k in known], np.intp)
+            joints = [self._index[names[k]] for k in known]
+            order = Order(known, joints, np.array(known, np.intp), np.array(joints, np.intp))
             self._orders[key] = order
         return order
+
+    def _as_many(self, topic, names, values):
+        """Whether a message has as many values as names; complain if not."""
+        if len(values) == len(names):
+            return True
+        self._complain(topic, f"{topic} has {len(names)} names and {len(values)} values; as many are needed")
+        return False
+
+    def _complain_not_finite(self, topic, joint):
+        name = self.robot.joint_names[joint]
+        self._complain(topic, f"{topic} has a value that is not finite for {name}; it is left out")
 
     def _scatter(self, topic, names, values, out):
         """Write the values of a message in joint order, NaN if missing; return False if it is rejected."""
         order = self._order(topic, names)
-        if len(values) != len(names):
-            self._complain(topic, f"{topic} has {len(names)} names and {len(values)} values; as many are needed")
+        if not self._as_many(topic, names, values):
             return False
         out[:] = np.nan
-        known, joints = order
-        given = np.asarray(values, float)[known]
-        out[joints] = given
+        given = np.asarray(values, float)[order.places_array]
+        out[order.joints_array] = given
         good = np.isfinite(given)
         if not good.all():
-            name = self.robot.joint_names[joints[int(np.argmin(good))]]
-            self._complain(topic, f"{topic} has a value that is not finite for {name}; it is left out")
+            self._complain_not_finite(topic, order.joints[int(np.argmin(good))])
             out[~np.isfinite(out)] = np.nan
         return True
 
@@ -157,29 +176,31 @@ class DynamicsNode(Node):
             return None
         return now - max(age, 0.0)
 
-    def _refused_command(self, message):
+    def _refused_command(self, order, positions, velocities):
         """Refuse a command that no joint can follow, as `servos` does, with a complaint."""
-        known, joints = self._order("joint_commands", message.name)
-        try:
-            positions = np.asarray(message.position, float)[known]
-            velocities = np.asarray(message.velocity, float)[known] if len(message.velocity) else ()
-        except IndexError:
-            return False  # too few values: _scatter refuses it by name
-        refusal = self._check.refusal(joints, positions, velocities)
+        places = order.places
+        given = [velocities[k] for k in places] if velocities else ()
+        refusal = self._check.refusal(order.joints, [positions[k] for k in places], given)
         if refusal:
             self._complain("joint_commands", f"joint_commands is refused: {refusal}")
         return bool(refusal)
 
     def _on_command(self, message):
         at = self._time_of("joint_commands", message.header.stamp)
-        if at is None or self._refused_command(message):
+        if at is None:
+            return
+        names, positions, velocities = message.name, message.position.tolist(), message.velocity.tolist()
+        if len(velocities) != len(names):
+            velocities = []
+        enough = len(positions) == len(names)  # else _scatter refuses it by name
+        if enough and self._refused_command(self._order("joint_commands", names), positions, velocities):
             return
         self._heard["joint_commands"] = time.monotonic()
-        if not self._scatter("joint_commands", message.name, message.position, self._command):
+        if not self._scatter("joint_commands", names, positions, self._command):
             return
         self._rates[:] = 0.0
-        if len(message.velocity) == len(message.name):
-            self._scatter("joint_commands", message.name, message.velocity, self._rates)
+        if velocities:
+            self._scatter("joint_commands", names, velocities, self._rates)
         self.observer.command(at, self._command, self._rates)
         np.subtract(self.observer.commanded_rate, self._last_rates, out=self._accelerations)
         self._accelerations /= self.observer.period
@@ -198,10 +219,17 @@ class DynamicsNode(Node):
         self._measure("joint_states", message)
 
     def _measure(self, topic, message):
+        names, angles = message.name, message.position.tolist()
         at = self._time_of(topic, message.header.stamp)
-        if at is not None and self._scatter(topic, message.name, message.position, self._angles):
-            self._heard["joint_states"] = time.monotonic()
-            self.observer.measure_joints(at, self._angles)
+        if at is None or not self._as_many(topic, names, angles):
+            return
+        self._heard["joint_states"] = time.monotonic()
+        order = self._order(topic, names)
+        for k, joint in zip(order.places, order.joints, strict=True):  # mostly one
+            if math.isfinite(angles[k]):
+                self.observer.measure_joint(at, joint, angles[k])
+            else:
+                self._complain_not_finite(topic, joint)
 
     def _on_imu(self, message):
         if message.orientation_covariance[0] == -1.0:

@@ -34,7 +34,7 @@ from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.gait import COMMANDS, GAIT, SETTINGS
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
+from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
@@ -111,11 +111,12 @@ class GaitNode(Node):
             except HexapodError as error:
                 self._refuse(error)
                 return
-            yaw, pitch, roll = euler_zyx(rotation)
-            self.gait.sense(float(roll), float(pitch), float(yaw))
+            self.gait.sense(*roll_pitch_yaw(rotation))
         now = self._attitude_time = time.monotonic()
         before = self.permit.fallen
-        self.permit.see(self.falls.update(now, rotation, self._chip @ (a.x, a.y, a.z)), self.falls.upright)
+        self.permit.see(
+            self.falls.update(now, rotation, (self._chip @ np.array((a.x, a.y, a.z))).tolist()), self.falls.upright
+        )
         if self.permit.fallen != before:
             if self.permit.fallen:
                 self.gait.command(0.0, 0.0, 0.0)

@@ -9,6 +9,7 @@ another, `~/measurements` has a message for each reading of a joint, stamped wit
 filter should use. The age of the oldest one is in /diagnostics.
 """
 
+import math
 import time
 
 import numpy as np
@@ -69,7 +70,7 @@ class ServosNode(Node):
         self._command_joints = self._torque_joints = None, None  # names of the last message, their indices
         self._health, self._level, self._next_news = ServoHealth(self._names), None, 0.0
         self._stamps, self._last_known = StampConverter(), None
-        self._published = np.full(len(self._names), -np.inf)
+        self._published = [-np.inf] * len(self._names)
         self._states = None  # Template of the joints that are known
         self._fresh = [joint_template([name]) for name in self._names]  # a reading is of one joint
         self._battery = BatteryState(
@@ -159,11 +160,11 @@ class ServosNode(Node):
         if self._is_backlog(now):
             self.control.hold_when_commands_stop(now)
             return
-        bad = np.flatnonzero(np.isnan(message.position))
-        if bad.size:
+        bad = [k for k, position in enumerate(message.position.tolist()) if math.isnan(position)]
+        if bad:
             self.get_logger().warning(
-                f"joint_commands asks {message.position[bad[0]]} of {message.name[bad[0]]}: the "
-                "joint holds; leave it out of the message instead",
+                f"joint_commands asks nan of {message.name[bad[0]]}: the joint "
+                "holds; leave it out of the message instead",
                 throttle_duration_sec=5.0,
             )
         self.control.follow(joints[1], message.position, now)
@@ -246,29 +247,32 @@ class ServosNode(Node):
         now = time.monotonic()
         self.control.hold_when_commands_stop(now)
         state = self.chain.snapshot(self.control.state)
-        known = state.known & (now - state.stamp < self.parameters.stale)
-        if known.any():
-            if self._last_known is None or (known != self._last_known).any():
-                self._last_known = known
-                self._states = joint_template([name for name, there in zip(self._names, known, strict=True) if there])
-            stamp = self._stamps.nanoseconds_of(float(state.stamp[known].max()))
-            numbers = [*state.angle[known].tolist(), *state.rate[known].tolist()]
-            self._state_publisher.publish(self._states.bytes(stamp, numbers))
-            self._publish_fresh(state, np.flatnonzero(known & (state.stamp > self._published)))
+        stamps, known = state.stamp.tolist(), state.known.tolist()
+        there = [j for j, stamp in enumerate(stamps) if known[j] and now - stamp < self.parameters.stale]
+        if there:
+            if there != self._last_known:
+                self._last_known = there
+                self._states = joint_template([self._names[j] for j in there])
+            angles, rates = state.angle.tolist(), state.rate.tolist()
+            stamp = self._stamps.nanoseconds_of(max(stamps[j] for j in there))
+            self._state_publisher.publish(
+                self._states.bytes(stamp, [*[angles[j] for j in there], *[rates[j] for j in there]])
+            )
+            self._publish_fresh(sorted((stamps[j], j) for j in there if stamps[j] > self._published[j]), angles, rates)
         if now > self._next_news:  # a change is told soon
             self._next_news = now + 0.1
             if self._assess(now) != self._level:
                 self.diagnostics.publish()
         self._say_port_trouble(now, state)
 
-    def _publish_fresh(self, state, joints):
-        """Publish each new reading with the time of the reading, the oldest first."""
-        self._published[joints] = state.stamp[joints]
-        if not self._fresh_wanted(time.monotonic()):
-            return
-        for joint in joints[np.argsort(state.stamp[joints])].tolist():
-            stamp = self._stamps.nanoseconds_of(float(state.stamp[joint]))
-            self._fresh_publisher.publish(self._fresh[joint].bytes(stamp, [state.angle[joint], state.rate[joint]]))
+    def _publish_fresh(self, readings, angles, rates):
+        """Publish each new reading (monotonic time [s], joint) with the time of the reading, the oldest first."""
+        wanted = self._fresh_wanted(time.monotonic())
+        for read_at, joint in readings:
+            self._published[joint] = read_at
+            if wanted:
+                stamp = self._stamps.nanoseconds_of(read_at)
+                self._fresh_publisher.publish(self._fresh[joint].bytes(stamp, [angles[joint], rates[joint]]))
 
     def _say_port_trouble(self, now, state):
         """Log once that the port does not open: without a launch, /diagnostics is often not displayed."""

@@ -19,6 +19,8 @@ from rclpy.executors import ExternalShutdownException, ShutdownException
 
 # Messages taken from one subscription in a tick, at the most: who floods a topic does not stop the tick.
 MOST = 64
+# Time [s] between two looks whether the node is to end.
+LOOK = 0.1
 # Share of a phase error that one message corrects, see `TickLoop.align`.
 ALIGN = 0.1
 
@@ -112,11 +114,12 @@ class TickLoop:
         subscription = self._node.create_subscription(
             kind, topic, callback, qos, callback_group=self._group, raw=reader is not None
         )
-        self._polled.append((subscription, None if reader is None else reader().read, needed))
+        take = subscription.handle.take_message
+        self._polled.append((subscription, take, None if reader is None else reader().read, needed))
 
     def unsubscribe(self):
         """Destroy the subscriptions."""
-        for subscription, _, _ in self._polled:
+        for subscription, *_ in self._polled:
             self._node.destroy_subscription(subscription)
         self._polled.clear()
 
@@ -134,22 +137,24 @@ class TickLoop:
 
     def poll(self):
         """Take what has come and call the callbacks."""
-        for subscription, read, needed in self._polled:
+        for subscription, take, read, needed in self._polled:
             if needed is not None and not needed():
                 continue
-            with subscription.handle:
-                for _ in range(MOST):
-                    taken = subscription.handle.take_message(subscription.msg_type, read is not None)
-                    if taken is None:
-                        break
-                    subscription.callback(taken[0] if read is None else read(taken[0]))
+            for _ in range(MOST):
+                taken = take(subscription.msg_type, read is not None)
+                if taken is None:
+                    break
+                subscription.callback(taken[0] if read is None else read(taken[0]))
 
     def run(self, executor, running):
-        """Tick while running() is true."""
+        """Tick while running() is true, which is asked ten times a second."""
         waiter = _Waiter(executor)
-        self._due = time.monotonic()
+        self._due = now = time.monotonic()
+        look = now
         try:
-            while running():
+            while now < look or running():
+                if now >= look:
+                    look = now + LOOK
                 waiter.serve(self._due)
                 now = time.monotonic()
                 self._due = max(self._due + self.period, now - self.period)

@@ -313,7 +313,8 @@ class Morphology:
     @property
     def is_whole(self) -> bool:
         """Whether no part is missing, locked, limp or broken."""
-        return self == Morphology.whole(self._robot)
+        parts = zip(self._remaining, self._locked, self._limp, strict=True)
+        return all(set(part) == {1.0} and set(locks) <= {None} and not any(limps) for part, locks, limps in parts)
 
     def describe(self) -> str:
         """Description of the damage: "RM missing, LM.femur missing, RF.tibia locked at 0.400"."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,8 @@ class Predictor:
 
     def ground_height(self, x: float, y: float) -> float:
         """Height [m] of the ground's plane at (x, y) [m]."""
-        return float(self.level + self.slope @ (x, y))
+        ground = self._model.world.ground
+        return ground.item(LEVEL) + ground.item(SLOPE_X) * x + ground.item(SLOPE_X + 1) * y
 
     @property
     def height(self) -> float:
@@ -164,24 +166,25 @@ class Predictor:
         x, y, z = self.position.tolist()
         return z - self.ground_height(x, y)
 
-    def tilt_ground(self, turn: Any) -> None:
-        """Turn the ground about the point below the robot by a small rotation vector (3,) in world axes [rad].
+    def tilt_ground(self, turn: Sequence[float] | np.ndarray) -> None:
+        """Turn the ground about the point below the robot by a small rotation vector in world axes [rad].
 
-        Its yaw is ignored. The robot stays where it is: only the ground ahead of and behind it rises and falls.
+        Only its x and y count. The robot stays where it is: only the ground ahead of and behind it rises and falls.
         """
-        self.tilt_ground_to(self.slope + np.array([-turn[1], turn[0]]))
+        along_x, along_y = self.slope.tolist()
+        self.tilt_ground_to((along_x - turn[1], along_y + turn[0]))
 
-    def tilt_ground_to(self, slope: np.ndarray) -> None:
+    def tilt_ground_to(self, slope: Sequence[float] | np.ndarray) -> None:
         """Turn the ground about the point below the robot to a slope (2,), rise over run."""
         x, y, _ = self.position.tolist()
         self.lay_ground(slope, x, y, self.ground_height(x, y))
 
-    def lay_ground(self, slope: np.ndarray, x: float, y: float, height: float) -> None:
+    def lay_ground(self, slope: Sequence[float] | np.ndarray, x: float, y: float, height: float) -> None:
         """Let the ground be the plane of a slope (2,), rise over run, at a height [m] at (x, y) [m]."""
-        slope = np.clip(slope, -STEEPEST, STEEPEST)
+        along_x, along_y = (max(-STEEPEST, min(STEEPEST, float(each))) for each in slope)
         for world in (self._model.world, self._ahead_world):
-            world.ground[SLOPE_X : SLOPE_X + 2] = slope
-            world.ground[LEVEL] = height - float(slope @ (x, y))
+            world.ground[SLOPE_X], world.ground[SLOPE_X + 1] = along_x, along_y
+            world.ground[LEVEL] = height - along_x * x - along_y * y
 
     def set_dead_band(self, band: float) -> None:
         """Set the dead band of the model's servos [rad]."""

@@ -1,7 +1,7 @@
 """Settings and state of the servo bus thread: plain records that are copied between threads."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class ChainState:
     unconfirmed: np.ndarray  # bool: has not confirmed the last torque command
     moving: np.ndarray  # bool: found to move although the pose is frozen
     back: np.ndarray  # int: consecutive answers of a servo that is declared missing
+    numbers: np.ndarray  # the arrays of floats above are its rows, so that they are copied at once
+    flags: np.ndarray  # bool, likewise
     connected: bool = False
     epoch: int = 0  # increases with every opening of the port, torque command and freeze: older plans are invalid
     opened: int = 0  # how often the port was opened
@@ -75,25 +77,28 @@ class ChainState:
     @classmethod
     def empty(cls, n: int) -> "ChainState":
         """State of n joints of which nothing is known."""
-        nan = np.full(n, np.nan)
-        no = np.zeros(n, bool)
-        return cls(
-            nan.copy(),
-            nan.copy(),
-            np.zeros(n),
-            nan.copy(),
-            nan.copy(),
-            nan.copy(),
-            no.copy(),
-            no.copy(),
-            no,
-            nan.copy(),
-            np.zeros(n, np.int64),
-            np.zeros((n, len(FAULTS)), np.int64),
-            no.copy(),
-            no.copy(),
-            np.zeros(n, np.int64),
+        numbers, flags = np.full((7, n), np.nan), np.zeros((5, n), bool)
+        state = cls(
+            angle=numbers[0],
+            stamp=numbers[1],
+            rate=numbers[2],
+            voltage=numbers[3],
+            temperature=numbers[4],
+            loaded=numbers[5],
+            silent=flags[0],
+            gone=flags[1],
+            lagging=flags[2],
+            start_angle=numbers[6],
+            generation=np.zeros(n, np.int64),
+            errors=np.zeros((n, len(FAULTS)), np.int64),
+            unconfirmed=flags[3],
+            moving=flags[4],
+            back=np.zeros(n, np.int64),
+            numbers=numbers,
+            flags=flags,
         )
+        state.rate[:] = 0.0
+        return state
 
     @property
     def known(self) -> np.ndarray:
@@ -107,8 +112,12 @@ class ChainState:
 
     def copy_from(self, other: "ChainState") -> None:
         """Copy everything without making new arrays."""
-        for name, value in other.__dict__.items():
-            if isinstance(value, np.ndarray):
-                self.__dict__[name][...] = value
-            else:
-                self.__dict__[name] = value
+        for name in _ARRAYS:
+            self.__dict__[name][...] = other.__dict__[name]
+        for name in _SINGLE:
+            self.__dict__[name] = other.__dict__[name]
+
+
+# What `copy_from` copies.
+_ARRAYS = ("numbers", "flags", "generation", "errors", "back")
+_SINGLE = tuple(each.name for each in fields(ChainState) if each.default is not MISSING)

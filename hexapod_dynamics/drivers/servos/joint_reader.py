@@ -107,9 +107,9 @@ class JointReader:
 
     def probe_gone(self, now: float) -> None:
         """Read one of the servos that are declared missing, to find out whether it is connected again."""
-        gone = np.flatnonzero(self._state.gone)
-        if not gone.size or now < self._next_gone:
+        if now < self._next_gone or True not in self._state.gone.tolist():
             return
+        gone = np.flatnonzero(self._state.gone)
         self._next_gone = now + self.settings.gone_probe_interval
         after = gone[gone > self._gone_turn]
         index = self._gone_turn = int(after[0] if after.size else gone[0])
@@ -167,10 +167,13 @@ class JointReader:
         """Whether a joint does not follow: several consecutive readings are away from its target. One reading is enough
         if many others do not follow either: the cause is then the supply.
         """
-        self._lag_count[index] = self._lag_count[index] + 1 + self._checks[index].confirmed if away else 0
+        if not away:
+            self._lag_count[index] = 0
+            return False
+        self._lag_count[index] += 1 + self._checks[index].confirmed
         many = np.count_nonzero(self._state.lagging) >= self.settings.lag_many
         lagging = self._lag_count[index] >= (1 if many else self.settings.lag_reads)
-        if away and not lagging:
+        if not lagging:
             self.schedule.ask_soon(index)
         return bool(lagging)
 

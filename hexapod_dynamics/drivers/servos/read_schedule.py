@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class ReadSchedule:
     @property
     def in_doubt(self) -> int:
         """Number of joints that are read again before their turn."""
-        return int(np.count_nonzero(self._doubtful))
+        return self._doubtful.tolist().count(True)
 
     def position(self, state: ChainState, now: float) -> tuple[int, float]:
         """Return the joint whose position is read next: the one requested longest ago, silent ones seldom; -1: none.
@@ -40,9 +41,15 @@ class ReadSchedule:
         """
         settings = self.settings
         silent = state.silent
-        if not (self._doubtful.any() or silent.any() or state.gone.any() or np.isnan(state.angle).any()):
-            index = int(np.argmin(self._asked))  # all alike: round robin
-            return index, max(now, float(self._asked[index]) + 1.0 / settings.position_rate)
+        # Lists: numpy's any() and isnan() take five times as long for 18.
+        if not (
+            True in self._doubtful.tolist()
+            or True in silent.tolist()
+            or True in state.gone.tolist()
+            or math.isnan(sum(state.angle.tolist()))
+        ):
+            index = int(self._asked.argmin())  # all alike: round robin
+            return index, max(now, self._asked.item(index) + 1.0 / settings.position_rate)
         interval = np.where(silent, settings.silent_probe_interval, 1.0 / settings.position_rate)
         due = np.where(self._doubtful & ~silent, self._asked + settings.doubt_interval, self._asked + interval)
         due[np.isnan(state.angle) & ~silent & ~self._doubtful] = -np.inf  # an unknown pose is always due

@@ -230,7 +230,7 @@ class ServoChain:
     def _serve(self) -> bool:
         wishes, state = self._wishes, self._state
         now = time.monotonic()
-        _, due = self._reader.schedule.position(state, now)
+        index, due = self._reader.schedule.position(state, now)
         with wishes.condition:
             if due > now and not (self._urgent() or wishes.counts is not None or wishes.gone is not None):
                 self._waits_until = min(due, now + 0.02) if state.unconfirmed.any() else due
@@ -238,7 +238,7 @@ class ServoChain:
                 self._waits_until = math.inf
             stop, torque, gone, wishes.torque, wishes.gone = wishes.stop, wishes.torque, wishes.gone, None, None
             counts, duration, speed, wishes.counts = wishes.counts, wishes.duration, wishes.speed, None
-            frozen, interrupted = wishes.frozen, self.bus.interrupted
+            before, frozen, interrupted = state.frozen, wishes.frozen, self.bus.interrupted
             stops_sent, wishes.stops_sent = wishes.stops_sent, False
             if wishes.epoch != state.epoch:
                 counts = None
@@ -260,23 +260,31 @@ class ServoChain:
                     state.writes += 1
                     state.write_time = self.bus.wire_free
         self._measure_load(time.monotonic())
-        self._read()
+        changed = due > now or gone is not None or torque is not None or frozen != before or interrupted
+        self._read(-1 if changed else index)
         state.late_wakes = self.bus.late_wakes
         return True
 
-    def _read(self) -> None:
-        """Read a position, several if several joints are in doubt, and a load state or slow value if one is due."""
+    def _read(self, index: int) -> None:
+        """Read a position, several if several joints are in doubt, and a load state or slow value if one is due.
+
+        index: of the joint whose turn it is; -1: it is to be found.
+        """
         state, schedule = self._state, self._reader.schedule
         at_once = self.settings.doubtful_at_once if schedule.in_doubt > 1 else 1
         for _ in range(at_once):
-            now = time.monotonic()
-            index, due = schedule.position(state, now)
-            if index < 0 or due > now or self._urgent():
+            if index < 0:
+                now = time.monotonic()
+                index, due = schedule.position(state, now)
+                if index < 0 or due > now:
+                    break
+            if self._urgent():
                 break
             self._reader.read_position(index)
+            index = -1
         if self._urgent():
             return
-        if state.unconfirmed.any():
+        if True in state.unconfirmed.tolist():
             self._reader.confirm_torque(time.monotonic())
         self._reader.read_slow(time.monotonic())
         if not self._urgent():
