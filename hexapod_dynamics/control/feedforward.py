@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.compiled import kernel
+from hexapod_dynamics.control.foot_force_kernel import foot_forces
 from hexapod_dynamics.control.foot_forces import FootForces
 from hexapod_dynamics.dynamics.kernels import RobotKernels, inverse, leg_terms, set_state
 from hexapod_dynamics.errors import HexapodError
@@ -54,6 +55,44 @@ def needed(ws, rotation, q, nu, nudot, no_torque, tips, columns, out):
     inverse(ws, rotation, q, nu, nudot, out)
 
 
+@kernel
+def commanded_torques(
+    ws, rotation, slope, height, clearance, predicted, joints, motion, legs, feet_room, tips, columns, load, forces, out
+):
+    """Write the torques of `Feedforward.solve` to out[1] (joints,); return the outcome of `foot_forces`.
+
+    motion: nu, nudot (6 + joints,), no torque (joints,); legs: which exist (legs,), which joints are driven (joints,),
+    the leg of each joint (joints,); out: room for inverse dynamics (6 + joints,), torques (joints,).
+    """
+    nu, nudot, no_torque = motion
+    exists, driven, leg_of_joint = legs
+    needs, torques = out
+    needed(ws, rotation, predicted, nu, nudot, no_torque, tips, columns, needs)
+    for leg in range(tips.shape[0]):
+        over_ground = height
+        for k in range(3):
+            up = rotation[2, k] - slope[0] * rotation[0, k] - slope[1] * rotation[1, k]
+            over_ground += tips[leg, k] * up
+        load[leg] = min(max(1.0 - over_ground / clearance, 0.0), 1.0) if exists[leg] else 0.0
+    needed(ws, rotation, joints, nu, nudot, no_torque, tips, columns, needs)
+    outcome = foot_forces(needs[:6], rotation, tips, load, *feet_room)
+    if outcome != 0:
+        return outcome
+    world = feet_room[-1]
+    for leg in range(tips.shape[0]):
+        for k in range(3):  # body axes
+            forces[leg, k] = (
+                world[leg, 0] * rotation[0, k] + world[leg, 1] * rotation[1, k] + world[leg, 2] * rotation[2, k]
+            )
+    for j in range(torques.shape[0]):
+        torques[j] = 0.0
+        if driven[j]:
+            force = forces[leg_of_joint[j]]
+            push = columns[j, 0] * force[0] + columns[j, 1] * force[1] + columns[j, 2] * force[2]
+            torques[j] = needs[6 + j] - push
+    return 0
+
+
 class Feedforward:
     """Feed-forward torques of a robot under changing morphologies.
 
@@ -81,7 +120,7 @@ class Feedforward:
         self.load, self.forces = np.zeros(legs), np.zeros((legs, 3))
         self._needed, self._no_torque = np.zeros(6 + joints), np.zeros(joints)
         self._nu, self._nudot = np.zeros(6 + joints), np.zeros(6 + joints)
-        self._other_tips = np.zeros((legs, 3))
+        self._other_tips, self._level = np.zeros((legs, 3)), np.zeros(2)
         self._exists, self._driven = np.ones(legs, bool), np.ones(joints, bool)
         self.torques = np.zeros(joints)
 
@@ -101,7 +140,7 @@ class Feedforward:
         rotation: np.ndarray,
         height: float,
         twist: np.ndarray,
-        joints: npt.ArrayLike,
+        joints: np.ndarray,
         rates: npt.ArrayLike,
         accelerations: npt.ArrayLike,
         predicted_joints: np.ndarray,
@@ -122,30 +161,24 @@ class Feedforward:
         if self._model is not None and self._model.morphology is not self._morphology:
             self._adopt(self._model.morphology)
         self._nu[:6], self._nu[6:], self._nudot[6:] = twist, rates, accelerations
-        ws = self._workspace
-        needed(
-            ws,
+        outcome = commanded_torques(
+            self._workspace,
             rotation,
+            self._level if self._model is None else self._model.slope,  # as estimated by the Observer
+            height,
+            self.clearance,
             predicted_joints,
-            self._nu,
-            self._nudot,
-            self._no_torque,
+            joints,
+            (self._nu, self._nudot, self._no_torque),
+            (self._exists, self._driven, self._leg_of_joint),
+            self._feet.room,
             self.tips,
             self._columns,
-            self._needed,
+            self.load,
+            self.forces,
+            (self._needed, self.torques),
         )
-        up = rotation[2]
-        if self._model is not None:  # slope of the ground, estimated by the Observer
-            up = up - self._model.slope @ rotation[:2]
-        over_ground = height + self.tips @ up
-        np.minimum(np.maximum(1.0 - over_ground / self.clearance, 0.0), 1.0, out=self.load)
-        self.load *= self._exists
-        needed(ws, rotation, joints, self._nu, self._nudot, self._no_torque, self.tips, self._columns, self._needed)
-        forces = self._feet.solve(self._needed[:6], rotation, self.tips, self.load)
-        np.matmul(forces, rotation, out=self.forces)  # body axes
-        np.einsum("jc,jc->j", self._columns, self.forces[self._leg_of_joint], out=self.torques)
-        np.subtract(self._needed[6:], self.torques, out=self.torques)
-        self.torques *= self._driven
+        self._feet.check(outcome, self._needed[:6])
         return self.torques
 
     def solve_with_present_load(

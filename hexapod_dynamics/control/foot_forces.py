@@ -36,10 +36,14 @@ class FootForces:
             np.zeros(shape) for shape in ((6,), (3, 3), (legs, 3), (legs,))
         )
         n = EDGES * legs
-        self._forces = np.zeros((legs, 3))
-        self._wrenches, self._factor, self._vectors = np.zeros((6, n)), np.zeros((n, n)), np.zeros((6, n))
-        self._residual = np.zeros((2, 6))
-        self._order, self._used = np.zeros(n, np.int64), np.zeros(1, np.int64)  # edges in use at the last call
+        self.forces = np.zeros((legs, 3))
+        # What `foot_forces` needs behind the load; order and number of the edges in use are those of the last call.
+        wrenches, factor, vectors, residual = np.zeros((6, n)), np.zeros((n, n)), np.zeros((6, n)), np.zeros((2, 6))
+        order, used = np.zeros(n, np.int64), np.zeros(1, np.int64)
+        self.room = (
+            *(self.edges, float(length), float(regularisation), ROUNDS * EDGES * legs),
+            *(wrenches, factor, vectors, residual, order, used, self.forces),
+        )
 
     def solve(self, wrench: np.ndarray, rotation: np.ndarray, tips: np.ndarray, load: np.ndarray) -> np.ndarray:
         """Compute the foot forces whose sum is nearest to the wrench on the body.
@@ -58,24 +62,11 @@ class FootForces:
         """
         # Into arrays of one type and layout: for another one the kernel would be compiled again, while walking.
         self._wrench[:], self._rotation[:], self._tips[:], self._load[:] = wrench, rotation, tips, load
-        outcome = foot_forces(
-            self._wrench,
-            self._rotation,
-            self._tips,
-            self._load,
-            self.edges,
-            self.length,
-            self.regularisation,
-            ROUNDS * EDGES * self.legs,
-            self._wrenches,
-            self._factor,
-            self._vectors,
-            self._residual,
-            self._order,
-            self._used,
-            self._forces,
-        )
+        self.check(foot_forces(self._wrench, self._rotation, self._tips, self._load, *self.room), wrench)
+        return self.forces
+
+    def check(self, outcome: int, wrench: np.ndarray) -> None:
+        """Raise HexapodError if the kernel's outcome is a failure."""
         if outcome:
             why = ("", "a value is not finite", "the search did not end")[outcome]
             raise HexapodError(f"no foot forces found for the wrench {np.asarray(wrench).tolist()}: {why}")
-        return self._forces

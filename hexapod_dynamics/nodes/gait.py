@@ -81,7 +81,7 @@ class GaitNode(Node):
         self._publisher = self.create_publisher(JointState, "joint_commands", 10)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, self.period, self._tick)
-        self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
+        self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data, newest=True)
         self.loop.subscribe(Twist, "cmd_vel", self._on_cmd_vel, 10)
         self.create_subscription(Pose, "body_pose", self._on_body_pose, 10)
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)

@@ -104,18 +104,19 @@ class TickLoop:
         self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
         self._due = time.monotonic()
 
-    def subscribe(self, kind, topic, callback, qos, needed=None):
+    def subscribe(self, kind, topic, callback, qos, needed=None, newest=False):
         """Create a subscription that the loop takes messages from before each tick.
 
         Types that cdr.READERS has are read from their bytes: the callback gets the reader, whose members last until the
-        next message. needed(): while it is False, messages are left where they are.
+        next message. needed(): while it is False, messages are left where they are. newest: of several messages that
+        have come since the last tick only the newest is read.
         """
         reader = READERS.get(kind)
         subscription = self._node.create_subscription(
             kind, topic, callback, qos, callback_group=self._group, raw=reader is not None
         )
         take = subscription.handle.take_message
-        self._polled.append((subscription, take, None if reader is None else reader().read, needed))
+        self._polled.append((subscription, take, None if reader is None else reader().read, needed, newest))
 
     def unsubscribe(self):
         """Destroy the subscriptions."""
@@ -137,14 +138,20 @@ class TickLoop:
 
     def poll(self):
         """Take what has come and call the callbacks."""
-        for subscription, take, read, needed in self._polled:
+        for subscription, take, read, needed, newest in self._polled:
             if needed is not None and not needed():
                 continue
+            kept = None
             for _ in range(MOST):
                 taken = take(subscription.msg_type, read is not None)
                 if taken is None:
                     break
-                subscription.callback(taken[0] if read is None else read(taken[0]))
+                if newest:
+                    kept = taken
+                else:
+                    subscription.callback(taken[0] if read is None else read(taken[0]))
+            if kept is not None:
+                subscription.callback(kept[0] if read is None else read(kept[0]))
 
     def run(self, executor, running):
         """Tick while running() is true, which is asked ten times a second."""
