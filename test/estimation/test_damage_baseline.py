@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.estimation.damage.baseline import Baseline
+from hexapod_dynamics.estimation.damage.baseline import Baseline, Regression
 from hexapod_dynamics.estimation.damage.covariance import covariance
 from hexapod_dynamics.estimation.damage.scatter import Scatter, kinds_of
 from hexapod_dynamics.estimation.damage.suspicion import Suspicion
@@ -48,6 +48,20 @@ def test_what_has_been_learnt_is_no_longer_unknown():
     load, yaw = np.full(18, 0.05), np.float64(1.0)
     assert Baseline(KINDS).unknown(load, yaw) == pytest.approx(np.ones(21))
     assert learnt().unknown(load, yaw).max() < 0.4
+
+
+@pytest.mark.parametrize("pauses", [False, True])
+def test_after_half_an_hour_it_still_knows_its_robot_and_what_it_does_not_know(pauses):
+    """The recursion of the covariance became indefinite after minutes in which the robot did not turn, or stood."""
+    random, regression = np.random.default_rng(0), Regression(4, np.array([0.3, 4e-3]), 5e-3, 0.985, 0.02)
+    rows = np.stack([[0.05, 1.0], [0.0, 1.0], [-0.1, 1.0], [0.02, 0.0]])
+    for k in range(5600):
+        load = random.normal(0.0, 0.05, 4) * (k // 100 % 2 if pauses else 1.0)
+        x = np.stack([load, np.ones(4)], axis=1)
+        y = x @ [0.1, 2e-3] + random.normal(0.0, 2e-3, 4)
+        regression.learn(np.where(random.random(4) < 0.1, np.nan, y), x)
+        assert (regression.unknown(rows) <= 1.0 + 1e-9).all() and (regression.unknown(rows) > 0.0).all()
+    assert regression.coefficients == pytest.approx(np.tile([0.1, 2e-3], (4, 1)), abs=0.03)
 
 
 def test_slices_wait_before_they_are_used_and_can_be_discarded():

@@ -11,7 +11,7 @@ The residual of a joint (measured less modelled, mean of a slice) and those of r
     g: slope of the ground [rad] in a frame that does not turn with the robot; c: tilt of the body by payload and trims
 
 so that softer servos and payloads (a), wrong trims (b, c) and a slope (g) are identified for every gait, command and
-heading. Recursive least squares with forgetting; slices are used with a delay, so that new damage is not taken for a
+heading. Least squares with forgetting; slices are used with a delay, so that new damage is not taken for a
 property of the healthy robot. What remains, without the noise of the readings, is the Scatter: how rough the ground is
 on which this robot walks, and how far its joints deviate from the model for reasons that are not modelled.
 """
@@ -34,31 +34,33 @@ _JOINT_CLIP, _TILT_CLIP, _TURN_CLIP = 0.02, 0.06, 0.3  # limits of the influence
 
 
 class Regression:
-    """m recursive least squares of p coefficients each: y = x c + noise, with forgetting by a factor a step.
+    """m least squares of p coefficients each: y = x c + noise, whose slices count the less the older they are.
 
-    prior (p,): standard deviations of c before anything was seen, and upper limits of those by forgetting; clip: limit
-    of an error's influence. coefficients (m, p).
+    Information form: with the prior's information A_0, A = sum f^age x x' / noise^2 + A_0, b = sum f^age x y / noise^2,
+    c = inv(A) b. A is symmetric and at least A_0 for ever; the recursion of its inverse loses both after minutes.
+
+    prior (p,): standard deviations of c before anything was seen; noise: that of y; forget: f; clip: limit of the
+    influence of one error. coefficients (m, p).
     """
 
     def __init__(self, count: int, prior: np.ndarray, noise: float, forget: float, clip: float) -> None:
         self._prior, self._noise, self._forget, self._clip = np.diag(prior**2), noise, forget, clip
+        self._least = np.diag(prior**-2.0)  # A_0
+        self._seen = np.zeros((count, len(prior), len(prior)))  # A - A_0
+        self._target = np.zeros((count, len(prior)))  # b
         self.coefficients = np.zeros((count, len(prior)))
         self._covariance = np.tile(self._prior, (count, 1, 1))
 
     def learn(self, y: np.ndarray, x: np.ndarray) -> None:
         """Use y (m,), NaN: not measured, with regressors x (m, p)."""
         seen = np.isfinite(y)
-        limit = self._prior.diagonal()
-        p = self._covariance / self._forget
-        large = (p.diagonal(axis1=1, axis2=2) > limit).any(axis=1)
-        p = np.where(large[:, None, None], self._covariance, p)
-        x = np.where(seen[:, None], x, 0.0)
-        px = np.einsum("mkl,ml->mk", p, x)
-        gain = px / (self._noise**2 + np.einsum("mk,mk->m", x, px))[:, None]
-        error = np.where(seen, y, 0.0) - np.einsum("mk,mk->m", self.coefficients, x)
-        error = np.clip(error, -self._clip, self._clip)
-        self.coefficients[seen] += (gain * error[:, None])[seen]
-        self._covariance[seen] = (p - np.einsum("mk,ml->mkl", gain, px))[seen]
+        expected = np.einsum("mk,mk->m", self.coefficients, np.where(seen[:, None], x, 0.0))
+        near = expected + np.clip(np.where(seen, y, 0.0) - expected, -self._clip, self._clip)
+        row, value = x[seen] / self._noise, near[seen] / self._noise
+        self._seen[seen] = self._forget * self._seen[seen] + row[:, :, None] * row[:, None, :]
+        self._target[seen] = self._forget * self._target[seen] + row * value[:, None]
+        self._covariance[seen] = np.linalg.inv(self._seen[seen] + self._least)
+        self.coefficients[seen] = np.einsum("mkl,ml->mk", self._covariance[seen], self._target[seen])
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Expected y (..., m) at regressors x (..., m, p)."""
