@@ -108,10 +108,13 @@ def main():
             table.append(figures)
             print(shape.format(*figures), truth.describe(), *(text for text, _ in said), flush=True)
     table = np.array(table)
+    is_rough = np.array([truth.rough > 0.0 for truth in truths])
+    grounds = (("smooth", table[~is_rough]), ("rough", table[is_rough])) if is_rough.any() else ()
     for name, row in (
         ("mean", table.mean(axis=0)),
         ("median", np.median(table, axis=0)),
         ("95 %", np.percentile(table, 95, axis=0)),
+        *((f"mean of {name} ground", rows.mean(axis=0)) for name, rows in grounds if len(rows)),
     ):
         print(shape.format(*row), name)
 

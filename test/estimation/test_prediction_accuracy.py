@@ -1,0 +1,30 @@
+"""Predictions of walks on MuJoCo, whose robots and ground differ from the model: a small sample of the benchmark's."""
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.testing.sensed_walk import SensedWalk, errors, random_truth
+
+# 95 % of chi-square with 3 and 2 degrees of freedom, between its 2.5 and 97.5 % quantiles.
+POSE, TILT = (0.216, 9.348), (0.0506, 7.378)
+
+
+@pytest.mark.parametrize("gait", [AdaptiveGait, TripodGait])
+def test_errors_are_as_large_as_the_covariance_says_and_nothing_is_doubted(gait):
+    """Two walks of 20 s each, the second on rough ground; benchmark/prediction.py measures 60 s of many."""
+    rng, squares, ends = np.random.default_rng(3000), [], []
+    for k in range(2):
+        walk = SensedWalk("mujoco", random_truth(rng, 0.008 * k), seed=3000 + k, gait=gait())
+        rows = walk.run(20.0)
+        assert not walk.said  # no false doubt
+        _, tilt, *both = errors(rows)
+        squares.append(both)
+        ends.append(np.hypot(*(rows[-1, 6:8] - rows[-1, 1:3])) / np.hypot(*rows[-1, 1:3]))
+        assert np.degrees(np.sqrt(np.mean(tilt**2))) < 0.5
+    assert max(ends) < 0.06
+    pose, tilt = (np.concatenate(values) for values in zip(*squares, strict=True))
+    # Errors of one walk last, so a few walks are further from 95 % than many; three times too small or too large a
+    # covariance [in standard deviations] leaves less than half within the band.
+    assert np.mean((pose > POSE[0]) & (pose < POSE[1])) > 0.75
+    assert np.mean((tilt > TILT[0]) & (tilt < TILT[1])) > 0.85
