@@ -77,6 +77,7 @@ setup(
             f"servo_tool = {package_name}.tools.servo_tool:main",
             f"check_robot = {package_name}.tools.check_robot:main",
             f"walk_status = {package_name}.nodes.start:walk_status",
+            f"companions = {package_name}.nodes.start:companions",
             f"compile = {package_name}.tools.compile_model:main",
             f"plan = {package_name}.tools.plan:main",
             f"reproduce = {package_name}.tools.reproduce:main",

@@ -25,7 +25,7 @@ from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = ("imu", "servos", "gait", "dynamics", "damage_manager")  # without these a robot does not walk
-NODES = (*ROBOT, "damage_detector", "robot_description", "walk_status", "simulator")
+NODES = (*ROBOT, "companions", "simulator", "ros2 launch")
 
 
 def timed(samples, name, function, *arguments):
@@ -142,6 +142,7 @@ def launched(seconds):
             for name in NODES
             if f"__node:={name}" in process.cmdline() or process.cmdline()[1].endswith(f"/{name}")
         }
+        processes["ros2 launch"] = psutil.Process(launch.pid)
         before = {name: sum(process.cpu_times()[:2]) for name, process in processes.items()}
         for kept in heard.values():
             kept.clear()

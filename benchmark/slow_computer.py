@@ -30,8 +30,7 @@ LIMITED = (
     "gait",
     "dynamics",
     "damage_manager",
-    "damage_detector",
-    "robot_description",
+    "companions",
 )
 LEVELS = ("ok", "warn", "error", "stale")
 MANY = QoSProfile(depth=200, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)

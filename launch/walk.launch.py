@@ -227,13 +227,30 @@ def nodes(context):
             **RESPAWNED,
         ),
         node("gait", {"session": session, "velocity": given["velocity"], "gait": given["gait"]}, **RESPAWNED),
-        node("robot_description", {}, **RESPAWNED),
     ]
     detect = given["detect"]
     if detect == "auto":
         detect = "declare" if simulated else "report"
-    if detect != "off":
-        started.append(node("damage_detector", {"detect": detect}, **RESPAWNED))
+    # Nodes that move no joint share a process: an empty one takes 30 MiB.
+    beside = [
+        "robot_description",
+        *(["damage_detector"] if detect != "off" else []),
+        *(["walk_status"] if given["status"] == "true" else []),
+    ]
+    started.append(
+        Node(
+            package=PACKAGE,
+            executable="companions",
+            exec_name="companions",
+            namespace=given["namespace"],
+            output="screen",
+            arguments=beside,
+            parameters=[*files, robot, {"nodes": names}],
+            ros_arguments=["--log-level", given["log_level"], "-p", f"damage_detector:detect:={detect}"],
+            **ENDING,
+            **RESPAWNED,
+        )
+    )
     if simulated:
         faults = {f"faults.{name}": value for name, value in given["faults"].items()}
         started.insert(
@@ -274,18 +291,6 @@ def nodes(context):
         started.append(node("view", {}))
     if given["rviz"] == "true":
         started.append(rviz(os.path.join(config, "hexapod.rviz"), given["namespace"]))
-    if given["status"] == "true":
-        started.append(
-            Node(
-                package=PACKAGE,
-                executable="walk_status",
-                exec_name="walk_status",
-                namespace=given["namespace"],
-                output="screen",
-                parameters=[{"nodes": names}],
-                **ENDING,
-            )
-        )
     return started
 
 

@@ -1,9 +1,11 @@
 """Functions that all nodes share: start and stop, parameters of the list, diagnostics, latched topics."""
 
+import ctypes
 import gc
 import math
 import os
 import sys
+import threading
 import time
 
 import rclpy
@@ -30,6 +32,7 @@ LATCHED = QoSProfile(
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
+LIBC, M_ARENA_MAX = ctypes.CDLL(None), -8
 COMPILING = "compiling the model for this machine, once"
 LEVELS = {
     "ok": DiagnosticStatus.OK,
@@ -41,12 +44,19 @@ LEVELS = {
 
 def run(node_class, args=None):
     """Start a node, spin it, and shut it down cleanly on SIGINT and SIGTERM; an invalid parameter ends it."""
+    run_together([node_class], args)
+
+
+def run_together(node_classes, args=None):
+    """`run` several nodes in one process, each in a thread of its own; the first one in the main thread."""
     start.hear_signals()
+    share_heap()
     take_place()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    status = 0
+    status, nodes, node_class = 0, [], node_classes[0]
     try:
-        node = node_class()
+        for node_class in node_classes:
+            nodes.append(node_class())
     except HexapodError as error:
         rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(str(error))
         status = 1
@@ -54,6 +64,8 @@ def run(node_class, args=None):
             # The remains must not look like a working node. With a real ROS 2 the shutdown alone leaves them in
             # the graph for as long as this process lasts. Node's own method: the node was not made to its end.
             Node.destroy_node(Refused.node)
+        for node in nodes:
+            end(node)
         rclpy.try_shutdown()
         if isinstance(error, (ParameterError, MissingPackageError)):
             start.wait_where_respawned()  # the next start would be refused, too
@@ -73,25 +85,73 @@ def run(node_class, args=None):
         # which stops every thread for 70 ms (0.4 s on a Jetson Nano).
         gc.collect()
         gc.freeze()
+        give_back_memory()
         try:
-            executor = SingleThreadedExecutor()
-            executor.add_node(node)
-            if hasattr(node, "loop"):
-                node.loop.run(executor, lambda: rclpy.ok() and not start.stopping())
-            while rclpy.ok() and not start.stopping():
-                executor.spin_once(timeout_sec=0.2)  # a signal is noted when the wait is over
+            spin(nodes)
             if start.left_behind():
-                node.get_logger().warning("the launch process has ended: this node ends too")
+                nodes[0].get_logger().warning("the launch process has ended: this node ends too")
         finally:
-            if hasattr(node, "close"):
-                node.close()
-            node.destroy_node()
+            for node in nodes:
+                end(node)
     rclpy.try_shutdown()
     # Everything is closed. Python would now destroy the objects of numba, casadi and LLVM one by one: 0.5 s of CPU per
     # node, 2 s for the launch file.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
+
+
+def spin(nodes):
+    """Run the callbacks of nodes, each with an executor in a thread of its own, until a signal comes or one fails."""
+    failed = []
+
+    def going():
+        return rclpy.ok() and not start.stopping() and not failed
+
+    def serve(node):
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        if hasattr(node, "loop"):
+            node.loop.run(executor, going)
+        while going():
+            executor.spin_once(timeout_sec=0.2)  # a signal is noted when the wait is over
+
+    def serve_beside(node):
+        try:
+            serve(node)
+        except Exception as error:  # raised again in the main thread
+            failed.append(error)
+
+    beside = [threading.Thread(target=serve_beside, args=(node,), name=node.get_name()) for node in nodes[1:]]
+    for thread in beside:
+        thread.start()
+    try:
+        serve(nodes[0])
+    except Exception as error:
+        failed.append(error)
+    for thread in beside:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+def end(node):
+    """Close a node's devices and destroy it."""
+    if hasattr(node, "close"):
+        node.close()
+    node.destroy_node()
+
+
+def share_heap():
+    """Let the threads of this process share one heap, where the C library is glibc: they allocate little."""
+    if hasattr(LIBC, "mallopt"):
+        LIBC.mallopt(M_ARENA_MAX, 1)
+
+
+def give_back_memory():
+    """Return to the system what glibc keeps of memory that the start has freed: 3 MiB of each process."""
+    if hasattr(LIBC, "malloc_trim"):
+        LIBC.malloc_trim(0)
 
 
 class Refused:

@@ -100,3 +100,4 @@ imu, servos, gait, dynamics, damage_manager, damage_detector, simulator, robot_d
     )
 )
 walk_status = _entry("nodes.walk_status")
+companions = _entry("nodes.companions")

@@ -118,7 +118,7 @@ def test_arguments_are_described():
 def test_a_start_that_is_broken_off_ends_quietly(seconds):
     launch = Process(*LAUNCH)
     try:
-        wait_until(lambda: "[walk_status-" in launch.output, 60, lambda: launch.output)
+        wait_until(lambda: "[companions-" in launch.output, 60, lambda: launch.output)
         time.sleep(seconds)
         took, _ = launch.interrupt()
         assert took < 3.5
