@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hexapod_dynamics
-from hexapod_dynamics import compiled
+from hexapod_dynamics import code_cache, compiled
 
 # The smallest use that goes through both kinds of compiled code: leg kernels and one numba function.
 SCRIPT = """
@@ -78,29 +78,31 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
 
 def test_an_entry_is_read_as_it_was_written_or_not_at_all(tmp_path):
     path = tmp_path / "deep" / "entry"
-    compiled.write_entry(path, b"code")
-    assert compiled.read_entry(path) == b"code"
+    code_cache.write_entry(path, b"code")
+    assert code_cache.read_entry(path) == b"code"
     path.write_bytes(path.read_bytes()[:-1])
-    assert compiled.read_entry(path) is None
-    assert compiled.read_entry(tmp_path / "none") is None
+    assert code_cache.read_entry(path) is None
+    assert code_cache.read_entry(tmp_path / "none") is None
 
 
 def test_the_directory_is_the_users_choice(monkeypatch):
     monkeypatch.setenv("HEXAPOD_DYNAMICS_CACHE", "/chosen")
-    assert compiled.cache_directory() == Path("/chosen")
+    assert code_cache.cache_directory() == Path("/chosen")
     monkeypatch.delenv("HEXAPOD_DYNAMICS_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
-    assert compiled.cache_directory() == Path("/xdg/hexapod_dynamics")
+    assert code_cache.cache_directory() == Path("/xdg/hexapod_dynamics")
 
 
 def test_a_change_in_an_imported_module_changes_the_key(tmp_path, monkeypatch):
     monkeypatch.setenv("HEXAPOD_DYNAMICS_CACHE", str(tmp_path))
     names = ("entry_points", "kernels", "leg_program", "leg_kernels", "tracing", "vector_code")
-    assert {f"dynamics/{name}.py" for name in names} <= set(compiled._sources("hexapod_dynamics.dynamics.entry_points"))
-    before = compiled.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points")
+    assert {f"dynamics/{name}.py" for name in names} <= set(
+        code_cache._sources("hexapod_dynamics.dynamics.entry_points")
+    )
+    before = code_cache.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points")
     original = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda path: original(path) + b"#" * (path.name == "tracing.py"))
-    assert compiled.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points") != before
+    assert code_cache.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points") != before
 
 
 @pytest.mark.parametrize(
@@ -118,21 +120,21 @@ def test_a_change_in_an_imported_module_changes_the_key(tmp_path, monkeypatch):
     ],
 )
 def test_every_form_of_import_is_seen(statement):
-    assert "hexapod_dynamics.se3" in compiled.imported_modules(statement, "hexapod_dynamics.dynamics")
+    assert "hexapod_dynamics.se3" in code_cache.imported_modules(statement, "hexapod_dynamics.dynamics")
 
 
 def test_no_module_is_parsed_again_that_has_not_changed(tmp_path, monkeypatch):
     monkeypatch.setenv("HEXAPOD_DYNAMICS_CACHE", str(tmp_path))
-    first = compiled.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points")
-    monkeypatch.setattr(compiled, "imported_modules", lambda *_: pytest.fail("parsed again"))
-    assert compiled.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points") == first
+    first = code_cache.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points")
+    monkeypatch.setattr(code_cache, "imported_modules", lambda *_: pytest.fail("parsed again"))
+    assert code_cache.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points") == first
 
 
 @pytest.mark.parametrize("planted", ["writable file", "link", "writable directory", "writable cache", "another user's"])
 def test_what_another_user_could_have_put_there_is_not_read(tmp_path, monkeypatch, capsys, planted):
-    compiled._warn_unusable.cache_clear()
+    code_cache.warn_unusable.cache_clear()
     entry = tmp_path / "cache" / "kernels-key" / "entry"
-    compiled.write_entry(entry, b"code")
+    code_cache.write_entry(entry, b"code")
     if planted == "link":
         entry.rename(tmp_path / "elsewhere")
         entry.symlink_to(tmp_path / "elsewhere")
@@ -146,7 +148,7 @@ def test_what_another_user_could_have_put_there_is_not_read(tmp_path, monkeypatc
     else:
         path = {"file": entry, "directory": entry.parent, "cache": entry.parents[1]}[planted.split()[1]]
         path.chmod(path.stat().st_mode | 0o022)
-    assert compiled.read_entry(entry) is None
+    assert code_cache.read_entry(entry) is None
     if planted != "link":
         assert "HEXAPOD_DYNAMICS_CACHE" in capsys.readouterr().err
 
@@ -154,7 +156,7 @@ def test_what_another_user_could_have_put_there_is_not_read(tmp_path, monkeypatc
 def test_the_cache_is_made_for_its_user_alone_whatever_the_umask(tmp_path):
     before = os.umask(0)
     try:
-        compiled.write_entry(tmp_path / "cache" / "kernels-key" / "entry", b"code")
+        code_cache.write_entry(tmp_path / "cache" / "kernels-key" / "entry", b"code")
     finally:
         os.umask(before)
     made = [tmp_path / "cache", *(tmp_path / "cache").rglob("*")]
@@ -163,9 +165,9 @@ def test_the_cache_is_made_for_its_user_alone_whatever_the_umask(tmp_path):
 
 
 def test_another_toolchain_has_another_key(monkeypatch):
-    before = compiled.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points")
-    monkeypatch.setattr(compiled, "toolchain", lambda: "numba-99")
-    assert compiled.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points") != before
+    before = code_cache.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points")
+    monkeypatch.setattr(code_cache, "toolchain", lambda: "numba-99")
+    assert code_cache.source_digest.__wrapped__("hexapod_dynamics.dynamics.entry_points") != before
 
 
 def test_what_nobody_used_for_a_month_goes(tmp_path):
@@ -174,7 +176,7 @@ def test_what_nobody_used_for_a_month_goes(tmp_path):
         directory.mkdir()
     for directory in (old, other):
         os.utime(directory, (0, 0))
-    compiled.write_entry(tmp_path / "kernels-new" / "entry", b"code")
+    code_cache.write_entry(tmp_path / "kernels-new" / "entry", b"code")
     assert not old.exists()
     assert fresh.exists()
     assert other.exists()

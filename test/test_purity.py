@@ -17,7 +17,14 @@ LAYERS = (
     "runtime_directory",
     "compile_notice",
     "se3",
+    "code_cache",
+    "shared_library",
+    "kernel_library",
+    "python_builtin",
+    "compiler",
     "compiled",
+    "kernel_bridge",
+    "kernel_linking",
     "robot",
     "kinematics",
     "dynamics",
@@ -90,12 +97,14 @@ def test_imports_point_downward(path):
 # Public functions of Python with an underscore, and what numba and the C interface of numpy have no public name for.
 UNDERSCORED = {"_fields", "_replace", "_asdict", "_exit"}
 LIBRARIES = {
-    ("compiled.py", "_cache"),
-    ("dynamics/native.py", "_ARRAY_API"),
-    ("dynamics/native.py", "_core"),
-    ("dynamics/native.py", "_multiarray_umath"),
-    ("dynamics/native.py", "_getvalue"),
-    ("simulation/loops.py", "_getvalue"),
+    ("compiler.py", "_cache"),
+    ("python_builtin.py", "_ARRAY_API"),
+    ("python_builtin.py", "_core"),
+    ("python_builtin.py", "_multiarray_umath"),
+    ("dynamics/intrinsics.py", "_getvalue"),
+    ("kernel_bridge.py", "_getvalue"),
+    ("kernel_linking.py", "_get_host_cpu_name"),
+    ("kernel_linking.py", "_get_host_cpu_features"),
 }
 
 

@@ -11,36 +11,33 @@ import threading
 from collections.abc import Callable
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from hexapod_dynamics.compiled import inline_kernel, kernel
 from hexapod_dynamics.dynamics.batch_code import (
     DETERMINANT,
-    LINE,
     ROTATION,
     SKEWNESS,
     batch_kernels,
-    first_vector,
     leg_size,
 )
 from hexapod_dynamics.dynamics.entry_points import ROTATION_TOLERANCE, is_rotation
 from hexapod_dynamics.dynamics.kernels import call_kernel
+from hexapod_dynamics.dynamics.late_intrinsics import fetch_line, move
 from hexapod_dynamics.dynamics.leg_program import LegType
+from hexapod_dynamics.dynamics.machine_code import native_lanes
 from hexapod_dynamics.dynamics.native import floats_at, number_at, write_at
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
-from hexapod_dynamics.dynamics.vector_code import native_lanes
 from hexapod_dynamics.dynamics.workspace import (
     BASE_ACCELERATION,
     BODY,
     GRAVITY,
     HEAD_ACC,
     HEAD_FORCE,
+    LINE,
     SHARED_SIZE,
     TWIST,
     Workspace,
+    first_vector,
 )
 from hexapod_dynamics.robot import Morphology
 
@@ -164,41 +161,13 @@ def _template(ws: Workspace, legs, lanes: int, size: int) -> np.ndarray:
     return memory
 
 
-@intrinsic
-def _move(typing_context, address, states, row, memory, places):
-    """Call `spread` or `collect`."""
-
-    def generate(context, builder, signature, arguments):
-        number = ir.IntType(64)
-        kind = ir.FunctionType(ir.VoidType(), [number] * 4).as_pointer()
-        builder.call(builder.inttoptr(arguments[0], kind), arguments[1:])
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 5), generate
-
-
-@intrinsic
-def _fetch_line(typing_context, address):
-    """Ask for the cache line at an address, which may be any."""
-
-    def generate(context, builder, signature, arguments):
-        pointer = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, *[ir.IntType(32)] * 3])
-        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        to_read, nearest, data = (ir.IntType(32)(value) for value in (0, 3, 1))
-        builder.call(fetch, [builder.inttoptr(arguments[0], pointer), to_read, nearest, data])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
-
-
 @inline_kernel
 def _fetch_rows(arrays, widths, state, lanes):
     """Ask for the rows of so many states from one on, of all arrays, while others are computed."""
     for part in range(5):
         begin = arrays[part] + 8 * widths[part] * state
         for place in range(0, 8 * widths[part] * lanes, 64):
-            _fetch_line(begin + place)
+            fetch_line(begin + place)
 
 
 @inline_kernel
@@ -215,7 +184,7 @@ def _move_columns(mover, states, columns, lanes, memory, places):
     """Move all columns of as many states as there are lanes; if they are no multiple of the lanes, some twice."""
     for first in range(0, columns, lanes):
         column = min(first, columns - lanes)
-        _move(mover, states + 8 * column, columns, memory, places + 8 * column)
+        move(mover, states + 8 * column, columns, memory, places + 8 * column)
 
 
 @kernel

@@ -9,11 +9,9 @@ for terms of one's own (implicit contact, servos); `forward` does all of them at
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from hexapod_dynamics.compiled import inline_kernel
+from hexapod_dynamics.dynamics.late_intrinsics import call_kernel
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.dynamics.workspace import (
     BASE_ACCELERATION,
@@ -49,21 +47,6 @@ __all__ = [
     "set_state",
     "solve_arrow",
 ]
-
-
-@intrinsic
-def call_kernel(typing_context, address, block, shared):
-    """Call the kernel at an address with two addresses."""
-
-    def generate(context, builder, signature, arguments):
-        pointer = ir.DoubleType().as_pointer()
-        function = ir.FunctionType(ir.VoidType(), [pointer, pointer]).as_pointer()
-        builder.call(
-            builder.inttoptr(arguments[0], function), [builder.inttoptr(value, pointer) for value in arguments[1:]]
-        )
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
 
 
 @inline_kernel

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.compiled import cached_object, kernel
+from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.dynamics.leg_derivatives import trace_derivatives
 from hexapod_dynamics.dynamics.leg_kernels import (
     trace_eliminate,
@@ -19,7 +19,7 @@ from hexapod_dynamics.dynamics.leg_kernels import (
 )
 from hexapod_dynamics.dynamics.leg_matrices import trace_center, trace_coriolis, trace_frames, trace_poses
 from hexapod_dynamics.dynamics.leg_program import LegType, link_parameters, symmetric
-from hexapod_dynamics.dynamics.vector_code import LoadedObject, emit_object, machine, native_lanes
+from hexapod_dynamics.dynamics.machine_code import MachineCode, native_lanes, opened_code
 from hexapod_dynamics.dynamics.workspace import (
     BODY,
     CENTER,
@@ -176,8 +176,10 @@ def _lane_count(group_sizes: list[int]) -> int:
 
 
 @lru_cache(maxsize=64)
-def _leg_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
-    def make() -> bytes:
+def _leg_kernels(leg_type: LegType, rows: Rows, lanes: int) -> MachineCode:
+    def make(shared: bool) -> bytes:
+        from hexapod_dynamics.dynamics.vector_code import emit_object  # loads LLVM
+
         count = len(leg_type.joints)
         return emit_object(
             {
@@ -189,31 +191,37 @@ def _leg_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
                 "frames": (trace_frames(leg_type, rows), lanes),
                 "center": (trace_center(leg_type, rows), lanes),
                 "poses": (trace_poses(leg_type, rows), lanes),
-            }
+            },
+            shared=shared,
         )
 
-    return LoadedObject(cached_object(__name__, f"{machine()} {leg_type!r} {rows!r} {lanes}", make))
+    return opened_code(__name__, f"{leg_type!r} {rows!r} {lanes}", make)
 
 
 @lru_cache(maxsize=64)
-def _matrix_kernels(leg_type: LegType, rows: Rows, lanes: int) -> LoadedObject:
-    def make() -> bytes:
+def _matrix_kernels(leg_type: LegType, rows: Rows, lanes: int) -> MachineCode:
+    def make(shared: bool) -> bytes:
+        from hexapod_dynamics.dynamics.vector_code import emit_object  # loads LLVM
+
         return emit_object(
             {
                 "coriolis": (trace_coriolis(leg_type, rows), lanes),
                 "derivatives": (trace_derivatives(leg_type, rows), lanes),
             },
+            shared=shared,
         )
 
-    return LoadedObject(cached_object(__name__, f"{machine()} matrices {leg_type!r} {rows!r} {lanes}", make))
+    return opened_code(__name__, f"matrices {leg_type!r} {rows!r} {lanes}", make)
 
 
 @lru_cache(maxsize=1)
-def _head_kernel() -> LoadedObject:
-    def make() -> bytes:
-        return emit_object({"solve_head": (trace_solve_head(), 1)})
+def _head_kernel() -> MachineCode:
+    def make(shared: bool) -> bytes:
+        from hexapod_dynamics.dynamics.vector_code import emit_object  # loads LLVM
 
-    return LoadedObject(cached_object(__name__, f"{machine()} head", make))
+        return emit_object({"solve_head": (trace_solve_head(), 1)}, shared=shared)
+
+    return opened_code(__name__, "head", make)
 
 
 @kernel

@@ -10,11 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from hexapod_dynamics.compiled import entry, inline_kernel, inlined
+from hexapod_dynamics.dynamics.late_intrinsics import named
 from hexapod_dynamics.dynamics.native import (
     builtin,
     floats_at,
@@ -128,25 +126,9 @@ def _workspace(d, rows):
     )
 
 
-@intrinsic
-def _named(typing_context, address, kind):
-    """Named tuple of a kind, from the whole numbers at an address; what is not used is not even loaded.
-
-    numba's to_fixed_tuple goes through a list of all of them, which takes longer than a leg's dynamics.
-    """
-
-    def generate(context, builder, signature, arguments):
-        words = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        values = [builder.load(builder.gep(words, [ir.IntType(64)(i)])) for i in range(len(signature.return_type))]
-        return context.make_tuple(builder, signature.return_type, values)
-
-    named = kind.instance_class
-    return types.NamedUniTuple(types.int64, len(named._fields), named)(address, kind), generate
-
-
 @inline_kernel
 def _header(address):
-    return _named(address, Header), _named(address + 8 * FIELDS, Rows)
+    return named(address, Header), named(address + 8 * FIELDS, Rows)
 
 
 @inline_kernel

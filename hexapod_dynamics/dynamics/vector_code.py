@@ -43,16 +43,18 @@ COSINE = (
 ROUND = 1.5 * 2.0**52  # adding it leaves the nearest whole number in the low bits
 
 
-def target_machine(optimise: int) -> llvm.TargetMachine:
-    """Code generator for this machine's processor; optimise 0 (quick to make) to 3 (quick to run)."""
+def target_machine(optimise: int, shared: bool = False) -> llvm.TargetMachine:
+    """Code generator for this machine's processor; optimise 0 (quick to make) to 3 (quick to run).
+
+    shared: for a shared library, otherwise for this process alone.
+    """
     if llvm.llvm_version_info[0] < 20:  # later ones do it by themselves and refuse the call
         llvm.initialize()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=host_features(), opt=optimise, codemodel="jitdefault", jit=True
-    )
+    model = {"codemodel": "small", "reloc": "pic"} if shared else {"codemodel": "jitdefault", "jit": True}
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=host_features(), opt=optimise, **model)
 
 
 @lru_cache(maxsize=1)
@@ -217,6 +219,7 @@ def emit_object(
     optimise: int = 3,
     emitter: Callable[[ir.Module, str, int], VectorEmitter] = VectorEmitter,
     more: Callable[[ir.Module], None] | None = None,
+    shared: bool = False,
 ) -> bytes:
     """Object code of kernels given as {name: (trace, lanes)}, written by emitter(module, name, lanes).
 
@@ -230,7 +233,7 @@ def emit_object(
         more(module)
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
-    return target_machine(optimise).emit_object(parsed)
+    return bytes(target_machine(optimise, shared).emit_object(parsed))
 
 
 class LoadedObject:

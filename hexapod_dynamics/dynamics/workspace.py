@@ -70,6 +70,14 @@ class Rows(NamedTuple):
         return cls(count, *(int(start) for start in starts))
 
 
+LINE = 8  # doubles of a cache line; in a batch the memory of a leg and all rows of lanes begin on one
+
+
+def first_vector(rows: Rows) -> int:
+    """Where the rows of lanes begin in a leg's memory for batches."""
+    return -(-rows.q // LINE) * LINE
+
+
 class Workspace(NamedTuple):
     """Memory and code of one robot's model; `RobotKernels.workspace` makes it."""
 

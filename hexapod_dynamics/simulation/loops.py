@@ -2,44 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
-from hexapod_dynamics.compiled import allocating_kernel, kernel
+from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.dynamics.kernels import leg_terms, set_state
+from hexapod_dynamics.dynamics.late_intrinsics import borrowed
 from hexapod_dynamics.gait.tripod_kernel import advance
 from hexapod_dynamics.simulation.actuator import RATE, SETPOINT, SPEED, TARGET, TORQUE, command
 from hexapod_dynamics.simulation.contact import CORNERS, corner_point
 from hexapod_dynamics.simulation.ground import surface
 from hexapod_dynamics.simulation.step import step
-
-
-@intrinsic
-def borrowed(typing_context, value):
-    """Return an array, or a tuple of arrays and tuples, without ownership: compiled code counts no references to it.
-
-    Counting costs more than a whole step when it is done for each array at each call, and atomically, so threads wait
-    for each other. The caller's own references keep the arrays alive as long as its function runs.
-    """
-
-    def strip(context: Any, builder: Any, kind: Any, item: Any) -> Any:
-        if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, builder, item)
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            return array._getvalue()
-        if isinstance(kind, types.BaseTuple):
-            parts = cgutils.unpack_tuple(builder, item, len(kind))
-            stripped = [strip(context, builder, *pair) for pair in zip(kind.types, parts, strict=True)]
-            return context.make_tuple(builder, kind, stripped)
-        return item
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return strip(context, builder, signature.args[0], arguments[0])
-
-    return value(value), generate
 
 
 @kernel
@@ -122,24 +92,39 @@ def take_steps(ws, world, state, h, steps):
         step(ws, world, state, h)
 
 
-@allocating_kernel
+@kernel
+def _copy_row(to, source):
+    """Copy an array of one dimension; by `[:]` numba would allocate, in case that they overlap."""
+    for i in range(to.shape[0]):
+        to[i] = source[i]
+
+
+@kernel
+def _copy_matrix(to, source):
+    """Copy an array of two dimensions, likewise."""
+    for i in range(to.shape[0]):
+        for k in range(to.shape[1]):
+            to[i, k] = source[i, k]
+
+
+@kernel
 def roll_out(ws, world, state, start, start_servos, targets, period, h, steps, positions, rotations, joints):
     """Predict from the state `start` and the servos `start_servos` under future targets (K, n), one every period [s].
 
     The results after each period go to positions (K, 3), rotations (K, 3, 3), joints (K, n); state and world.servos are
     overwritten, `start` is only read.
     """
-    state.position[:] = start.position
-    state.rotation[:] = start.rotation
-    state.q[:] = start.q
-    state.nu[:] = start.nu
-    world.servos[:] = start_servos
+    _copy_row(state.position, start.position)
+    _copy_matrix(state.rotation, start.rotation)
+    _copy_row(state.q, start.q)
+    _copy_row(state.nu, start.nu)
+    _copy_matrix(world.servos, start_servos)
     for k in range(targets.shape[0]):
         command_all(world, targets[k], period, 0.0)
         take_steps(ws, world, state, h, steps)
-        positions[k] = state.position
-        rotations[k] = state.rotation
-        joints[k] = state.q
+        _copy_row(positions[k], state.position)
+        _copy_matrix(rotations[k], state.rotation)
+        _copy_row(joints[k], state.q)
 
 
 @kernel

@@ -1,64 +1,32 @@
 """ros2 run hexapod_dynamics compile: compiles what the nodes use, before the first start of the robot.
 
 The result is kept in HEXAPOD_DYNAMICS_CACHE (by default ~/.cache/hexapod_dynamics), where the nodes find it. Without
-this command the nodes compile at their first start, side by side, while the robot waits.
+this command the nodes compile at their first start, side by side, while the robot waits, and each loads the compiler
+(60 MiB) at every start: this command alone links a library that needs none.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import subprocess
 import sys
 import time
-from collections.abc import Callable
 
-import numpy as np
-
+from hexapod_dynamics import compiled, shared_library
+from hexapod_dynamics.code_cache import PACKAGE, cache_directory
 from hexapod_dynamics.compile_notice import when_compiling
-from hexapod_dynamics.compiled import cache_directory
-from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation import DamageDetector
-from hexapod_dynamics.estimation.observer import Observer
-from hexapod_dynamics.gait import AdaptiveGait, TripodGait
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import Simulator
+from hexapod_dynamics.robot import Robot
 
-
-def _dynamics(robot: Robot) -> None:
-    observer, zero = Observer(robot), np.zeros(robot.joint_count)
-    observer.warm_up()
-    forward = Feedforward(robot, model=observer.model)
-    forward.solve(np.eye(3), 0.12, np.zeros(6), zero, zero, zero, zero)
-    TorqueRates(forward).solve(np.eye(3), np.zeros(6), zero, zero, zero)
-
-
-def _gait(robot: Robot) -> None:
-    for gait in (AdaptiveGait().bind(robot), TripodGait().bind(robot)):
-        gait.reset(joints=gait.position)
-        gait.command(0.05, 0.0, 0.1)
-        gait.step(0.02)
-        gait.set_morphology(Morphology.whole(robot).without(robot.leg_names[0]))
-        gait.step(0.02)
-
-
-def _simulator(robot: Robot) -> None:
-    simulator = Simulator(robot)
-    simulator.step(2)
-    simulator.set_morphology(Morphology.whole(robot).without(robot.leg_names[0]))
-    simulator.step(2)
-
-
-def _damage_detector(robot: Robot) -> None:
-    DamageDetector(robot).warm_up()
-
-
-PARTS: dict[str, Callable[[Robot], None]] = {
-    "dynamics": _dynamics,
-    "gait": _gait,
-    "simulator": _simulator,
-    "damage_detector": _damage_detector,
-}
+LIBRARY = "library"  # the last part, which links what the others have called
+# This installation, not one in the working directory, which Python would look into first.
+SCRIPT = """
+import sys
+sys.path[0] = sys.argv[1]
+from hexapod_dynamics.tools.compile_model import compile_and_link
+sys.exit(compile_and_link(sys.argv[2]))
+"""
 
 
 def main(args: list[str] | None = None) -> int:
@@ -66,24 +34,40 @@ def main(args: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="compile", description="Compile what the nodes use, once.")
     parser.add_argument("--robot", default="", help="the robot's YAML file; by default the JetHexa")
     given = parser.parse_args(args)
-    compiled = [0]
+    # In a process that has imported none of the compiled functions yet: how they are called is noted from there on.
+    command = [sys.executable, "-c", SCRIPT, str(PACKAGE.parent), given.robot]
+    return subprocess.run(command, check=False).returncode
+
+
+def compile_and_link(path: str) -> int:
+    """Run all parts for the robot of a file (empty: the JetHexa), link what they called; return the exit status."""
+    counted = [0]
 
     def count() -> None:
-        compiled[0] += 1
+        counted[0] += 1
         if sys.stderr.isatty():
-            print(f"\r  {compiled[0]} functions", end="", file=sys.stderr, flush=True)
+            print(f"\r  {counted[0]} functions", end="", file=sys.stderr, flush=True)
+
+    def told(name: str, functions: int, begin: float) -> None:
+        if sys.stderr.isatty():
+            print("\r", end="", file=sys.stderr, flush=True)
+        print(f"{name:16s} {functions:4d} functions {time.monotonic() - begin:6.1f} s", flush=True)
 
     when_compiling(count)
+    recorded = compiled.record()
     try:
-        robot = Robot.load(given.robot) if given.robot else Robot.jethexa()
-        for name, part in PARTS.items():
-            begin, before = time.monotonic(), compiled[0]
+        robot = Robot.load(path) if path else Robot.jethexa()
+        for name, part in importlib.import_module("hexapod_dynamics.tools.compile_parts").PARTS.items():
+            begin, before = time.monotonic(), counted[0]
             part(robot)
-            if sys.stderr.isatty():
-                print("\r", end="", file=sys.stderr, flush=True)
-            print(f"{name:16s} {compiled[0] - before:4d} functions {time.monotonic() - begin:6.1f} s", flush=True)
+            told(name, counted[0] - before, begin)
     except HexapodError as error:
         print(f"compile: {error}", file=sys.stderr)
         return 1
+    if shared_library.linker() is None:
+        print("compile: there is no linker (sudo apt install binutils): every node will load the compiler, 60 MiB each")
+    else:
+        begin = time.monotonic()
+        told(LIBRARY, importlib.import_module("hexapod_dynamics.kernel_linking").link(recorded), begin)
     print(f"kept in {cache_directory()}")
     return 0

@@ -7,7 +7,7 @@ import pytest
 from ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hexapod_dynamics.compiled import cache_directory
+from hexapod_dynamics.code_cache import cache_directory
 from hexapod_dynamics.nodes.common import COMPILING
 
 
@@ -20,7 +20,9 @@ def missing_some(cache):
     """A copy of this user's compiled code without the gait's: to compile all of a node takes a minute."""
     if cache_directory().is_dir():
         shutil.copytree(
-            cache_directory(), cache, ignore=shutil.ignore_patterns("adaptive_feet*", "cycle-*", "three_joint_leg*")
+            cache_directory(),
+            cache,
+            ignore=shutil.ignore_patterns("library-*", "adaptive_feet*", "cycle-*", "three_joint_leg*"),
         )
     return str(cache)
 

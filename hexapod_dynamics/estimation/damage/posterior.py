@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 _SHARPEST = 0.4
 # Shares of a predicted deviation by which it is uncertain: each feature alone, all features of a slice together.
@@ -58,7 +57,7 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
     seen = np.isfinite(noise).ravel()
     piece = np.repeat(np.arange(slices), noise.shape[1])[seen]
     factor = np.linalg.cholesky(cov[np.ix_(seen, seen)])
-    z = solve_triangular(factor, x.ravel()[seen], lower=True, check_finite=False)
+    z = np.linalg.solve(factor, x.ravel()[seen])  # scipy's triangular solver would be 15 MiB more
     means = deviations.reshape(count, -1)[:, seen]
     alone = _ALONE * deviations
     alone[:, :, -1] = np.hypot(alone[:, :, -1], _SPIN * np.hypot(deviations[:, :, -3], deviations[:, :, -2]))

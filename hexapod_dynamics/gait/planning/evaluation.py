@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.compiled import allocating_kernel, kernel
+from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.gait.cycle import (
     DUTY,
     HEIGHT,
@@ -50,9 +50,7 @@ MARGIN, REACH, RANGE, RATE, APART, FINDINGS = 0, 1, 2, 3, 4, 5
 FAR = 1.0
 
 
-def make_scratch(
-    legs: Any, samples: Any = SAMPLES
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def make_scratch(legs: Any, samples: Any = SAMPLES) -> tuple[np.ndarray, ...]:
     """Return the memory that `evaluate` works in, for so many legs and samples a cycle."""
     return (
         np.zeros((samples, 3 * legs + 1, 3)),
@@ -60,6 +58,7 @@ def make_scratch(
         np.zeros((samples, legs, 2)),
         np.zeros((legs, 6)),
         np.zeros((samples, 3)),
+        np.zeros((max(4, legs), 2)),
     )
 
 
@@ -172,7 +171,7 @@ def evaluate(plan, legs, box, body_mass, gravity, vx, vy, wz, guard, scratch, fo
     box (6,) [m]: the body's box and its centre of mass. guard: share of the cycle in which a foot at the ends of its
     stance does not count as standing. scratch: from `make_scratch`.
     """
-    centres, angles, feet, segments, course = scratch
+    centres, angles, feet, segments, course, points = scratch
     samples, n = centres.shape[0], legs.shape[0]
     found[MARGIN], found[REACH], found[RANGE], found[RATE], found[APART] = FAR, FAR, FAR, 0.0, FAR
     belly = plan[HEIGHT] - plan[RISE] if plan[ROWS] != 0.0 else plan[HEIGHT]
@@ -216,7 +215,7 @@ def evaluate(plan, legs, box, body_mass, gravity, vx, vy, wz, guard, scratch, fo
                             found[APART] = min(found[APART], segment_distance(segments[i], segments[j]))
                         break
     _rates(plan, legs, angles, found)
-    zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, centres, feet, course)
+    zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, centres, feet, points, course)
     for k in range(samples):
         found[MARGIN] = min(found[MARGIN], course[k, 2])
 
@@ -234,16 +233,15 @@ def _rates(plan, legs, angles, found):
                     found[RATE] = max(found[RATE], abs(angles[after, i, j] - angles[k, i, j]) * per_second)
 
 
-@allocating_kernel
-def zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, centres, feet, course):
+@kernel
+def zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, centres, feet, points, course):
     """Fill course (samples, 3) with the zero-moment point (x, y) in the nominal frame and its margin [m].
 
-    centres, feet: as written by `evaluate` to its scratch memory.
+    centres, feet: as written by `evaluate` to its scratch memory; points: (max(4, legs), 2) of that memory.
     """
     samples, n = centres.shape[0], legs.shape[0]
     duty, rows = plan[DUTY], plan[ROWS] != 0.0
     per_square = (samples / plan[PERIOD]) ** 2
-    points = np.empty((max(4, n), 2))
     for k in range(samples):
         phase = k / samples
         before, after = (k - 1) % samples, (k + 1) % samples
