@@ -127,9 +127,9 @@ def test_a_kernel_that_computes_lets_other_threads_run():
 import threading, time
 from hexapod_dynamics.simulation import Predictor
 robot = Robot.jethexa()
-model = Predictor(robot, horizon_steps=8000, horizon_period=0.02, horizon_timestep=0.002)
+model = Predictor(robot, horizon_steps=30000, horizon_period=0.02, horizon_timestep=0.002)
 model.warm_up()
-spent, counted, running = [], 0, True
+spent, counted = [], 0
 def compute():
     begin = time.monotonic()
     model.roll_out(np.zeros_like(model.path_joints))
@@ -142,7 +142,7 @@ while thread.is_alive():
     longest, begin = max(longest, now - begin), now
     counted += 1
 thread.join()
-assert spent[0] > 0.2, spent
+assert spent[0] > 0.1, spent
 assert "numba" not in sys.modules and longest < 0.5 * spent[0] and counted > 1000, (longest, spent, counted)
 print("good")
 """
