@@ -16,6 +16,7 @@ from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import cycle, leg_table
 from hexapod_dynamics.gait.adaptive_arrays import new_walk, write_plan, write_settings
 from hexapod_dynamics.gait.adaptive_feet import place_feet
+from hexapod_dynamics.gait.adaptive_return import Arrival
 from hexapod_dynamics.gait.adaptive_settings import LIVE, TILT_LIMIT, AdaptiveSettings
 from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.array_gait import finite_twist
@@ -90,6 +91,7 @@ class AdaptiveGait(AdaptiveWalk):
         self.data = new_walk(robot, self.settings)
         self._choice = PlanChoice(robot, find_library(robot, self._plans), self.planner)
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
+        self.arrival = Arrival(robot.joint_count)
         self._adopt(morphology)
         if self._given_up and morphology is None:
             raise HexapodError(self._out_of_reach(self.settings))
@@ -113,6 +115,7 @@ class AdaptiveGait(AdaptiveWalk):
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
             twin._choice = copy.copy(self._choice)
+            twin.arrival = self.arrival.copy()
             twin._limits = CommandLimits(self.robot, twin.data.legs, twin.data.plan)
         return twin
 
@@ -131,12 +134,14 @@ class AdaptiveGait(AdaptiveWalk):
         if (self.morphology or whole) != (morphology or whole):
             self._change(morphology)
 
-    def _change(self, morphology: Morphology | None) -> None:
-        """Choose the plan again and change to it."""
+    def _change(self, morphology: Morphology | None, arrived: bool = False) -> None:
+        """Choose the plan again and change to it; arrived: legs that came back are where they are held up."""
         data, state = self.data, self.data.state
         before, used = self.plan, set() if self.plan is None else set(self.plan.legs)
+        carried = (data.legs[:, leg_table.USED] != 0.0) & (data.feet[:, layout.BACK] == 0.0)
         sway, up = kernel.place_of_body(data)
-        self._adopt(morphology)
+        self._adopt(morphology, None if arrived else carried)
+        data.feet[:, layout.BACK] = (data.legs[:, leg_table.USED] != 0.0) & ~carried
         state[layout.REFLEXES], state[layout.STAY] = 0.0, 0.0
         if self.plan == before:
             return
@@ -153,16 +158,30 @@ class AdaptiveGait(AdaptiveWalk):
             kernel.enter(data, layout.LOWER, 0)
         self._follow_again()
 
-    def _holds(self, plan: GaitPlan, used: set[str]) -> bool:
-        """Tell whether the robot can go on with a plan without sitting down; used: legs of the plan before."""
-        if self.settings.pattern != "auto":
-            return True
-        return plan.kind != "row" and set(plan.legs) <= used and stance_holds(self.robot, self.data, plan.legs)
+    def _steady(self) -> bool:
+        """Tell whether the robot can stop now, on the feet of its present plan, or need not."""
+        plan = self.plan
+        walks = plan is not None and plan.kind != "row" and self.data.state[layout.MODE] == layout.WALK
+        return not walks or stance_holds(self.robot, self.data, plan.legs)
 
-    def _adopt(self, morphology: Morphology | None) -> None:
-        """Choose the plan for a Morphology and write it to the arrays."""
+    def _holds(self, plan: GaitPlan, used: set[str]) -> bool:
+        """Tell whether the robot can go on with a plan without sitting down; used: legs of the plan before. Legs that
+        come back join those that stand.
+        """
+        stay = tuple(name for name in plan.legs if name in used)
+        if self.settings.pattern != "auto" and stay == plan.legs:
+            return True
+        return plan.kind != "row" and len(stay) > FEWEST_LEGS and stance_holds(self.robot, self.data, stay)
+
+    def _adopt(self, morphology: Morphology | None, carried: Any = None) -> None:
+        """Choose the plan for a Morphology and write it to the arrays; carried: legs (bools) that are used now, which
+        others join only when their joints have arrived; None: whether they have does not matter.
+        """
         self.morphology = morphology
         table, held = present_legs(self.robot, morphology)
+        names = self.robot.leg_names
+        back = [] if carried is None else [i for i, name in enumerate(names) if name not in held and not carried[i]]
+        held += [names[i] for i in self.arrival.expect(back)]
         self.plan = self._choice.choose(self.settings.pattern, held, morphology, table)
         write_plan(self.data, self.robot, self.plan, table, held)
         self._use_what_fits()
@@ -278,6 +297,7 @@ class AdaptiveGait(AdaptiveWalk):
         data, state = self.data, self.data.state
         state[:] = 0.0
         data.command[:] = 0.0
+        data.feet[:, layout.BACK] = 0.0
         self._wanted, self._followed = None, np.zeros(3)
         if self.plan is None:
             state[layout.MODE], state[layout.STAY] = layout.SAT, 1.0
@@ -303,6 +323,8 @@ class AdaptiveGait(AdaptiveWalk):
         self.check_step(dt)
         if self._choice.new_plan():
             self._change(self.morphology)
+        if self.arrival.legs and self.arrival.over(self.data.legs, dt) and (self._steady() or self.arrival.overdue):
+            self._change(self.morphology, arrived=True)
         kernel.advance(self.data, dt)
         if self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             self.data.state[layout.STAY] = 1.0
@@ -326,6 +348,9 @@ class AdaptiveGait(AdaptiveWalk):
             out["margin of the plan [mm]"] = 1e3 * self.plan.margin
         if self._choice.why:
             out["why"] = self._choice.why
+        elif self.arrival.legs:
+            names = ", ".join(self.robot.leg_names[i] for i in self.arrival.legs)
+            out["why"] = f"{names} came back: used when all joints have arrived where the leg is held up"
         elif self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
         elif self._given_up:

@@ -7,6 +7,7 @@ twist changes. In a steady walk they are where `cycle.cycle_foot` has them.
 from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.gait.adaptive_state import (
     AIR,
+    BACK,
     DOWN,
     FROM,
     GOING,
@@ -82,7 +83,7 @@ def put_feet_down(walk, dt):
     feet, legs = walk.feet, walk.legs
     down = True
     for i in range(feet.shape[0]):
-        if legs[i, USED] != 0.0 and feet[i, AIR] != 0.0:
+        if legs[i, USED] != 0.0 and feet[i, BACK] == 0.0 and feet[i, AIR] != 0.0:
             feet[i, Z] = max(0.0, feet[i, Z] - SETTLING * dt)
             feet[i, ZD] = -SETTLING
             if feet[i, Z] == 0.0:
@@ -157,7 +158,7 @@ def move_feet(walk):
     s = state[TIME] / state[SPAN]
     h, slope = over_ground(min(1.0, s))
     for i in range(legs.shape[0]):
-        if legs[i, USED] == 0.0:
+        if legs[i, USED] == 0.0 or feet[i, BACK] != 0.0:
             continue
         for k in range(2):
             way = legs[i, FOOTHOLD + k] - feet[i, FROM + k]

@@ -9,9 +9,11 @@ from math import cos, floor, sin, sqrt
 
 from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.gait.adaptive_feet import asked, carry_ground, move_feet, put_feet_down, standing_rates, step_feet
+from hexapod_dynamics.gait.adaptive_return import begin_return, end_return, feet_below, return_leg
 from hexapod_dynamics.gait.adaptive_state import (
     ACCELERATION,
     ASKED_PERIOD,
+    BACK,
     BELLY,
     BLEND,
     BLEND_TIME,
@@ -68,8 +70,8 @@ from hexapod_dynamics.gait.leg_table import REST, USED
 
 # Speed [m/s] at which the body changes its height, and at which it shifts over its feet.
 LIFTING, SHIFTING = 0.20, 0.09
-# Shortest times [s] of lowering, rising, moving; of lowering when the robot tilts.
-LOWERING, MOVING, QUICK = 0.45, 0.6, 0.3
+# Shortest times [s] of lowering, rising; of moving, and with legs that came back; of lowering when the robot tilts.
+LOWERING, MOVING, RETURNING, QUICK = 0.45, 0.6, 1.2, 0.3
 # The body is level again below this share of the tilt that makes it sit, for so long [s]. A belly on sloping ground or
 # on a stump may rest between that share and the tilt itself: there, time counts less.
 LEVEL, LEVEL_TIME, INCLINED = 0.6, 0.3, 0.3
@@ -143,10 +145,12 @@ def enter(walk, mode, quick):
         drop = max(0.0, state[HEIGHT_NOW] - settings[BELLY])
         state[SPAN] = QUICK if quick != 0 else max(0.1, min(LOWERING, drop / LIFTING))
     elif mode == MOVE:
-        state[SPAN] = MOVING
         for i in range(feet.shape[0]):
             for k in range(3):
                 feet[i, FROM + k] = feet[i, X + k]
+        state[SPAN] = RETURNING if begin_return(walk) else MOVING
+    elif mode == SETTLE:
+        state[SPAN] = RETURNING if begin_return(walk) else 0.0
     elif mode == RISE:
         state[HEIGHT_FROM] = state[HEIGHT_NOW]
         state[SPAN] = max(0.1, min(LOWERING, (stand_height(walk) - state[HEIGHT_NOW]) / LIFTING))
@@ -183,8 +187,8 @@ def _advance_mode(walk, dt):
     mode = state[MODE]
     state[TIME] += dt
     share = 1.0 if mode == WALK else 0.0
-    if state[FAST] != 0.0 and (mode == SETTLE or mode == START):
-        share = 0.4  # a change of plan while it walks does not stop it
+    if state[FAST] != 0.0 and (mode == START or mode == SETTLE and state[SPAN] == 0.0):
+        share = 0.4  # a change of plan while it walks does not stop it, unless legs came back
     _follow_command(settings, command, state, share, dt)
     state[HEIGHT_RATE] = 0.0
     if mode == WALK or mode == STAND or mode == START or mode == SETTLE:
@@ -219,7 +223,9 @@ def _advance_mode(walk, dt):
             state[FAST] = 0.0
             state[MODE] = WALK
     elif mode == SETTLE:
-        if put_feet_down(walk, dt):
+        feet_below(walk)
+        if put_feet_down(walk, dt) and state[TIME] >= state[SPAN]:
+            end_return(walk)
             enter(walk, START, 0)
             if not asked(command):
                 state[MODE] = STAND
@@ -240,8 +246,10 @@ def _advance_mode(walk, dt):
         if state[STAY] == 0.0 and (state[FAST] != 0.0 or state[LEVEL_FOR] >= LEVEL_TIME):
             enter(walk, MOVE, 0)
     elif mode == MOVE:
+        feet_below(walk)
         move_feet(walk)
         if state[TIME] >= state[SPAN]:
+            end_return(walk)
             enter(walk, RISE, 0)
     elif mode == RISE:
         _change_height(state, stand_height(walk))
@@ -276,7 +284,7 @@ def _joints(walk, dt):
     r10, r11, r12 = cy * sp * sr - sy_ * cr, sy_ * sp * sr + cy * cr, cp * sr
     r20, r21, r22 = cy * sp * cr + sy_ * sr, sy_ * sp * cr - cy * sr, cp * cr
     for i in range(legs.shape[0]):
-        if legs[i, USED] == 0.0:
+        if legs[i, USED] == 0.0 or feet[i, BACK] != 0.0 and state[MODE] != MOVE and state[MODE] != SETTLE:
             for k in range(3):
                 j = 3 * i + k
                 way = legs[i, REST + k] - q[j]
@@ -290,6 +298,8 @@ def _joints(walk, dt):
         foot = r00 * x + r01 * y + r02 * z, r10 * x + r11 * y + r12 * z, r20 * x + r21 * y + r22 * z
         rate = r00 * xd + r01 * yd + r02 * zd, r10 * xd + r11 * yd + r12 * zd, r20 * xd + r21 * yd + r22 * zd
         set_leg(legs, i, foot, rate, settings[SPEED], q, qd)
+        if feet[i, BACK] != 0.0:
+            return_leg(walk, i, state[TIME] / state[SPAN], state[SPAN])
 
 
 @kernel

@@ -18,8 +18,8 @@ MODE, PHASE, TIME, SPAN, WEIGHT, TWIST, GOING, YAW, YAW_REFERENCE, SENSED, TILTE
 HEIGHT_NOW, HEIGHT_RATE, HEIGHT_FROM, FROM_SWAY, BODY_OFFSET, BLEND, BLEND_TIME, STAY = 15, 16, 17, 18, 20, 26, 27, 28
 REFLEXES, LEVEL_FOR, FAST, TILTED_FOR, STATE = 29, 30, 31, 32, 33
 # A foot: place (x, y), lift; rates of the three; point of the ground where it lifted off, where it will touch down;
-# whether it is in the air; place and lift from which a move began.
-X, Y, Z, XD, YD, ZD, OFF, DOWN, AIR, FROM, FEET = 0, 1, 2, 3, 4, 5, 6, 8, 10, 11, 14
+# whether it is in the air; place and lift from which a move began; whether its leg came back and is still held up.
+X, Y, Z, XD, YD, ZD, OFF, DOWN, AIR, FROM, BACK, FEET = 0, 1, 2, 3, 4, 5, 6, 8, 10, 11, 14, 15
 
 # What the compiled functions of the gait work on; rows of `legs` are those of `leg_table`, `plan` is that of `cycle`.
 Walk = namedtuple("Walk", "plan legs settings command state feet start position velocity")

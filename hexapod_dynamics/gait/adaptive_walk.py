@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import cycle
+from hexapod_dynamics.gait.adaptive_return import Arrival
 from hexapod_dynamics.gait.adaptive_settings import checked_lean
 from hexapod_dynamics.gait.array_gait import ArrayGait
 
@@ -21,6 +22,7 @@ class AdaptiveWalk(ArrayGait):
     """A gait whose `data` is an `adaptive_state.Walk`, without the choice of a plan."""
 
     data: layout.Walk
+    arrival: Arrival
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Take the measured attitude of the body [rad]: for the yaw hold and the tilt reflex."""
@@ -31,6 +33,17 @@ class AdaptiveWalk(ArrayGait):
         state[layout.TILTED] = math.hypot(
             *(measured - leant for measured, leant in zip((roll, pitch), state[LEANT], strict=True))
         )
+
+    def measure_joints(self, angles: npt.ArrayLike) -> None:
+        """Take measured joint angles (n,) [rad], NaN where unknown: once called, legs that come back are used only when
+        their joints are where they are held up.
+        """
+        self.arrival.measure(angles)
+
+    @property
+    def awaits_joints(self) -> bool:
+        """Whether legs came back and have not arrived: `measure_joints` is needed."""
+        return bool(self.arrival.legs)
 
     def lean(self, offset: npt.ArrayLike) -> None:
         """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""

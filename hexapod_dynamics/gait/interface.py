@@ -84,6 +84,15 @@ class Gait(ABC):
         """Set the measured attitude of the body [rad]; a gait that does not use it ignores it."""
         return
 
+    def measure_joints(self, angles: npt.ArrayLike) -> None:
+        """Set the measured joint angles (n,) [rad], NaN where unknown, while `awaits_joints`; by default ignored."""
+        return
+
+    @property
+    def awaits_joints(self) -> bool:
+        """Whether the gait needs `measure_joints` now."""
+        return False
+
     def lean(self, offset: npt.ArrayLike) -> None:
         """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad]."""
         raise HexapodError(f"{type(self).__name__} does not move its body over its feet; choose the gait auto")

@@ -89,10 +89,13 @@ def set_leg(legs, i, foot, rate, speed_limit, q, qd):
     x, y, z = from_mount(legs, i, foot[0], foot[1], foot[2])
     xd, yd, zd = in_leg_axes(legs, i, rate[0], rate[1], rate[2])
     j = 3 * i
+    before = q[j], q[j + 1], q[j + 2]
     q[j], q[j + 1], q[j + 2], qd[j], qd[j + 1], qd[j + 2] = leg_angles(legs, i, x, y, z, xd, yd, zd)
     for k in range(3):
-        if legs[i, FREE + k] != 0.0 and (q[j + k] < legs[i, LOWER + k] or q[j + k] > legs[i, UPPER + k]):
-            q[j + k] = min(legs[i, UPPER + k], max(legs[i, LOWER + k], q[j + k]))
+        lower, upper = legs[i, LOWER + k], legs[i, UPPER + k]
+        if legs[i, FREE + k] != 0.0 and (q[j + k] < lower or q[j + k] > upper):
+            # At the limit where it was: an angle beyond one that passes pi would jump to the other.
+            q[j + k] = upper if upper - before[k] < before[k] - lower else lower
             qd[j + k] = 0.0
         qd[j + k] = min(speed_limit, max(-speed_limit, qd[j + k]))
 

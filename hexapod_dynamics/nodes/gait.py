@@ -47,7 +47,9 @@ FALLEN = "the robot has fallen: legs stopped; put it upright, then command it ag
 
 
 class GaitNode(Node):
-    """Publishes `joint_commands` for joints that exist and move; subscribes to `cmd_vel`, `morphology`, `imu/data`."""
+    """Publishes `joint_commands` for joints that exist and move; subscribes to `cmd_vel`, `morphology`, `imu/data`,
+    `joint_states`.
+    """
 
     def __init__(self):
         super().__init__("gait")
@@ -59,6 +61,9 @@ class GaitNode(Node):
         self.timeout, self._waits_for = commands["cmd_vel_timeout"], commands["wait_for"]
         self._kind, self._values = kind, values
         self.gait = gaits.make(kind, values).bind(self.robot)
+        self._index = {name: j for j, name in enumerate(self.robot.joint_names)}
+        self._angles = np.full(self.robot.joint_count, np.nan)  # measured, while the gait awaits them
+        self.gait.measure_joints(self._angles)  # from now on legs that come back are waited for
         self._default = commands["velocity"], 0.0, 0.0  # the gait scales it: later, too, when a plan has been made
         self._session_state = SessionState(self)
         state = self._session_state.load()
@@ -83,6 +88,7 @@ class GaitNode(Node):
         self.loop = TickLoop(self, self.period, self._tick)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data, newest=True)
         self.loop.subscribe(Twist, "cmd_vel", self._on_cmd_vel, 10)
+        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, lambda: self.gait.awaits_joints)
         self.create_subscription(Pose, "body_pose", self._on_body_pose, 10)
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self._told = None
@@ -124,6 +130,14 @@ class GaitNode(Node):
             self._keep()
             self._diagnostics.publish()
 
+    def _on_joints(self, message):
+        """Tell the gait where the joints are, while legs that came back are not where they are held up."""
+        self._angles[:] = np.nan
+        for name, angle in zip(message.name, message.position, strict=False):
+            if name in self._index:
+                self._angles[self._index[name]] = angle
+        self.gait.measure_joints(self._angles)
+
     def _on_body_pose(self, message):
         o, p = message.orientation, message.position
         try:
@@ -155,6 +169,7 @@ class GaitNode(Node):
         if kind == self._kind and values == self._values:
             return
         self.gait = gaits.change(self.gait, self._kind, kind, self._values, values)
+        self.gait.measure_joints(np.full(self.robot.joint_count, np.nan))
         self._kind, self._values = kind, values
 
     def _keep(self):
