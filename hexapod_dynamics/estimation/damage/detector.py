@@ -33,7 +33,7 @@ from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.scatter import kinds_of
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.estimation.damage.suspicion import Suspicion
-from hexapod_dynamics.estimation.damage.window import MeasurementWindow
+from hexapod_dynamics.estimation.damage.window import TILTS, MeasurementWindow
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
@@ -45,6 +45,7 @@ _DISTURBED = 2.5  # [s] ... for this time, as after late commands, sag, tilt and
 # [s] after a change of the declared morphology in which only the bus is evaluated, at least and at most: the robot may
 # sit down, move its feet in the air and stand up. While the model lies on its body, contacts are not the robot's.
 _SETTLING, _LONGEST = 1.0, 8.0
+_OTHERWISE = 0.07  # [rad] of roll or pitch between robot and model, from which both do not stand on the same feet
 _RETURNING = 5.0  # [s] in which a joint that came back need not follow: its servo is found and approaches its command
 
 
@@ -226,8 +227,8 @@ class DamageDetector:
 
     def _look_at(self, piece: int) -> None:
         """Evaluate a complete slice: joints that do not follow, suspicion, baseline, and the bank if it is needed."""
-        self._settle(piece)
         view = self.window.view(piece, 1)
+        self._settle(piece, view.residual[0, -TILTS:])
         residual, load, yaw = view.residual[0], view.load[0], view.yaw[0]
         expected = self.baseline.predict(load, yaw)[: len(load)]
         watched = np.flatnonzero(self.morphology.driven_mask & (self._follows_from <= self.time))
@@ -246,12 +247,16 @@ class DamageDetector:
         if suspicious and ready and not self._bank.busy and np.isfinite(load).any():
             self._bank.start(begin, self.window, self.morphology, self.candidates(), self.time, self.suspicion)
 
-    def _settle(self, piece: int) -> None:
-        """After a change of the morphology, drop slices until the robot walks or stands on its feet again."""
+    def _settle(self, piece: int, tilt: np.ndarray) -> None:
+        """After a change of the morphology, drop slices until the robot walks or stands on its feet again; tilt: the
+        slice's features of it, measured less modelled.
+        """
         if self.time > max(self._settled_at, self._changed_at + _LONGEST):
             return
         ticks = self.settings.slice_ticks
         down = self.model.on_feet[self.model.row(np.arange(piece * ticks, (piece + 1) * ticks))].mean() < 0.9
+        # Who falls onto the place of lost legs lies otherwise than the model, which did not fall.
+        down = down or np.nanmax(np.abs(tilt[:2]), initial=0.0) > _OTHERWISE
         if down and self.time < self._changed_at + _LONGEST:
             self._settled_at = self.time + self.settings.slice
         if down or self.time < self._settled_at:
