@@ -13,6 +13,7 @@ from hexapod_dynamics.simulation import Ground, Simulator
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 TICK = 0.02
+ON_ITS_FEET = {"walking", "shifting", "settling"}
 JOINTS = [joint for leg in ROBOT.legs for joint in leg.joints]
 
 
@@ -68,7 +69,7 @@ def test_legs_that_come_back_do_not_tip_the_body(lost, pose):
     walk.bring_back(pose)
     walk.run(9.0)
     assert max(walk.tilt) < 4.0
-    assert "sitting down" not in walk.doing and walk.doing[-1] == "walking"
+    assert set(walk.doing) <= ON_ITS_FEET and walk.doing[-1] == "walking"
     assert set(walk.gait.plan.legs) == set(ROBOT.leg_names)
 
 
@@ -77,12 +78,12 @@ def test_while_their_joints_are_on_the_way_it_walks_on_without_them_and_says_so(
     walk.run(2.0)
     walk.bring_back((0.3, 1.2, -1.0))
     walk.run(0.5)
-    assert set(walk.doing) == {"walking"} and walk.gait.awaits_joints
+    assert set(walk.doing) <= ON_ITS_FEET and walk.doing[-1] == "walking" and walk.gait.awaits_joints
     assert "RM came back" in walk.gait.report()["why"]
     walk.gait.set_morphology(WHOLE.without("RM"))  # gone again before they arrived
     assert not walk.gait.awaits_joints and "why" not in walk.gait.report()
     walk.run(1.0)
-    assert set(walk.doing) == {"walking"} and max(walk.tilt) < 4.0
+    assert set(walk.doing) <= ON_ITS_FEET and walk.doing[-1] == "walking" and max(walk.tilt) < 4.0
 
 
 def test_the_wait_ends_after_a_time_where_joints_do_not_arrive():
