@@ -87,6 +87,16 @@ def test_a_limp_femur(session):
     session.break_and_mend({"limp.LR.femur": True}, {"limp.LR.femur": False}, lambda: session.declared("limp.LR.femur"))
 
 
+def test_a_limp_tibia(session):
+    session.break_and_mend({"limp.RM.tibia": True}, {"limp.RM.tibia": False}, lambda: session.declared("limp.RM.tibia"))
+
+
+def test_a_foot_broken_off(session):
+    session.break_and_mend(
+        {"remaining.RR.tibia": 0.85}, {"remaining.RR.tibia": 1.0}, lambda: session.declared("remaining.RR.tibia") < 1.0
+    )
+
+
 def test_half_a_tibia_broken_off(session):
     session.break_and_mend(
         {"remaining.LM.tibia": 0.5}, {"remaining.LM.tibia": 1.0}, lambda: session.declared("remaining.LM.tibia") < 1.0
