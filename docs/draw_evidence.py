@@ -34,11 +34,13 @@ def main():
             hypotheses, posterior = detector.posterior
             by_leg = dict.fromkeys(robot.leg_names, -np.inf)
             for hypothesis, odds in zip(hypotheses, posterior.log_odds, strict=True):
-                by_leg[hypothesis.leg] = max(by_leg[hypothesis.leg], odds)
+                if hypothesis.leg in by_leg:  # not two legs at once
+                    by_leg[hypothesis.leg] = max(by_leg[hypothesis.leg], odds)
             history.append((blind.time - begin, *by_leg.values()))
     rows = np.array(history)
     figure, (upper, lower) = pyplot.subplots(2, 1, sharex=True, figsize=(7.5, 5.0), layout="constrained")
     upper.semilogy(*np.array(suspicion).T, color="black")
+    upper.axhline(1.0, color="grey", linestyle="--")
     upper.set_ylabel("suspicion")
     for k, name in enumerate(robot.leg_names):
         lower.plot(rows[:, 0], rows[:, 1 + k], "o-", label=name, linewidth=3.0 if name == LEG else 1.0)
