@@ -16,10 +16,10 @@ from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import cycle, leg_table
 from hexapod_dynamics.gait.adaptive_arrays import new_walk, write_plan, write_settings
 from hexapod_dynamics.gait.adaptive_feet import place_feet
-from hexapod_dynamics.gait.adaptive_return import Arrival
 from hexapod_dynamics.gait.adaptive_settings import LIVE, TILT_LIMIT, AdaptiveSettings
 from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.array_gait import finite_twist
+from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
 from hexapod_dynamics.gait.plan_change import best_phase, continue_from, stance_holds
 from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import cycle
-from hexapod_dynamics.gait.adaptive_return import Arrival
 from hexapod_dynamics.gait.adaptive_settings import checked_lean
 from hexapod_dynamics.gait.array_gait import ArrayGait
+from hexapod_dynamics.gait.arrival import Arrival
 
 # Roll and pitch that the body has been asked for.
 LEANT = slice(layout.BODY_OFFSET + 3, layout.BODY_OFFSET + 5)

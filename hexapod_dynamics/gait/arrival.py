@@ -1,0 +1,72 @@
+"""Legs that came back, in the adaptive gait: held up until their joints are there, then moved from there.
+
+The servos approach a new set-point slowly, and a body that stands on a leg that is not there yet tips. So the robot
+goes on without these legs until their joints have been measured where they are held up, then stops on the others, sets
+them down and goes on; it sits down for that only where the others do not carry it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.leg_table import COLUMNS, REST
+
+# Joints have arrived when they are within NEAR [rad] of their pose for NEAR_FOR [s]. After PATIENCE [s] the robot uses
+# the legs wherever they are: the servos approach at 0.8 rad/s and have at most 3.5 rad to go.
+NEAR, NEAR_FOR, PATIENCE = 0.06, 0.2, 6.0
+# For so long [s] the robot walks on until it can stop on the other feet without tipping.
+STEADY = 3.0
+
+
+class Arrival:
+    """Whether the legs that came back have arrived where they are held up; `legs`: their numbers, none at first.
+
+    Without measurements (`measure` never called) there is nothing to wait for.
+    """
+
+    def __init__(self, joints: int) -> None:
+        self.legs: list[int] = []
+        self._angles: np.ndarray | None = None
+        self._joints = joints
+        self._waited = self._near_for = self._over_for = 0.0
+
+    def copy(self) -> Arrival:
+        """Return one that has the same legs and is not measured."""
+        twin = Arrival(self._joints)
+        twin.legs = list(self.legs)
+        return twin
+
+    def measure(self, angles: npt.ArrayLike) -> None:
+        """Take measured joint angles (n,) [rad], NaN where unknown."""
+        angles = np.array(angles, float)
+        if angles.shape != (self._joints,):
+            raise HexapodError(f"joints: {self._joints} angles [rad] needed, given an array {angles.shape}")
+        self._angles = angles
+
+    def expect(self, legs: list[int]) -> list[int]:
+        """Wait for these legs from now on, if joints are measured; return those that are waited for."""
+        self.legs = legs if self._angles is not None else []
+        self._waited = self._near_for = self._over_for = 0.0
+        if self._angles is not None:
+            self._angles[:] = np.nan
+        return self.legs
+
+    def over(self, table: np.ndarray, dt: float) -> bool:
+        """Advance by dt [s]; return whether the wait for legs is over. table: rows of `leg_table`."""
+        if not self.legs:
+            return False
+        self._waited += dt
+        near = self._angles is not None and all(
+            (np.abs(self._angles[3 * i : 3 * i + 3] - table[i, REST:COLUMNS]) < NEAR).all() for i in self.legs
+        )
+        self._near_for = self._near_for + dt if near else 0.0
+        over = self._near_for >= NEAR_FOR or self._waited >= PATIENCE
+        self._over_for = self._over_for + dt if over else 0.0
+        return over
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the wait has been over for so long that the robot need not stop well."""
+        return self._over_for >= STEADY
