@@ -48,37 +48,32 @@ def run(node_class, args=None):
 
 
 def run_together(node_classes, args=None):
-    """`run` several nodes in one process, each in a thread of its own; the first one in the main thread."""
+    """`run` several nodes in one process, each in a thread of its own; the first one in the main thread.
+
+    A node that would be refused again is left out, and the others run.
+    """
     start.hear_signals()
     share_heap()
     take_place()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    status, nodes, node_class = 0, [], node_classes[0]
-    try:
-        for node_class in node_classes:
-            nodes.append(node_class())
-    except HexapodError as error:
-        rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(str(error))
+    status, nodes, again = 0, [], False
+    for node_class in node_classes:
+        try:
+            nodes.append(made(node_class))
+        except HexapodError as error:
+            again = not isinstance(error, (ParameterError, MissingPackageError))
+            if again:
+                break
+    if again or not nodes:
         status = 1
-        if Refused.node is not None:
-            # The remains must not look like a working node. With a real ROS 2 the shutdown alone leaves them in
-            # the graph for as long as this process lasts. Node's own method: the node was not made to its end.
-            Node.destroy_node(Refused.node)
         for node in nodes:
             end(node)
         rclpy.try_shutdown()
-        if isinstance(error, (ParameterError, MissingPackageError)):
+        if not again:
             start.wait_where_respawned()  # the next start would be refused, too
         else:
             # A launch file respawns the node: the pause keeps it from repeating the message each second.
             time.sleep(float(os.environ.get("HEXAPOD_REFUSED_PAUSE", "0")))
-    except RCLError:
-        if uri := os.environ.get("CYCLONEDDS_URI"):
-            rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(
-                f"the node cannot be made; CYCLONEDDS_URI is {uri!r}: an interface in it may not be there, or beside "
-                "ROS_LOCALHOST_ONLY=1 be the loopback interface, which Cyclone DDS does not accept twice"
-            )
-        raise
     else:
         start.running()
         # Objects alive now stay alive. Without `freeze` the garbage collector would scan all of them again and again,
@@ -99,6 +94,27 @@ def run_together(node_classes, args=None):
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
+
+
+def made(node_class):
+    """Return a new node; an error that refuses it is in the log before it is raised."""
+    Refused.name, Refused.node = "", None
+    try:
+        return node_class()
+    except HexapodError as error:
+        rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(str(error))
+        if Refused.node is not None:
+            # The remains must not look like a working node. With a real ROS 2 the shutdown alone leaves them in
+            # the graph for as long as this process lasts. Node's own method: the node was not made to its end.
+            Node.destroy_node(Refused.node)
+        raise
+    except RCLError:
+        if uri := os.environ.get("CYCLONEDDS_URI"):
+            rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(
+                f"the node cannot be made; CYCLONEDDS_URI is {uri!r}: an interface in it may not be there, or beside "
+                "ROS_LOCALHOST_ONLY=1 be the loopback interface, which Cyclone DDS does not accept twice"
+            )
+        raise
 
 
 def spin(nodes):
@@ -155,7 +171,7 @@ def give_back_memory():
 
 
 class Refused:
-    """The node of this process and its name, for when its constructor ends with an error."""
+    """The node that is being made, and its name, for when its constructor ends with an error."""
 
     name, node = "", None
 

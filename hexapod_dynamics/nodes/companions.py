@@ -1,8 +1,8 @@
 """Several nodes in one process: `companions damage_manager robot_description walk_status`.
 
-An empty process of rclpy and numpy takes 30 MiB, whatever its node does. Those named here move no joint: what ends one
-of them ends all, and the launch file starts them again. `imu`, `servos`, `gait` and `dynamics` keep processes of their
-own, so that none takes another along.
+An empty process of rclpy and numpy takes 30 MiB, whatever its node does. Those named here move no joint. One with a
+wrong parameter is left out; a failure at work ends them all, and the launch file starts them again. `imu`, `servos`,
+`gait` and `dynamics` keep processes of their own, so that none takes another along.
 """
 
 import sys
