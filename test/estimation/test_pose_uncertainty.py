@@ -66,11 +66,11 @@ def test_a_doubt_widens_it_as_fast_as_the_robot_may_move():
 
 def test_a_joint_that_does_not_fit_is_named_after_three_tenths_of_a_second():
     test = InnovationTest(["a", "b", "c"])
-    zero, new = np.zeros(3), np.ones(3, bool)
-    errors, levels = np.array([0.0, 0.2, 0.0]), []
+    levels = []
     for k in range(40):
         t = 0.1 * k
-        test.joints(t, new, errors if 10 <= k < 30 else zero, zero, zero)
+        for joint in range(3):
+            test.joint(t, joint, 0.2 if joint == 1 and 10 <= k < 30 else 0.0, rate=0.0, offset=0.0)
         test.attitude(t, np.array([0.01, 0.0, 0.0]), 0.3)
         levels.append(test.level(t))
     assert all(level == "ok" for level, _ in levels[:13])
@@ -81,9 +81,10 @@ def test_a_joint_that_does_not_fit_is_named_after_three_tenths_of_a_second():
 def test_a_glitch_is_no_doubt_and_a_silent_joint_is():
     test = InnovationTest(["a", "b"])
     for k in range(50):
-        test.joints(0.02 * k, np.ones(2, bool), np.array([0.3 * (k % 10 == 0), 0.0]), np.zeros(2), np.zeros(2))
+        test.joint(0.02 * k, 0, 0.3 * (k % 10 == 0), rate=0.0, offset=0.0)
+        test.joint(0.02 * k, 1, 0.0, rate=0.0, offset=0.0)
         assert test.level(0.02 * k)[0] == "ok"
-    test.silent(2.0, np.array([0.0, 1.2]))
+    test.silent(2.0, 1, 1.2)
     assert test.level(2.0)[0] == "warn" and test.doubted == ["b"]
     tilted = InnovationTest([])
     for k in range(5):
