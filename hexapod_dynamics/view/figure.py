@@ -136,5 +136,5 @@ def _forces(axis: Any, record: Record) -> None:
         axis.plot(time, forces[:, k], label=leg, linewidth=0.8)
     axis.set_xlabel("t [s]")
     axis.set_ylabel("[N]")
-    axis.set_ylim(top=1.2 * float(np.nanmax(forces, initial=1.0)))  # room for the legend
+    axis.set_ylim(top=1.2 * float(np.nan_to_num(forces).max(initial=1.0)))  # room for the legend
     axis.legend(fontsize=7, ncols=6, loc="upper center")

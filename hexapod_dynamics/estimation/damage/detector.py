@@ -256,7 +256,7 @@ class DamageDetector:
         ticks = self.settings.slice_ticks
         down = self.model.on_feet[self.model.row(np.arange(piece * ticks, (piece + 1) * ticks))].mean() < 0.9
         # Who falls onto the place of lost legs lies otherwise than the model, which did not fall.
-        down = down or np.nanmax(np.abs(tilt[:2]), initial=0.0) > _OTHERWISE
+        down = down or np.nan_to_num(np.abs(tilt[:2])).max() > _OTHERWISE
         if down and self.time < self._changed_at + _LONGEST:
             self._settled_at = self.time + self.settings.slice
         if down or self.time < self._settled_at:
