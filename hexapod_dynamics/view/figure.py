@@ -71,7 +71,7 @@ def _path(axis: Any, record: Record) -> None:
     axis.set_xlabel("x [m]")
     axis.set_ylabel("y [m]")
     axis.axis("equal")
-    axis.legend(fontsize=8, ncols=4, loc="upper left")
+    axis.legend(fontsize=8, ncol=4, loc="upper left")
 
 
 def _tilt(axis: Any, record: Record) -> None:
@@ -137,4 +137,4 @@ def _forces(axis: Any, record: Record) -> None:
     axis.set_xlabel("t [s]")
     axis.set_ylabel("[N]")
     axis.set_ylim(top=1.2 * float(np.nan_to_num(forces).max(initial=1.0)))  # room for the legend
-    axis.legend(fontsize=7, ncols=6, loc="upper center")
+    axis.legend(fontsize=7, ncol=6, loc="upper center")

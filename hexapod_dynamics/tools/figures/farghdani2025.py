@@ -101,7 +101,7 @@ def _motion(page, attitude, place, damage, text, healthy, hurt):
             for (who, values), colour, style in zip(curves.items(), COLOURS, ("--", "-"), strict=False):
                 axis.plot(healthy.time, values[which][:, k], color=colour, linestyle=style, lw=1.6, label=who)
             axis.set_ylabel(labels[k])
-        axes[0, 0].legend(fontsize=8, frameon=False, ncols=2)
+        axes[0, 0].legend(fontsize=8, frameon=False, ncol=2)
         axes[0, 0].set_title(f"{damage}: {text}", fontsize=10, loc="left")
         axes[-1, 0].set_xlabel("time [s]")
         page.figure(name, figure, f"{name.replace('figure', 'Figure ')}, {damage} ({text}): {caption}")

@@ -78,7 +78,7 @@ def curves(axis, x, columns, names, xlabel, ylabel, title=None):
     if len(names) > 4:
         axis.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     else:
-        axis.legend(fontsize=8, frameon=False, ncols=len(names))
+        axis.legend(fontsize=8, frameon=False, ncol=len(names))
 
 
 def _shown(value):

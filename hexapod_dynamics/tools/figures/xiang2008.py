@@ -168,7 +168,7 @@ def _sensitivity_figure(page, motion):
             axis.plot(t[::5], theirs[::5, i, j], "o", color=COLOURS[k], ms=4, mfc="none")
             header.append(f"d tau{i + 1} / d {name}{j + 1}")
             columns.append(ours[:, i, j])
-        axis.legend(fontsize=7, frameon=False, ncols=4)
+        axis.legend(fontsize=7, frameon=False, ncol=4)
         largest = max(largest, float(np.abs(ours - theirs).max()))
     axes[0, 0].set_title(
         "Figure 14. Lines: the recursion. Circles: the closed form of the appendix.", fontsize=10, loc="left"
