@@ -10,8 +10,9 @@ below is their spread over plausible model errors (masses, payload, stiffness, f
 changes from step to step. The system is linear, so P <- F P F^T + Q. Roll and pitch are measured: their errors do not
 grow.
 
-The heading errs the more, the harder feet jerk the body (the gyroscope misses what happens between its samples): with
-a turn per metre instead, one spread cannot be right for the adaptive gait (0.02 degrees a metre) and the tripod (0.15).
+The heading errs the more, the harder feet jerk the body (probably because the gyroscope misses what happens between its
+samples): with a turn per metre instead, one spread cannot be right for the adaptive gait (0.02 degrees a metre) and the
+tripod (0.15).
 a is that of the speed v, low-pass filtered, which does not depend on the rate of the steps:
 
     a = (v - u) (1 - exp(-dt / SMOOTH)) / dt,    u <- u + a dt
