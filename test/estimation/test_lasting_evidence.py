@@ -58,3 +58,29 @@ def test_a_lost_foot_explains_half_of_what_is_unusual_and_leaves_little_of_it(mi
     """The second: after a push on 8 mm of roughness the best foot explained 0.41 of 0.83."""
     found = declared(*[bank(0.999, 0.0, 0.0, 0.0, misfit=misfit, declared=whole)] * 2)
     assert found == [None, LM.name if fits else None]
+
+
+# Banks of the launched robot on MuJoCo after half of RF's tibia had broken off (22 November 2026): onset, chi-square of
+# the best hypothesis and of the declared robot per feature, log odds. It stood on its stump in each cycle, and was
+# declared after 7.7 s.
+ON_ITS_STUMP = [(4, 0.69, 8.0, 541), (3, 1.21, 10.6, 386), (2, 1.45, 11.5, 347), (0, 1.72, 11.7, 282)]
+# The same of healthy robots that were pushed on 8 mm of roughness, where one leg was most probable.
+PUSHED = [(1, 0.42, 0.59, 11), (1, 0.65, 0.90, 5), (1, 0.68, 0.96, 3), (1, 0.41, 0.59, 7)]
+
+
+def banks_of(recorded):
+    """Banks that are sure of LM."""
+    return [bank(0.999, 0.0, 0.0, 0.0, onset=k, misfit=x, declared=whole, odds=o) for k, x, whole, o in recorded]
+
+
+def test_a_foot_that_explains_nine_tenths_of_much_is_declared_after_four_banks_at_the_latest():
+    assert declared(*banks_of(ON_ITS_STUMP)) == [None, None, LM.name, LM.name]
+    assert declared(*banks_of(ON_ITS_STUMP[2:] * 2)) == [None, None, None, LM.name]
+
+
+def test_a_push_is_no_lost_foot_however_long_one_leg_explains_it_best():
+    assert declared(*banks_of(PUSHED * 3)) == [None] * 12
+
+
+def test_a_robot_that_lies_otherwise_than_every_hypothesis_has_lost_nothing():
+    assert declared(*banks_of([(1, 4.9, 19.1, 136)] * 8)) == [None] * 8
