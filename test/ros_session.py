@@ -115,7 +115,7 @@ class Probe:
         except BaseException:
             rclpy.try_shutdown()  # else every later test fails too: the context is initialised already
             raise
-        self.messages = {}
+        self.messages, self._clients = {}, {}
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, daemon=True)
@@ -144,11 +144,15 @@ class Probe:
 
     def call(self, kind, name, request, timeout=10.0):
         """Call a service and return its response."""
-        client = self.node.create_client(kind, name)
+        # Clients are kept. To destroy one whose server was killed takes Cyclone DDS 1 s (it waits for acknowledgement
+        # of the request, until it finds the server dead after 10 s), and rclpy holds the interpreter all that time:
+        # devices that this process simulates answer nothing.
+        client = self._clients.get((kind, name))
+        if client is None:
+            client = self._clients[kind, name] = self.node.create_client(kind, name)
         assert client.wait_for_service(timeout_sec=timeout), f"nobody offers {name}"
         future = client.call_async(request)
         wait_until(future.done, timeout, f"{name} answers")
-        self.node.destroy_client(client)
         return future.result()
 
     def set(self, service, values, timeout=10.0):

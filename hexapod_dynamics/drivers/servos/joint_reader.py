@@ -24,8 +24,11 @@ from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
 _SUPPLY_READS = 3  # number of reads whose median is the supply voltage
 _QUICK = 0.003  # [s] shortest wait for a servo that has failed while others answer
+_FORGET = 0.97  # factor of the longest delay of the latest answers with each answer
 _STEADY = 0.3  # [rad/s] a joint that is read to be slower stands
 _SETTLED_AFTER = 0.15  # [s] after a freeze no joint may move any more
+# Pauses [s] before the next request while answers are late, the first and the longest: the line becomes quiet.
+_PAUSE, _LONGEST_PAUSE = 0.002, 0.016
 _AWAY = 0.7  # [s] a joint not measured for this time starts from its measured position: it may have lost its supply
 
 
@@ -54,6 +57,7 @@ class JointReader:
         self._lag_count = np.zeros(n, np.int64)
         self._trust_targets = True  # a servo's last latched target is where it holds
         self._delay = 0.5 * bus.reply_timeout  # [s] of the latest answers
+        self.quiet_until = 0.0  # monotonic [s] before which no servo is asked
         self._confirm_turn = 0
         self._next_confirm = np.full(n, -np.inf)
         self._supply: deque[float] = deque(maxlen=_SUPPLY_READS)
@@ -239,9 +243,9 @@ class JointReader:
         # present answer time: nine silent servos would otherwise block the bus.
         failing = was_silent or self._silence.failing[index] > 0
         doubted = failing or self._state.unanswered > 1
-        timeout = None
+        timeout = max(self.bus.reply_timeout, min(0.002 + 1.5 * self._delay, self.bus.patience))
         if failing and self._state.unanswered < len(self.map):
-            timeout = min(self.bus.reply_timeout, max(_QUICK, 0.002 + 3.0 * self._delay))
+            timeout = min(timeout, max(_QUICK, 0.002 + 3.0 * self._delay))
         payload = self.bus.exchange(servo_id, command, None if doubted else self._idle, timeout)
         if payload is None:
             self._count(index, self.bus.fault.value)
@@ -251,6 +255,7 @@ class JointReader:
                 payload = self.bus.exchange(servo_id, command, None, timeout)
                 if payload is None:
                     self._count(index, self.bus.fault.value)
+        self._delay, self.bus.lateness = max(self._delay, self.bus.lateness), 0.0
         if self.bus.interrupted:
             return None if payload is None else lx.decode(command, payload)
         self._silence.note(index, payload is not None)
@@ -262,9 +267,11 @@ class JointReader:
                     self._state.silent[index] = True
             with self._lock:
                 self._state.unanswered += 1
+            self._back_off(self._state.unanswered)
             return None
+        self.quiet_until = 0.0
         size = lx_frames.reply_size(command) * self.bus.byte_time
-        self._delay = max(0.99 * self._delay, min(self.bus.reply_time - self.bus.wire_free - size, 0.05))
+        self._delay = max(_FORGET * self._delay, min(self.bus.reply_time - self.bus.wire_free - size, 0.05))
         if was_silent:
             self.schedule.probe_soon(self._state.silent)
         with self._lock:
@@ -272,6 +279,14 @@ class JointReader:
             self._state.unanswered = 0
             self._state.heard = self.bus.reply_time
         return lx.decode(command, payload)
+
+    def _back_off(self, unanswered: int) -> None:
+        """Pause before the next request where answers are late and meet requests on the line, or nobody answers at all.
+
+        Requests at the pace of the timeouts would meet each late answer, and pile up before a line that is held up.
+        """
+        if unanswered > 1 and (self.bus.strays or unanswered > len(self.map)):
+            self.quiet_until = time.monotonic() + min(_PAUSE * 2.0 ** min(unanswered - 2, 8), _LONGEST_PAUSE)
 
     def _count(self, index: int, fault: str) -> None:
         with self._lock:

@@ -158,6 +158,11 @@ def reply_size(command: int) -> int:
     return 6 + REPLY[command].size
 
 
+def reply_begin(servo_id: int, command: int) -> bytes:
+    """Return header, id, length and command of the reply frame to a READ command."""
+    return bytes((0x55, 0x55, servo_id, 3 + REPLY[command].size, command))
+
+
 def find_reply(received: bytes, servo_id: int, command: int) -> bytes | None:
     """Find the answer to one READ among all received bytes; return its payload or None.
 
@@ -167,7 +172,7 @@ def find_reply(received: bytes, servo_id: int, command: int) -> bytes | None:
     """
     size = REPLY[command].size
     start = len(received) - size - 6
-    if start < 0 or received[start : start + 5] != bytes((0x55, 0x55, servo_id, 3 + size, command)):
+    if start < 0 or received[start : start + 5] != reply_begin(servo_id, command):
         return None
     if checksum(received[start + 2 : -1]) != received[-1]:
         return None
@@ -177,7 +182,7 @@ def find_reply(received: bytes, servo_id: int, command: int) -> bytes | None:
 def has_damaged_reply(received: bytes, servo_id: int, command: int) -> bool:
     """True when the answer to this READ has come whole but with a wrong checksum."""
     size = REPLY[command].size
-    start = received.find(bytes((0x55, 0x55, servo_id, 3 + size, command)))
+    start = received.find(reply_begin(servo_id, command))
     return start >= 0 and start + 6 + size <= len(received)
 
 

@@ -14,6 +14,7 @@ import select
 import termios
 import threading
 import time
+from collections import deque
 from enum import Enum
 from typing import Any
 
@@ -29,6 +30,8 @@ _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
 _STUCK = 0.5  # [s] for which a port may take no bytes
 _LATE = 0.002  # [s] a wait that ends so much after its time is one of a machine that is too slow or too busy
+_OWED = 32  # requests without an answer that are remembered
+_LATENESS = 1.5  # so many times the delay of an answer that came late are waited for the next one
 
 
 class BusError(DeviceError):
@@ -104,6 +107,12 @@ class ServoBus:
         self.fault: Fault | None = None  # of the last exchange
         self.reply_time = 0.0  # monotonic [s] of the last answer's arrival
         self.late_wakes = 0  # waits that ended late, through no fault of a servo
+        # What came that was no answer to the request: bytes since the last good answer, and the longest time [s] from a
+        # request that was given up to its answer, since the user of the bus has set it to zero.
+        self.strays, self.lateness = 0, 0.0
+        self._owed: deque[tuple[bytes, float]] = deque(
+            maxlen=_OWED
+        )  # given up: an answer's begin, when the request was out
         self._baudrate = baudrate
         self._direction = direction or AdapterDirection()
         self._prove = prove
@@ -298,10 +307,25 @@ class ServoBus:
                 if not stale:
                     raise self._lost("end of file")
                 self.bytes_received += len(stale)
+                self.strays += len(stale)
+                self._find_late(stale)
         except (OSError, ValueError) as error:
             if isinstance(error, BusError):
                 raise
             raise self._lost(error) from error
+
+    def _find_late(self, received: bytes) -> float:
+        """Find answers to requests that were given up; return the longest delay [s] of one, at most `patience`.
+
+        Without it a line that is later than `reply_timeout` would never answer again: each answer would come while the
+        next servo's is awaited (a USB adapter of FTDI delivers every 16 ms as it is delivered).
+        """
+        late, now = 0.0, time.monotonic()
+        for each in [each for each in self._owed if each[0] in received]:
+            self._owed.remove(each)
+            late = max(late, min(now - each[1], self.patience))
+        self.lateness = max(self.lateness, late)
+        return late
 
     def _await(self, servo_id: int, command: int, idle: Any, timeout: float) -> bytes | None:
         size = lx_frames.reply_size(command)
@@ -342,11 +366,18 @@ class ServoBus:
             payload = lx_frames.find_reply(received, servo_id, command)
             if payload is not None:
                 self.reply_time = time.monotonic()
-                self.fault = None
+                self.fault, self.strays = None, 0
+                self._owed.clear()  # the line keeps the order: what was asked before is lost
                 return payload
+            self.strays += len(chunk)
             if lx_frames.has_damaged_reply(received, servo_id, command):
                 self.fault = Fault.CHECKSUM
                 return None
+            if self._owed and (late := self._find_late(received)):
+                # This answer will be as late.
+                deadline = max(deadline, self._wire_free + min(_LATENESS * late, self.patience) + size * self.byte_time)
+                latest, over = max(latest, deadline), False
+        self._owed.append((lx_frames.reply_begin(servo_id, command), self._wire_free))
         # Other complete frames (the own echo, a late answer of another servo) do not count as an answer.
         parser = lx_frames.FrameParser()
         parser.feed(received)

@@ -231,6 +231,7 @@ class ServoChain:
         wishes, state = self._wishes, self._state
         now = time.monotonic()
         index, due = self._reader.schedule.position(state, now)
+        due = max(due, self._reader.quiet_until)
         with wishes.condition:
             if due > now and not (self._urgent() or wishes.counts is not None or wishes.gone is not None):
                 self._waits_until = min(due, now + 0.02) if state.unconfirmed.any() else due
@@ -278,17 +279,22 @@ class ServoChain:
                 index, due = schedule.position(state, now)
                 if index < 0 or due > now:
                     break
-            if self._urgent():
+            if self._held():
                 break
             self._reader.read_position(index)
             index = -1
-        if self._urgent():
+        if self._held():
             return
         if True in state.unconfirmed.tolist():
             self._reader.confirm_torque(time.monotonic())
-        self._reader.read_slow(time.monotonic())
-        if not self._urgent():
+        if not self._held():
+            self._reader.read_slow(time.monotonic())
+        if not self._held():
             self._reader.probe_gone(time.monotonic())
+
+    def _held(self) -> bool:
+        """Whether no servo is to be asked now."""
+        return self._urgent() or time.monotonic() < self._reader.quiet_until
 
     def _urgent(self) -> bool:
         """Whether a request waits that precedes reading and moving."""

@@ -678,3 +678,44 @@ def test_nan_leaves_a_joint_alone(rig, chain):
     chain.set_targets(pose, 0.02, epoch)
     expected = np.where(np.isnan(pose), 0.1, pose)
     wait_until(lambda: np.allclose(rig.servos.setpoints(time.monotonic()), expected, atol=COUNT))
+
+
+def walk_for(rig, chain, seconds):
+    """Send a new pose 50 times a second, as a robot that walks; the shafts follow."""
+    begin, k, epoch = time.monotonic(), 0, chain.snapshot().epoch
+    while (t := time.monotonic() - begin) < seconds:
+        chain.set_targets(0.1 + 0.2 * np.sin(3.0 * t) * np.ones(18), 0.02, epoch)
+        rig.servos.set_angles(rig.servos.setpoints(time.monotonic()))
+        k += 1
+        time.sleep(max(0.0, begin + 0.02 * k - time.monotonic()))
+
+
+@pytest.mark.parametrize("delay, oldest", [(0.006, 1.0), (0.010, 1.2), (0.016, 2.0)])
+def test_a_line_whose_answers_are_all_late_is_read_all_the_same(rig, brisk_chain, delay, oldest):
+    """Answers that come later than `reply_timeout` while poses are sent: each came while another was awaited, for ever.
+
+    A USB adapter of FTDI delivers what it has received every 16 ms, unless it is told otherwise.
+    """
+    settled(brisk_chain)
+    rig.faults.late_delay, rig.faults.late_rate = delay, 1.0
+    walk_for(rig, brisk_chain, 2.5)  # a pose takes 17 ms of the line, an answer `delay` and 2 ms: 0.5 to 0.7 s for all
+    state = brisk_chain.snapshot()
+    assert state.known.all() and (time.monotonic() - state.stamp).max() < oldest
+    assert state.unanswered <= 1
+
+
+def test_a_line_that_was_held_up_is_read_again_at_once(rig, brisk_chain):
+    """While nothing answers the host asks less often: a request at each timeout would pile up before the line."""
+    settled(brisk_chain)
+    sent = brisk_chain.bus.bytes_sent
+    with rig._lock:  # the device neither hears nor answers
+        time.sleep(1.0)
+        requests = (brisk_chain.bus.bytes_sent - sent) / len(lx.read_request(1, Command.POS_READ))
+    held = time.monotonic()
+    wait_until(lambda: chain_is_fresh(brisk_chain, held), 1.0, "every joint is read")
+    assert requests < 80  # 18 at the pace of the timeouts, the others with pauses
+
+
+def chain_is_fresh(chain, since):
+    state = chain.snapshot()
+    return state.known.all() and state.stamp.min() > since
