@@ -26,6 +26,7 @@ from hexapod_dynamics.nodes.common import (
     declare_all,
     load_robot,
     run,
+    sender,
     text_of,
 )
 from hexapod_dynamics.nodes.crash_recovery import SessionState
@@ -83,7 +84,7 @@ class GaitNode(Node):
         self._source = source_name(self)  # `servos` follows one source at a time
         self._moving = list(range(self.robot.joint_count))
         self._message = joint_template(self.robot.joint_names, self._source)
-        self._publisher = self.create_publisher(JointState, "joint_commands", 10)
+        self._send = sender(self.create_publisher(JointState, "joint_commands", 10))
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, self.period, self._tick)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data, newest=True)
@@ -208,7 +209,7 @@ class GaitNode(Node):
         position, velocity = self.gait.step(min(due * self.period, 0.25 * self.gait.period))
         moving = self._moving
         numbers = [*position[moving].tolist(), *velocity[moving].tolist()]
-        self._publisher.publish(self._message.bytes(time.time_ns(), numbers))
+        self._send(self._message.bytes(time.time_ns(), numbers))
         if self._told != self.gait.doing:
             self._diagnostics.publish()
 

@@ -14,7 +14,7 @@ from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.imu.orientation import VqfFilter
 from hexapod_dynamics.nodes.cdr import Template
 from hexapod_dynamics.nodes.clock_offset import StampConverter
-from hexapod_dynamics.nodes.common import Diagnostics, Wanted, declare_all, frame, load_robot, run
+from hexapod_dynamics.nodes.common import Diagnostics, Wanted, declare_all, frame, load_robot, run, sender
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.se3 import quaternion_from_rotation
@@ -70,13 +70,12 @@ class ImuNode(Node):
         self._temperature = Temperature(variance=0.0)
         self._temperature.header.frame_id = self.frame
         self._next_temperature = 0.0
-        self._raw_publisher = self.create_publisher(Imu, "imu/data_raw", 10)
-        self._data_publisher = None
+        publisher = self.create_publisher(Imu, "imu/data_raw", 10)
+        self._raw_wanted, self._send_raw = Wanted(publisher), sender(publisher)
+        self._data_wanted = lambda _now: False
         if self._publish_data:
-            self._data_publisher = self.create_publisher(Imu, "imu/data", qos_profile_sensor_data)
-        self._raw_wanted, self._data_wanted = Wanted(self._raw_publisher), lambda _now: False
-        if self._data_publisher is not None:
-            self._data_wanted = Wanted(self._data_publisher)
+            publisher = self.create_publisher(Imu, "imu/data", qos_profile_sensor_data)
+            self._data_wanted, self._send_data = Wanted(publisher), sender(publisher)
         self._temperature_publisher = self.create_publisher(Temperature, "imu/temperature", 10)
         self.create_service(Trigger, "~/calibrate", self._on_calibrate)
         if self._publish_tf:
@@ -133,13 +132,13 @@ class ImuNode(Node):
     def _take(self, sample, now):
         stamp = self._stamps.nanoseconds_of(now - self._sample_delay)
         if self._raw_wanted(now):
-            self._raw_publisher.publish(self._raw.bytes(stamp, [*sample.angular_velocity, *sample.acceleration]))
+            self._send_raw(self._raw.bytes(stamp, [*sample.angular_velocity, *sample.acceleration]))
         accel, gyro, quaternion = self.imu.take(sample.acceleration, sample.angular_velocity, now)
         if self._data_wanted(now):
             # REP-145: -1 means no orientation; without the gyro offsets the orientation is not usable.
             variance = self._orientation_variance if self.imu.calibrated else -1.0
-            numbers = [*gyro.tolist(), *accel.tolist(), *quaternion, variance]
-            self._data_publisher.publish(self._data.bytes(stamp, numbers))
+            numbers = [*gyro, *accel, *quaternion, variance]
+            self._send_data(self._data.bytes(stamp, numbers))
         if now >= self._next_temperature:
             self._next_temperature = now + 1.0
             self._temperature.header.stamp = Time(nanoseconds=stamp).to_msg()

@@ -5,7 +5,7 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped, TransformStamped
 from hexapod_dynamics.nodes.cdr import Template, joint_template
 from hexapod_dynamics.nodes.clock_offset import StampConverter
-from hexapod_dynamics.nodes.common import Wanted, frame
+from hexapod_dynamics.nodes.common import Wanted, frame, sender
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from nav_msgs.msg import Odometry, Path
 from rclpy.time import Time
@@ -43,12 +43,13 @@ class PredictionMessages:
         self._odometry = Template(odometry, _fill_odometry, ODOMETRY)
         self._joints = self._torques = self._existing = self._moving = None
         self.name_joints()
-        self._state_publisher = self._state_wanted = None  # created with the first prediction
-        self._joints_publisher = node.create_publisher(JointState, "predicted_joint_states", 10)
-        self._torques_publisher = node.create_publisher(JointState, "feedforward_torques", 10)
+        self._send_state = self._state_wanted = None  # created with the first prediction
+        joints = node.create_publisher(JointState, "predicted_joint_states", 10)
+        torques = node.create_publisher(JointState, "feedforward_torques", 10)
+        self._send_joints, self._send_torques = sender(joints), sender(torques)
         self._path_publisher = node.create_publisher(Path, "predicted_path", 10)
         self._broadcaster = TransformBroadcaster(node) if publish_tf else None
-        self._joints_wanted, self._torques_wanted = Wanted(self._joints_publisher), Wanted(self._torques_publisher)
+        self._joints_wanted, self._torques_wanted = Wanted(joints), Wanted(torques)
         self._path_is_wanted = Wanted(self._path_publisher)
         self._tf_wanted = Wanted(self._broadcaster.pub_tf) if publish_tf else lambda _now: False
 
@@ -76,17 +77,17 @@ class PredictionMessages:
         """
         time = self._observer.time
         now = self._nanoseconds = self._stamps.nanoseconds_of(time)
-        if self._state_publisher is None:
-            self._state_publisher = self._node.create_publisher(Odometry, "predicted_state", 10)
-            self._state_wanted = Wanted(self._state_publisher)
+        if self._send_state is None:
+            publisher = self._node.create_publisher(Odometry, "predicted_state", 10)
+            self._send_state, self._state_wanted = sender(publisher), Wanted(publisher)
         if self._state_wanted(time):
             self._publish_state(now)
         if self._joints_wanted(time):
             observer, existing = self._observer, self._existing
             numbers = [*observer.q[existing].tolist(), *observer.nu[6:][existing].tolist()]
-            self._joints_publisher.publish(self._joints.bytes(now, numbers))
+            self._send_joints(self._joints.bytes(now, numbers))
         if torques is not None and self._torques_wanted(time):
-            self._torques_publisher.publish(self._torques.bytes(now, torques[self._moving].tolist()))
+            self._send_torques(self._torques.bytes(now, torques[self._moving].tolist()))
         if self._tf_wanted(time):
             self._broadcast()
         if ahead is not None:
@@ -100,7 +101,7 @@ class PredictionMessages:
             *observer.covariance.ravel().tolist(),
             *observer.nu[:6].tolist(),
         ]
-        self._state_publisher.publish(self._odometry.bytes(now, numbers))
+        self._send_state(self._odometry.bytes(now, numbers))
 
     def _broadcast(self):
         transform = self._transform

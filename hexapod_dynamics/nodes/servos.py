@@ -26,7 +26,7 @@ from hexapod_dynamics.nodes import start
 from hexapod_dynamics.nodes.cdr import joint_template
 from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.command_watch import CommandWatch
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, Wanted, load_robot, run, stamp_seconds
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, Wanted, load_robot, run, sender, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
@@ -79,13 +79,13 @@ class ServosNode(Node):
         for field in ("current", "charge", "capacity", "design_capacity", "percentage", "temperature"):
             setattr(self._battery, field, float("nan"))  # not measured
 
-        self._state_publisher = self.create_publisher(JointState, "joint_states", 10)
-        self._fresh_publisher = self.create_publisher(JointState, "~/measurements", 10)
-        self._fresh_wanted = Wanted(self._fresh_publisher)
+        self._send_state = sender(self.create_publisher(JointState, "joint_states", 10))
+        publisher = self.create_publisher(JointState, "~/measurements", 10)
+        self._fresh_wanted, self._send_fresh = Wanted(publisher), sender(publisher)
         self._battery_publisher = self.create_publisher(BatteryState, "battery_state", 10)
         self.loop = TickLoop(self, min(MOST_LATE, parameters.control.period, 1.0 / parameters.rate), self._tick)
-        # Torques first: a command is executed with those that came before it. Commands of two sources are told apart.
-        self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
+        # A command is executed with the torques that came before it. Commands of two sources are told apart.
+        self._take_torques = self.loop.taker(JointState, "feedforward_torques", self._on_torques)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
@@ -167,6 +167,7 @@ class ServosNode(Node):
                 "holds; leave it out of the message instead",
                 throttle_duration_sec=5.0,
             )
+        self._take_torques()
         self.control.follow(joints[1], message.position, now)
 
     def _is_backlog(self, now):
@@ -184,6 +185,9 @@ class ServosNode(Node):
         if joints is None:
             return
         self._torque_joints = joints
+        stamp = stamp_seconds(message.header.stamp)
+        if stamp and time.time() - stamp > self.parameters.control.command_timeout:
+            return  # it has waited since the last command
         if len(message.effort) == len(joints[1]):
             self.control.feed_forward(joints[1], message.effort, time.monotonic())
 
@@ -236,15 +240,16 @@ class ServosNode(Node):
         soon = now + 0.5 * self.loop.period
         if soon >= self._next_step:
             self._next_step = max(self._next_step + self.parameters.control.period, now)
+            if self.control.pending:
+                self._take_torques()
             self.control.step(now)
         if soon >= self._next_state:
             self._next_state = max(self._next_state + 1.0 / self.parameters.rate, now)
-            self._publish()
+            self._publish(now)
 
     # Out -------------------------------------------------------------------------------------------------------------
 
-    def _publish(self):
-        now = time.monotonic()
+    def _publish(self, now):
         self.control.hold_when_commands_stop(now)
         state = self.chain.snapshot(self.control.state)
         stamps, known = state.stamp.tolist(), state.known.tolist()
@@ -255,9 +260,7 @@ class ServosNode(Node):
                 self._states = joint_template([self._names[j] for j in there])
             angles, rates = state.angle.tolist(), state.rate.tolist()
             stamp = self._stamps.nanoseconds_of(max(stamps[j] for j in there))
-            self._state_publisher.publish(
-                self._states.bytes(stamp, [*[angles[j] for j in there], *[rates[j] for j in there]])
-            )
+            self._send_state(self._states.bytes(stamp, [*[angles[j] for j in there], *[rates[j] for j in there]]))
             self._publish_fresh(sorted((stamps[j], j) for j in there if stamps[j] > self._published[j]), angles, rates)
         if now > self._next_news:  # a change is told soon
             self._next_news = now + 0.1
@@ -272,7 +275,7 @@ class ServosNode(Node):
             self._published[joint] = read_at
             if wanted:
                 stamp = self._stamps.nanoseconds_of(read_at)
-                self._fresh_publisher.publish(self._fresh[joint].bytes(stamp, [angles[joint], rates[joint]]))
+                self._send_fresh(self._fresh[joint].bytes(stamp, [angles[joint], rates[joint]]))
 
     def _say_port_trouble(self, now, state):
         """Log once that the port does not open: without a launch, /diagnostics is often not displayed."""

@@ -100,7 +100,7 @@ class TickLoop:
 
     def __init__(self, node, period, tick=lambda: None):
         self._node, self.period, self._tick = node, float(period), tick
-        self._group, self._polled = _Polled(), []
+        self._group, self._polled, self._at_times = _Polled(), [], []
         self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
         self._due = time.monotonic()
 
@@ -108,21 +108,55 @@ class TickLoop:
         """Create a subscription that the loop takes messages from before each tick.
 
         Types that cdr.READERS has are read from their bytes: the callback gets the reader, whose members last until the
-        next message. needed(): while it is False, messages are left where they are. newest: of several messages that
-        have come since the last tick only the newest is read.
+        next message. newest: of several messages that have come since the last tick only the newest is read. needed():
+        while it is False, there is no subscription, so that the publisher has nobody to send to.
         """
+        if needed is not None:
+            self._at_times.append([needed, (kind, topic, callback, qos), {"newest": newest}, None])
+            return None
         reader = READERS.get(kind)
         subscription = self._node.create_subscription(
             kind, topic, callback, qos, callback_group=self._group, raw=reader is not None
         )
         take = subscription.handle.take_message
-        self._polled.append((subscription, take, None if reader is None else reader().read, needed, newest))
+        self._polled.append((subscription, take, None if reader is None else reader().read, newest))
+        return self._polled[-1]
+
+    def taker(self, kind, topic, callback):
+        """Create a subscription to the newest message and return a function that takes it, if one has come.
+
+        For messages that are used more seldom than they come. kind: one of cdr.READERS.
+        """
+        subscription = self._node.create_subscription(kind, topic, callback, 1, callback_group=self._group, raw=True)
+        take_message, read = subscription.handle.take_message, READERS[kind]().read
+
+        def take():
+            taken = take_message(kind, True)
+            if taken is not None:
+                callback(read(taken[0]))
+
+        return take
 
     def unsubscribe(self):
         """Destroy the subscriptions."""
-        for subscription, *_ in self._polled:
-            self._node.destroy_subscription(subscription)
-        self._polled.clear()
+        self._at_times.clear()
+        for polled in list(self._polled):
+            self._end(polled)
+
+    def _end(self, polled):
+        self._polled.remove(polled)
+        self._node.destroy_subscription(polled[0])
+
+    def _attend(self):
+        """Make or destroy the subscriptions that are needed at times."""
+        for each in self._at_times:
+            needed, arguments, options, polled = each
+            if needed() == (polled is None):
+                if polled is None:
+                    each[3] = self.subscribe(*arguments, **options)
+                else:
+                    self._end(polled)
+                    each[3] = None
 
     def every(self, period, callback):
         """Call `callback` every `period` [s] with a tick: what a slow timer does, without an executor."""
@@ -138,9 +172,9 @@ class TickLoop:
 
     def poll(self):
         """Take what has come and call the callbacks."""
-        for subscription, take, read, needed, newest in self._polled:
-            if needed is not None and not needed():
-                continue
+        if self._at_times:
+            self._attend()
+        for subscription, take, read, newest in self._polled:
             kept = None
             for _ in range(MOST):
                 taken = take(subscription.msg_type, read is not None)

@@ -99,26 +99,42 @@ def test_a_tick_that_takes_longer_than_its_period_leaves_the_requests_their_turn
 def test_polled_messages_and_slow_calls_come_with_the_ticks(probe, looped):
     each, heard, slow, rare = looped(0.02), [], [], []
     each.loop.subscribe(JointState, "joints", lambda m: (each.note(), heard.append(m.position.tolist())), 10)
-    wanted = []
-    each.loop.subscribe(Imu, "unneeded", wanted.append, 10, needed=lambda: False)
     each.node.create_subscription(String, "rare", lambda m: (each.note(), rare.append(m.data)), 10)
     each.loop.every(0.1, lambda: (each.note(), slow.append(time.monotonic())))
     each.start()
-    joints, imu, words = (
-        probe.node.create_publisher(kind, name, 10)
-        for kind, name in ((JointState, "joints"), (Imu, "unneeded"), (String, "rare"))
+    joints, words = (
+        probe.node.create_publisher(kind, name, 10) for kind, name in ((JointState, "joints"), (String, "rare"))
     )
-    for publisher in (joints, imu, words):
+    for publisher in (joints, words):
         wait_until(publisher.get_subscription_count, 10, "a subscription")
     joints.publish(JointState(name=["a", "b"], position=[1.0, 2.0]))
-    imu.publish(Imu())
     words.publish(String(data="word"))
     wait_until(lambda: heard and rare and len(slow) > 5, 10, lambda: f"{heard} {rare} {slow}")
-    assert heard == [[1.0, 2.0]] and rare == ["word"] and not wanted
+    assert heard == [[1.0, 2.0]] and rare == ["word"]
     assert len(each.threads) == 1
     assert 0.08 < np.median(np.diff(slow)) < 0.3
-    for publisher in (joints, imu, words):
+    for publisher in (joints, words):
         probe.node.destroy_publisher(publisher)
+
+
+def test_a_topic_that_is_not_needed_has_no_subscription(probe, looped):
+    each, heard, wanted = looped(0.02), [], threading.Event()
+    each.loop.subscribe(Imu, "at_times", lambda m: heard.append(m.header.frame_id), 10, needed=wanted.is_set)
+    publisher = probe.node.create_publisher(Imu, "at_times", 10)
+    each.start()
+    message = Imu()
+    for name in ("first", "second"):
+        time.sleep(0.3)
+        assert publisher.get_subscription_count() == 0
+        publisher.publish(message)  # for nobody
+        wanted.set()
+        wait_until(publisher.get_subscription_count, 10, "a subscription")
+        message.header.frame_id = name
+        wait_until(lambda: publisher.publish(message) or message.header.frame_id in heard, 10, f"hear the {name}")
+        wanted.clear()
+        wait_until(lambda: publisher.get_subscription_count() == 0, 10, "its end")
+    assert set(heard) == {"first", "second"} and each.error is None
+    probe.node.destroy_publisher(publisher)
 
 
 def test_an_error_in_a_callback_ends_the_loop_with_that_error(probe, looped):

@@ -6,7 +6,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,14 @@ import numpy.typing as npt
 from hexapod_dynamics.drivers.imu.orientation import Calibration, OrientationFilter, RestCalibrator
 from hexapod_dynamics.errors import DeviceError
 
+Vector = tuple[float, float, float]
 KEPT_FOR = 600.0  # [s] stored offsets are used again if the process restarts within this time
+
+
+def _less(vector: Sequence[float], offset: np.ndarray) -> Vector:
+    """Return vector - offset."""
+    (x, y, z), (a, b, c) = vector, offset.tolist()
+    return x - a, y - b, z - c
 
 
 class CalibratedImu:
@@ -48,8 +55,8 @@ class CalibratedImu:
         self._remember()
 
     def take(
-        self, acceleration: npt.ArrayLike, angular_velocity: npt.ArrayLike, t: float
-    ) -> tuple[np.ndarray, np.ndarray, tuple[float, float, float, float]]:
+        self, acceleration: Sequence[float], angular_velocity: Sequence[float], t: float
+    ) -> tuple[Vector, Vector, tuple[float, float, float, float]]:
         """Take a sample (chip axes, SI) of time t [s].
 
         Returns specific force (3,) and angular velocity (3,) without their offsets, and the quaternion (x, y, z, w)
@@ -57,9 +64,11 @@ class CalibratedImu:
         """
         with self._lock:
             self._collect(acceleration, angular_velocity)
-            accel, gyro = acceleration - self.offsets.accel, angular_velocity - self.offsets.gyro
+            # Plain numbers: numpy takes three times as long for three.
+            accel = _less(acceleration, self.offsets.accel)
+            gyro = _less(angular_velocity, self.offsets.gyro)
             quaternion = self._filter.update(accel, gyro, t)
-            return accel, gyro - self._filter.bias, quaternion
+            return accel, _less(gyro, self._filter.bias), quaternion
 
     def calibrate(self, timeout: float = 3.0) -> str:
         """Find the offsets from the samples of the next second; return the reason of a failure, empty on success."""

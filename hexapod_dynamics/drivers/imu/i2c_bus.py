@@ -19,7 +19,10 @@ class SocketSMBus:
 
     def __init__(self, path: str, timeout: float = 1.0) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.settimeout(timeout)
+        # Limits of the kernel: with `settimeout` Python asks it before each call whether the call would wait.
+        limit = struct.pack("@ll", int(timeout), int(timeout % 1.0 * 1e6))
+        for direction in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            self._socket.setsockopt(socket.SOL_SOCKET, direction, limit)
         try:
             self._socket.connect(path)
         except OSError:
@@ -30,7 +33,7 @@ class SocketSMBus:
         try:
             self._socket.send(REQUEST.pack(operation, address, register, value))
             answer = self._socket.recv(64)
-        except TimeoutError as error:
+        except BlockingIOError as error:
             raise OSError(110, "simulated I2C bus: connection timed out") from error
         if not answer:
             raise OSError(19, "simulated I2C bus: the device is gone")

@@ -302,10 +302,7 @@ class ServoBus:
 
     def _discard_input(self) -> None:
         try:
-            while select.select([self._fd], [], [], 0)[0]:
-                stale = os.read(self._fd, 4096)
-                if not stale:
-                    raise self._lost("end of file")
+            while stale := os.read(self._fd, 4096):  # empty where nothing is there: pyserial sets VMIN and VTIME to 0
                 self.bytes_received += len(stale)
                 self.strays += len(stale)
                 self._find_late(stale)

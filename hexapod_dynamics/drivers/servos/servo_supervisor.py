@@ -68,7 +68,7 @@ class ServoSupervisor:
         self._supply = SupplyMonitor(settings.supply)
         self._command, self._torques = np.full(n, np.nan), np.zeros(n)
         self._command_time = self._torque_time = self._moved = -np.inf
-        self._pending = False  # a command arrived too soon after the one before to be executed
+        self.pending = False  # a command arrived too soon after the one before to be executed
         self._settled_epoch = self._sit_epoch = -1
         self._supply_answered = False  # the reaction to the supply level has started
         # Stored at the start: an existing file can be written to even when the disk is full.
@@ -94,7 +94,7 @@ class ServoSupervisor:
         self._command[joints] = positions
         self.guard.clamped["not finite"] += int(np.count_nonzero(np.isnan(positions)))
         if t - self._moved < _SOONEST * self.settings.period:
-            self._pending = True  # `step` or the next command executes it
+            self.pending = True  # `step` or the next command executes it
         else:
             self._act(t)
 
@@ -112,7 +112,7 @@ class ServoSupervisor:
     def hold(self, why: str) -> None:
         """Hold the pose; the next commands are approached slowly."""
         if not self.holding:
-            self.holding, self._pending = True, False
+            self.holding, self.pending = True, False
             self.guard.pause()
             self._tell(why)
 
@@ -180,7 +180,7 @@ class ServoSupervisor:
         if on:
             # Send first, then store.
             sent = self.chain.freeze()
-            self.sitting, self._pending = None, False
+            self.sitting, self.pending = None, False
             self.guard.pause()
             mode = HOLD if self.stop.mode == SIT else self.stop.mode
             self._change(self.stop.changed(mode=mode, frozen=True, reason="emergency stop"))
@@ -210,7 +210,7 @@ class ServoSupervisor:
             self._watch_supply(state, t)
             if state.torque and self.stop.mode == OFF:
                 self.chain.set_torque(False)  # the port was lost before it was done
-        if self._pending and t - self._moved >= _SOONEST * self.settings.period:
+        if self.pending and t - self._moved >= _SOONEST * self.settings.period:
             self._act(t)
         if self.stop.mode != SIT or self.stop.frozen or not self._may_move():
             return
@@ -285,7 +285,7 @@ class ServoSupervisor:
 
     def _act(self, t: float) -> None:
         """Move towards the last command, if commands move the robot."""
-        self._pending = False
+        self.pending = False
         if not self.follows or not self._may_move():
             return
         if t - self._torque_time > self.settings.command_timeout:
