@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -25,7 +26,7 @@ from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = ("imu", "servos", "gait", "dynamics", "damage_manager")  # without these a robot does not walk
-NODES = (*ROBOT, "companions", "simulator", "ros2 launch")
+NODES = ("imu", "servos", "gait", "dynamics", "companions", "simulator", "ros2 launch")
 
 
 def timed(samples, name, function, *arguments):
@@ -96,6 +97,17 @@ def print_ticks(slow):
         print(f"{label:42s} {total:6.3f} ms {'':12s} {slow * total:6.2f} ms of 10 ms")
 
 
+def seconds_of(process, thread=None):
+    """Processor time [s] of a process; of its threads with this name (15 characters at most), if one is given."""
+    if thread is None:
+        return sum(process.cpu_times()[:2])
+    return sum(
+        each.user_time + each.system_time
+        for each in process.threads()
+        if Path(f"/proc/{process.pid}/task/{each.id}/comm").read_text().strip() == thread[:15]
+    )
+
+
 def launched(seconds):
     """Launch, let it walk, print shares of a core, rates, delays and the prediction's error."""
     import rclpy
@@ -143,22 +155,22 @@ def launched(seconds):
             if f"__node:={name}" in process.cmdline() or process.cmdline()[1].endswith(f"/{name}")
         }
         processes["ros2 launch"] = psutil.Process(launch.pid)
-        before = {name: sum(process.cpu_times()[:2]) for name, process in processes.items()}
+        before = {name: seconds_of(process) for name, process in processes.items()}
+        manager = seconds_of(processes["companions"], "damage_manager")
         for kept in heard.values():
             kept.clear()
         end = time.monotonic() + seconds
         spin(lambda: time.monotonic() > end)
-        print(f"\n{'node':16s} {'of a core':>9s} {'PSS':>9s}")
+        print(f"\n{'process':16s} {'of a core':>9s} {'PSS':>9s}")
         shares = {}
         for name, process in sorted(processes.items(), key=lambda each: NODES.index(each[0])):
-            share = 100.0 * (sum(process.cpu_times()[:2]) - before[name]) / seconds
+            share = 100.0 * (seconds_of(process) - before[name]) / seconds
             shares[name] = np.array([share, process.memory_full_info().pss / 2**20])
-        for name, (share, memory) in {
-            **shares,
-            "the first five": sum(shares[name] for name in ROBOT),
-            "all": sum(shares.values()),
-        }.items():
+        manager = 100.0 * (seconds_of(processes["companions"], "damage_manager") - manager) / seconds
+        for name, (share, memory) in {**shares, "all": sum(shares.values())}.items():
             print(f"{name:17s} {share:6.1f} % {memory:5.0f} MiB")
+        five = manager + sum(shares[name][0] for name in ROBOT if name in shares)
+        print(f"{'the five nodes':17s} {five:6.1f} %: {', '.join(ROBOT[:4])}, and {ROBOT[4]} ({manager:.1f} %)")
         print(f"\n{'topic':22s} {'a second':>9s} {'stamp to arrival, median and 99 %':>34s}")
         for topic, kept in heard.items():
             delays = 1e3 * np.array([arrival - stamp for arrival, stamp, _ in kept])

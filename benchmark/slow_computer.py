@@ -24,14 +24,7 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 
-LIMITED = (
-    "imu",
-    "servos",
-    "gait",
-    "dynamics",
-    "damage_manager",
-    "companions",
-)
+LIMITED = ("imu", "servos", "gait", "dynamics", "companions")
 LEVELS = ("ok", "warn", "error", "stale")
 MANY = QoSProfile(depth=200, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
 BEGUN, SETTLED = 180.0, 12.0  # [s] longest wait for the first prediction; time to get going before each measurement

@@ -43,6 +43,15 @@ def private_directory(*names: str) -> Path:
     return levels[-1]
 
 
+def forget_session(session: str) -> None:
+    """Delete what the nodes of a launch have stored for their respawn (nodes.crash_recovery).
+
+    Raises UnsafePathError as `private_directory`, OSError where a file cannot be deleted.
+    """
+    for file in private_directory("sessions").glob(f"{session}.*"):
+        file.unlink(missing_ok=True)
+
+
 def ros_home() -> Path:
     """Directory for files that persist over sessions, as in ROS: $ROS_HOME, else ~/.ros; it need not exist."""
     return Path(os.environ.get("ROS_HOME") or "~/.ros").expanduser()

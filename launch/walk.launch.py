@@ -1,6 +1,8 @@
 """Start all nodes, on the simulated or on the real robot, and print one status line a second."""
 
+import atexit
 import os
+import sys
 import tempfile
 import uuid
 from pathlib import Path
@@ -15,11 +17,8 @@ from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.start import LAUNCH
-from hexapod_dynamics.parameters.gait import KINDS
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulated_devices.faults import parse
-from hexapod_dynamics.simulation import Truth
-from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
+from hexapod_dynamics.parameters.kinds import GAITS
+from hexapod_dynamics.runtime_directory import forget_session
 
 PACKAGE = "hexapod_dynamics"
 ARGUMENTS = (
@@ -37,7 +36,7 @@ ARGUMENTS = (
     DeclareLaunchArgument(
         "gait",
         default_value="auto",
-        choices=list(KINDS),
+        choices=list(GAITS),
         description="auto: walks with whatever legs are left; tripod, ripple, wave: textbook gaits; optimal: tripod "
         "with swings of least effort within the servos' limits",
     ),
@@ -152,15 +151,9 @@ def checked(context):
             f"damage:={given['damage']} breaks the simulated robot; with hardware:=jethexa declare "
             "what is missing: ros2 run hexapod_dynamics set_morphology --missing ..."
         )
-    try:
-        robot = Robot.load(given["robot"]) if given["robot"] else Robot.jethexa()
-        Morphology.whole(robot).without(*lost)
-        faults = parse(given["faults"])
-        if given["physics"] == "mujoco":
-            import_mujoco()
-        truth = Truth.parse(given["truth"])
-    except (HexapodError, OSError) as error:
-        raise RuntimeError(str(error)) from None
+    faults, truth = {}, ""
+    if any(given[name] for name in ("robot", "damage", "faults", "truth")) or given["physics"] == "mujoco":
+        faults, truth = checked_robot(given, lost)
     if given["params_file"] and not os.path.isfile(given["params_file"]):
         raise RuntimeError(f"params_file:={given['params_file']}: there is no such file; give a YAML file's path")
     if faults and given["hardware"] != "sim":
@@ -168,7 +161,36 @@ def checked(context):
     for name, default in (("physics", "built_in"), ("truth", "")):
         if given[name] != default and given["hardware"] != "sim":
             raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
-    return given | {"velocity": velocity, "damage": lost, "faults": faults, "truth": truth.describe()}
+    return given | {"velocity": velocity, "damage": lost, "faults": faults, "truth": truth}
+
+
+def checked_robot(given, lost):
+    """Return {fault: value} and the truth as text, once robot, lost parts, faults, physics and truth are valid.
+
+    Here alone the launch process imports numpy and the model: 15 MiB that it keeps as long as the robot walks.
+    """
+    from hexapod_dynamics.robot import Morphology, Robot
+    from hexapod_dynamics.simulated_devices.faults import parse
+    from hexapod_dynamics.simulation import Truth
+    from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
+
+    try:
+        robot = Robot.load(given["robot"]) if given["robot"] else Robot.jethexa()
+        Morphology.whole(robot).without(*lost)
+        faults = parse(given["faults"])
+        if given["physics"] == "mujoco":
+            import_mujoco()
+        return faults, Truth.parse(given["truth"]).describe()
+    except (HexapodError, OSError) as error:
+        raise RuntimeError(str(error)) from None
+
+
+def forget(session):
+    """Delete what the nodes stored for a respawn in this launch, which has ended."""
+    try:
+        forget_session(session)
+    except (HexapodError, OSError) as error:
+        sys.stderr.write(f"the stored state of this launch cannot be deleted: {error}\n")
 
 
 def claim_robot(namespace, session):
@@ -213,10 +235,10 @@ def nodes(context):
     # The state that nodes store for a respawn is valid for this launch only.
     session = uuid.uuid4().hex
     claim_robot(given["namespace"], session)
+    atexit.register(forget, session)
     started = [
         node("imu", {"publish_data": built_in}, **RESPAWNED),
         node("servos", {"session": session}, **RESPAWNED),
-        node("damage_manager", {"session": session}, **RESPAWNED),
         node(
             "dynamics",
             {
@@ -233,6 +255,7 @@ def nodes(context):
         detect = "declare" if simulated else "report"
     # Nodes that move no joint share a process: an empty one takes 30 MiB.
     beside = [
+        "damage_manager",
         "robot_description",
         *(["damage_detector"] if detect != "off" else []),
         *(["walk_status"] if given["status"] == "true" else []),
@@ -245,7 +268,7 @@ def nodes(context):
             namespace=given["namespace"],
             output="screen",
             arguments=beside,
-            parameters=[*files, robot, {"nodes": names}],
+            parameters=[*files, robot, {"nodes": names, "session": session}],
             ros_arguments=["--log-level", given["log_level"], "-p", f"damage_detector:detect:={detect}"],
             **ENDING,
             **RESPAWNED,

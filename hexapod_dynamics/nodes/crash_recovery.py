@@ -1,4 +1,8 @@
-"""State that a node restores after a crash: values in a file of one session, deleted when the node ends cleanly."""
+"""State that a node restores when it is started again: values in a file of one session.
+
+A node deletes its file when it ends cleanly and nothing starts it again. Below a launch file a node that a signal has
+ended is started again, too: there the launch deletes the files of its session when it ends.
+"""
 
 import json
 import os
@@ -71,7 +75,7 @@ class SessionState:
         return True
 
     def forget(self):
-        """Delete the stored state: the node ends cleanly."""
+        """Delete the stored state: the node ends for good."""
         if self._file is not None:
             try:
                 self._file.unlink(missing_ok=True)

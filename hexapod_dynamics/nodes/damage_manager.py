@@ -42,8 +42,8 @@ class DamageManager(Node):
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
         self._publish()
 
-    def close(self):
-        """Delete the stored state: it is for a respawn after a crash only."""
+    def forget(self):
+        """Delete the stored state: nothing starts this node again."""
         self._session_state.forget()
 
     def _on_joints(self, message):

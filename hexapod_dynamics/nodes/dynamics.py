@@ -319,8 +319,8 @@ class DynamicsNode(Node):
         observer.feed_forward(torques)
         return torques
 
-    def close(self):
-        """Delete the stored position: it is for a respawn after a crash only."""
+    def forget(self):
+        """Delete the stored position: nothing starts this node again."""
         self._session_state.forget()
 
     def _look(self):

@@ -260,8 +260,8 @@ class GaitNode(Node):
             return "warn", f"{doing}; no imu/data: a fall would not be noticed", values
         return "ok", doing, values
 
-    def close(self):
-        """Delete the stored permit: it is for a respawn after a crash only."""
+    def forget(self):
+        """Delete the stored permit: nothing starts this node again."""
         self._session_state.forget()
 
     def destroy_node(self):

@@ -3,15 +3,16 @@
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.gait.adaptive_settings import LIVE
-from hexapod_dynamics.parameters.gait import ADAPTIVE, KINDS
+from hexapod_dynamics.parameters.gait import ADAPTIVE
+from hexapod_dynamics.parameters.kinds import GAITS
 
 TRIPOD_PERIOD = 1.3
 
 
 def make(kind, values):
     """Return the gait of a kind with the values of the node's parameters; HexapodError names a kind that is unknown."""
-    if kind not in KINDS:
-        raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(KINDS)}")
+    if kind not in GAITS:
+        raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(GAITS)}")
     period = values["period"] or None
     if kind in ADAPTIVE:
         from hexapod_dynamics.gait.planning.background import BackgroundPlanner

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hexapod_dynamics.gait.adaptive_settings import LIVE, RANGES
+from hexapod_dynamics.parameters.kinds import GAITS
 from hexapod_dynamics.parameters.spec import ParameterSpec, Value
 
-KINDS = ("auto", "tripod", "ripple", "wave", "optimal")
 ADAPTIVE = ("auto", "ripple", "wave")
 _RANGES = {name: (low, high) for name, (low, high, _) in RANGES.items()}
 
@@ -16,7 +16,7 @@ def _setting(
     return ParameterSpec(name, default, description, low, high, read_only=False, in_file=True)
 
 
-GAIT = ParameterSpec("gait", "auto", f"gait: {', '.join(KINDS)}", choices=KINDS, read_only=False)
+GAIT = ParameterSpec("gait", "auto", f"gait: {', '.join(GAITS)}", choices=GAITS, read_only=False)
 SETTINGS = (
     _setting("step_height", 0.02, "lift of the swinging foot [m]", *_RANGES["step_height"]),
     _setting("body_height", 0.12, "height of the hips over the feet [m]", *_RANGES["body_height"]),

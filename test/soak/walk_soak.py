@@ -28,7 +28,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
 
-NODES = ("simulator", "imu", "servos", "gait", "dynamics", "damage_manager")
+NODES = ("simulator", "imu", "servos", "gait", "dynamics", "companions")
 FAULTS = {
     "bus.drop_rate": (0.01, 0.0),
     "bus.flip_rate": (0.005, 0.0),
@@ -111,7 +111,7 @@ def processes(launch):
     for process in psutil.Process(launch.pid).children(recursive=True):
         line = " ".join(process.cmdline())
         for name in NODES:
-            if f"__node:={name}" in line:
+            if f"__node:={name}" in line or f"/{name} " in line:
                 found[name] = process
     return found
 
