@@ -23,8 +23,6 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import numpy as np
-
 from hexapod_dynamics.runtime_directory import WRITABLE_BY_OTHERS, reason_for_distrust
 
 DIGEST_SIZE = 32
@@ -48,7 +46,7 @@ def toolchain() -> str:
             f"python-{platform.python_version()}",
             f"numba-{_version('numba')}",
             f"llvmlite-{_version('llvmlite')}",
-            f"numpy-{np.__version__}",
+            f"numpy-{_version('numpy')}",
             platform.machine(),
         )
     )

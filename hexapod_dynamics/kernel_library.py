@@ -15,6 +15,7 @@ from typing import Any
 from hexapod_dynamics import code_cache, shared_library
 
 FAMILY, INDEX = "library", "index.json"
+STEPPING = "hexapod_dynamics.simulation.step"  # a module that every robot's nodes use
 
 
 def index_path() -> Path:
@@ -53,6 +54,13 @@ def covers(module: str) -> bool:
     """Whether there is a library that was made from a module as it is."""
     found = _opened()
     return found is not None and found[0]["modules"].get(module) == code_cache.source_digest(module)
+
+
+def worth_linking() -> bool:
+    """Whether `compile` would spare a process that steps the model its compiler: there is a linker, and no library of
+    the present sources.
+    """
+    return shared_library.linker() is not None and not covers(STEPPING)
 
 
 def address(module: str, name: str) -> int | None:

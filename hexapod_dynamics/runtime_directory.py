@@ -8,6 +8,7 @@ programs without a log-in (systemd, cron, docker exec) do not have it. As for tm
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 from pathlib import Path
@@ -48,7 +49,7 @@ def forget_session(session: str) -> None:
 
     Raises UnsafePathError as `private_directory`, OSError where a file cannot be deleted.
     """
-    for file in private_directory("sessions").glob(f"{session}.*"):
+    for file in private_directory("sessions").glob(f"{glob.escape(session)}.*"):
         file.unlink(missing_ok=True)
 
 

@@ -91,7 +91,7 @@ def run_together(node_classes, args=None):
         except Exception as error:  # raised again when the devices are closed
             failed = error
         for node in nodes:
-            end(node, comes_back=failed is not None or start.respawned())
+            end(node, comes_back=failed is not None or start.launched())
     rclpy.try_shutdown()
     if failed is not None:
         raise failed

@@ -1,7 +1,8 @@
 """State that a node restores when it is started again: values in a file of one session.
 
 A node deletes its file when it ends cleanly and nothing starts it again. Below a launch file a node that a signal has
-ended is started again, too: there the launch deletes the files of its session when it ends.
+ended is started again, too: there the launch deletes the files of its session when it ends. A launch that was killed
+deletes nothing; one of the same session (HEXAPOD_DYNAMICS_SESSION) goes on from there.
 """
 
 import json

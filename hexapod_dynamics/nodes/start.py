@@ -64,11 +64,6 @@ def left_behind():
     return _launch != 0 and os.getppid() != _launch
 
 
-def respawned():
-    """Whether a launch process starts this process again when it ends, unless the launch itself is ending."""
-    return launched() and not left_behind()
-
-
 def stopping():
     """Whether a signal was received or the launch process has ended."""
     return _stopping or left_behind()

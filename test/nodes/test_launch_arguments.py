@@ -19,6 +19,7 @@ from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 
 LAUNCH = ("ros2", "launch", "hexapod_dynamics", "walk.launch.py")
 
@@ -105,6 +106,37 @@ def test_a_wrong_parameter_in_a_file_is_one_line_without_a_loop_and_the_absent_n
         assert "Traceback" not in launch.output
     finally:
         launch.end()
+
+
+def test_an_emergency_stop_outlasts_a_killed_launch_of_the_same_session_and_ends_with_a_clean_one(tmp_path):
+    kept = {"HEXAPOD_DYNAMICS_SESSION": "robot", "HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
+    probe = Probe()
+    truth = probe.hear(Odometry, "simulator/odom", NEWEST)
+
+    def moved(seconds):
+        begin = time.monotonic()
+        time.sleep(seconds)
+        x = [message.pose.pose.position.x for at, message in list(truth) if at > begin]
+        return abs(x[-1] - x[0])
+
+    launch = Process(*LAUNCH, "detect:=off", **kept)
+    try:
+        wait_until(lambda: truth and moved(1.0) > 0.04, 120, lambda: launch.output[-3000:])
+        assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=True)).success
+        nodes = psutil.Process(launch.pid).children(recursive=True)
+        launch.popen.kill()
+        wait_until(lambda: not any(runs(node) for node in nodes), 10, "the nodes have ended")
+        launch.end()
+        launch = Process(*LAUNCH, "detect:=off", **kept)
+        truth.clear()
+        wait_until(lambda: "emergency stop" in launch.output and truth, 60, lambda: launch.output[-3000:])
+        assert moved(4.0) < 0.005
+        assert list((tmp_path / "run" / "sessions").glob("robot.*"))
+        assert launch.interrupt()[0] < 4.0
+        assert not list((tmp_path / "run" / "sessions").iterdir()), launch.output
+    finally:
+        launch.end()
+        probe.close()
 
 
 def test_arguments_are_described():
