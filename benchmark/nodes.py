@@ -152,7 +152,8 @@ def launched(seconds):
             name: process
             for process in psutil.Process(launch.pid).children(recursive=True)
             for name in NODES
-            if f"__node:={name}" in process.cmdline() or process.cmdline()[1].endswith(f"/{name}")
+            if f"__node:={name}" in process.cmdline()
+            or any(word.endswith(f"/hexapod_dynamics/{name}") for word in process.cmdline())
         }
         processes["ros2 launch"] = psutil.Process(launch.pid)
         before = {name: seconds_of(process) for name, process in processes.items()}

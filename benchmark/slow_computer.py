@@ -86,7 +86,8 @@ class Watch:
             name: process
             for process in psutil.Process(self.launch.pid).children(recursive=True)
             for name in LIMITED
-            if f"__node:={name}" in process.cmdline() or process.cmdline()[1].endswith(f"/{name}")
+            if f"__node:={name}" in process.cmdline()
+            or any(word.endswith(f"/hexapod_dynamics/{name}") for word in process.cmdline())
         }
 
     def measure(self, seconds):

@@ -122,7 +122,8 @@ class Session:
         """The process of a node, found by its place below the launch process."""
         for process in psutil.Process(self.launch.pid).children(recursive=True):
             try:
-                if f"__node:={name}" in process.cmdline() or process.cmdline()[1].endswith(f"/{name}"):
+                words = process.cmdline()
+                if f"__node:={name}" in words or any(word.endswith(f"/hexapod_dynamics/{name}") for word in words):
                     return process
             except psutil.NoSuchProcess:
                 continue
@@ -394,9 +395,10 @@ def test_a_killed_node_takes_no_other_along_and_rejoins(session, name, stops):
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
 def test_a_stopped_robot_stays_stopped_whatever_is_killed(session, ending):
-    session.wait(lambda: session.speed() > 0.05, 40, "it walks")
-    publisher = session.probe.node.create_publisher(Twist, "cmd_vel", 10)
+    publisher, forward = session.probe.node.create_publisher(Twist, "cmd_vel", 10), Twist()
+    forward.linear.x = 0.077
     session.wait(lambda: publisher.get_subscription_count(), 10, "gait subscribes to cmd_vel")
+    session.wait(lambda: publisher.publish(forward) or session.speed() > 0.05, 40, "it walks")
     session.wait(lambda: publisher.publish(Twist()) or session.speed() < 0.005, 20, "it is stopped")
     before = session.pids()
     for pid in before.values():
