@@ -78,6 +78,7 @@ class Observer:
         guard: GuardSettings of the servos, by which they bound the commands.
         patience: how long the start waits for joints and an attitude once something is measured [s].
         silence: time [s] without joint measurements after which commands are not executed: the model holds its joints.
+        pause: time [s] without commands after which the servos approach the next ones slowly.
         timestep: of the model [s].
         horizon, horizon_period, horizon_timestep: how far `look_ahead` looks, in which pieces, at which step [s].
 
@@ -94,6 +95,7 @@ class Observer:
         guard: Any = None,
         patience: float = 5.0,
         silence: float = 0.4,
+        pause: float = 0.3,
         timestep: float = 1e-3,
         horizon: float = 0.5,
         horizon_period: float = 0.02,
@@ -103,6 +105,7 @@ class Observer:
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self.robot, self.count = robot, robot.joint_count
         self.delay, self.period, self.patience, self.silence = command_delay, command_period, patience, silence
+        self.pause = pause
         self.model = Predictor(
             robot,
             timestep=timestep,
@@ -142,6 +145,8 @@ class Observer:
         self._reach: float | None = None  # the targets are to be sent with the next step
         self._torques = np.zeros(self.count)
         self._generation = np.zeros(self.count, np.int64)
+        self.following = True  # the servos execute the commands
+        self._trims = np.zeros(self.count)  # set-point offsets when they last did
         self._attitude: np.ndarray | None = None
         self._attitude_time = -np.inf
         self._command_time = self._joints_time = -np.inf
@@ -184,10 +189,12 @@ class Observer:
         asked = np.isfinite(positions)
         self.commanded[asked] = positions[asked]
         self.commanded_rate[:] = np.where(asked & np.isfinite(rates), rates, 0.0)
-        if not self.started:
+        if not (self.started and self.following):
             return
         interval = self.period
-        if np.isfinite(self._command_time):
+        if time - self._command_time > self.pause:
+            self.guard.pause()
+        elif np.isfinite(self._command_time):
             interval = min(max(time - self._command_time, 0.5 * self.period), 2.0 * self.period)
         self._command_time = time
         setpoints = self.guard.update(positions, self._torques, interval)
@@ -195,6 +202,26 @@ class Observer:
             setpoints = self.servos.angles(self.servos.counts(setpoints))
         self.history.append(time, setpoints)
         self._pending.append((time + self.delay, setpoints, interval))
+
+    def follow(self, following: bool) -> None:
+        """Note whether the servos execute the commands: not after an emergency stop, while torque is off, while they
+        sit down.
+
+        Meanwhile the model's joints are led by the measured ones, and nothing is in doubt. Then the servos go on from
+        the measured pose at the guard's bounded speed, and so does the model.
+        """
+        if following == self.following:
+            return
+        self.following = following
+        self._pending.clear()
+        self.history.clear()
+        self.doubts.clear()
+        if not following:
+            self._trims[:] = self.joint_filter.offsets
+            self._targets[:] = self.model.setpoints
+        elif self.started:
+            self.joint_filter.offsets[:] = self._trims
+            self._meet(np.where(np.isfinite(self.joint_filter.latest), self.joint_filter.latest, self.q))
 
     def feed_forward(self, torques: np.ndarray) -> None:
         """Set the feed-forward torques (n,) [N m] of the servos from now on."""
@@ -214,6 +241,10 @@ class Observer:
         self._joints_time = time
         if not (self.started and self._driven[joint]):
             return
+        if not self.following:
+            self._targets[joint] = angle + joints.offsets.item(joint)  # the offset: how far the joint sags
+            self._reach = self.period
+            return
         if self._bears[joint] and self._learns:
             # The reading is compared with set-point and load of then.
             lag = self._springs.element_at(time, 0, joint) - angle
@@ -231,7 +262,8 @@ class Observer:
         if self.started:
             turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.at(time)))
             innovation = self.attitude_filter.innovation.tolist()
-            self.doubts.attitude(time, innovation, roll_pitch_yaw(self.rotation)[2])
+            if self.following:
+                self.doubts.attitude(time, innovation, roll_pitch_yaw(self.rotation)[2])
             if math.hypot(innovation[0], innovation[1]) < LOST_TILT:
                 self._fits_at = time
             self.rotation[:] = turn @ self.rotation
@@ -241,7 +273,7 @@ class Observer:
             self.position[2] -= height
             # A lasting tilt that the joints do not explain is the slope of the ground.
             dt = time - self._attitude_time
-            if self.model.height < self._low:
+            if self.model.height < self._low or not self.following:
                 self._low_at = time
             if self._recalled is not None and 0.0 < dt < EVEN:
                 way = self._recalled - self.model.slope
@@ -392,13 +424,18 @@ class Observer:
         self.model.set_state(np.zeros(3), rotation_z(yaw) @ tilt, latest, np.zeros(6 + self.count))
         self.position[2] = self.model.resting_height()
         self.position[:2] = place
-        self._generation += 1
-        self.guard.meet(self._generation, latest, np.ones(self.count, bool))
+        self._meet(latest)
+        self._targets[:] = latest
         self._reach = None
         self._fits_at = np.inf
         self.time = time
         self._before = (self.position[:2].tolist(), time)
         self.doubts.clear()
+
+    def _meet(self, joints: np.ndarray) -> None:
+        """Let the commands begin at joint angles (n,) [rad]."""
+        self._generation += 1
+        self.guard.meet(self._generation, joints, np.ones(self.count, bool))
 
     def _run(self, until: Any) -> None:
         if until > self.time + 1e-6:

@@ -34,6 +34,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Bool
 
 # Stamps further back than this [s], or in the future, come from another clock: the time of arrival is used instead.
 OLDEST = 0.5
@@ -69,6 +70,7 @@ class DamageDetectorNode(Node):
         self.loop.subscribe(Imu, "imu/data", self._on_imu, SENSOR)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._client = self.create_client(SetParametersAtomically, "set_morphology")
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)

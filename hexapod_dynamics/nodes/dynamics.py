@@ -26,6 +26,7 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Bool
 
 # An input silent for longer than this [s] is named in the diagnostics; a complaint is shown for this time [s].
 SILENT, KEPT = 0.5, 2.5
@@ -103,6 +104,7 @@ class DynamicsNode(Node):
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 5, needed=self._untimed)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(Bool, "servos/following", lambda m: self.observer.follow(m.data), LATCHED)
         self._diagnostics = Diagnostics(self, robot.name, self._look, every=self.loop.every)
 
     def _warm_up(self):

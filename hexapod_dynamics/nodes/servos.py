@@ -7,6 +7,9 @@ limits, old, or come from a second source.
 `joint_states` has all joints that answer, stamped with the newest measurement; because the bus reads them one after
 another, `~/measurements` has a message for each reading of a joint, stamped with the time at which it was read: what a
 filter should use. The age of the oldest one is in /diagnostics.
+
+`~/following` (latched) says whether joint_commands are executed: not while the pose is frozen, the robot sits down or
+torque is off, nor before all joints have been measured again.
 """
 
 import math
@@ -35,6 +38,7 @@ from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
+from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
 # A command waits for the next tick for at most this time [s]; one with a stamp for about ALIGNED, see `_on_command`.
@@ -83,6 +87,7 @@ class ServosNode(Node):
         publisher = self.create_publisher(JointState, "~/measurements", 10)
         self._fresh_wanted, self._send_fresh = Wanted(publisher), sender(publisher)
         self._battery_publisher = self.create_publisher(BatteryState, "battery_state", 10)
+        self._following_publisher, self._following = self.create_publisher(Bool, "~/following", LATCHED), None
         self.loop = TickLoop(self, min(MOST_LATE, parameters.control.period, 1.0 / parameters.rate), self._tick)
         # A command is executed with the torques that came before it. Commands of two sources are told apart.
         self._take_torques = self.loop.taker(JointState, "feedforward_torques", self._on_torques)
@@ -252,6 +257,10 @@ class ServosNode(Node):
     def _publish(self, now):
         self.control.hold_when_commands_stop(now)
         state = self.chain.snapshot(self.control.state)
+        following = self.control.executes
+        if following != self._following:
+            self._following = following
+            self._following_publisher.publish(Bool(data=following))
         stamps, known = state.stamp.tolist(), state.known.tolist()
         there = [j for j, stamp in enumerate(stamps) if known[j] and now - stamp < self.parameters.stale]
         if there:

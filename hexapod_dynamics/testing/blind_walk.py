@@ -52,6 +52,7 @@ class BlindWalk:
         self.decisions: list[Any] = []
         self.unplugged = np.zeros(robot.joint_count, bool)
         self.push = np.zeros(6)
+        self.frozen = False  # emergency stop: the joints hold whatever is commanded
         n = robot.joint_count
         self._random = np.random.default_rng(seed)
         self._loss = 1.0 - (1.0 - lost_bytes) ** _BYTES
@@ -89,7 +90,8 @@ class BlindWalk:
         sent[self.unplugged | ~self.physics.morphology.existing_mask] = np.nan
         physics = self.physics
         physics.push(self.push)
-        physics.command(sent, TICK)
+        if not self.frozen:
+            physics.command(sent, TICK)
         physics.step(self._steps)
         now = self.time + self.detector.settings.command_delay + TICK
         self._measure(now)

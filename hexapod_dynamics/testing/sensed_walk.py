@@ -108,6 +108,7 @@ class SensedWalk:
         self.odometry, self.dead = LegOdometry(robot, Morphology.whole(robot)), np.zeros(3)
         self.torques = np.zeros(18)
         self.sent: list[Any] = []
+        self.frozen = False  # emergency stop
         self.rows: list[Any] = []
         self.said: dict[str, float] = {}  # doubts, and the time [s] of each one's first row
         self.velocity, self.ms, self._joint = velocity, 0, 0
@@ -123,6 +124,17 @@ class SensedWalk:
             self.forward.set_morphology(morphology)
             self.odometry = LegOdometry(self.robot, morphology)
 
+    def freeze(self, frozen: bool, *, told: bool = True) -> None:
+        """Hold the joints whatever is commanded, or execute the commands again, from the measured pose; told: and tell
+        the observer.
+        """
+        self.frozen = frozen
+        self.sent.clear()
+        if not frozen:
+            self.guard.meet(np.full(18, self.ms), self._read, np.ones(18, bool))
+        if told:
+            self.observer.follow(not frozen)
+
     def run(self, seconds: float) -> np.ndarray:
         """Walk on; returns the rows (T, 31) of this call."""
         first = len(self.rows)
@@ -132,8 +144,9 @@ class SensedWalk:
                 if self.ms >= 1000:
                     self.gait.command(self.velocity, 0.0, 0.0)
                 position, rates = self.gait.step(0.02)
-                setpoints = self.guard.update(position, self.torques, 0.02)
-                self.sent.append((t + 0.015, self.servos.angles(self.servos.counts(setpoints))))
+                if not self.frozen:
+                    setpoints = self.guard.update(position, self.torques, 0.02)
+                    self.sent.append((t + 0.015, self.servos.angles(self.servos.counts(setpoints))))
                 self.observer.command(t, position, rates)
                 twist, yaw = self.gait.twist, self.dead[2]
                 cos, sin = np.cos(yaw), np.sin(yaw)

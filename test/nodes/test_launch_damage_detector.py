@@ -17,12 +17,12 @@ WARM_UP = 8.0  # [s] of walking in which the detector learns how this robot diff
 class Session:
     """The launched robot, what it publishes and what is declared."""
 
-    def __init__(self):
+    def __init__(self, physics):
         self.probe = Probe()
         self.truth = self.probe.hear(Odometry, "simulator/odom", NEWEST, keep=500)
         self.hypotheses = self.probe.hear(DiagnosticArray, "damage_hypotheses", keep=20)
         self.morphologies = self.probe.hear(ParameterEvent, "morphology", LATCHED, keep=20)
-        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "detect:=declare")
+        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "detect:=declare", physics)
 
     def wait(self, condition, timeout, what):
         return wait_until(condition, timeout, lambda: f"{what}\n{self.launch.output[-4000:]}")
@@ -42,20 +42,20 @@ class Session:
                 return p.value.double_value if name.startswith("remaining") else p.value.bool_value
         raise KeyError(name)
 
-    def break_and_mend(self, damage, mended, found):
+    def break_and_mend(self, damage, mended, found, within=15):
         """Break the simulated robot, wait until `found()` is declared, mend both and wait until it walks again."""
         assert self.probe.set("simulator/set_damage", damage) == (True, "")
-        self.wait(found, 15, f"{damage} is found")
+        self.wait(found, within, f"{damage} is found")
         for service in ("simulator/set_damage", "set_morphology"):
             assert self.probe.set(service, mended) == (True, "")
         self.wait(lambda: self.speed() > 0.04, 30, "whole again, it walks")
         time.sleep(WARM_UP)
 
 
-@pytest.fixture(scope="module")
-def session():
+@pytest.fixture(scope="module", params=["physics:=built_in", "physics:=mujoco"])
+def session(request):
     separate()
-    session = Session()
+    session = Session(request.param)
     try:
         session.wait(lambda: session.speed() > 0.04, 240, "it walks")
         time.sleep(WARM_UP)
@@ -97,10 +97,11 @@ def test_a_foot_broken_off(session):
     )
 
 
-def test_half_a_tibia_broken_off(session):
-    session.break_and_mend(
-        {"remaining.LM.tibia": 0.5}, {"remaining.LM.tibia": 1.0}, lambda: session.declared("remaining.LM.tibia") < 1.0
-    )
+@pytest.mark.parametrize("leg", ["LM", "RF"])
+def test_half_a_tibia_broken_off(session, leg):
+    """On MuJoCo a robot with half a front tibia stood on the stump in each cycle; it was declared after 7.7 s."""
+    name = f"remaining.{leg}.tibia"
+    session.break_and_mend({name: 0.5}, {name: 1.0}, lambda: session.declared(name) < 1.0, within=4)
 
 
 def test_a_leg_that_is_unplugged_and_plugged_in_again(session):

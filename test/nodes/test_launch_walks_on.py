@@ -73,12 +73,16 @@ def test_two_legs_are_torn_off_and_it_finds_out_and_walks_on(walk):
 
 
 def test_the_stop_command_stops_it_and_it_stays_stopped(walk):
+    said = walk.probe.hear(DiagnosticArray, "/diagnostics", keep=200)
     assert subprocess.run(["ros2", "run", "hexapod_dynamics", "stop"], timeout=60, check=False).returncode == 0
     time.sleep(1.0)
     walk.truth.clear()
     time.sleep(CYCLES + 0.5)
     assert walk.truth
     assert walk.speed() < 0.002
+    # `dynamics` knows that the commands are not executed, and takes no joint that holds for a contradiction.
+    words = [s.message for _, array in list(said) for s in array.status if s.name in ("dynamics", "damage_detector")]
+    assert words and not any("contradict" in one or "suspects" in one for one in words), words
 
 
 def test_it_sits_down_and_lets_go_and_no_node_has_ended(walk):

@@ -82,6 +82,11 @@ class ServoSupervisor:
         """Whether joint commands may move the robot."""
         return self.stop.mode == FOLLOW and not self.stop.frozen
 
+    @property
+    def executes(self) -> bool:
+        """Whether joint commands are executed, by `state`: they may move the robot, and all joints are measured."""
+        return self.follows and self._ready()
+
     def follow(self, joints: Any, positions: np.ndarray, t: float) -> None:
         """Command angles [rad] of joints (indices); all others hold, as do those whose angle is NaN.
 
@@ -271,7 +276,11 @@ class ServoSupervisor:
 
     def _may_move(self) -> bool:
         """Whether every joint was read since the port was opened or torque was switched; nothing moves before."""
-        state = self.chain.snapshot(self.state)
+        self.chain.snapshot(self.state)
+        return self._ready()
+
+    def _ready(self) -> bool:
+        state = self.state
         if state.settled:
             self._settled_epoch = state.epoch
         return state.torque and state.connected and not state.frozen and self._settled_epoch == state.epoch

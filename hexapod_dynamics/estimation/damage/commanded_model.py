@@ -14,6 +14,7 @@ from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.robot import Morphology, Robot
 
 _PAUSE = 0.1  # [s] without commands after which the servos hold
+_SLOWLY = 0.3  # [s] without commands after which the servos approach the next ones slowly
 _GAP = 0.15  # [s] between commands above which evidence is not valid
 
 
@@ -32,7 +33,7 @@ class CommandedModel:
         self._torques = np.zeros(n)
         self._generation = np.zeros(n, np.int64)
         self._commands: deque[tuple[float, np.ndarray]] = deque()
-        self._tick_time = 0.0
+        self._tick_time, self._last = 0.0, math.inf  # of the last tick and the last command executed
         self.last_command = self.late_at = -math.inf
 
     def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
@@ -60,7 +61,7 @@ class CommandedModel:
         self._guard.meet(self._generation, start, np.ones(len(start), bool))
         self.model.start(self._executed(begin), start, morphology)
         self._commands.clear()
-        self._tick_time = begin
+        self._tick_time = self._last = begin
         return True
 
     def advance(self, time: float) -> None:
@@ -70,6 +71,9 @@ class CommandedModel:
             at, positions = self._commands.popleft()
             if at - self._tick_time > _GAP:
                 self.late_at = time
+            if at - self._last > _SLOWLY:
+                self._guard.pause()
+            self._last = at
             while at - self._tick_time > 2.5 * s.command_period:
                 self._hold(self._tick_time + s.command_period)
             interval = min(max(at - self._tick_time, 0.5 * s.command_period), 2.0 * s.command_period)

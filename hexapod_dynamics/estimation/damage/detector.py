@@ -88,6 +88,7 @@ class DamageDetector:
         # Last change of the morphology, and when joints and attitude are evaluated again after it.
         self._changed_at = self._settled_at = -math.inf
         self._follows_from = np.full(n, -math.inf)  # joints that came back are watched from then on
+        self.following = True  # the servos execute the commands
         self.posterior: tuple[list[Hypothesis], Posterior] | None = None  # of the last bank
         self.time = -math.inf
 
@@ -103,7 +104,16 @@ class DamageDetector:
 
     def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
         """Take a command: joint angles (n,) [rad], NaN where nothing is asked; torques (n,) [N m]: feed-forward."""
-        self._commanded.command(time, positions, torques)
+        if self.following:
+            self._commanded.command(time, positions, torques)
+
+    def follow(self, following: bool) -> None:
+        """Note whether the servos execute the commands: not after an emergency stop, while torque is off, while they
+        sit down. Meanwhile only the bus is evaluated; then the model starts again from the measured pose.
+        """
+        if following != self.following:
+            self.following = following
+            self.restart()
 
     def measure_joints(self, time: float, angles: np.ndarray) -> None:
         """Take measured joint angles (n,) [rad], NaN where none was read; `time` [s]: of the readings."""
@@ -178,17 +188,11 @@ class DamageDetector:
                 self._readings.clear()
                 self._attitudes.clear()
             else:
-                return []
+                return [] if self.following else self._from_bus(time)
         else:
             self._commanded.advance(time)
         self._take_measurements()
-        slow = self.bus_evidence.pace(time, self.morphology.existing_mask) > _SLOW
-        if slow:
-            self._disturbed_until = time + _DISTURBED
-        self.disturbed = time < max(self._disturbed_until, self._commanded.late_at + _DISTURBED)
-        found = []
-        if not slow:
-            found = self.decisions.from_bus(time, self.bus_evidence, self.morphology, self._angle, not self.disturbed)
+        found = self._from_bus(time)
         while self._slice_complete():
             self._look_at(self._slice)
             self._slice += 1
@@ -206,13 +210,25 @@ class DamageDetector:
         lacking = []
         if self.bus_evidence.dead(time):
             lacking.append("no joint is measured: damage cannot be detected")
-        if time - self._commanded.last_command > 1.0:
+        if not self.following:
+            lacking.append("the servos do not execute joint_commands: only silent servos can be found")
+        elif time - self._commanded.last_command > 1.0:
             lacking.append("no joint_commands: only silent servos and torque that is off can be found")
         if time - self._last_attitude > 1.0:
             lacking.append("no attitude from the IMU: only joints are evaluated for legs and links whose servos answer")
         if self.disturbed and not lacking:
             lacking.append("commands or readings arrive too late to check sag, tilt and single servos")
         return lacking
+
+    def _from_bus(self, time: float) -> list[Decision]:
+        """Decide by silent servos, unless the bus is slow; see whether commands or readings are too late."""
+        slow = self.bus_evidence.pace(time, self.morphology.existing_mask) > _SLOW
+        if slow:
+            self._disturbed_until = time + _DISTURBED
+        self.disturbed = time < max(self._disturbed_until, self._commanded.late_at + _DISTURBED)
+        if slow:
+            return []
+        return self.decisions.from_bus(time, self.bus_evidence, self.morphology, self._angle, not self.disturbed)
 
     def _take_measurements(self) -> None:
         last = self.model.time[self.model.row(self.model.tick - 1)]
