@@ -36,7 +36,7 @@ CHIP = (
         high=max(GYRO_RANGES),
         in_file=True,
     ),
-    ParameterSpec("dlpf", _CHIP.dlpf, "low-pass filter 0..6; 3: 44 Hz", low=0, high=6, in_file=True),
+    ParameterSpec("dlpf", _CHIP.dlpf, "low-pass filter 0..6; 4: 20 Hz", low=0, high=6, in_file=True),
 )
 PARAMETERS = (
     ParameterSpec("bus", "", "I2C bus number, as '1', or the path of a socket; empty: the simulated bus"),

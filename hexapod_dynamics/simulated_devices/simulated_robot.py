@@ -208,7 +208,7 @@ class SimulatedRobot:
                 self.time += self.steps * physics.timestep
                 self.servos.set_angles(physics.q)
                 self.sensor.set_motion(
-                    physics.specific_force @ self._chip, physics.angular_velocity @ self._chip, self.time
+                    physics.specific_force @ self._chip, physics.mean_angular_velocity @ self._chip, self.time
                 )
 
     def _run(self) -> None:

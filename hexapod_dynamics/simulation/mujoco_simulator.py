@@ -66,8 +66,10 @@ class MujocoSimulator(RobotSimulator):
         n = robot.joint_count
         self._q, self._nu = np.zeros(n), np.zeros(6 + n)
         self._position, self._rotation = np.zeros(3), np.eye(3)
-        self._wrench, self._mean_acceleration = np.zeros(6), np.zeros(3)
+        self._wrench, self._mean_acceleration, self._mean_rate = np.zeros(6), np.zeros(3), np.zeros(3)
         self._torques = np.zeros(n)
+        x, y, z = robot.imu.position
+        self._lever = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])  # the IMU's velocity for a turn
         self._field = None
         self._build()
         self.reset()
@@ -166,7 +168,7 @@ class MujocoSimulator(RobotSimulator):
         self._servos[:, [actuator.RATE, actuator.SPEED]] = 0.0
         self._delayed.clear()
         self._steps = self._since_command = 0
-        self._mean_acceleration[:] = 0.0
+        self._mean_acceleration[:] = self._mean_rate[:] = 0.0
         self._position[:] = 0.0 if place is None else place
         self._lay_ground()
         if place is None:
@@ -214,7 +216,8 @@ class MujocoSimulator(RobotSimulator):
             return
         data, before = self.data, self._imu_velocity()
         self._lay_ground()
-        pushed = self._wrench.any()
+        pushed, rate = self._wrench.any(), data.qvel[3:6]
+        self._mean_rate[:] = 0.0
         for _ in range(steps):
             if self.gait is not None:
                 self._command_from_gait()
@@ -226,7 +229,9 @@ class MujocoSimulator(RobotSimulator):
             if self.ground.is_viscous:
                 self._apply_viscous_friction()
             self._mujoco.mj_step(self.model, data)
+            self._mean_rate += rate
             self._steps += 1
+        self._mean_rate /= steps
         self._read()
         self._mean_acceleration[:] = (self._imu_velocity() - before) / (steps * self.timestep)
         self._check_finite()
@@ -276,6 +281,11 @@ class MujocoSimulator(RobotSimulator):
     def specific_force(self) -> np.ndarray:
         """What an accelerometer at the robot's IMU measures (3,) [m/s^2], in base_link axes: mean of the last call."""
         return self._rotation.T @ (self._mean_acceleration + [0.0, 0.0, self.robot.gravity])
+
+    @property
+    def mean_angular_velocity(self) -> np.ndarray:
+        """Angular velocity (3,) [rad/s] in base_link axes, mean over the steps of the last call."""
+        return self._mean_rate
 
     @property
     def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
@@ -348,7 +358,7 @@ class MujocoSimulator(RobotSimulator):
 
     def _imu_velocity(self) -> np.ndarray:
         """Velocity (3,) of the IMU in the world [m/s]."""
-        return self._rotation @ (self._nu[:3] + np.cross(self._nu[3:6], self.robot.imu.position))
+        return self._rotation @ (self._nu[:3] + self._lever @ self._nu[3:6])
 
     def _settle_locked(self) -> None:
         stuck = ~self._true_morphology.moving_mask

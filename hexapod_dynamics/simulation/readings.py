@@ -39,12 +39,15 @@ class Readings:
         return self._latest
 
     def imu(self) -> tuple[Any, Any]:
-        """Return specific force (3,) [m/s^2] and angular rate (3,) [rad/s] in base_link axes, with noise."""
+        """Return specific force (3,) [m/s^2] and angular rate (3,) [rad/s] in base_link axes, with noise.
+
+        Both are means over the simulator's last call of `step`.
+        """
         accelerometer, gyro = self._noise
         noise = self._rng.normal(size=6)
         return (
             self.simulator.specific_force + accelerometer * noise[:3],
-            self.simulator.angular_velocity + gyro * noise[3:],
+            self.simulator.mean_angular_velocity + gyro * noise[3:],
         )
 
     def attitude(self) -> np.ndarray:

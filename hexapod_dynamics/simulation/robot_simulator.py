@@ -155,6 +155,15 @@ class RobotSimulator(ABC):
 
     @property
     @abstractmethod
+    def mean_angular_velocity(self) -> np.ndarray:
+        """Angular velocity (3,) [rad/s] in base_link axes, mean over the last call of `step` or `run`.
+
+        A gyroscope's low-pass filter takes this: between two of its samples feet strike the ground, and the rates of
+        single instants do not add up to the turn.
+        """
+
+    @property
+    @abstractmethod
     def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """State of the servos (n, NUMBERS) and their common parameters (SERVO,); see actuator.py."""
 
@@ -180,7 +189,7 @@ class RobotSimulator(ABC):
 
     @property
     def angular_velocity(self) -> np.ndarray:
-        """What a gyroscope measures (3,) [rad/s], in base_link axes."""
+        """Angular velocity of the body now (3,) [rad/s], in base_link axes."""
         return self.nu[3:6]
 
     # ---- servos ------------------------------------------------------------------------------------------------------

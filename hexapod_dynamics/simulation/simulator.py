@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import roll_pitch_yaw
+from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector
 from hexapod_dynamics.simulation import actuator, loops
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.returned_parts import place_returned
@@ -41,7 +41,7 @@ class Simulator(RobotSimulator):
         payload = self.truth.payload, self.truth.payload_position
         self._model = SteppedModel(self._true_robot, self._true_morphology, self.ground, payload)
         self._model.world.servo[actuator.DEAD_BAND] = self.truth.deadband * robot.servo.resolution
-        self._mean_acceleration = np.zeros(6 + robot.joint_count)
+        self._mean_acceleration, self._mean_rate = np.zeros(6 + robot.joint_count), np.zeros(3)
         self._no_log = np.empty((0, row_width(robot.joint_count, len(robot.legs))))
         self.reset()
 
@@ -68,6 +68,7 @@ class Simulator(RobotSimulator):
         self._steps = self._since_command = 0
         model.forget()
         self._mean_acceleration[:] = 0.0
+        self._mean_rate[:] = 0.0
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology at once, between two steps.
@@ -138,13 +139,18 @@ class Simulator(RobotSimulator):
         return linear + self.robot.gravity * self.rotation[2]
 
     @property
+    def mean_angular_velocity(self) -> np.ndarray:
+        """Angular velocity (3,) [rad/s] in base_link axes that makes the turn of the last call, below half a turn."""
+        return self._mean_rate
+
+    @property
     def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
         return self._model.world.servos, self._model.world.servo
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
 
     def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
-        before = self.nu.copy()
+        before, attitude = self.nu.copy(), self.rotation.copy()
         if self.gait is None:
             self._follow(steps, log, log_every)
         elif self.gait.compiled is not None:
@@ -165,6 +171,7 @@ class Simulator(RobotSimulator):
         if steps > 0:
             np.subtract(self.nu, before, out=self._mean_acceleration)
             self._mean_acceleration /= steps * self.timestep
+            self._mean_rate[:] = rotation_vector(attitude.T @ self.rotation) / (steps * self.timestep)
         self._check_finite()
 
     def _follow(self, steps: int, log: np.ndarray, log_every: int) -> None:

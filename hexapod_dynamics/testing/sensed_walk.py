@@ -1,8 +1,8 @@
 """A walk simulated by another physics engine, with sensors, an Observer that uses them, and its predictions.
 
-The devices are as in the nodes: commands every 20 ms in counts, late by the bus; one servo read each 5 ms; the IMU
-at 100 Hz with noise, through the orientation filter. Beside it: odometry from leg kinematics alone, integrated
-commands.
+The devices are as in the nodes: commands every 20 ms in counts, late by the bus; one servo read each 5 ms; the
+simulated IMU at 100 Hz, by its driver, through the orientation filter. Beside it: odometry from leg kinematics alone,
+integrated commands.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
+from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import MujocoSimulator, Readings, Simulator, Truth
+from hexapod_dynamics.testing.sensed_imu import SensedImu
 
 DELAY = 0.017
 PHYSICS: dict[str, Any] = {"built_in": Simulator, "mujoco": MujocoSimulator}
@@ -98,13 +98,12 @@ class SensedWalk:
         self.truth = PHYSICS[physics](robot, truth=truth)
         self.truth.reset(joints=self.gait.position)
         self.truth.step(500)
-        self.readings = Readings(self.truth, seed=seed)
+        self.readings, self.imu = Readings(self.truth), SensedImu(self.truth, robot.imu.rotation, seed=seed)
         self.observer, self.forward = Observer(robot, command_delay=DELAY, timestep=2e-3), Feedforward(robot)
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
         self.guard.meet(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
         self.servos = ServoMap.from_robot(robot)
-        self.filter = OrientationFilter(100.0)
         self.odometry, self.dead = LegOdometry(robot, Morphology.whole(robot)), np.zeros(3)
         self.torques = np.zeros(18)
         self.sent: list[Any] = []
@@ -162,6 +161,7 @@ class SensedWalk:
         return np.array(self.rows[first:])
 
     def _sense(self, t: float) -> None:
+        self.imu.follow(t)
         angles = np.full(18, np.nan)
         now = self.readings.joints()
         if self.ms <= 200:
@@ -171,11 +171,9 @@ class SensedWalk:
         self.observer.measure_joints(t, angles)
         if self.ms % 10:
             return
-        chip = self.robot.imu.rotation
-        force, rate = self.readings.imu()
-        attitude = rotation_from_quaternion(self.filter.update(force @ chip, rate @ chip, t)) @ chip.T
+        attitude = self.imu.attitude(t)
         if self.ms > 300:
-            self.observer.measure_attitude(t, attitude)
+            self.observer.measure_attitude(t - self.imu.delay, attitude)
             if isinstance(self.gait, AdaptiveGait):
                 yaw, pitch, roll = euler_zyx(attitude)
                 self.gait.sense(roll, pitch, yaw)

@@ -57,12 +57,16 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Mpu6050Settings:
-    """address 0x68 or 0x69; accel_range [g], gyro_range [deg/s], dlpf 0..6, rate [1/s] at which it will be read."""
+    """address 0x68 or 0x69; accel_range [g], gyro_range [deg/s], dlpf 0..6, rate [1/s] at which it will be read.
+
+    dlpf: what lies above half of the rate, as when feet touch down, is folded into the turn: the heading drifts;
+    with 4 (20 Hz) less than with 3 (42 Hz) at 100 samples a second. The filter's delay is taken from the stamps.
+    """
 
     address: int = 0x68
     accel_range: int = 4
     gyro_range: int = 500
-    dlpf: int = 3
+    dlpf: int = 4
     rate: float = 100.0
 
     def __post_init__(self) -> None:

@@ -76,7 +76,7 @@ def test_start_resets_waits_wakes_sets_and_reads_back():
     assert bus.log[:2] == [("write", 0x6B, 0x80), ("write", 0x68, 0x07)] and bus.now == pytest.approx(0.2)
     assert ("write", 0x6B, 0x01) in bus.log
     written = {entry[1]: entry[2] for entry in bus.log if entry[0] == "write" and entry[1] not in (0x68,)}
-    assert written == {0x6B: 0x01, 0x1A: 3, 0x19: 4, 0x1B: 1 << 3, 0x1C: 1 << 3}
+    assert written == {0x6B: 0x01, 0x1A: 4, 0x19: 4, 0x1B: 1 << 3, 0x1C: 1 << 3}
     assert {entry[1] for entry in bus.log if entry[0] == "read"} >= {0x75, 0x6B, 0x1A, 0x19, 0x1B, 0x1C}
     driver.read()
     assert bus.log[-1] == ("block", 0x3B, 14)
@@ -86,7 +86,7 @@ def test_a_register_that_does_not_take_is_an_error():
     sensor = quiet()
     write = sensor.write
     sensor.write = lambda register, value: None if register == chip.CONFIG else write(register, value)
-    with pytest.raises(UnexpectedAnswer, match="register 0x1a reads 0x00 instead of 0x03"):
+    with pytest.raises(UnexpectedAnswer, match="register 0x1a reads 0x00 instead of 0x04"):
         started(sensor)
 
 
