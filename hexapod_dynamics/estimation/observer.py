@@ -1,7 +1,7 @@
 """State observer: the whole-body model under the commands of the servos, corrected by measurements.
 
     commands --> guard --> counts --> servo set-points --+--> model step --> pose, twist, joints (predicted)
-                                                          |        ^
+                                                          |        ^  speed factor: way, by dead band and yaw
     measured joints --> JointFilter: set-point offsets ---+        |
                     --> DeadBandFilter: the servos' dead band -----+
     IMU attitude ----> AttitudeFilter: small turns of the body ----+
@@ -28,6 +28,7 @@ from hexapod_dynamics.estimation.dead_band import DeadBandFilter
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.innovation_test import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty
+from hexapod_dynamics.estimation.speed_factor import SpeedFactor
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation import Predictor
@@ -153,6 +154,7 @@ class Observer:
         self._origin = (np.zeros(2), 0.0)
         self._first: float | None = None  # time at which the first joint was known
         self.time: float | None = None
+        self.speed_factor, self._band = SpeedFactor(), 0.0  # learnt dead band [rad]
         self.uncertainty = PoseUncertainty()
         self.doubts = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is in doubt
@@ -357,11 +359,26 @@ class Observer:
         if time - self._learnt_at > PERIOD:
             if self._learns:
                 self.dead_band.forget(min(time - self._learnt_at, PERIOD))
-                self.model.set_dead_band(self.dead_band.band)
+                self._band = self.dead_band.band
+                self.model.set_dead_band(self._band)
             self._slopes.append(self.model.slope.copy())
             self._learnt_at = time
+        self._lengthen_way(time)
         self._assess(time)
         return True
+
+    def _lengthen_way(self, time: float) -> None:
+        """Move the robot on along the ground by what it makes more, or less, than the modelled way since then."""
+        (x, y), then = self._before
+        turned = self.attitude_filter.innovation.item(2) if time - self._attitude_time < EVEN else 0.0
+        share = self.speed_factor.update(self._band, turned, time - then)
+        if not self._learns:
+            return
+        dx, dy = share * (self.position.item(0) - x), share * (self.position.item(1) - y)
+        slope = self.model.slope
+        self.position[0] += dx
+        self.position[1] += dy
+        self.position[2] += slope.item(0) * dx + slope.item(1) * dy
 
     def _assess(self, time: float) -> None:
         """Advance covariance and innovation test to `time`."""
@@ -374,9 +391,9 @@ class Observer:
         yaw = roll_pitch_yaw(self.rotation)[2]
         dx, dy = float(self.position[0]) - x, float(self.position[1]) - y
         cos, sin = math.cos(yaw), math.sin(yaw)
-        tilt = math.hypot(*self.attitude_filter.innovation[:2].tolist())
-        doubted = self.confidence[0] != "ok"
-        self.uncertainty.advance((cos * dx + sin * dy, cos * dy - sin * dx, time - then), yaw, doubted, tilt)
+        roll, pitch, turn = self.attitude_filter.innovation.tolist()
+        doubted, step = self.confidence[0] != "ok", (cos * dx + sin * dy, cos * dy - sin * dx, time - then)
+        self.uncertainty.advance(step, yaw, doubted, math.hypot(roll, pitch), turn)
         self._before = (self.position[:2].tolist(), time)
 
     def begin_at(self, x: float, y: float, yaw: float) -> None:
@@ -399,6 +416,7 @@ class Observer:
         self._attitude = self._first = None
         self.joint_filter.clear()
         self.attitude_filter.clear()
+        self.speed_factor.clear()
 
     def look_ahead(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict the horizon from `time` on; returns positions (K, 3), rotations (K, 3, 3) and joints (K, n)."""

@@ -1,18 +1,21 @@
 """Covariance of the predicted pose; it grows with the distance walked and with time.
 
-No sensor measures x, y and yaw: their errors accumulate. The error e = (x, y, yaw, s, l, b) of the world frame obeys
+No sensor measures x, y and yaw: their errors accumulate. The error e = (x, y, yaw, s, l, b, g, h) of the world frame
+obeys
 
-    d(x, y) = R(yaw) [(1 + s) dx, dy + l dx] - R(yaw) [dx, dy] + noise,    d yaw = b a^2 dt + noise
+    d(x, y) = (s + g u) (dx, dy) + (l + h u + yaw) (-dy, dx) + noise,    u = exp(-way / LEARNT)
+    d yaw = b dt + noise of variance t^2 a^2 dt
 
-with dx, dy the body's motion in its own axes, s the relative slip along the path, l the relative sideways motion, a the
-change of the body's speed, b the turn for it. s, l and b are unknown constants of the robot and its ground; their prior
-below is their spread over plausible model errors (masses, payload, stiffness, friction, dead band, slope); the noise
-changes from step to step. The system is linear, so P <- F P F^T + Q. Roll and pitch are measured: their errors do not
-grow.
+with dx, dy the body's motion, s the relative slip along the path, l the relative sideways motion, b the gyroscope's
+offset, a the change of the body's speed, t `turn_noise`; g and h are what dead band and slope do to the way until they
+are learnt. All five are unknown constants. The prior of s, l, g and h is their spread over plausible model errors
+(masses, payload, stiffness, friction, dead band, slope); that of b is what calibration leaves. The system is linear, so
+P <- F P F^T + Q.
 
-The heading errs the more, the harder feet jerk the body (probably because the gyroscope misses what happens between its
-samples): with a turn per metre instead, one spread cannot be right for the adaptive gait (0.02 degrees a metre) and the
-tripod (0.15).
+The heading errs the more, the harder feet jerk the body: the gyroscope's low-pass filter lets a part of their shocks
+pass that two samples cannot show. Beside what has accumulated, yaw, roll and pitch err by what the body does and the
+model does not: as much as their innovations show now.
+
 a is that of the speed v, low-pass filtered, which does not depend on the rate of the steps:
 
     a = (v - u) (1 - exp(-dt / SMOOTH)) / dt,    u <- u + a dt
@@ -26,37 +29,43 @@ from typing import Any
 
 import numpy as np
 
-X, Y, YAW, ALONG, ACROSS, TURN, STATES = range(7)
+X, Y, YAW, ALONG, ACROSS, RATE, EARLY_ALONG, EARLY_ACROSS, STATES = range(9)
 
 
 # Time constant of the speed [s], largest change of it [m/s^2].
 SMOOTH, HARDEST = 0.04, 3.0
+# Way [m] in which dead band and slope are learnt: some 15 s of walking.
+LEARNT = 1.2
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Standard deviations: of s and l [1], of b [rad s^3/m^2], of the noise, of the start.
+    """Standard deviations: of s, l, g and h [1], of b [rad/s], of the noise, of the start.
 
-    way_noise [m/sqrt(m)]. turn_noise [rad/sqrt(m^2/s^3)]: random walk of the yaw with the jerks, yaw_rate
-    [rad/sqrt(s)]: with time. tilt [rad]: of roll and pitch, tilt_share: what of the square of the present tilt
-    innovation is added to its variance. height [m]: of z. start [m], start_yaw [rad].
+    rate [rad/s]: of b: the mean of the chip's noise over the 100 samples of a calibration. way_noise [m/sqrt(m)].
+    turn_noise [rad/sqrt(m^2/s^3)]: random walk of the yaw with the jerks, yaw_rate [rad/sqrt(s)]: with time.
+    tilt [rad]: of roll and pitch; tilt_share, yaw_share: what of the square of the present innovation is added to the
+    variance. height [m]: of z. start [m], start_yaw [rad].
 
-    The values were fitted to 42 walks of 60 s on MuJoCo with random masses, payloads, stiffness, friction, dead bands
-    and slopes, every second one on rough ground: 25 of the adaptive gait (benchmark/prediction.py --seed 2000 --rough
-    0.008), 17 of the tripod gait (--seed 2500).
+    along to early_across, way_noise, turn_noise and yaw_share were fitted to 43 walks of 60 s on MuJoCo with random
+    masses, payloads, stiffness, friction, dead bands and slopes, every second one on rough ground
+    (benchmark/prediction.py): 34 of the adaptive gait (seeds 2000, 5100), 9 of the tripod gait (seed 5000).
     """
 
-    along: float = 0.017
-    across: float = 0.0006
-    turn: float = 0.0013
-    way_noise: float = 0.0025
-    turn_noise: float = 0.001
+    along: float = 0.0085
+    across: float = 0.001
+    early_along: float = 0.018
+    early_across: float = 0.003
+    rate: float = 5e-5
+    way_noise: float = 0.0018
+    turn_noise: float = 0.00037
     yaw_rate: float = 1e-5
     tilt: float = 0.00125
     tilt_share: float = 0.35
+    yaw_share: float = 1.0
     height: float = 0.004
-    start: float = 0.0006
-    start_yaw: float = 0.0012
+    start: float = 0.0008
+    start_yaw: float = 0.0003
 
 
 class PoseUncertainty:
@@ -71,16 +80,25 @@ class PoseUncertainty:
     def clear(self) -> None:
         """Reset: the pose is known."""
         s = self.spread
-        self.covariance = np.diag(np.square([s.start, s.start, s.start_yaw, s.along, s.across, s.turn]))
-        self._doubted = self._speed = 0.0
-        self._fill(0.0)
+        self.covariance = np.diag(
+            np.square([s.start, s.start, s.start_yaw, s.along, s.across, s.rate, s.early_along, s.early_across])
+        )
+        self._doubted = self._speed = self._walked = 0.0
+        self._fill(0.0, 0.0)
 
-    def advance(self, step: Any, yaw: float, doubted: bool = False, tilt_innovation: float = 0.0) -> None:
+    def advance(
+        self,
+        step: Any,
+        yaw: float,
+        doubted: bool = False,
+        tilt_innovation: float = 0.0,
+        yaw_innovation: float = 0.0,
+    ) -> None:
         """Advance by one step.
 
         step: (dx, dy, dt), motion in the body's axes [m] and time [s]; yaw [rad] of the body in the world. doubted:
         whether measurements contradict the model: the robot may then have any velocity that it can reach.
-        tilt_innovation [rad]: difference of the measured and the predicted tilt.
+        tilt_innovation, yaw_innovation [rad]: differences of the measured and the predicted tilt and yaw.
         """
         dx, dy, dt = step
         s, way = self.spread, math.hypot(dx, dy)
@@ -91,7 +109,11 @@ class PoseUncertainty:
         f[X, YAW], f[Y, YAW] = -wy, wx
         f[X, ALONG], f[Y, ALONG] = wx, wy
         f[X, ACROSS], f[Y, ACROSS] = -wy, wx
-        f[YAW, TURN] = jerked
+        self._walked += way
+        early = math.exp(-self._walked / LEARNT)
+        f[X, EARLY_ALONG], f[Y, EARLY_ALONG] = early * wx, early * wy
+        f[X, EARLY_ACROSS], f[Y, EARLY_ACROSS] = -early * wy, early * wx
+        f[YAW, RATE] = dt
         noise = self._noise
         noise[X] = noise[Y] = s.way_noise**2 * way
         noise[YAW] = s.turn_noise**2 * jerked + s.yaw_rate**2 * dt
@@ -105,7 +127,7 @@ class PoseUncertainty:
             self._doubted = 0.0
         self.covariance = f @ self.covariance @ f.T
         self.covariance.ravel()[:: STATES + 1] += noise  # its diagonal
-        self._fill(tilt_innovation)
+        self._fill(tilt_innovation, yaw_innovation)
 
     def _jerks(self, way: float, dt: float) -> float:
         """Return a^2 dt [m^2/s^3] of a step of a length [m] in a time [s]."""
@@ -115,9 +137,9 @@ class PoseUncertainty:
         self._speed += a * dt
         return min(abs(a), HARDEST) ** 2 * dt
 
-    def _fill(self, tilt_innovation: float) -> None:
+    def _fill(self, tilt_innovation: float, yaw_innovation: float) -> None:
         s, pose, planar = self.spread, self.pose, self.covariance
         pose[:2, :2], pose[:2, 5] = planar[:2, :2], planar[:2, 2]
-        pose[5, :2], pose[5, 5] = planar[2, :2], planar[2, 2]
+        pose[5, :2], pose[5, 5] = planar[2, :2], planar[2, 2] + s.yaw_share * yaw_innovation**2
         pose[2, 2] = s.height**2
         pose[3, 3] = pose[4, 4] = s.tilt**2 + s.tilt_share * tilt_innovation**2

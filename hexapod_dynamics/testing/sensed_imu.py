@@ -1,4 +1,7 @@
-"""The IMU of a simulated robot as the nodes have it: the simulated chip, its driver and the attitude filter."""
+"""The IMU of a simulated robot as the nodes have it: the simulated chip, its driver and the attitude filter.
+
+Its offsets are calibrated away but for what the noise of the gyroscope leaves: the mean of CALIBRATED samples.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
 from hexapod_dynamics.se3 import rotation_from_quaternion
 from hexapod_dynamics.simulated_devices.mpu6050_device import VirtualMpu6050
 
+CALIBRATED = 100
 SETTLING = 1.0  # how long the chip has felt the simulator's state before t = 0 [s]
 
 
@@ -50,7 +54,8 @@ class SensedImu:
         settings = Mpu6050Settings()
         self.delay = settings.delay  # [s] by which the nodes stamp a sample earlier than it was read
         self._simulator, self._chip = simulator, np.asarray(rotation)
-        self._sensor = VirtualMpu6050(gyro_bias=np.zeros(3), accel_bias=np.zeros(3), seed=seed)
+        left = np.random.default_rng(seed).normal(0.0, np.sqrt(settings.gyro_variance / CALIBRATED), 3)
+        self._sensor = VirtualMpu6050(gyro_bias=left, accel_bias=np.zeros(3), seed=seed)
         self._bus = DirectI2cBus(self._sensor)
         self._driver = Mpu6050(self._bus, settings, sleep=self._bus.sleep)
         self._driver.start()

@@ -1,31 +1,37 @@
 """The covariance of the predicted pose against drawn errors; the test that says when measurements contradict it."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from hexapod_dynamics.estimation.innovation_test import InnovationTest
-from hexapod_dynamics.estimation.pose_uncertainty import SMOOTH, PoseUncertainty, Spread
+from hexapod_dynamics.estimation.pose_uncertainty import LEARNT, SMOOTH, PoseUncertainty, Spread
 
 STEPS = 300
+NAMES = ("along", "across", "rate", "early_along", "early_across")
 
 
 def test_the_covariance_is_that_of_drawn_errors():
     """A walk along a curve, 4000 robots whose scale, crab, turn and noise are drawn from the spread."""
     spread, rng, count = Spread(), np.random.default_rng(0), 4000
     uncertainty = PoseUncertainty(spread)
-    scale, crab, turn = rng.normal(size=(3, count)) * np.array([[spread.along], [spread.across], [spread.turn]])
+    deviations = np.array([[getattr(spread, n)] for n in NAMES])
+    scale, crab, rate, early, aside = rng.normal(size=(5, count)) * deviations
     place = spread.start * rng.normal(size=(2, count))
     yaw = spread.start_yaw * rng.normal(size=count)
     heading, dt = 0.0, 0.1
-    here, smooth = np.zeros(2), 0.0
+    here, smooth, walked = np.zeros(2), 0.0, 0.0
     for k in range(STEPS):
         dx = 0.008 * (1.0 + 0.9 * np.sin(2.0 * k))
         jerk = (dx / dt - smooth) * (1.0 - np.exp(-dt / SMOOTH)) / dt
         smooth, jerks = smooth + jerk * dt, jerk**2 * dt
         uncertainty.advance((dx, 0.0, dt), heading)
-        step = np.array([np.cos(heading + yaw), np.sin(heading + yaw)]) * dx * (1.0 + scale)
-        step += np.array([-np.sin(heading + yaw), np.cos(heading + yaw)]) * dx * crab
+        walked += dx
+        unlearnt = np.exp(-walked / LEARNT)
+        step = np.array([np.cos(heading + yaw), np.sin(heading + yaw)]) * dx * (1.0 + scale + early * unlearnt)
+        step += np.array([-np.sin(heading + yaw), np.cos(heading + yaw)]) * dx * (crab + aside * unlearnt)
         place += step + spread.way_noise * np.sqrt(dx) * rng.normal(size=(2, count))
-        yaw += turn * jerks
+        yaw += rate * dt
         yaw += np.hypot(spread.turn_noise * np.sqrt(jerks), spread.yaw_rate * np.sqrt(dt)) * rng.normal(size=count)
         here += np.array([np.cos(heading), np.sin(heading)]) * dx
         heading += 0.003
@@ -45,7 +51,7 @@ def test_a_walk_that_jerks_knows_its_heading_less_and_the_rate_of_the_steps_does
             for dx in np.diff(path):
                 walk.advance((dx, 0.0, dt), 0.0)
             yaws[swing, dt] = np.degrees(np.sqrt(walk.pose[5, 5]))
-    assert yaws[0.0, 0.01] < 0.15 < 0.8 < yaws[0.03, 0.01]
+    assert 4.0 * yaws[0.0, 0.01] < yaws[0.03, 0.01]
     assert abs(yaws[0.03, 0.02] - yaws[0.03, 0.01]) < 0.1 * yaws[0.03, 0.01]
 
 
@@ -53,6 +59,14 @@ def test_roll_and_pitch_are_less_certain_while_the_imu_contradicts_them():
     walk, spread = PoseUncertainty(), Spread()
     walk.advance((0.0, 0.0, 0.01), 0.0, tilt_innovation=0.02)
     assert walk.pose[3, 3] == walk.pose[4, 4] == spread.tilt**2 + spread.tilt_share * 0.02**2
+
+
+def test_the_heading_is_less_certain_while_the_gyroscope_contradicts_it_and_only_then():
+    walk = PoseUncertainty()
+    walk.advance((0.0, 0.0, 0.01), 0.0, yaw_innovation=0.02)
+    assert abs(walk.pose[5, 5] - 0.02**2 * Spread().yaw_share) < 1e-5
+    walk.advance((0.0, 0.0, 0.01), 0.0)
+    assert walk.pose[5, 5] < 1e-5
 
 
 def test_a_doubt_widens_it_as_fast_as_the_robot_may_move():
