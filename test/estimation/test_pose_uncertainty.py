@@ -46,7 +46,7 @@ def test_a_walk_that_jerks_knows_its_heading_less_and_the_rate_of_the_steps_does
     yaws = {}
     for swing in (0.0, 0.03):
         for dt in (0.01, 0.02):
-            walk = PoseUncertainty()
+            walk = PoseUncertainty(replace(Spread(), rate=0.0))
             path = [0.08 * t + swing * np.sin(50.0 * t) / 50.0 for t in np.arange(0.0, 60.0, dt)]
             for dx in np.diff(path):
                 walk.advance((dx, 0.0, dt), 0.0)
