@@ -147,12 +147,12 @@ class TripodGait(ArrayGait):
             row[leg_table.FREE : leg_table.HELD] = 1.0
             if morphology is None or not self.adaptive or not morphology.has_leg(leg.name):
                 continue
-            whole = all(morphology.has_link(leg.name, link.name) for link in leg.links)
-            for k, link in enumerate(leg.links):
-                if not morphology.has_link(leg.name, link.name):
+            left = [morphology.remaining(leg.name, link.name) for link in leg.links]
+            for k, (link, fraction) in enumerate(zip(leg.links, left, strict=True)):
+                if fraction == 0:
                     break
-                if whole:
-                    row[leg_table.LENGTHS + k] *= morphology.remaining(leg.name, link.name)
+                if left[-1] > 0:
+                    row[leg_table.LENGTHS + k] *= fraction
                 angle = morphology.locked_angle(leg.name, link.name)
                 if angle is not None:
                     row[leg_table.FREE + k], row[leg_table.HELD + k] = 0.0, angle

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +59,7 @@ class Leg:
         mount = np.asarray(mount_rotation, float), np.asarray(mount_position, float)
         return cls(name, *mount, joints, bodies, tripod_group, module)
 
-    @property
+    @cached_property
     def link_names(self) -> tuple[str, ...]:
         """Names of the links, from the body outward."""
         return tuple(link.name for link in self.links)

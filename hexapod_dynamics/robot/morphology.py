@@ -254,17 +254,17 @@ class Morphology:
 
     def remaining(self, leg: str, link: str) -> float:
         """Fraction of the link's length that is left, 0 where it is gone."""
-        index, place = self._link_place(f"{leg}.{link}")
+        index, place = self._index_of(leg, link)
         return self._remaining[index][place]
 
     def locked_angle(self, leg: str, link: str) -> float | None:
         """Position [rad or m] at which the joint that moves the link is locked; None where it is not."""
-        index, place = self._link_place(f"{leg}.{link}")
+        index, place = self._index_of(leg, link)
         return self._locked[index][place]
 
     def is_limp(self, leg: str, link: str) -> bool:
         """Whether the joint that moves the link is limp: it moves, and its servo gives no torque."""
-        index, place = self._link_place(f"{leg}.{link}")
+        index, place = self._index_of(leg, link)
         return self._limp[index][place]
 
     def links(self, leg: str) -> tuple[Link, ...]:
@@ -345,6 +345,12 @@ class Morphology:
             if leg.name == name:
                 return index
         raise MorphologyError(f"{name!r}: no such leg; the legs are {', '.join(self._robot.leg_names)}")
+
+    def _index_of(self, leg: str, link: str) -> tuple[int, int]:
+        """Index of the leg and of its link. Simulations ask often: no names are joined or split."""
+        index = self._leg_index(leg)
+        names = self._robot.legs[index].link_names
+        return (index, names.index(link)) if link in names else self._link_place(f"{leg}.{link}")
 
     def _link_names(self) -> list[str]:
         return [f"{leg.name}.{link}" for leg in self._robot.legs for link in leg.link_names]

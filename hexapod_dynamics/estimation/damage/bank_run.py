@@ -18,9 +18,7 @@ from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.estimation.damage.window import MeasurementWindow, SliceFeatures
 from hexapod_dynamics.robot import Morphology, Robot
 
-# Chi-square per feature up to which one damage explains the measurements, so that two are not considered.
-_EXPLAINED = 0.8
-_TWO = -3.0  # log odds of two damages at once, against one
+_HEALTHY = 0.5  # probability of the declared robot above which two damages at once are not considered
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,8 @@ class BankResult:
 class _Job:
     """A bank that is being simulated; results: of the tasks, or their futures where there is an executor.
 
-    singles, pairs: hypotheses of one damage and of two; pair_tasks: simulations of the pairs, made where no single
-    damage explains the measurements.
+    singles, pairs: hypotheses of one damage and of two; pair_tasks: simulations of the pairs, made where a single
+    damage is more probable than none.
     """
 
     view: SliceFeatures
@@ -122,6 +120,8 @@ class BankRun:
             compared = self._comparison.result()
         self._job = self._comparison = None
         self.count, self.duration = self.count + 1, time - job.begun
+        if compared is None:
+            return None
         return BankResult(*compared, job.suspicion)
 
     @staticmethod
@@ -132,24 +132,40 @@ class BankRun:
 
     def _compare(
         self, job: _Job, results: list[Any], x: np.ndarray, unknown: np.ndarray, scatter: Scatter
-    ) -> tuple[list[Hypothesis], Posterior]:
+    ) -> tuple[list[Hypothesis], Posterior] | None:
         """Return hypotheses and their Posterior, from the simulated and the measured features; two damages at once
-        are among them only where neither the declared robot nor a single damage fits.
+        are among them where one is more probable than none. A simulation that diverged is left out; None: too many did.
         """
         view, ticks = job.view, self._settings.slice_ticks
-        (q0, tilt0), *results = results
+        declared, *results = results
 
         def features(simulated: list[Any]) -> np.ndarray:
-            apart = [view.features(q[ticks:], tilt[ticks:], q0[ticks:], tilt0[ticks:]) for q, tilt in simulated]
+            apart = [
+                view.features(q[ticks:], tilt[ticks:], *(one[ticks:] for one in declared)) for q, tilt in simulated
+            ]
             return np.array(apart).reshape(-1, *view.noise.shape)
 
         count, members = len(job.singles), self._settings.members
-        ensemble = features(results[count:])
-        cov = covariance(ensemble[:members], ensemble[members:], view.noise, unknown, scatter)
-        deviations, prior = features(results[:count]), np.full(count, self._settings.prior)
-        posterior = posterior_of(x, view.noise, cov, deviations, prior)
-        if not job.pairs or min(posterior.misfit_declared, posterior.misfit.min()) < _EXPLAINED:
-            return job.singles, posterior
-        deviations = np.concatenate([deviations, features([task() for task in job.pair_tasks])])
-        prior = np.concatenate([prior, np.full(len(job.pairs), self._settings.prior + _TWO)])
-        return job.singles + job.pairs, posterior_of(x, view.noise, cov, deviations, prior)
+        singles, simulated = _finite(job.singles, results[:count])
+        halves = results[count : count + members], results[count + members :]
+        static, rough = (features(_finite(half, half)[1]) for half in halves)
+        if not singles or 2 * min(len(static), len(rough)) < members or not _is_finite(declared):
+            return None
+        cov = covariance(static, rough, view.noise, unknown, scatter)
+        deviations, prior = features(simulated), self._settings.prior
+        posterior = posterior_of(x, view.noise, cov, deviations, np.full(len(singles), prior))
+        if not job.pairs or posterior.declared > _HEALTHY:
+            return singles, posterior
+        pairs, simulated = _finite(job.pairs, [task() for task in job.pair_tasks])
+        deviations = np.concatenate([deviations, features(simulated)])
+        return singles + pairs, posterior_of(x, view.noise, cov, deviations, np.full(len(deviations), prior))
+
+
+def _is_finite(simulated: tuple[np.ndarray, np.ndarray]) -> bool:
+    return all(bool(np.isfinite(part).all()) for part in simulated)
+
+
+def _finite(named: list[Any], simulated: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Those of `named` whose simulation has not diverged, and their results."""
+    kept = [pair for pair in zip(named, simulated, strict=True) if _is_finite(pair[1])]
+    return [one for one, _ in kept], [result for _, result in kept]

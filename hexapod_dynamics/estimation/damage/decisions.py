@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence, SilentChain
-from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, limp, locked, missing, part_of
-from hexapod_dynamics.estimation.damage.lasting_evidence import LastingEvidence, of_foot
+from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, limp, locked, missing, of_foot, part_of
+from hexapod_dynamics.estimation.damage.lasting_evidence import LastingEvidence
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.robot import Morphology, Robot
@@ -204,11 +204,13 @@ class DecisionMaker:
         """Kind of damage of a joint that deviates from its model: limp if its readings move, locked if not; None: not
         known yet.
 
-        Sag and tilt cannot distinguish the two: a limp joint under little load hardly moves.
+        Sag and tilt cannot distinguish the two: a limp joint under little load hardly moves. A leg in which two joints
+        do not follow is held from outside, as after a fall: neither is declared.
         """
         joint = hypothesis.joints[0]
         one = news.get(joint)
-        if one is None or not np.isfinite(one.spread):
+        held = len(news.keys() & set(self.robot.leg_joints(hypothesis.leg))) > 1
+        if one is None or held or not np.isfinite(one.spread):
             return None
         if one.spread > _MOVES:
             return limp(self.robot, joint)

@@ -46,6 +46,7 @@ _DISTURBED = 2.5  # [s] ... for this time, as after late commands, sag, tilt and
 # sit down, move its feet in the air and stand up. While the model lies on its body, contacts are not the robot's.
 _SETTLING, _LONGEST = 1.0, 8.0
 _OTHERWISE = 0.07  # [rad] of roll or pitch between robot and model, from which both do not stand on the same feet
+_TIPPED = 0.15  # [rad] of roll or pitch from which the robot leans on its body or on the stump of a leg
 _RETURNING = 5.0  # [s] in which a joint that came back need not follow: its servo is found and approaches its command
 
 
@@ -80,6 +81,7 @@ class DamageDetector:
         self._readings: deque[tuple] = deque()
         self._attitudes: deque[tuple] = deque(maxlen=400)
         self._last_attitude = -math.inf
+        self._lean = 0.0  # larger one of |roll| and |pitch| [rad] in the last attitude
         self._slice = 0  # the next slice to evaluate
         self._first_slice = 0  # the first slice measured with the present morphology
         self._suspicion = Suspicion(n)
@@ -128,7 +130,7 @@ class DamageDetector:
         if not np.isfinite([yaw, pitch, roll]).all():
             raise HexapodError(f"rotation: {np.asarray(rotation).tolist()} is not finite")
         self._attitudes.append((time, roll, pitch, yaw))
-        self._last_attitude = time
+        self._last_attitude, self._lean = time, max(abs(roll), abs(pitch))
 
     def bus(self, time: float, silent: np.ndarray, let_go: np.ndarray, answering: np.ndarray | None = None) -> None:
         """Take what the servo bus reports, (n,) bool each: silent servos, servos whose torque went off by itself.
@@ -272,7 +274,7 @@ class DamageDetector:
         ticks = self.settings.slice_ticks
         down = self.model.on_feet[self.model.row(np.arange(piece * ticks, (piece + 1) * ticks))].mean() < 0.9
         # Who falls onto the place of lost legs lies otherwise than the model, which did not fall.
-        down = down or np.nan_to_num(np.abs(tilt[:2])).max() > _OTHERWISE
+        down = down or self._lean > _TIPPED or np.nan_to_num(np.abs(tilt[:2])).max() > _OTHERWISE
         if down and self.time < self._changed_at + _LONGEST:
             self._settled_at = self.time + self.settings.slice
         if down or self.time < self._settled_at:

@@ -72,6 +72,20 @@ def both(one: Hypothesis, other: Hypothesis) -> Hypothesis:
     )
 
 
+def groups_of(hypothesis: Hypothesis) -> list[str]:
+    """Names of the legs that lose their feet, or of the joint, or of the hypothesis."""
+    if hypothesis.kind in ("missing", "short"):
+        return [f"{leg} lost" for leg in hypothesis.leg.split("+")]
+    if hypothesis.kind in ("limp", "locked"):
+        return [f"joint {hypothesis.joints[0]}"]
+    return [hypothesis.name]
+
+
+def of_foot(hypothesis: Hypothesis) -> bool:
+    """Whether the bank alone can show the hypothesis, and no joint's own readings."""
+    return hypothesis.kind not in ("limp", "locked")
+
+
 def part_of(robot: Robot, joint: Any) -> tuple[Any, str]:
     """Leg name and part ("RM.femur") of a joint index."""
     for leg in robot.legs:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis
+from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, groups_of, of_foot
+from hexapod_dynamics.estimation.damage.one_or_two import OneOrTwo
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 
@@ -35,19 +36,20 @@ class LastingEvidence:
     """
 
     def __init__(self, settings: DetectorSettings) -> None:
-        self._settings = settings
+        self._settings, self._one_or_two = settings, OneOrTwo()
         self.clear()
 
     def clear(self) -> None:
         """Forget all banks."""
         self.suspected: tuple[str, float] | None = None
+        self._one_or_two.clear()
         self._sure: dict[str, tuple[float, float]] = {}  # group: weight of the banks in a row, sum of their log odds
 
     def look(self, hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[Hypothesis, float] | None:
         """Use the Posterior of a bank; return a Hypothesis to declare, and the probability of its leg or joint.
 
         A joint that does not follow is returned at once, since its readings confirm it; a lost foot when several banks
-        were sure of its leg; two if the last bank is sure of both.
+        were sure of its leg, alone or with another (OneOrTwo).
         """
         groups: dict[str, list[int]] = {}
         for k, hypothesis in enumerate(hypotheses):
@@ -74,21 +76,12 @@ class LastingEvidence:
         self._sure = sure
         if joints:
             return joints[0], probability[top]
-        return (_widest(hypotheses, posterior, set(sure), ready), probability[ready[0]]) if ready else None
-
-
-def groups_of(hypothesis: Hypothesis) -> list[str]:
-    """Names of the legs that lose their feet, or of the joint, or of the hypothesis."""
-    if hypothesis.kind in ("missing", "short"):
-        return [f"{leg} lost" for leg in hypothesis.leg.split("+")]
-    if hypothesis.kind in ("limp", "locked"):
-        return [f"joint {hypothesis.joints[0]}"]
-    return [hypothesis.name]
-
-
-def of_foot(hypothesis: Hypothesis) -> bool:
-    """Whether the bank alone can show the hypothesis, and no joint's own readings."""
-    return hypothesis.kind not in ("limp", "locked")
+        if not ready:
+            self._one_or_two.clear()
+            return None
+        good = {k: _weight(hypotheses[k], posterior, k) for group in ready for k in groups[group]}
+        chosen = self._one_or_two.choose(hypotheses, posterior, good, set(sure))
+        return None if chosen is None else (hypotheses[chosen], probability[ready[0]])
 
 
 def _weight(hypothesis: Hypothesis, posterior: Posterior, k: Any) -> float:
@@ -98,13 +91,3 @@ def _weight(hypothesis: Hypothesis, posterior: Posterior, k: Any) -> float:
     if left < max(_MISFIT, _SMALL_SHARE * whole) and not (foot and left > _EXPLAINED * whole):
         return 1.0
     return _HALF if foot and left < min(_POOR, _SHARE * whole) else 0.0
-
-
-def _widest(hypotheses: list[Hypothesis], posterior: Posterior, sure: set[str], ready: list[str]) -> Hypothesis:
-    """The most probable hypothesis of most legs, one of them ready, all of them sure."""
-    fitting = [
-        k
-        for k, one in enumerate(hypotheses)
-        if of_foot(one) and set(groups_of(one)) <= sure and not set(groups_of(one)).isdisjoint(ready)
-    ]
-    return hypotheses[max(fitting, key=lambda k: (len(groups_of(hypotheses[k])), posterior.probability[k]))]
