@@ -252,10 +252,13 @@ class RobotSimulator(ABC):
         if joints is None:
             joints = np.zeros(n) if self.gait is None else self.gait.position
         joints = checked("joints", joints, (n,))
-        rotation = np.eye(3) if rotation is None else checked("rotation", rotation, (3, 3))
-        if not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9) or np.linalg.det(rotation) < 0:
-            raise HexapodError(f"rotation: {rotation.tolist()} is no rotation matrix")
-        return None if position is None else checked("position", position, (3,)), rotation, joints
+        if rotation is None:
+            turn = np.eye(3)
+        else:
+            turn = checked("rotation", rotation, (3, 3))
+            if not np.allclose(turn @ turn.T, np.eye(3), atol=1e-9) or np.linalg.det(turn) < 0:
+                raise HexapodError(f"rotation: {turn.tolist()} is no rotation matrix")
+        return None if position is None else checked("position", position, (3,)), turn, joints
 
     def _check_finite(self) -> None:
         if not np.isfinite(self.position).all():

@@ -6,10 +6,12 @@ import pytest
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence
 from hexapod_dynamics.estimation.damage.decisions import DecisionMaker
-from hexapod_dynamics.estimation.damage.hypotheses import short
+from hexapod_dynamics.estimation.damage.hypotheses import limp, short
+from hexapod_dynamics.estimation.damage.joint_evidence import JointCondition
 from hexapod_dynamics.estimation.damage.posterior import Posterior, posterior_of
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import rotation_rpy
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -117,6 +119,56 @@ def test_a_joint_that_came_back_may_stand_still_for_a_while_but_not_for_ever():
     """Seen in the launched robot: the coxa of a leg that was restored stood for two seconds and was declared locked."""
     assert returning(4.5) == []
     assert "RM.coxa locked at 0.00 rad" in returning(20.0)
+
+
+def stuck_after_a_change(lean):
+    """Decisions within 6 s after a leg was declared missing, robot and model leaning [rad]; LM's coxa stands still."""
+    gait = AdaptiveGait().bind(ROBOT)
+    gait.reset(walking=True)
+    detector, turn, found, coxa = DamageDetector(ROBOT), 0, [], ROBOT.leg_joints("LM")[0]
+    advance = detector.model.step
+
+    def step(time, targets):
+        advance(time, targets)
+        detector.model.tilt[detector.model.row(detector.model.tick - 1), 0] = lean
+
+    detector.model.step = step
+    for tick in range(1, 450):
+        now = 0.02 * tick
+        if tick == 150:
+            detector.set_morphology(WHOLE.without("RR"))
+        detector.command(now, gait.step(0.02)[0].copy())
+        here = gait.position.copy()
+        if tick >= 150:
+            here[coxa] = 0.3
+        for _ in range(2):
+            angles = np.full(18, np.nan)
+            angles[turn % 18] = here[turn % 18]
+            detector.measure_joints(now, angles)
+            turn += 1
+        detector.measure_attitude(now, rotation_rpy(lean, 0.0, 0.0))
+        found += [one.name for one in detector.update(now) if now > 3.0]
+    return found
+
+
+def test_no_joint_is_judged_after_a_change_while_the_robot_leans_on_its_body():
+    assert "LM.coxa locked at 0.30 rad" in stuck_after_a_change(0.05)
+    assert stuck_after_a_change(0.3) == []
+
+
+def test_a_leg_in_which_two_joints_do_not_follow_is_held_from_outside_and_has_no_limp_joint():
+    """MuJoCo, two feet lost: the robot lay on its body, a leg was caught, and its femur was called limp."""
+    femur = ROBOT.leg_joints("RM")[1]
+    astray = JointCondition("astray", 0.2, 0.0, 0.1, 5)
+    posterior = Posterior(np.array([1.0]), np.array([90.0]), np.zeros(1, int), 0.0, np.full(1, 0.5), 19.0)
+
+    def decisions(news):
+        maker = DecisionMaker(ROBOT, DetectorSettings())
+        return [one.name for one in maker.from_bank(1.0, [limp(ROBOT, femur)], posterior, news)]
+
+    assert decisions({femur: astray}) == ["RM.femur limp"]
+    assert decisions({femur: astray, ROBOT.leg_joints("LM")[1]: astray}) == ["RM.femur limp"]
+    assert decisions({femur: astray, femur - 1: astray}) == []
 
 
 def banks(*odds):
