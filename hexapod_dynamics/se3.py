@@ -190,7 +190,7 @@ def rotation_x_to(direction: npt.ArrayLike) -> Array:
 
 def rotation_from_quaternion(quaternion: Iterable[float]) -> Array:
     """Rotation (3, 3) of a quaternion (x, y, z, w) of any length; HexapodError if it is zero or not finite."""
-    x, y, z, w = (float(c) for c in quaternion)
+    x, y, z, w = map(float, quaternion)
     square = x * x + y * y + z * z + w * w
     if not (math.isfinite(square) and square > 1e-12):
         raise HexapodError(f"quaternion ({x}, {y}, {z}, {w}) is no rotation: it must be finite and not zero")

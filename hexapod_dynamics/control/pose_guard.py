@@ -70,6 +70,10 @@ class PoseGuard:
             self._offset[fresh] = 0.0
             self._generation[fresh] = generation[fresh]
 
+    def awaits(self, generation: np.ndarray) -> bool:
+        """Whether a joint was measured again since `meet` started it."""
+        return bool(generation.tolist() != self._generation.tolist())
+
     def pause(self) -> None:
         """Hold after commands stopped; the next ones are approached at the bounded speed."""
         self.following[:] = False
@@ -79,8 +83,13 @@ class PoseGuard:
     def speed_bound(self) -> np.ndarray:
         """The speed (n,) [rad/s] that the set-points returned last may have: of the joint, and of its offset if any."""
         settings = self.settings
-        speed = np.where(self.following, settings.speed_limit, settings.approach_speed)
-        return speed + np.where(self._offset != 0.0, settings.offset_speed, 0.0)
+        fast, slow, more = settings.speed_limit, settings.approach_speed, settings.offset_speed
+        return np.array(
+            [
+                (fast if follows else slow) + (more if offset else 0.0)
+                for follows, offset in zip(self.following.tolist(), self._offset.tolist(), strict=True)
+            ]
+        )
 
     def update(self, command: np.ndarray, torque: np.ndarray, interval: float) -> np.ndarray:
         """Return the set-points (n,) [rad] to send for the next interval [s].

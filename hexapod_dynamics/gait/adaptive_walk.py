@@ -30,9 +30,8 @@ class AdaptiveWalk(ArrayGait):
         if state[layout.SENSED] == 0.0:
             state[layout.YAW_REFERENCE] = yaw
         state[layout.YAW], state[layout.SENSED] = yaw, 1.0
-        state[layout.TILTED] = math.hypot(
-            *(measured - leant for measured, leant in zip((roll, pitch), state[LEANT], strict=True))
-        )
+        leant_roll, leant_pitch = state[LEANT].tolist()
+        state[layout.TILTED] = math.hypot(roll - leant_roll, pitch - leant_pitch)
 
     def measure_joints(self, angles: npt.ArrayLike) -> None:
         """Take measured joint angles (n,) [rad], NaN where unknown: once called, legs that come back are used only when

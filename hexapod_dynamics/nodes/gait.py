@@ -74,6 +74,7 @@ class GaitNode(Node):
         self._saved = None
         self._keep()
         self._chip = np.asarray(self.robot.imu.rotation)
+        self._axes = self._chip.tolist()
         self._attitude_time = None  # of the last imu/data
         self._heard = None  # time of the last cmd_vel, once there was one
         self._started = time.monotonic()
@@ -122,7 +123,8 @@ class GaitNode(Node):
         now = self._attitude_time = time.monotonic()
         before = self.permit.fallen
         self.permit.see(
-            self.falls.update(now, rotation, (self._chip @ np.array((a.x, a.y, a.z))).tolist()), self.falls.upright
+            self.falls.update(now, rotation, [x * a.x + y * a.y + z * a.z for x, y, z in self._axes]),
+            self.falls.upright,
         )
         if self.permit.fallen != before:
             if self.permit.fallen:

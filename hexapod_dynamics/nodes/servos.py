@@ -41,8 +41,10 @@ from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
-# A command waits for the next tick for at most this time [s]; one with a stamp for about ALIGNED, see `_on_command`.
+# A command waits for the next tick for at most this time [s], while commands are punctual for about ALIGNED (`_pace`).
 MOST_LATE, ALIGNED = 0.01, 0.002
+# Commands in a row, each taken less than twice ALIGNED after its stamp, after which there is one tick for each.
+PUNCTUAL = 25
 # After a stall of this process for longer than the command timeout, what has queued meanwhile comes for so long [s].
 BACKLOG = 0.2
 # Time [s] after which a port that is not open is reported in the log, once; in a launch the simulator needs longer.
@@ -88,7 +90,10 @@ class ServosNode(Node):
         self._fresh_wanted, self._send_fresh = Wanted(publisher), sender(publisher)
         self._battery_publisher = self.create_publisher(BatteryState, "battery_state", 10)
         self._following_publisher, self._following = self.create_publisher(Bool, "~/following", LATCHED), None
-        self.loop = TickLoop(self, min(MOST_LATE, parameters.control.period, 1.0 / parameters.rate), self._tick)
+        longest = min(parameters.control.period, 1.0 / parameters.rate)
+        self._ticks = min(MOST_LATE, longest), longest  # [s], and while commands are punctual
+        self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
+        self.loop = TickLoop(self, self._ticks[False], self._tick)
         # A command is executed with the torques that came before it. Commands of two sources are told apart.
         self._take_torques = self.loop.taker(JointState, "feedforward_torques", self._on_torques)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
@@ -147,7 +152,8 @@ class ServosNode(Node):
             return
         self._command_joints = joints
         now = time.monotonic()
-        refusal = self.check.refusal(joints[1], message.position, message.velocity)
+        positions = message.position.tolist()
+        refusal = self.check.refusal(joints[1], positions, message.velocity)
         if refusal:
             self.watch.refuse("beyond what joints can do", refusal)
             return
@@ -159,21 +165,31 @@ class ServosNode(Node):
                 self.watch.refuse("old", refusal)
                 return
             self.loop.align(age, ALIGNED)
+            self._pace(age, now)
         if not self.watch.accepts(message.header.frame_id, now):
             self.control.hold_when_commands_stop(now)
             return
         if self._is_backlog(now):
             self.control.hold_when_commands_stop(now)
             return
-        bad = [k for k, position in enumerate(message.position.tolist()) if math.isnan(position)]
-        if bad:
+        if math.isnan(sum(positions)):
+            bad = [k for k, position in enumerate(positions) if not math.isfinite(position)]
             self.get_logger().warning(
-                f"joint_commands asks nan of {message.name[bad[0]]}: the joint "
+                f"joint_commands asks {positions[bad[0]]} of {message.name[bad[0]]}: the joint "
                 "holds; leave it out of the message instead",
                 throttle_duration_sec=5.0,
             )
         self._take_torques()
         self.control.follow(joints[1], message.position, now)
+
+    def _pace(self, age, now):
+        """Tick once for each command while they are punctual, and twice else: commands wait for no later tick.
+
+        age [s]: of a command with a stamp that is taken at the monotonic time `now` [s].
+        """
+        self._punctual = self._punctual + 1 if age < 2.0 * ALIGNED else 0
+        self._commanded = now
+        self.loop.set_period(self._ticks[self._punctual > PUNCTUAL])
 
     def _is_backlog(self, now):
         """Whether commands that come now may have been waiting since this process was stopped.
@@ -239,24 +255,27 @@ class ServosNode(Node):
 
     def _tick(self):
         now = time.monotonic()
+        if now - self._commanded > 2.5 * self._ticks[True]:
+            self._punctual = 0
+            self.loop.set_period(self._ticks[False])
         self._is_backlog(now)
         self._ticked = now
         # Half a tick early is in time: a period that is a multiple of the tick's stays one.
-        soon = now + 0.5 * self.loop.period
+        soon, state = now + 0.5 * self.loop.period, None
         if soon >= self._next_step:
             self._next_step = max(self._next_step + self.parameters.control.period, now)
             if self.control.pending:
                 self._take_torques()
             self.control.step(now)
+            state = self.control.state
         if soon >= self._next_state:
             self._next_state = max(self._next_state + 1.0 / self.parameters.rate, now)
-            self._publish(now)
+            self._publish(now, state or self.chain.snapshot(self.control.state))
 
     # Out -------------------------------------------------------------------------------------------------------------
 
-    def _publish(self, now):
+    def _publish(self, now, state):
         self.control.hold_when_commands_stop(now)
-        state = self.chain.snapshot(self.control.state)
         following = self.control.executes
         if following != self._following:
             self._following = following

@@ -163,6 +163,11 @@ class TickLoop:
         self._slow.append([time.monotonic() + period, period, callback])
         self._next_slow = 0.0
 
+    def set_period(self, period):
+        """Change the period [s]; the next tick comes so much after the present one."""
+        self._due += period - self.period
+        self.period = period
+
     def align(self, age, wanted):
         """Shift the ticks slowly, so that periodic messages are `wanted` [s] old when they are taken; this one is
         `age` [s] old.

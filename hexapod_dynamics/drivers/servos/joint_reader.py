@@ -22,6 +22,9 @@ from hexapod_dynamics.drivers.servos.servo_bus import Fault, ServoBus
 from hexapod_dynamics.drivers.servos.servo_loss_detector import ServoLossDetector
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
+# Members of an enumeration, looked up once: below Python 3.11 each look costs as much as a system call.
+_POSITION, _LOADED, _MOVE = Command.POS_READ, Command.LOAD_OR_UNLOAD_READ, Command.MOVE_TIME_WAIT_READ
+_POSITION_SIZE = lx_frames.reply_size(_POSITION)
 _SUPPLY_READS = 3  # number of reads whose median is the supply voltage
 _QUICK = 0.003  # [s] shortest wait for a servo that has failed while others answer
 _FORGET = 0.97  # factor of the longest delay of the latest answers with each answer
@@ -117,7 +120,7 @@ class JointReader:
         self._next_gone = now + self.settings.gone_probe_interval
         after = gone[gone > self._gone_turn]
         index = self._gone_turn = int(after[0] if after.size else gone[0])
-        answered = self.bus.exchange(self.map.ids[index], Command.POS_READ, None) is not None
+        answered = self.bus.exchange(self.map.ids[index], _POSITION, None) is not None
         with self._lock:
             self._state.back[index] = self._state.back[index] + 1 if answered else 0
 
@@ -127,12 +130,12 @@ class JointReader:
         sent = self._writer.sent[index]
         target = lx.angle_from_count(sent) if sent >= 0 else math.nan
         for _ in range(3):
-            value = self._ask(index, Command.POS_READ)
+            value = self._ask(index, _POSITION)
             if value is None:
                 if not self._state.silent[index]:
                     self.schedule.ask_soon(index)
                 return
-            now = self.bus.reply_time - lx_frames.reply_size(Command.POS_READ) * self.bus.byte_time
+            now = self.bus.reply_time - _POSITION_SIZE * self.bus.byte_time
             distance = abs(value - target)  # NaN where nothing has been sent
             taken = self._checks[index].take(value, now, target)
             if distance > self.settings.load_check_lag:
@@ -189,7 +192,7 @@ class JointReader:
         """
         if not self._ask_loaded(index) or not self._trust_targets:
             return angle
-        move = self._ask(index, Command.MOVE_TIME_WAIT_READ)
+        move = self._ask(index, _MOVE)
         if move is not None:
             target = self.map.angle(index, move.angle)
             if abs(target - angle) < 0.15:
@@ -224,7 +227,7 @@ class JointReader:
         """Whether a servo exerts torque; without torque it starts again from its measured position."""
         loaded = None
         while loaded is None and tries > 0 and not self.bus.interrupted:
-            loaded, tries = self._ask(index, Command.LOAD_OR_UNLOAD_READ), tries - 1
+            loaded, tries = self._ask(index, _LOADED), tries - 1
         if loaded is not None:
             with self._lock:
                 self._state.loaded[index] = loaded

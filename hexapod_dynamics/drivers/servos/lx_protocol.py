@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import struct
+from collections.abc import Callable
 from enum import IntFlag
 from typing import Any, NamedTuple
 
@@ -177,30 +178,27 @@ def read_request(servo_id: int, command: int) -> bytes:
     return build(servo_id, command)
 
 
+_DECODERS: dict[int, Callable[..., Any]] = {
+    Command.MOVE_TIME_READ: lambda count, duration: Move(angle_from_count(count), duration / 1000.0),
+    Command.MOVE_TIME_WAIT_READ: lambda count, duration: Move(angle_from_count(count), duration / 1000.0),
+    Command.POS_READ: angle_from_count,
+    Command.VIN_READ: lambda millivolts: millivolts / 1000.0,
+    Command.ANGLE_OFFSET_READ: lambda count: count / COUNTS_PER_RADIAN,
+    Command.ANGLE_LIMIT_READ: lambda low, high: (angle_from_count(low), angle_from_count(high)),
+    Command.VIN_LIMIT_READ: lambda low, high: (low / 1000.0, high / 1000.0),
+    Command.OR_MOTOR_MODE_READ: lambda motor, _, speed: Mode(bool(motor), speed / 1000.0),
+    Command.LOAD_OR_UNLOAD_READ: bool,
+    Command.LED_CTRL_READ: lambda off: not off,
+    Command.LED_ERROR_READ: lambda mask: LedError(mask & 7),
+    Command.ID_READ: int,
+    Command.TEMP_READ: int,  # [deg C]
+    Command.TEMP_MAX_LIMIT_READ: int,
+}
+
+
 def decode(command: int, payload: bytes) -> Any:
     """Turn a reply's payload into its value with units (see the write of the same name)."""
-    values = REPLY[command].unpack(payload)
-    if command in (Command.MOVE_TIME_READ, Command.MOVE_TIME_WAIT_READ):
-        return Move(angle_from_count(values[0]), values[1] / 1000.0)
-    if command == Command.POS_READ:
-        return angle_from_count(values[0])
-    if command == Command.VIN_READ:
-        return values[0] / 1000.0
-    if command == Command.ANGLE_OFFSET_READ:
-        return values[0] / COUNTS_PER_RADIAN
-    if command == Command.ANGLE_LIMIT_READ:
-        return angle_from_count(values[0]), angle_from_count(values[1])
-    if command == Command.VIN_LIMIT_READ:
-        return values[0] / 1000.0, values[1] / 1000.0
-    if command == Command.OR_MOTOR_MODE_READ:
-        return Mode(bool(values[0]), values[2] / 1000.0)
-    if command == Command.LOAD_OR_UNLOAD_READ:
-        return bool(values[0])
-    if command == Command.LED_CTRL_READ:
-        return not values[0]
-    if command == Command.LED_ERROR_READ:
-        return LedError(values[0] & 7)
-    return values[0]  # ids, deg C
+    return _DECODERS[command](*REPLY[command].unpack(payload))
 
 
 def encode_reply(servo_id: int, command: int, *values: int) -> bytes:

@@ -75,7 +75,7 @@ class PoseWriter:
             ]
             together = max((time_ for time_, alone in zip(needed, silent, strict=True) if not alone), default=duration)
             durations = [own if alone else together for own, alone in zip(needed, silent, strict=True)]
-        self._bus.send(self._frames.build(counts, np.array(durations), np.array(chosen)))
+        self._bus.send(self._frames.build(asked, durations, chosen))
         for j, moved in enumerate(chosen):
             if moved:
                 self._from[j] = here[j] if sent[j] >= 0 else asked[j]

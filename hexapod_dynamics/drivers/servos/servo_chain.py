@@ -104,8 +104,11 @@ class ServoChain:
         """
         asked = np.isfinite(angles)
         if speed is not None:
-            speed = speed * np.abs(self.map.slope)
-        counts = np.where(asked, self.map.counts(np.where(asked, angles, 0.0)), -1)
+            speed = speed * lx.COUNTS_PER_RADIAN
+        if asked.all():
+            counts = self.map.counts(angles)
+        else:
+            counts = np.where(asked, self.map.counts(np.where(asked, angles, 0.0)), -1)
         wishes = self._wishes
         with wishes.condition:
             wishes.counts, wishes.duration, wishes.epoch, wishes.speed = counts, duration, epoch, speed
@@ -294,7 +297,8 @@ class ServoChain:
 
     def _held(self) -> bool:
         """Whether no servo is to be asked now."""
-        return self._urgent() or time.monotonic() < self._reader.quiet_until
+        quiet_until = self._reader.quiet_until
+        return self._urgent() or (quiet_until > 0.0 and time.monotonic() < quiet_until)
 
     def _urgent(self) -> bool:
         """Whether a request waits that precedes reading and moving."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +64,12 @@ class ServoMap:
 
     def counts(self, angles: np.ndarray) -> np.ndarray:
         """Nearest commandable counts (n,) int of joint angles (n,) [rad], clamped to the servo's 0..1000."""
-        return np.clip(np.floor(lx.CENTRE_COUNT + self._slope * angles + 0.5), 0, lx.MAX_COUNT).astype(np.int64)
+        counts = self._slope * angles
+        counts += lx.CENTRE_COUNT
+        counts += 0.5
+        np.floor(counts, out=counts)
+        np.maximum(counts, 0.0, out=counts)
+        return np.minimum(counts, lx.MAX_COUNT, out=counts).astype(np.int64)
 
     def angles(self, counts: np.ndarray) -> np.ndarray:
         """Joint angles (n,) [rad] of counts (n,), which may lie outside 0..1000 when they were measured."""
@@ -75,20 +81,21 @@ class ServoMap:
 
 
 class PoseFrames:
-    """Builds one latched move per chosen servo and the common start, without a Python loop over the servos."""
+    """Builds one latched move per chosen servo and the common start."""
 
     def __init__(self, servo_map: ServoMap) -> None:
-        # A first move of each servo as `lx_protocol` writes it: id, length and command stay, position and time change.
-        moves = [np.frombuffer(lx.move_time_wait(servo_id, 0.0, 0.0), np.uint8) for servo_id in servo_map.ids]
-        self._bodies = np.array([move[2:-1] for move in moves], np.uint8).reshape(len(moves), -1)
+        # A first move of each servo as `lx_protocol` writes it: header, id, length and command stay, the rest changes.
+        moves = [lx.move_time_wait(servo_id, 0.0, 0.0) for servo_id in servo_map.ids]
+        self._header, self._begins = lx_frames.HEADER, [move[2:5] for move in moves]
         self._start = lx.move_start()
 
-    def build(self, counts: np.ndarray, duration: np.ndarray, chosen: np.ndarray) -> bytes:
-        """Frames for counts (n,) int in 0..1000 over `duration` (n,) [s] for the servos of the mask `chosen` (n,)."""
-        milliseconds = np.minimum(duration * 1000.0 + 0.5, 30000.0).astype(np.int64)
-        bodies = self._bodies
-        bodies[:, 3] = counts & 0xFF
-        bodies[:, 4] = counts >> 8
-        bodies[:, 5] = milliseconds & 0xFF
-        bodies[:, 6] = milliseconds >> 8
-        return lx_frames.encode(bodies[chosen]).tobytes() + self._start
+    def build(self, counts: Sequence[int], durations: Sequence[float], chosen: Sequence[bool]) -> bytes:
+        """Frames for counts (n,) in 0..1000 over `durations` (n,) [s] for the servos that are `chosen` (n,)."""
+        frames: list[bytes] = []
+        for begin, count, duration, wanted in zip(self._begins, counts, durations, chosen, strict=True):
+            if wanted:
+                milliseconds = int(min(duration * 1000.0 + 0.5, 30000.0))
+                body = begin + bytes((count & 0xFF, count >> 8, milliseconds & 0xFF, milliseconds >> 8))
+                frames += (self._header, body, bytes((lx_frames.checksum(body),)))
+        frames.append(self._start)
+        return b"".join(frames)

@@ -281,7 +281,7 @@ class ServoSupervisor:
 
     def _ready(self) -> bool:
         state = self.state
-        if state.settled:
+        if state.epoch != self._settled_epoch and state.settled:
             self._settled_epoch = state.epoch
         return state.torque and state.connected and not state.frozen and self._settled_epoch == state.epoch
 
@@ -302,7 +302,8 @@ class ServoSupervisor:
         self._move(self._command, t)
 
     def _meet(self) -> None:
-        self.guard.meet(self.state.generation, self.state.start_angle, self.state.known)
+        if self.guard.awaits(self.state.generation):
+            self.guard.meet(self.state.generation, self.state.start_angle, self.state.known)
 
     def _move(self, pose: np.ndarray, t: float) -> None:
         period = self.settings.period

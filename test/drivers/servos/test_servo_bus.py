@@ -117,7 +117,7 @@ def test_a_map_that_cannot_be_is_refused():
 def test_a_pose_is_one_frame_a_servo_and_one_start():
     angles = np.linspace(-1.0, 1.0, 18)
     chosen = np.arange(18) % 3 != 0
-    frames = lx_frames.FrameParser().feed(PoseFrames(MAP).build(MAP.counts(angles), 0.02, chosen))
+    frames = lx_frames.FrameParser().feed(PoseFrames(MAP).build(MAP.counts(angles), [0.02] * 18, chosen))
     expected = [lx.move_time_wait(MAP.ids[i], MAP.directions[i] * angles[i], 0.02) for i in np.flatnonzero(chosen)]
     assert [lx_frames.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
 
@@ -320,7 +320,7 @@ def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
 
 
 def test_a_sagging_leg_starts_from_the_servos_setpoint(rig):
-    move = PoseFrames(MAP).build(MAP.counts(np.full(18, 0.3)), 0.02, np.ones(18, bool))
+    move = PoseFrames(MAP).build(MAP.counts(np.full(18, 0.3)), [0.02] * 18, [True] * 18)
     for frame in lx_frames.FrameParser().feed(move):
         rig.servos.execute(frame, time.monotonic() - 1.0)
     rig.servos.set_angles(np.full(18, 0.25))
