@@ -21,7 +21,7 @@ from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.array_gait import finite_twist
 from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
-from hexapod_dynamics.gait.plan_change import best_phase, continue_from, stance_holds
+from hexapod_dynamics.gait.plan_change import EASY_CYCLES, SAFE, best_start, continue_from, is_shifted, stance_holds
 from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner
 from hexapod_dynamics.gait.planning.library import PlanLibrary
@@ -105,7 +105,7 @@ class AdaptiveGait(AdaptiveWalk):
         kernel.place_of_body(self.data)
         if self.plan is not None:
             stance_holds(self.robot, self.data, self.plan.legs)
-            best_phase(self.data)
+            best_start(self.robot, self.data)
         self.reset()
 
     def copy(self) -> AdaptiveGait:
@@ -142,21 +142,37 @@ class AdaptiveGait(AdaptiveWalk):
         sway, up = kernel.place_of_body(data)
         self._adopt(morphology, None if arrived else carried)
         data.feet[:, layout.BACK] = (data.legs[:, leg_table.USED] != 0.0) & ~carried
-        state[layout.REFLEXES], state[layout.STAY] = 0.0, 0.0
+        state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, 0.0, 0.0
         if self.plan == before:
             return
+        if state[layout.MODE] == layout.WALK and is_shifted(self.plan, before):
+            self._follow_again()  # the same steps, to other places
+            return
         continue_from(data, sway, up)
+        self._follow_again()
         on_its_feet = state[layout.MODE] in (layout.STAND, layout.START, layout.WALK, layout.SETTLE)
         if self.plan is None:
             state[layout.STAY] = 1.0
             kernel.enter(data, layout.LOWER, 0)
-        elif on_its_feet and up == 0.0 and self._holds(self.plan, used):
-            state[layout.PHASE] = best_phase(data)
-            kernel.enter(data, layout.SETTLE, 0)
-        else:
+        elif not (on_its_feet and up == 0.0 and self._holds(self.plan, used) and self._goes_on(used)):
             state[layout.PHASE] = 0.0
             kernel.enter(data, layout.LOWER, 0)
-        self._follow_again()
+
+    def _goes_on(self, used: set[str]) -> bool:
+        """Let the robot go on with its new plan, at the phase and the share of the command that suit where its feet
+        are; False if it would tip over or drag legs on the way, and has lost some of the legs used before.
+        """
+        data, state, asked = self.data, self.data.state, self.data.command[:3].copy()
+        if not asked.any():
+            data.command[:3] = self.scaled(NOMINAL_VELOCITY, 0.0, 0.0)
+        phase, share, score = best_start(self.robot, data)
+        data.command[:3] = asked
+        if score < SAFE and self.settings.pattern == "auto" and self.plan and not used <= set(self.plan.legs):
+            return False
+        state[layout.PHASE], state[layout.EASY] = phase, share
+        state[layout.EASY_FOR] = EASY_CYCLES if share < 1.0 else 0.0
+        kernel.enter(data, layout.SETTLE, 0)
+        return True
 
     def _steady(self) -> bool:
         """Tell whether the robot can stop now, on the feet of its present plan, or need not."""

@@ -20,6 +20,8 @@ from hexapod_dynamics.gait.adaptive_state import (
     BODY,
     BODY_OFFSET,
     DOWN,
+    EASY,
+    EASY_FOR,
     FAST,
     FOLDING,
     FROM,
@@ -189,6 +191,10 @@ def _advance_mode(walk, dt):
     share = 1.0 if mode == WALK else 0.0
     if state[FAST] != 0.0 and (mode == START or mode == SETTLE and state[SPAN] == 0.0):
         share = 0.4  # a change of plan while it walks does not stop it, unless legs came back
+    if state[EASY_FOR] > 0.0:
+        share = min(share, state[EASY])
+        if mode == WALK:
+            state[EASY_FOR] -= dt / plan[PERIOD]
     _follow_command(settings, command, state, share, dt)
     state[HEIGHT_RATE] = 0.0
     if mode == WALK or mode == STAND or mode == START or mode == SETTLE:

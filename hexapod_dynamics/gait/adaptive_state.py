@@ -14,9 +14,10 @@ ACCELERATION, TURNING, SPEED, YAW_GAIN, YAW_LIMIT, TILT, BELLY, BODY, ASKED_PERI
 # Command: twist (3), then offset of the body over its feet: x, y, z [m], roll, pitch, yaw [rad].
 OFFSET, COMMAND = 3, 9
 # State: see the names. TWIST: commanded twist as it is followed (3); GOING: that with yaw hold (3); BODY_OFFSET (6).
+# EASY: share of the command that is followed for EASY_FOR more cycles, after a change of plan.
 MODE, PHASE, TIME, SPAN, WEIGHT, TWIST, GOING, YAW, YAW_REFERENCE, SENSED, TILTED = 0, 1, 2, 3, 4, 5, 8, 11, 12, 13, 14
 HEIGHT_NOW, HEIGHT_RATE, HEIGHT_FROM, FROM_SWAY, BODY_OFFSET, BLEND, BLEND_TIME, STAY = 15, 16, 17, 18, 20, 26, 27, 28
-REFLEXES, LEVEL_FOR, FAST, TILTED_FOR, STATE = 29, 30, 31, 32, 33
+REFLEXES, LEVEL_FOR, FAST, TILTED_FOR, EASY, EASY_FOR, STATE = 29, 30, 31, 32, 33, 34, 35
 # A foot: place (x, y), lift; rates of the three; point of the ground where it lifted off, where it will touch down;
 # whether it is in the air; place and lift from which a move began; whether its leg came back and is still held up.
 X, Y, Z, XD, YD, ZD, OFF, DOWN, AIR, FROM, BACK, FEET = 0, 1, 2, 3, 4, 5, 6, 8, 10, 11, 14, 15

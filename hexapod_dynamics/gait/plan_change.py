@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait import cycle, leg_table
+from hexapod_dynamics.gait import leg_table
+from hexapod_dynamics.gait.adaptive_kernel import enter
+from hexapod_dynamics.gait.first_cycle import FINDINGS, PLENTY, SCORE, first_cycle, make_scratch
 from hexapod_dynamics.gait.planning.evaluation import hull_margin, link_points
+from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Robot
 
 # The stance holds for a change of plan without sitting down if the centre of mass is this far [m] inside the polygon of
 # all feet that are left.
 HOLDS = 0.015
+# Phases at which a new plan may start, shares of the command that are tried, cycles for which the share holds.
+PHASES, SHARES, EASY_CYCLES = 24, (1.0, 0.7, 0.4, 0.2), 0.7
+# Scores [m] above which a start is good, and below which the robot sits down.
+GOOD, SAFE = 0.005, -0.002
 
 
 def stance_holds(robot: Robot, walk: layout.Walk, legs: tuple[str, ...]) -> bool:
@@ -42,17 +51,38 @@ def continue_from(walk: layout.Walk, sway: tuple[float, float], up: float) -> No
     state[layout.FAST] = 1.0
 
 
-def best_phase(walk: layout.Walk) -> float:
-    """Return the phase of the plan at which its feet are nearest to where the feet are now."""
-    twist = walk.state[layout.GOING : layout.GOING + 3]
-    sway = walk.state[layout.FROM_SWAY : layout.FROM_SWAY + 2]
-    best, least = 0.0, np.inf
-    for phase in np.arange(48) / 48.0:
-        there = np.array([cycle.sway(walk.plan, phase, axis, *twist)[0] for axis in range(2)])
-        miss = 4.0 * np.square(there - sway).sum()
-        for i in np.flatnonzero(walk.legs[:, leg_table.USED]):
-            x, y, _, _ = cycle.cycle_foot(walk.plan, walk.legs, i, phase, *twist)
-            miss += (x - walk.feet[i, layout.X]) ** 2 + (y - walk.feet[i, layout.Y]) ** 2
-        if miss < least:
-            best, least = phase, miss
+def is_shifted(plan: GaitPlan | None, before: GaitPlan | None) -> bool:
+    """Return whether a plan to walk differs from the one before in its footholds alone, because legs that are held up
+    weigh something again: feet step there as they walk, and nothing else changes.
+    """
+    if plan is None or before is None or plan.kind == "row" or plan.legs != before.legs:
+        return False
+    return replace(plan, footholds=before.footholds) == before
+
+
+def best_start(robot: Robot, walk: layout.Walk) -> tuple[float, float, float]:
+    """Return how to go on with the plan from where the feet are now: phase, share of the command, and its score [m].
+
+    Each phase is rehearsed (see `first_cycle`), first at the whole command, then at less of it where that does not
+    hold: a foot that has not stepped yet is carried back less far. Below the score SAFE the robot had better sit down.
+    """
+    twin = layout.Walk(*(array.copy() for array in walk))
+    scratch, found = make_scratch(len(walk.legs)), np.zeros(FINDINGS)
+    body = robot.body.box_and_com, robot.body.mass, robot.gravity
+    best = 0.0, 1.0, -np.inf
+    for share in SHARES:
+        for phase in np.arange(PHASES) / PHASES:
+            for copied, array in zip(twin, walk, strict=True):
+                copied[:] = array
+            state = twin.state
+            state[layout.PHASE], state[layout.SENSED], state[layout.TILTED] = phase, 0.0, 0.0
+            state[layout.EASY], state[layout.EASY_FOR] = share, EASY_CYCLES
+            enter(twin, layout.SETTLE, 0)
+            first_cycle(twin, *body, best[2], scratch, found)
+            if found[SCORE] > best[2]:
+                best = float(phase), share, float(found[SCORE])
+            if best[2] >= PLENTY:
+                return best
+        if best[2] >= GOOD:
+            break
     return best

@@ -1,7 +1,8 @@
 """A walk without declared damage: physics, a servo bus and an IMU with their faults, a gait and a detector.
 
-The bus reads joints one after another, loses answers as lost bytes make it, and asks silent servos seldom, as
-drivers/servos does; the IMU is an MPU6050's noise through the package's attitude filter (vqf). All in simulated time.
+Commands pass the guard of drivers/servos, which approaches slowly what jumps. The bus reads joints one after another,
+loses answers as lost bytes make it, and asks silent servos seldom, as drivers/servos does; the IMU is an MPU6050's
+noise through the package's attitude filter (vqf). All in simulated time.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from vqf import VQF
 
+from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -63,6 +65,10 @@ class BlindWalk:
         self._answering = np.zeros(n, bool)
         self._steps = round(TICK / physics.timestep)
         physics.reset(joints=self.gait.position.copy())
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
+        self._met = np.zeros(n, np.int64)
+        self._guard.meet(self._met, self.gait.position.copy(), np.ones(n, bool))
 
     def damage(self, morphology: Morphology, unplugged: Any = ()) -> None:
         """Break (or mend) the physical robot; unplugged: joints (indices) whose servos have no power and no answer."""
@@ -86,7 +92,7 @@ class BlindWalk:
         command = self.gait.step(TICK)[0].copy()
         command[~self.declared.moving_mask] = np.nan
         self.detector.command(self.time, command)
-        sent = command.copy()
+        sent = self._guard.update(command, np.zeros(len(command)), TICK)
         sent[self.unplugged | ~self.physics.morphology.existing_mask] = np.nan
         physics = self.physics
         physics.push(self.push)
@@ -107,6 +113,8 @@ class BlindWalk:
         """Declare the morphology to gait and detector."""
         back = morphology.existing_mask & ~self.declared.existing_mask
         self._silent[back], self._failures[back] = False, 0
+        self._met[back] += 1
+        self._guard.meet(self._met, self.physics.q.copy(), np.ones(len(back), bool))
         self.declared = morphology
         self.gait.set_morphology(morphology)
         self.detector.set_morphology(morphology)

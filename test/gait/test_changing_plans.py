@@ -1,0 +1,136 @@
+"""A change of plan while the robot walks: the phase and the speed from which the walk holds, rehearsed beforehand."""
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait import adaptive_state as layout
+from hexapod_dynamics.gait.first_cycle import FINDINGS, MARGIN, MISS, RATE, first_cycle, make_scratch
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import euler_zyx
+from hexapod_dynamics.simulation import Ground, Simulator
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+JOINTS = [joint for leg in ROBOT.legs for joint in leg.joints]
+TICK, SPEED = 0.02, 0.077
+# Losses after which four legs can go on at once at some phase, or at less speed.
+PAIRS = [("LF", "RM"), ("LF", "LR"), ("RR", "RF"), ("LM", "RR"), ("LR", "RM"), ("LF", "RR"), ("LM", "RF")]
+SITTING = {"sitting down", "sitting", "moving feet", "standing up"}
+
+
+def walking(phase):
+    """A gait in its steady walk at a phase."""
+    gait = AdaptiveGait().bind(ROBOT)
+    gait.reset(walking=True, phase=phase)
+    gait.command(SPEED, 0.0, 0.0)
+    return gait
+
+
+def rehearsed(gait):
+    """Findings of the gait's next cycles."""
+    twin, found = layout.Walk(*(array.copy() for array in gait.data)), np.zeros(FINDINGS)
+    body = ROBOT.body.box_and_com, ROBOT.body.mass, ROBOT.gravity
+    first_cycle(twin, *body, -1.0, make_scratch(len(ROBOT.legs)), found)
+    return found
+
+
+@pytest.mark.parametrize("lost", [("LF",), ("RM",), ("RR", "RF"), ("LM", "RF"), ("LF", "LM")])
+def test_a_steady_walk_has_the_margin_of_its_plan_and_no_foot_misses_its_place(lost):
+    gait = AdaptiveGait().bind(ROBOT, WHOLE.without(*lost))
+    gait.reset(walking=True)
+    found = rehearsed(gait)
+    # The plan's margin is the least over all twists, with a guard at lift-off and touch-down.
+    assert gait.plan.margin - 1e-3 < found[MARGIN] < gait.plan.margin + 0.015
+    assert found[MISS] < 1e-9
+    assert found[RATE] < 1.2 * ROBOT.servo.speed_limit
+
+
+@pytest.mark.parametrize("lost", PAIRS)
+def test_no_leg_is_dragged_out_of_reach_so_that_its_set_point_jumps(lost):
+    for phase in np.arange(8) / 8:
+        gait = walking(phase)
+        gait.set_morphology(WHOLE.without(*lost))
+        largest = 0.0
+        legs = [3 * i + k for i, leg in enumerate(ROBOT.leg_names) if leg not in lost for k in range(3)]
+        for _ in range(round(4.0 / TICK)):
+            before, doing = gait.position[legs].copy(), gait.doing
+            gait.step(TICK)
+            if doing in ("walking", "shifting", "settling"):
+                largest = max(largest, float(np.abs(gait.position[legs] - before).max()))
+        assert largest < 0.5, f"phase {phase}"  # the guard takes more for a jump and approaches slowly
+        assert gait.doing == "walking"
+
+
+def run(lost, phase, seconds, late):
+    """Lose legs at a phase, declared `late` [s] later, behind the servos' guard; way [m], largest tilt [deg] since."""
+    gait = walking(phase)
+    physics = Simulator(ROBOT, timestep=2e-3, ground=Ground(friction=0.6))
+    physics.reset(joints=gait.position.copy())
+    guard = PoseGuard([j.lower for j in JOINTS], [j.upper for j in JOINTS], ROBOT.servo.stiffness)
+    guard.meet(np.zeros(18, int), gait.position.copy(), np.ones(18, bool))
+    hurt, tilt, begin = WHOLE.without(*lost), [], None
+    for tick in range(round((1.2 + late + seconds) / TICK)):
+        if tick == round(1.2 / TICK):
+            physics.set_morphology(hurt)
+        if tick == round((1.2 + late) / TICK):
+            gait.set_morphology(hurt)
+            begin = physics.position.copy()
+        sent = guard.update(gait.step(TICK)[0].copy(), np.zeros(18), TICK)
+        sent[~physics.morphology.existing_mask] = np.nan
+        physics.command(sent, TICK)
+        physics.step(10)
+        yaw, pitch, roll = euler_zyx(physics.rotation)
+        gait.sense(roll, pitch, yaw)
+        if begin is not None:
+            tilt.append(np.degrees(np.arccos(min(1.0, physics.rotation[2, 2]))))
+    return (physics.position - begin)[0], max(tilt[round(0.2 / TICK) :])
+
+
+@pytest.mark.parametrize("lost", PAIRS)
+def test_after_a_loss_it_goes_on_without_tipping_or_sliding(lost):
+    ways = []
+    for phase in (0.1, 0.35, 0.6, 0.85):
+        way, tilt = run(lost, phase, 6.0, late=0.1)
+        ways.append(way / (6.0 * SPEED))
+        assert tilt < 8.0, f"phase {phase}: {tilt:.1f} degrees"
+        assert ways[-1] > 0.65, f"phase {phase}: {ways}"
+
+
+def test_where_no_phase_holds_it_sits_down_first():
+    for phase in (0.1, 0.6):
+        gait = walking(phase)
+        gait.set_morphology(WHOLE.without("LF", "LM"))
+        seen = set()
+        for _ in range(round(3.0 / TICK)):
+            gait.step(TICK)
+            seen.add(gait.doing)
+        assert SITTING <= seen and gait.doing == "walking"
+
+
+def test_the_share_of_the_command_ends_with_the_first_cycle():
+    gait = walking(0.1)
+    gait.set_morphology(WHOLE.without("LF", "LR"))
+    slow, state = [], gait.data.state
+    assert state[layout.EASY_FOR] > 0.0 and state[layout.EASY] < 1.0
+    while state[layout.EASY_FOR] > 0.0:
+        gait.step(TICK)
+        if gait.doing == "walking":
+            slow.append(gait.twist[0])
+    assert min(slow) == pytest.approx(state[layout.EASY] * SPEED)
+    for _ in range(round(1.0 / TICK)):
+        gait.step(TICK)
+    assert gait.twist[0] == pytest.approx(SPEED)
+
+
+def test_legs_that_weigh_something_again_do_not_stop_the_walk():
+    gait = AdaptiveGait().bind(ROBOT, WHOLE.without("LF", "RF"))
+    gait.measure_joints(np.full(18, np.nan))
+    gait.command(SPEED, 0.0, 0.0)
+    for _ in range(150):
+        gait.step(TICK)
+    before, phase = gait.plan, gait.phase
+    gait.set_morphology(WHOLE)
+    assert gait.plan != before and gait.plan.legs == before.legs
+    assert gait.doing == "walking" and gait.phase == phase and gait.awaits_joints
