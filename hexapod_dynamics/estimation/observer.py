@@ -148,6 +148,7 @@ class Observer:
         self._generation = np.zeros(self.count, np.int64)
         self.following = True  # the servos execute the commands
         self._trims = np.zeros(self.count)  # set-point offsets when they last did
+        self._returning: set[int] = set()  # joints that came back and have not been measured since
         self._attitude: np.ndarray | None = None
         self._attitude_time = -np.inf
         self._command_time = self._joints_time = -np.inf
@@ -199,6 +200,9 @@ class Observer:
         elif np.isfinite(self._command_time):
             interval = min(max(time - self._command_time, 0.5 * self.period), 2.0 * self.period)
         self._command_time = time
+        if self._returning:
+            positions = positions.copy()
+            positions[list(self._returning)] = np.nan
         setpoints = self.guard.update(positions, self._torques, interval)
         if self.servos is not None:
             setpoints = self.servos.angles(self.servos.counts(setpoints))
@@ -243,6 +247,9 @@ class Observer:
         self._joints_time = time
         if not (self.started and self._driven[joint]):
             return
+        if joint in self._returning:
+            self._begin(joint, angle)
+            return
         if not self.following:
             self._targets[joint] = angle + joints.offsets.item(joint)  # the offset: how far the joint sags
             self._reach = self.period
@@ -252,6 +259,17 @@ class Observer:
             lag = self._springs.element_at(time, 0, joint) - angle
             self.dead_band.measure(joint, lag, self._springs.element_at(time, 1, joint), rate)
         self.doubts.joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
+
+    def _begin(self, joint: int, angle: float) -> None:
+        """Let a joint that came back begin at its measured angle [rad], from where its servo goes on slowly."""
+        self._returning.discard(joint)
+        self.q[joint] = self.model.setpoints[joint] = angle
+        self.nu[6 + joint] = self.joint_filter.offsets[joint] = 0.0
+        for _, setpoints, _ in self._pending:
+            setpoints[joint] = angle
+        self._targets[joint], self._reach = angle, self.period
+        self._generation[joint] += 1
+        self.guard.meet(self._generation, self.joint_filter.latest, np.arange(self.count) == joint)
 
     @property
     def _learns(self) -> bool:
@@ -299,6 +317,10 @@ class Observer:
         back = morphology.existing_mask & ~self.morphology.existing_mask
         self.joint_filter.offsets[back] = 0.0
         self.q[back] = latest[back]
+        if self.started:
+            self._returning = {j for j in self._returning if morphology.existing_mask[j]}
+            self._returning.update(np.flatnonzero(back).tolist())
+            self.joint_filter.fresh_time[back] = self._joints_time  # silent from now on, if it is
         place = self.position, self.rotation, self.q
         place_returned(self.robot, self.morphology, morphology, *place, self.model.ground_height)
         if morphology != self.morphology and self.started:
@@ -452,6 +474,7 @@ class Observer:
 
     def _meet(self, joints: np.ndarray) -> None:
         """Let the commands begin at joint angles (n,) [rad]."""
+        self._returning.clear()
         self._generation += 1
         self.guard.meet(self._generation, joints, np.ones(self.count, bool))
 
