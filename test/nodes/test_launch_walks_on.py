@@ -13,7 +13,7 @@ from rcl_interfaces.msg import ParameterEvent
 from std_srvs.srv import SetBool
 
 COMMANDED = 0.077  # [m/s], the launch file's default
-CYCLES = 4.0  # [s] over which a speed is taken: the body sways within a cycle
+CYCLES = 3 * 1.5755  # [s] over which a speed is taken: without RM and LM the body goes and stops in each cycle
 
 
 class Walk:
