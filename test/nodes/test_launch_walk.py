@@ -393,7 +393,7 @@ def test_a_killed_node_takes_no_other_along_and_rejoins(session, name, stops):
     assert {n for n in NODES if after[n] != before[n]} == {name}
 
 
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("ending", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_stopped_robot_stays_stopped_whatever_is_killed(session, ending):
     publisher, forward = session.probe.node.create_publisher(Twist, "cmd_vel", 10), Twist()
     forward.linear.x = 0.077
