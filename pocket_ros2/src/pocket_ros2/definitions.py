@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import sys
 from functools import cache, lru_cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from .services import SERVICES
@@ -78,9 +83,48 @@ class Definition(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _store() -> dict:
-    from rosbags.typesys.stores import ros2_humble  # 70 ms, so not before a message is used
+    """Return {typename: [constants, fields]} as `_plain` has them: from a file of this environment, else from rosbags.
 
-    return ros2_humble.FIELDDEFS
+    rosbags makes a class of each message of five distributions: 70 ms and 4 MiB in each process that imports it.
+    """
+    file = kept_file()
+    try:
+        return json.loads(file.read_text())
+    except (OSError, ValueError):  # not there, or damaged: it is written again
+        pass
+    from rosbags.typesys.stores import ros2_humble
+
+    store = {name: _plain(*content) for name, content in ros2_humble.FIELDDEFS.items()}
+    keep(file, json.dumps(store))
+    return store
+
+
+def kept_file() -> Path:
+    """Return the file in which this environment keeps the definitions of its version of rosbags."""
+    return Path(sys.prefix, "share", "pocket_ros2", f"definitions-rosbags-{version('rosbags')}.json")
+
+
+def keep(file: Path, text: str) -> None:
+    """Write the file at once or not at all; an environment that cannot be written to does without it."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_name(f"{file.name}.{os.getpid()}")
+        draft.write_text(text)
+        os.replace(draft, file)
+    except OSError:
+        return
+
+
+def _plain(constants: Any, fields: Any) -> list:
+    """Return a definition of rosbags in lists, texts and numbers: a field is [name, [kind, detail]]."""
+
+    def described(description: tuple) -> list:
+        kind, detail = description[0].name, description[1]
+        if kind == "NAME":
+            return [kind, detail]
+        return [kind, list(detail) if kind == "BASE" else [described(detail[0]), detail[1]]]
+
+    return [[list(constant) for constant in constants], [[name, described(each)] for name, each in fields]]
 
 
 # Added to Humble after rosbags' snapshot of it.
@@ -101,8 +145,8 @@ def service_names(package: str) -> list[str]:
     return sorted(key.split("/")[2] for key in SERVICES if key.startswith(f"{package}/srv/"))
 
 
-def _field(name: str, description: tuple, default: Any) -> Field:
-    kind, detail = description[0].name, description[1]
+def _field(name: str, description: list, default: Any) -> Field:
+    kind, detail = description
     if kind == "BASE":
         return Field(name, detail[0], string_bound=detail[1], default=default)
     if kind == "NAME":
