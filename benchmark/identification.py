@@ -239,15 +239,18 @@ def quiet(case, options):
 
 
 def damages(case, options):
-    """Run a case of damage; print the runs that are not right, and its line of the table."""
+    """Run a case of damage; print the runs that are not right (of hexaheal each), and its line of the table."""
     count, results, began = 21 * options.seeds if case == "hexaheal" else options.runs, [], time.monotonic()
     for done, index in enumerate(range(options.first, options.first + count), start=1):
         run = run_hexaheal(index, options) if case == "hexaheal" else run_damage(case, index, options)
         results.append(run[:4])
-        if not run[0]:
+        if case == "hexaheal" or not run[0]:
             told = "; ".join(f"{at:.2f} {decision.text}" for at, decision in run[4].decisions)
             truth = run[4].physics.morphology.describe()
-            print(f"  {case} {index}: {truth} but {run[4].declared.describe()} ({told})", flush=True)
+            walked = (
+                f", {100 * run[2]:.0f} % of the speed, tilt {np.degrees(run[3]):.1f} deg" if run[2] == run[2] else ""
+            )
+            print(f"  {case} {index}: {truth}, declared {run[4].declared.describe()} ({told}){walked}", flush=True)
         progress(case, done, count, began)
     good, took, speed, tilt = (np.array(column, float) for column in zip(*results, strict=True))
     what = "walks on at >= 50 %" if case == "hexaheal" else "right"

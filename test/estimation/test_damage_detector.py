@@ -7,9 +7,9 @@ import pytest
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
-from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import Ground, Simulator
+from hexapod_dynamics.simulation import Ground, Simulator, Truth
 from hexapod_dynamics.testing.blind_walk import BlindWalk
 
 ROBOT = Robot.jethexa()
@@ -95,6 +95,20 @@ def test_two_legs_torn_off_at_once_are_known_by_their_silence_and_come_back_when
     blind.damage(WHOLE.without("LM"))
     blind.run(2.0)
     assert blind.declared == WHOLE.without("LM")
+
+
+@pytest.mark.parametrize("lost, after", [(("RR", "RF"), 3.0), (("RR", "RF"), 3.4)])
+def test_two_legs_lost_in_the_walk_are_all_that_is_declared_and_it_walks_on(lost, after):
+    """A leg that the new plan drags out of reach follows its command late: it was declared limp."""
+    truth = Truth(mass=1.04, stiffness=0.92, friction=0.68, slope=1.0, slope_yaw=50.0, rough=0.004, seed=3)
+    blind = BlindWalk(ROBOT, Simulator(ROBOT, timestep=2e-3, truth=truth), AdaptiveGait(), seed=3)
+    blind.gait.command(0.077, 0.0, 0.0)
+    blind.run(after)
+    blind.damage(WHOLE.without(*lost))
+    begin = blind.physics.position[0]
+    blind.run(8.0)
+    assert blind.declared == WHOLE.without(*lost)
+    assert blind.physics.position[0] - begin > 0.7 * 8.0 * 0.077
 
 
 def test_a_part_that_a_person_took_out_is_never_brought_back():
