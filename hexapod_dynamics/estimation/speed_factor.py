@@ -6,7 +6,7 @@ b [rad] is the learnt dead band of the servos: joints that sag by it make longer
 the innovation of the yaw without its mean over MEAN: a foot that strikes the ground early, on a bump, turns the body
 for a moment, and the step falls short; a steady difference, as in a turn, is none.
 
-The numbers come from a regression over 82 walks of 60 s on MuJoCo with random truths (benchmark/prediction.py; of
+The numbers come from a regression over 91 walks of 60 s on MuJoCo with random truths (benchmark/prediction.py; of
 the adaptive gait seeds 2000, 3000 and 5100, of the tripod gait 2500 and 5000): the along-track error, 1.7 % of the way
 before, scatters by 0.66 % about a mean of 0.6 %, which the covariance has (the model's ground is softer than a floor).
 Both gaits give the same numbers.
