@@ -35,7 +35,7 @@ from hexapod_dynamics.gait.planning.evaluation import FAR, hull_margin, link_poi
 SCORE, MARGIN, MISS, RATE, FINDINGS = 0, 1, 2, 3, 4
 # The score is the margin, at most PLENTY [m], less what feet miss their places by beyond MISSED [m]; set-points above
 # FASTEST times the servos' speed cost SPEEDING [m] for each time more.
-PLENTY, MISSED, FASTEST, SPEEDING = 0.02, 0.01, 2.0, 0.006
+PLENTY, MISSED, FASTEST, SPEEDING = 0.02, 0.025, 2.0, 0.006
 # Cycles that are rehearsed; samples until they must be over, one each STEP [s].
 CYCLES, MOST, STEP = 1.5, 160, 0.03
 

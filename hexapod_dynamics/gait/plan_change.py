@@ -18,9 +18,9 @@ from hexapod_dynamics.robot import Robot
 # all feet that are left.
 HOLDS = 0.015
 # Phases at which a new plan may start, shares of the command that are tried, cycles for which the share holds.
-PHASES, SHARES, EASY_CYCLES = 24, (1.0, 0.7, 0.4, 0.2), 0.7
+PHASES, SHARES, EASY_CYCLES = 24, (1.0, 0.85, 0.7, 0.55, 0.4, 0.2), 0.4
 # Scores [m] above which a start is good, and below which the robot sits down.
-GOOD, SAFE = 0.005, -0.002
+GOOD, SAFE = 0.0, -0.002
 
 
 def stance_holds(robot: Robot, walk: layout.Walk, legs: tuple[str, ...]) -> bool:
