@@ -180,10 +180,15 @@ def find_reply(received: bytes, servo_id: int, command: int) -> bytes | None:
 
 
 def has_damaged_reply(received: bytes, servo_id: int, command: int) -> bool:
-    """True when the answer to this READ has come whole but with a wrong checksum."""
+    """True when the answer to this READ has come whole but with a wrong checksum.
+
+    An intact one with bytes behind it is not damaged: the answer to a request that was given up comes late, and the
+    next answer has begun behind it.
+    """
     size = REPLY[command].size
     start = received.find(reply_begin(servo_id, command))
-    return start >= 0 and start + 6 + size <= len(received)
+    end = start + 5 + size
+    return start >= 0 and end < len(received) and checksum(received[start + 2 : end]) != received[end]
 
 
 class FrameParser:

@@ -143,6 +143,20 @@ def test_every_frame_between_garbage_is_found_however_it_is_cut(pieces, cuts):
         assert stream[frame.end - 6 : frame.end] == lx_frames.build(frame.servo_id, frame.command)
 
 
+def test_a_late_answer_with_the_next_one_begun_behind_it_is_not_damaged():
+    answer = lx_frames.reply(1, Command.POS_READ, b"\x10\x02")
+    for behind in range(len(answer)):
+        received = answer + answer[:behind]
+        assert not lx_frames.has_damaged_reply(received, 1, Command.POS_READ)
+        assert (lx_frames.find_reply(received, 1, Command.POS_READ) is None) == (behind > 0)
+    assert lx_frames.find_reply(answer + answer, 1, Command.POS_READ) == b"\x10\x02"
+    for place in (5, 6, 7):  # the position and the checksum
+        damaged = bytearray(answer)
+        damaged[place] ^= 1
+        assert lx_frames.has_damaged_reply(bytes(damaged), 1, Command.POS_READ)
+    assert not lx_frames.has_damaged_reply(answer[:-1], 1, Command.POS_READ)
+
+
 @given(st.binary(max_size=200))
 def test_garbage_raises_nothing_and_every_frame_found_is_really_there(data):
     parser = lx_frames.FrameParser()
