@@ -38,6 +38,15 @@ class _Renamed(Simulator):
         super().__init__(robot, ground=ground, timestep=2e-3)
 
 
+def adaptive(seed=3, seconds=6.0):
+    """A walk with the default gait at 7.7 cm/s on a robot and ground that differ from the model."""
+    truth = Truth(mass=1.04, stiffness=0.92, friction=0.68, slope=1.0, slope_yaw=50.0, rough=0.004, seed=seed)
+    blind = BlindWalk(ROBOT, Simulator(ROBOT, timestep=2e-3, truth=truth), AdaptiveGait(), seed=seed)
+    blind.gait.command(0.077, 0.0, 0.0)
+    blind.run(seconds)
+    return blind
+
+
 def first(blind, seconds):
     """The first Decision within so many seconds, and how long it took."""
     start = blind.time
@@ -100,15 +109,38 @@ def test_two_legs_torn_off_at_once_are_known_by_their_silence_and_come_back_when
 @pytest.mark.parametrize("lost, after", [(("RR", "RF"), 3.0), (("RR", "RF"), 3.4)])
 def test_two_legs_lost_in_the_walk_are_all_that_is_declared_and_it_walks_on(lost, after):
     """A leg that the new plan drags out of reach follows its command late: it was declared limp."""
-    truth = Truth(mass=1.04, stiffness=0.92, friction=0.68, slope=1.0, slope_yaw=50.0, rough=0.004, seed=3)
-    blind = BlindWalk(ROBOT, Simulator(ROBOT, timestep=2e-3, truth=truth), AdaptiveGait(), seed=3)
-    blind.gait.command(0.077, 0.0, 0.0)
-    blind.run(after)
+    blind = adaptive(seconds=after)
     blind.damage(WHOLE.without(*lost))
     begin = blind.physics.position[0]
     blind.run(8.0)
     assert blind.declared == WHOLE.without(*lost)
     assert blind.physics.position[0] - begin > 0.7 * 8.0 * 0.077
+
+
+@pytest.mark.parametrize("leg", ["LR", "RR", "RM"])
+def test_a_coxa_that_went_limp_says_nothing_of_the_other_legs(leg):
+    """It stays where it is, whatever the model makes of it: 2 to 5 s later a healthy foot was declared broken off."""
+    blind = adaptive()
+    blind.damage(WHOLE.limp(f"{leg}.coxa"))
+    blind.run(2.0)
+    assert blind.declared == WHOLE.limp(f"{leg}.coxa")
+    begin = blind.physics.position[0]
+    blind.run(6.0)
+    assert blind.declared == WHOLE.limp(f"{leg}.coxa")
+    assert blind.physics.position[0] - begin > 0.8 * 6.0 * 0.077
+
+
+@pytest.mark.parametrize("leg", ["RR", "RF"])
+def test_a_foot_that_is_lost_soon_after_a_leg_is_found(leg):
+    """The body that it tips over was taken for one that had not settled since the first loss."""
+    blind = adaptive()
+    blind.damage(WHOLE.without("LF"))
+    blind.run(5.0)
+    assert blind.declared == WHOLE.without("LF")
+    blind.damage(WHOLE.without("LF").broken(f"{leg}.tibia", 0.05))
+    blind.run(2.0 * CYCLE)
+    healthy = WHOLE.parameters()
+    assert {n.split(".")[1] for n, value in blind.declared.parameters().items() if value != healthy[n]} == {"LF", leg}
 
 
 def test_a_part_that_a_person_took_out_is_never_brought_back():

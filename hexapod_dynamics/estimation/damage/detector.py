@@ -234,8 +234,12 @@ class DamageDetector:
 
     def _take_measurements(self) -> None:
         last = self.model.time[self.model.row(self.model.tick - 1)]
+        # A limp joint is moved by whatever touches its leg: its angle says nothing of the rest of the robot.
+        limp = self.morphology.moving_mask & ~self.morphology.driven_mask
         while self._readings and self._readings[0][0] <= last:
-            self.window.add_joint(*self._readings.popleft())
+            reading = self._readings.popleft()
+            if not limp[reading[1]]:
+                self.window.add_joint(*reading)
         while self._attitudes and self._attitudes[0][0] <= last:
             self.window.add_attitude(*self._attitudes.popleft())
 
@@ -273,8 +277,9 @@ class DamageDetector:
             return
         ticks = self.settings.slice_ticks
         down = self.model.on_feet[self.model.row(np.arange(piece * ticks, (piece + 1) * ticks))].mean() < 0.9
-        # Who falls onto the place of lost legs lies otherwise than the model, which did not fall.
-        down = down or self._lean > _TIPPED or np.nan_to_num(np.abs(tilt[:2])).max() > _OTHERWISE
+        if self.time <= self._settled_at:
+            # Who falls onto the place of lost legs lies otherwise than the model, which did not fall. Later it is news.
+            down = down or self._lean > _TIPPED or np.nan_to_num(np.abs(tilt[:2])).max() > _OTHERWISE
         if down and self.time < self._changed_at + _LONGEST:
             self._settled_at = self.time + self.settings.slice
         if down or self.time < self._settled_at:
