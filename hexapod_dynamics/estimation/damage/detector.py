@@ -45,6 +45,7 @@ _DISTURBED = 2.5  # [s] ... for this time, as after late commands, sag, tilt and
 # [s] after a change of the declared morphology in which only the bus is evaluated, at least and at most: the robot may
 # sit down, move its feet in the air and stand up. While the model lies on its body, contacts are not the robot's.
 _SETTLING, _LONGEST = 1.0, 8.0
+_FELL = 3.0  # [s] after a change, within which the robot may fall by it
 _OTHERWISE = 0.07  # [rad] of roll or pitch between robot and model, from which both do not stand on the same feet
 _TIPPED = 0.15  # [rad] of roll or pitch from which the robot leans on its body or on the stump of a leg
 _RETURNING = 5.0  # [s] in which a joint that came back need not follow: its servo is found and approaches its command
@@ -277,8 +278,9 @@ class DamageDetector:
             return
         ticks = self.settings.slice_ticks
         down = self.model.on_feet[self.model.row(np.arange(piece * ticks, (piece + 1) * ticks))].mean() < 0.9
-        if self.time <= self._settled_at:
-            # Who falls onto the place of lost legs lies otherwise than the model, which did not fall. Later it is news.
+        # Who falls onto the place of lost legs leans on its body, or lies otherwise than the model, which did not
+        # fall. What tips a robot that had settled is news.
+        if self.time < max(self._changed_at + _FELL, self._settled_at + self.settings.slice):
             down = down or self._lean > _TIPPED or np.nan_to_num(np.abs(tilt[:2])).max() > _OTHERWISE
         if down and self.time < self._changed_at + _LONGEST:
             self._settled_at = self.time + self.settings.slice
