@@ -36,6 +36,9 @@ FULL_PACK = 12.6  # [V] of three charged lithium cells
 SLOW = math.radians(30.0)  # [rad/s]
 
 
+QUIET = 0.05  # [s] after an answer that is late or damaged
+
+
 class Progress:
     """A progress bar; it is shown on terminals only."""
 
@@ -80,12 +83,13 @@ class ServoTool:
         ids = self._ids
         found, damaged, progress = [], [], Progress(len(ids), "asking")
         for done, servo_id in enumerate(ids, 1):
-            for _ in range(2):
+            for attempt in range(3):
                 if self._bus.exchange(servo_id, Command.POS_READ) is not None:
                     found.append(servo_id)
                     break
-                if self._bus.fault is Fault.TIMEOUT and servo_id not in self._names:
+                if self._bus.fault is Fault.TIMEOUT and (attempt or servo_id not in self._names):
                     break
+                time.sleep(QUIET)  # answers that come late are not to meet the next request
             else:
                 if self._bus.fault is not Fault.TIMEOUT:
                     damaged.append(servo_id)
