@@ -7,10 +7,10 @@ wrong parameter is left out; one that fails at work is made anew, and the others
 
 import sys
 
-from hexapod_dynamics.nodes.common import run_together
 from hexapod_dynamics.nodes.damage_detector import DamageDetectorNode
 from hexapod_dynamics.nodes.damage_manager import DamageManager
 from hexapod_dynamics.nodes.robot_description import RobotDescription
+from hexapod_dynamics.nodes.running import run_together
 from hexapod_dynamics.nodes.walk_status import WalkStatus
 
 NODES = {

@@ -14,16 +14,9 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
-from hexapod_dynamics.nodes.common import (
-    LATCHED,
-    LEVELS,
-    Diagnostics,
-    declare_all,
-    load_robot,
-    run,
-    stamp_seconds,
-)
+from hexapod_dynamics.nodes.common import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.robot import Morphology

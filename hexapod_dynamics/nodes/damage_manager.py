@@ -3,9 +3,10 @@
 import time
 
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot, run
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
+from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology

@@ -13,10 +13,11 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.observer import Gains, Observer
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, run, stamp_seconds
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
+from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
 from hexapod_dynamics.nodes.support_markers import SupportMarkers
 from hexapod_dynamics.nodes.tick_loop import TickLoop

@@ -25,12 +25,12 @@ from hexapod_dynamics.nodes.common import (
     declare,
     declare_all,
     load_robot,
-    run,
     sender,
     text_of,
 )
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.gait import COMMANDS, GAIT, SETTINGS

@@ -14,7 +14,8 @@ from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.imu.orientation import VqfFilter
 from hexapod_dynamics.nodes.cdr import Template
 from hexapod_dynamics.nodes.clock_offset import StampConverter
-from hexapod_dynamics.nodes.common import Diagnostics, Wanted, declare_all, frame, load_robot, run, sender
+from hexapod_dynamics.nodes.common import Diagnostics, Wanted, declare_all, frame, load_robot, sender
+from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.se3 import quaternion_from_rotation

@@ -13,8 +13,9 @@ import numpy as np
 
 from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.errors import HexapodError, MorphologyError, RobotError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, run
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.robot_description import PARAMETERS
 from hexapod_dynamics.robot import Morphology

@@ -29,9 +29,10 @@ from hexapod_dynamics.nodes import start
 from hexapod_dynamics.nodes.cdr import joint_template
 from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.command_watch import CommandWatch
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, Wanted, load_robot, run, sender, stamp_seconds
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, Wanted, load_robot, sender, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology

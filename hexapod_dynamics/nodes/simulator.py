@@ -5,8 +5,9 @@ import time
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, frame, load_robot, run, steady_timer
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, frame, load_robot, steady_timer
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
+from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, OWN
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion

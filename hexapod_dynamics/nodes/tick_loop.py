@@ -93,7 +93,7 @@ class _Waiter:
 
 
 class TickLoop:
-    """Calls `tick` every `period` [s] on the steady clock; a node keeps it as `loop`, and `common.run` runs it.
+    """Calls `tick` every `period` [s] on the steady clock; a node keeps it as `loop`, and `running.run` runs it.
 
     Periods that were missed are left out, as by a timer of rclpy.
     """

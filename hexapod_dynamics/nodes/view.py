@@ -16,8 +16,9 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.common import LATCHED, declare_all, run, steady_timer
+from hexapod_dynamics.nodes.common import LATCHED, declare_all, steady_timer
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.parameters.view import PARAMETERS
 from hexapod_dynamics.simulation import Ground, Truth
 from hexapod_dynamics.view.panel import Commands, Panel

@@ -6,8 +6,9 @@ import time
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare_all, run, stamp_seconds
+from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare_all, stamp_seconds
 from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.walk_status import PARAMETERS
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector

@@ -5,8 +5,9 @@ Arguments before --ros-args: the nodes to run.
 
 import sys
 
-from hexapod_dynamics.nodes.common import run_together, steady_timer
+from hexapod_dynamics.nodes.common import steady_timer
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.running import run_together
 from rclpy.node import Node
 from std_msgs.msg import String
 

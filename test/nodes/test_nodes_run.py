@@ -1,4 +1,4 @@
-"""What `nodes.common.run` does for every node."""
+"""What `nodes.running.run` does for every node."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ pytest.importorskip("rclpy", reason="needs a ROS 2: ./with_ros2 colcon test")
 NODE = """
 import gc
 from hexapod_dynamics.nodes import start
-from hexapod_dynamics.nodes.common import run
+from hexapod_dynamics.nodes.running import run
 from rclpy.node import Node
 
 class Probe(Node):
