@@ -90,11 +90,19 @@ def test_two_torn_off_legs_that_block_the_bus_are_named_as_soon_as_it_works_agai
     assert max(took for _, took in found) < 1.0
 
 
+def measure_two(detector, now, tick, here):
+    """Measure two joints of `here` (18,) [rad], other ones at each tick: all 18 in nine ticks, from tick 1 on."""
+    for joint in (2 * (tick - 1) % 18, (2 * tick - 1) % 18):
+        angles = np.full(18, np.nan)
+        angles[joint] = here[joint]
+        detector.measure_joints(now, angles)
+
+
 def returning(stands):
     """Decisions after RM has come back, in the walk, with a coxa that stands still for `stands` [s]."""
     gait = AdaptiveGait().bind(ROBOT, WHOLE.without("RM"))
     gait.reset(walking=True)
-    detector, turn, found, coxa = DamageDetector(ROBOT), 0, [], ROBOT.leg_joints("RM")[0]
+    detector, found, coxa = DamageDetector(ROBOT), [], ROBOT.leg_joints("RM")[0]
     detector.set_morphology(WHOLE.without("RM"))
     for tick in range(1, 650):
         now = 0.02 * tick
@@ -105,11 +113,7 @@ def returning(stands):
         here = gait.position.copy()
         if now < 3.0 + stands:
             here[coxa] = 0.0
-        for _ in range(2):
-            angles = np.full(18, np.nan)
-            angles[turn % 18] = here[turn % 18]
-            detector.measure_joints(now, angles)
-            turn += 1
+        measure_two(detector, now, tick, here)
         detector.measure_attitude(now, np.eye(3))
         found += [one.name for one in detector.update(now)]
     return found
@@ -125,7 +129,7 @@ def stuck_after_a_change(lean):
     """Decisions within 6 s after a leg was declared missing, robot and model leaning [rad]; LM's coxa stands still."""
     gait = AdaptiveGait().bind(ROBOT)
     gait.reset(walking=True)
-    detector, turn, found, coxa = DamageDetector(ROBOT), 0, [], ROBOT.leg_joints("LM")[0]
+    detector, found, coxa = DamageDetector(ROBOT), [], ROBOT.leg_joints("LM")[0]
     advance = detector.model.step
 
     def step(time, targets):
@@ -141,11 +145,7 @@ def stuck_after_a_change(lean):
         here = gait.position.copy()
         if tick >= 150:
             here[coxa] = 0.3
-        for _ in range(2):
-            angles = np.full(18, np.nan)
-            angles[turn % 18] = here[turn % 18]
-            detector.measure_joints(now, angles)
-            turn += 1
+        measure_two(detector, now, tick, here)
         detector.measure_attitude(now, rotation_rpy(lean, 0.0, 0.0))
         found += [one.name for one in detector.update(now) if now > 3.0]
     return found
