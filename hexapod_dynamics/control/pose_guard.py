@@ -13,6 +13,9 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import DeviceError
 
+# Time [s] without commands after which the servos, by default, approach the next ones slowly (`PoseGuard.pause`). The
+# models that execute the same commands assume it.
+COMMAND_TIMEOUT = 0.3
 CLAMPS = ("angle", "speed", "step", "not finite")
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, PoseGuard
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.commands import CommandHistory
@@ -96,7 +96,7 @@ class Observer:
         guard: Any = None,
         patience: float = 5.0,
         silence: float = 0.4,
-        pause: float = 0.3,
+        pause: float = COMMAND_TIMEOUT,
         timestep: float = 1e-3,
         horizon: float = 0.5,
         horizon_period: float = 0.02,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, PoseGuard
 from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.stop_state import FOLLOW, HOLD, OFF, SIT, StopState
@@ -31,7 +31,7 @@ class SupervisorSettings:
 
     seated: np.ndarray
     period: float = 0.02
-    command_timeout: float = 0.3
+    command_timeout: float = COMMAND_TIMEOUT
     sit_speed: float = 0.6
     supply: SupplyLimits = field(default_factory=SupplyLimits)
 

@@ -7,14 +7,13 @@ from collections import deque
 
 import numpy as np
 
-from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, PoseGuard
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.damage.running_model import RunningModel
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.robot import Morphology, Robot
 
 _PAUSE = 0.1  # [s] without commands after which the servos hold
-_SLOWLY = 0.3  # [s] without commands after which the servos approach the next ones slowly
 _GAP = 0.15  # [s] between commands above which evidence is not valid
 
 
@@ -71,7 +70,7 @@ class CommandedModel:
             at, positions = self._commands.popleft()
             if at - self._tick_time > _GAP:
                 self.late_at = time
-            if at - self._last > _SLOWLY:
+            if at - self._last > COMMAND_TIMEOUT:
                 self._guard.pause()
             self._last = at
             while at - self._tick_time > 2.5 * s.command_period:
