@@ -1,31 +1,40 @@
 """What happens when legs are lost in the middle of the walk, and how fast the robot can walk.
 
     python benchmark/changes_while_walking.py [--physics both] [--seeds 2] [--counts 1,2,3] [--classes] [--jobs 2]
+    python benchmark/changes_while_walking.py --times
 
 The robot walks at 7.7 cm/s and loses one, two or three legs at eight phases of the cycle; the gait is told 0.3 s later
 (the time in which a silent servo is found). Printed for each group: from the loss to the first whole cycle at 90 % of
 the commanded speed, largest tilt, flips, walks that did not come back within 20 s. Then the largest speed that the gait
 allows and what becomes of it. The simulated robot differs from the model by seed as in benchmark/recovery.py.
+
+--times: how much processor time a plan change takes, without any simulation: all losses of one and two legs, under the
+commands TIMED, at eight phases of the walk.
 """
 
 import argparse
 import os
 import sys
+import time
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import combinations
 from multiprocessing import get_context
+from unittest.mock import patch
 
 import numpy as np
 from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
 
-from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.compile_notice import when_compiling
+from hexapod_dynamics.gait import AdaptiveGait, adaptive
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator
 
 PHYSICS = {"built_in": Simulator, "mujoco": MujocoSimulator}
 GROUPS = {1: "one leg", 2: "two legs", 3: "three legs"}
 PHASES, TOLD_AFTER, WATCHED, STEP = 8, 0.3, 20.0, 0.1
+# Twists [m/s, m/s, rad/s] under which changes are timed; 0.4 m/s: the fastest that the gait allows.
+TIMED = ((SPEED, 0, 0), (0.04, 0, 0), (-SPEED, 0, 0), (0, 0.06, 0), (0, 0, 0.4), (0.06, 0, 0.2), (0.4, 0, 0))
 
 
 def simulator(physics, seed, morphology=WHOLE, command=(SPEED, 0.0, 0.0)):
@@ -75,6 +84,45 @@ def fastest(physics, lost, seed):
     return allowed, (rotation.T @ (sim.position - start))[0] / seconds
 
 
+def change_times(lost):
+    """Return the processor times [s] of the rehearsals and of the whole changes when legs are lost."""
+    whole, rehearsals, changes = AdaptiveGait().bind(ROBOT), [], []
+
+    def timed(*arguments, best_start=adaptive.best_start):
+        begin = time.thread_time()
+        found = best_start(*arguments)
+        rehearsals.append(time.thread_time() - begin)
+        return found
+
+    with patch.object(adaptive, "best_start", timed):
+        for command in TIMED:
+            for k in range(PHASES):
+                walking = whole.copy()
+                walking.reset(walking=True, phase=k / PHASES)
+                walking.command(*command)
+                for _ in range(60):  # until the command is followed
+                    walking.step(0.02)
+                begin = time.thread_time()
+                walking.set_morphology(WHOLE.without(*lost))
+                changes.append(time.thread_time() - begin)
+    return rehearsals, changes
+
+
+def print_times():
+    """Print the table of --times."""
+    compiled = []
+    AdaptiveGait().bind(ROBOT)  # as the node does at its start; nothing may be compiled after it
+    when_compiling(lambda: compiled.append(True))
+    print("| lost | changes | rehearsed | rehearsal: median | 99 % | largest | whole change: median | 99 % | largest |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for count in (1, 2):
+        both = [change_times(lost) for lost in combinations(LEGS, count)]
+        rehearsals, changes = (1e3 * np.concatenate(times) for times in zip(*both, strict=True))
+        figures = [f"{np.percentile(times, q):.1f} ms" for times in (rehearsals, changes) for q in (50, 99, 100)]
+        print(f"| {GROUPS[count]} | {changes.size} | {rehearsals.size} | {' | '.join(figures)} |")
+    print(f"compiled meanwhile: {len(compiled)} functions")
+
+
 def main():
     """Run all and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -84,7 +132,11 @@ def main():
     parser.add_argument("--counts", default="1,2,3", help="how many legs are lost")
     parser.add_argument("--classes", action="store_true", help="one set of legs of each mirror pair")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--times", action="store_true", help="only the processor time of a plan change")
     given = parser.parse_args()
+    if given.times:
+        print_times()
+        return
     worlds = list(PHYSICS) if given.physics == "both" else [given.physics]
     counts = [int(count) for count in given.counts.split(",")]
     sets = PlanLibrary(ROBOT).classes(3) if given.classes else [s for n in GROUPS for s in combinations(LEGS, n)]
