@@ -22,6 +22,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 RESERVED = []  # the locks of `reserve_domain`
+LEASE = 10.0  # [s] for which ROS knows the nodes of a killed process, as if they were alive
 
 
 def reserve_domain():
@@ -61,8 +62,32 @@ def wait_until(condition, timeout, what):
         time.sleep(0.02)
 
 
+def ask(client, request, timeout=10.0, pause=0.02):
+    """Call a service and return its response.
+
+    For 10 s `wait_for_service` takes a killed server for alive. A request that is sent before the node in its place is
+    discovered is lost, on a real ROS 2, too: requests that begin in this time after `Process.kill` are repeated.
+    """
+    assert client.wait_for_service(timeout_sec=timeout), f"nobody offers {client.srv_name}"
+    now = time.monotonic()
+    end, futures = now + timeout, []
+    patience = 1.0 if now < Process.killed_at + LEASE else timeout
+    while now < end:
+        futures.append(client.call_async(request))
+        again = min(end, now + patience)
+        while now < again:
+            for future in futures:
+                if future.done():
+                    return future.result()
+            time.sleep(pause)
+            now = time.monotonic()
+    raise AssertionError(f"not within {timeout} s: {client.srv_name} answers")
+
+
 class Process:
     """A process group with its output in a file."""
+
+    killed_at = -LEASE  # monotonic time [s] of the last `kill` of any process
 
     def __init__(self, *command, **environment):
         self.log = tempfile.TemporaryFile("w+")
@@ -94,6 +119,12 @@ class Process:
         self.popen.send_signal(signal.SIGINT)
         code = self.popen.wait(timeout)
         return time.monotonic() - start, code
+
+    def kill(self):
+        """Kill the process alone, as a crash does."""
+        self.popen.kill()
+        self.popen.wait(10.0)
+        Process.killed_at = time.monotonic()
 
     def end(self):
         """End the whole group, by force if need be."""
@@ -150,10 +181,7 @@ class Probe:
         client = self._clients.get((kind, name))
         if client is None:
             client = self._clients[kind, name] = self.node.create_client(kind, name)
-        assert client.wait_for_service(timeout_sec=timeout), f"nobody offers {name}"
-        future = client.call_async(request)
-        wait_until(future.done, timeout, f"{name} answers")
-        return future.result()
+        return ask(client, request, timeout)
 
     def set(self, service, values, timeout=10.0):
         """Call set_morphology or set_damage with {name: value}; return (accepted, reason)."""

@@ -15,6 +15,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.nodes.common import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, stamp_seconds
+from hexapod_dynamics.nodes.declarations import Declarations
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
@@ -22,9 +23,7 @@ from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
-from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
@@ -54,7 +53,6 @@ class DamageDetectorNode(Node):
         self._command, self._angles, self._torques = (np.full(self._n, np.nan) for _ in range(3))
         self._orders, self._refused, self._lacking = {}, "", None
         self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
-        self._calls = []
         self.loop = TickLoop(self, 1.0 / rate, self._update)
         # The torques first: a command is taken with the latest of them. Depths: what comes between two looks.
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
@@ -65,7 +63,7 @@ class DamageDetectorNode(Node):
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_subscription(Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
-        self._client = self.create_client(SetParametersAtomically, "set_morphology")
+        self._declarations = Declarations(self)
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
         self.loop.every(0.5, self._publish)
 
@@ -137,9 +135,9 @@ class DamageDetectorNode(Node):
     def _on_morphology(self, message):
         angles = dict(zip(self.robot.joint_names, np.nan_to_num(self._angles).tolist(), strict=True))
         try:
-            self.detector.set_morphology(
-                Morphology.from_parameters(self.robot, values_of(message.new_parameters), angles)
-            )
+            values = values_of(message.new_parameters)
+            self.detector.set_morphology(Morphology.from_parameters(self.robot, values, angles))
+            self._declarations.follow(values)
         except HexapodError as error:
             self._refused = f"morphology: {error}"
 
@@ -150,6 +148,7 @@ class DamageDetectorNode(Node):
         if self._looked is not None and now - self._looked > STALLED:
             self.detector.disturb(now)
         self._looked = now
+        self._declarations.look(now)
         try:
             decisions = self.detector.update(now)
         except HexapodError as error:
@@ -161,27 +160,9 @@ class DamageDetectorNode(Node):
                 self.get_logger().warning(f"{decision.text}; {decision.action}, not declared")
                 continue
             self.get_logger().warning(decision.text)
-            self._declare(decision)
+            self._declarations.declare(decision, now)
         if decisions:
             self._publish()
-
-    def _declare(self, decision):
-        if not self._client.service_is_ready():
-            self.get_logger().error(
-                f"{decision.name} is not declared: no service set_morphology; is damage_manager up?"
-            )
-            return
-        request = SetParametersAtomically.Request()
-        request.parameters = [
-            Parameter(name, value=value).to_parameter_msg() for name, value in decision.values.items()
-        ]
-        self._client.call_async(request).add_done_callback(lambda future: self._answered(decision, future))
-
-    def _answered(self, decision, future):
-        if future.exception() is not None:
-            self.get_logger().error(f"{decision.name} is not declared: {future.exception()}")
-        elif not future.result().result.successful:
-            self.get_logger().error(f"{decision.name} is refused: {future.result().result.reason}")
 
     def _publish(self):
         now, clock = time.monotonic(), 1e-9 * self.get_clock().now().nanoseconds

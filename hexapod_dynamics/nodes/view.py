@@ -102,6 +102,8 @@ class RosCommands(Commands):
         if not client.service_is_ready():
             self.answer = f"nobody offers the service {client.srv_name}: is the node running?"
             return
+        # Stays if the node was killed: ROS knows a killed server for 10 s, and a request to it is lost.
+        self.answer = f"{client.srv_name}: no answer yet; if this stays, ask again"
         client.call_async(request).add_done_callback(lambda future: self._take(client, *read(future.result())))
 
     def _take(self, client, done, text):

@@ -1,6 +1,7 @@
 """Whole processes: how they end, what they leave behind, what they read from the environment and the command line."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,8 @@ import rclpy
 from std_msgs.msg import String
 
 TALKER = Path(__file__).parent / "talker.py"
+# What killed_server.py prints.
+KILLED_SERVER = {"alive": True, "ready though killed": True, "sent after": True, "sent before": False}
 
 
 @contextlib.contextmanager
@@ -59,6 +62,16 @@ def test_no_ghost_after_a_normal_exit_or_an_exception(node, domain):
         run = subprocess.run([sys.executable, "-c", program.format(end)], env=pocket_environment(domain), timeout=30)
         assert run.returncode == 0
         spin_until(node, lambda: not is_seen(node, "short"), timeout=5)
+
+
+def test_a_killed_server_is_known_for_its_lease_and_a_request_before_its_successor_is_found_is_lost(domain):
+    """No virtue, but what a real ROS 2 does (test_real_ros2.py): who calls has to ask again."""
+    program = Path(__file__).parent / "killed_server.py"
+    run = subprocess.run(
+        [sys.executable, program], env=pocket_environment(domain), capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == KILLED_SERVER
 
 
 def test_a_process_is_heard_and_remapped(node, domain):

@@ -2,9 +2,10 @@
 
 import math
 import os
-import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from ros_session import Process, wait_until
@@ -192,20 +193,33 @@ def test_a_crash_forgets_nothing_within_a_session_and_a_clean_end_forgets(probe,
     arguments = ("-r", "__ns:=/other", "-p", f"session:=test{os.getpid()}")
     other = probe.morphology("/other/morphology")
     hurt = after("RM") | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4}
-    for ending, known in ((signal.SIGKILL, hurt), (signal.SIGINT, WHOLE)):
+    for ending, known in ((Process.kill, hurt), (Process.interrupt, WHOLE)):
         process = Process.node("damage_manager", *arguments)
         wait_until(other, 30, lambda process=process: process.output)
         values = {"legs.RM": False, "locked.RF.tibia": True, "locked_at.RF.tibia": 0.4}
         assert probe.set("/other/set_morphology", values)[0]
         wait_until(lambda: other() == hurt, 10, "the change is published")
-        process.popen.send_signal(ending)
-        process.popen.wait(10)
+        ending(process)
         probe.messages["/other/morphology"].clear()
         process = Process.node("damage_manager", *arguments)
         wait_until(lambda known=known: other() == known, 30, lambda: losses(other() or {}))
         assert process.interrupt()[1] == 0
         probe.messages["/other/morphology"].clear()
     assert last() == WHOLE  # the namespace kept them apart
+
+
+def test_a_call_right_after_a_crash_is_not_lost(probe):
+    process = Process.node("damage_manager", "-r", "__ns:=/crashed")
+    try:
+        assert probe.set("/crashed/set_morphology", {"legs.RM": False}, timeout=30) == (True, "")
+        process.kill()
+        with ThreadPoolExecutor() as pool:
+            told = pool.submit(probe.set, "/crashed/set_morphology", {"legs.LF": False}, timeout=30)
+            time.sleep(0.5)  # ROS takes the killed one for alive: the request has been sent
+            process = Process.node("damage_manager", "-r", "__ns:=/crashed")
+            assert told.result() == (True, "")
+    finally:
+        process.end()
 
 
 @pytest.mark.parametrize(

@@ -306,8 +306,7 @@ def test_a_second_node_is_refused_by_the_port_and_harmless(robot, ready, command
 def test_sigkill_holds_and_the_next_start_does_not_jump(probe, robot, servos, ready, commands, topics):
     moved_to(robot, commands, np.full(18, 0.3))
     pose = robot.pose.copy()
-    servos.popen.kill()
-    servos.popen.wait(5)
+    servos.kill()
     time.sleep(0.3)
     assert np.allclose(robot.pose, pose) and robot.servos.holding().all()
     topics["joint_states"].clear()
@@ -466,8 +465,7 @@ def test_calibration_takes_the_offsets_away_and_is_refused_while_moving(probe, r
 
 def test_a_restarted_imu_keeps_its_offsets_though_it_does_not_rest(probe, robot, imu, measuring):
     wait_until(lambda: last(measuring["data"]).orientation_covariance[0] > 0.0, 10, "calibrated")
-    imu.popen.kill()
-    imu.popen.wait(5)
+    imu.kill()
     measuring["data"].clear()
     robot.rate[:] = 0.3
     fresh = Process.node("imu")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from driver_session import MAP, NAMES, Commands, Robots
 from machine_load import busy
-from ros_session import Process, wait_until
+from ros_session import Process, ask, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.runtime_directory import runtime_directory
@@ -57,8 +57,7 @@ class Servos:
         wait_until(lambda: self.joints and len(self.joints[-1][1].name) == 18, 30, lambda: self.process.output)
 
     def kill(self):
-        self.process.popen.kill()
-        self.process.popen.wait(5)
+        self.process.kill()
 
     @property
     def status(self):
@@ -84,12 +83,9 @@ class Servos:
             self._clients[name] = self._probe.node.create_client(kind, name)
         assert self._clients[name].wait_for_service(10)
         self.asked = time.monotonic()
-        future = self._clients[name].call_async(request)
-        while not future.done():
-            assert time.monotonic() < self.asked + 10, f"{name} does not answer"
-            time.sleep(0.001)
+        response = ask(self._clients[name], request, pause=0.001)
         self.answered = time.monotonic()
-        return future.result()
+        return response
 
 
 @pytest.fixture(scope="module")

@@ -186,8 +186,7 @@ def quiet(probe):
 def test_a_stopped_robot_stays_stopped_when_gait_is_killed_and_respawned(gait, probe):
     walk = listening(probe, Twist, "/g/cmd_vel")
     wait_until(lambda: walk.publish(Twist()) or speed_of(probe) < 1e-3, 15, "it is stopped")
-    gait.popen.send_signal(signal.SIGKILL)
-    gait.popen.wait(10)
+    gait.kill()
     probe.messages["/g/joint_commands"].clear()
     gait.popen = Process.node("gait", *GAIT).popen
     wait_until(lambda: len(probe.messages["/g/joint_commands"]) > 150, START, "it commands joints again")  # 3 s
@@ -204,8 +203,7 @@ def test_after_a_fall_legs_stop_until_it_is_upright_and_told_to_walk(gait, probe
     imu.roll = math.pi
     wait_until(lambda: quiet(probe), 5, "legs stop")
     says(probe, "g/gait", "has fallen")
-    gait.popen.send_signal(signal.SIGKILL)  # a respawn changes nothing
-    gait.popen.wait(10)
+    gait.kill()  # a respawn changes nothing
     gait.popen = Process.node("gait", *GAIT).popen
     says(probe, "g/gait", "has fallen", START)
     imu.roll = 0.0

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Twist
-from rcl_interfaces.msg import ParameterEvent
+from hexapod_dynamics.nodes.view import RosCommands
+from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
@@ -262,6 +264,17 @@ def test_a_port_that_is_taken_is_refused_with_its_number(session):
         assert "choose another port" in second.output
     finally:
         second.end()
+
+
+def test_a_request_without_an_answer_is_said():
+    client = Mock(srv_name="set_morphology")
+    commands = RosCommands(Mock(create_client=lambda *_: client))
+    commands.tell({"legs.RM": False})
+    assert commands.answer == "set_morphology: no answer yet; if this stays, ask again"
+    future = client.call_async.return_value
+    future.result.return_value.result = SetParametersResult(successful=True)
+    future.add_done_callback.call_args.args[0](future)
+    assert commands.answer == "set_morphology: done"
 
 
 def test_without_viser_the_view_names_what_to_install():

@@ -1,0 +1,79 @@
+"""Calls `set_morphology` for the decisions of the damage detector, again while it does not answer."""
+
+from dataclasses import dataclass, field
+
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
+
+# Time [s] without an answer after which the service is called again. ROS knows a killed server for 10 s longer: the
+# client is "ready" all the time, and a request is lost that is sent before the respawned damage_manager is discovered.
+UNANSWERED = 1.0
+# Calls of one decision. DecisionMaker repeats it after that, while its evidence lasts.
+MOST = 5
+
+
+@dataclass(eq=False)
+class _Call:
+    """A decision that is not answered: number of calls, their futures, monotonic time [s] of the next call."""
+
+    decision: object
+    again: float = 0.0
+    futures: list = field(default_factory=list)
+
+
+class Declarations:
+    """The decisions that `set_morphology` has not answered; to declare one twice does no harm."""
+
+    def __init__(self, node):
+        self._client = node.create_client(SetParametersAtomically, "set_morphology")
+        self._log = node.get_logger()
+        self._open = []
+
+    def declare(self, decision, now):
+        """Call the service with the values of a Decision; now: monotonic time [s]."""
+        if not self._client.service_is_ready():
+            self._log.error(f"{decision.name} is not declared: no service set_morphology; is damage_manager up?")
+            return
+        for call in [call for call in self._open if call.decision.values == decision.values]:
+            self._end(call)
+        self._open.append(_Call(decision))
+        self._ask(self._open[-1], now)
+
+    def look(self, now):
+        """Call again for each decision that has not been answered in time."""
+        for call in [call for call in self._open if now >= call.again]:
+            name = call.decision.name
+            if len(call.futures) < MOST:
+                self._log.warning(f"set_morphology has not answered for {UNANSWERED} s: {name} is declared again")
+                self._ask(call, now)
+            else:
+                self._log.error(f"{name} is not declared: set_morphology does not answer; is damage_manager up?")
+                self._end(call)
+
+    def follow(self, values):
+        """Drop the decisions that {name: value} of the topic `morphology` holds: only the answer was lost."""
+        for call in list(self._open):
+            if all(values.get(name) == value for name, value in call.decision.values.items()):
+                self._end(call)
+
+    def _ask(self, call, now):
+        request = SetParametersAtomically.Request()
+        values = call.decision.values.items()
+        request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values]
+        call.again = now + UNANSWERED
+        call.futures.append(self._client.call_async(request))
+        call.futures[-1].add_done_callback(lambda future: self._answered(call, future))
+
+    def _answered(self, call, future):
+        if call not in self._open:
+            return
+        self._end(call)
+        if future.exception() is not None:
+            self._log.error(f"{call.decision.name} is not declared: {future.exception()}")
+        elif not future.result().result.successful:
+            self._log.error(f"{call.decision.name} is refused: {future.result().result.reason}")
+
+    def _end(self, call):
+        self._open.remove(call)
+        for future in call.futures:
+            self._client.remove_pending_request(future)
