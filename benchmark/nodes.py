@@ -4,7 +4,8 @@
 
 First, without ROS: the parts of a 100 Hz prediction, warm, median and 99th percentile, beside the 10 ms that are there;
 --slow multiplies them for a computer that many times slower (a Jetson Nano's core). Then walk.launch.py: the share of a
-core of each node, rates, delays from a message's stamp to its arrival, prediction against truth.
+core of each node, first while nobody else subscribes to anything fast, then while this program does; rates, delays from
+a message's stamp to its arrival, prediction against truth.
 
 --share 0.167 instead: the launch without and with a limit on each process (slow_computer.py; as root).
 """
@@ -108,16 +109,78 @@ def seconds_of(process, thread=None):
     )
 
 
+class Called:
+    """What python_pace calls."""
+
+    def __init__(self):
+        self.values = [1.0, 2.0, 3.0]
+
+    def get(self, key):
+        """Return values by name."""
+        return {key: self.values}
+
+
+def python_pace():
+    """Say how fast this Python is: one that was built without profile-guided optimisation takes half as long again."""
+    called, times = Called(), []
+    for _ in range(20):
+        begin = time.thread_time()
+        for _ in range(20000):
+            called.get("a")
+        times.append((time.thread_time() - begin) / 20000)
+    return f"Python {sys.version.split()[0]}, a call of a method {1e9 * min(times):.0f} ns"
+
+
+def node_processes(launch):
+    """{name: psutil.Process} of a launch, in the order of NODES."""
+    children = psutil.Process(launch.pid).children(recursive=True)
+    found = {
+        name: process
+        for name in NODES
+        for process in children
+        if f"__node:={name}" in process.cmdline()
+        or any(word.endswith(f"/hexapod_dynamics/{name}") for word in process.cmdline())
+    }
+    return found | {"ros2 launch": psutil.Process(launch.pid)}
+
+
+def shares(processes, wait, seconds):
+    """Shares of a core [%] of the processes and of damage_manager's thread, while wait(seconds) lasts."""
+
+    def now():
+        used = {name: seconds_of(process) for name, process in processes.items()}
+        return used | {ROBOT[4]: seconds_of(processes["companions"], ROBOT[4])}
+
+    before, begin = now(), time.monotonic()
+    wait(seconds)
+    after, took = now(), time.monotonic() - begin
+    return {name: 100.0 * (after[name] - before[name]) / took for name in after}
+
+
+def print_shares(alone, watched, processes):
+    """Print both tables of `shares`, with each process's memory."""
+    print(f"\n{'share of a core':16s} {'alone':>9s} {'watched':>9s} {'PSS':>9s}    {python_pace()}")
+    memory = {name: process.memory_full_info().pss / 2**20 for name, process in processes.items()}
+    for name in processes:
+        print(f"{name:16s} {alone[name]:7.1f} % {watched[name]:7.1f} % {memory[name]:5.0f} MiB")
+    sums = [sum(table[name] for name in processes) for table in (alone, watched)]
+    print(f"{'all':16s} {sums[0]:7.1f} % {sums[1]:7.1f} % {sum(memory.values()):5.0f} MiB")
+    five = [sum(table[name] for name in ROBOT) for table in (alone, watched)]
+    print(f"{'the five nodes':16s} {five[0]:7.1f} % {five[1]:7.1f} %    {', '.join(ROBOT[:4])}, and of companions")
+    print(f"{'':16s} {alone[ROBOT[4]]:7.1f} % {watched[ROBOT[4]]:7.1f} %    {ROBOT[4]}")
+
+
 def launched(seconds):
     """Launch, let it walk, print shares of a core, rates, delays and the prediction's error."""
     import rclpy
+    from diagnostic_msgs.msg import DiagnosticArray
     from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
     from nav_msgs.msg import Odometry
     from rclpy.qos import qos_profile_sensor_data
     from sensor_msgs.msg import Imu, JointState
 
     rclpy.init()
-    node, heard = rclpy.create_node("benchmark_nodes"), {}
+    node, heard, predicting = rclpy.create_node("benchmark_nodes"), {}, []
 
     def hear(kind, topic):
         kept = heard[topic] = []
@@ -128,11 +191,10 @@ def launched(seconds):
 
         node.create_subscription(kind, topic, take, qos_profile_sensor_data)
 
-    hear(Odometry, "simulator/odom")
-    hear(Odometry, "predicted_state")
-    for topic in ("joint_commands", "joint_states", "feedforward_torques"):
-        hear(JointState, topic)
-    hear(Imu, "imu/data")
+    def read(message):
+        predicting.extend(s for s in message.status if s.name == "dynamics" and s.message == "predicting")
+
+    node.create_subscription(DiagnosticArray, "/diagnostics", read, 10)
     launch = subprocess.Popen(
         ["ros2", "launch", "hexapod_dynamics", "walk.launch.py"], stdout=subprocess.DEVNULL, start_new_session=True
     )
@@ -143,35 +205,26 @@ def launched(seconds):
             if launch.poll() is not None:
                 sys.exit("the launch file has ended by itself: run it by hand to see why")
 
+    def wait(duration):
+        end = time.monotonic() + duration
+        spin(lambda: time.monotonic() > end)
+
     try:
         begin = time.monotonic()
-        spin(lambda: heard["predicted_state"] or time.monotonic() - begin > 180)
-        settled = time.monotonic() + 3.0
-        spin(lambda: time.monotonic() > settled)
-        processes = {
-            name: process
-            for process in psutil.Process(launch.pid).children(recursive=True)
-            for name in NODES
-            if f"__node:={name}" in process.cmdline()
-            or any(word.endswith(f"/hexapod_dynamics/{name}") for word in process.cmdline())
-        }
-        processes["ros2 launch"] = psutil.Process(launch.pid)
-        before = {name: seconds_of(process) for name, process in processes.items()}
-        manager = seconds_of(processes["companions"], "damage_manager")
+        spin(lambda: predicting or time.monotonic() - begin > 180)
+        wait(5.0)
+        processes = node_processes(launch)
+        alone = shares(processes, wait, seconds)
+        hear(Odometry, "simulator/odom")
+        hear(Odometry, "predicted_state")
+        for topic in ("joint_commands", "joint_states", "feedforward_torques"):
+            hear(JointState, topic)
+        hear(Imu, "imu/data")
+        wait(3.0)
         for kept in heard.values():
             kept.clear()
-        end = time.monotonic() + seconds
-        spin(lambda: time.monotonic() > end)
-        print(f"\n{'process':16s} {'of a core':>9s} {'PSS':>9s}")
-        shares = {}
-        for name, process in sorted(processes.items(), key=lambda each: NODES.index(each[0])):
-            share = 100.0 * (seconds_of(process) - before[name]) / seconds
-            shares[name] = np.array([share, process.memory_full_info().pss / 2**20])
-        manager = 100.0 * (seconds_of(processes["companions"], "damage_manager") - manager) / seconds
-        for name, (share, memory) in {**shares, "all": sum(shares.values())}.items():
-            print(f"{name:17s} {share:6.1f} % {memory:5.0f} MiB")
-        five = manager + sum(shares[name][0] for name in ROBOT if name in shares)
-        print(f"{'the five nodes':17s} {five:6.1f} %: {', '.join(ROBOT[:4])}, and {ROBOT[4]} ({manager:.1f} %)")
+        watched = shares(processes, wait, seconds)
+        print_shares(alone, watched, processes)
         print(f"\n{'topic':22s} {'a second':>9s} {'stamp to arrival, median and 99 %':>34s}")
         for topic, kept in heard.items():
             delays = 1e3 * np.array([arrival - stamp for arrival, stamp, _ in kept])

@@ -13,6 +13,7 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.observer import Gains, Observer
+from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
 from hexapod_dynamics.nodes.morphology import values_of
@@ -326,6 +327,13 @@ class DynamicsNode(Node):
         observer.feed_forward(torques)
         return torques
 
+    def _predicted_pose(self, now):
+        """Return the pose as diagnostic values, while it is predicted: for who shows it once a second."""
+        observer = self.observer
+        if not observer.started or now - observer.time > SILENT:
+            return {}
+        return predicted_pose.values(self._messages.seconds, observer.position, observer.rotation)
+
     def forget(self):
         """Delete the stored position: nothing starts this node again."""
         self._session_state.forget()
@@ -356,7 +364,7 @@ class DynamicsNode(Node):
             "in doubt": " ".join(observer.doubts.doubted),
             "yaw alignments": observer.attitude_filter.alignments,
             "period of the commands [s]": observer.history.lag or 0.0,
-        }
+        } | self._predicted_pose(now)
         self._worst_cost = 0.0
         silent = [topic for topic, at in self._heard.items() if at is None or now - at > SILENT]
         wrong = [what for _, what in self._complaints.values()]

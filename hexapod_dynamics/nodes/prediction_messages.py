@@ -70,6 +70,11 @@ class PredictionMessages:
         """Time of the state that was published last."""
         return Time(nanoseconds=self._nanoseconds).to_msg()
 
+    @property
+    def seconds(self):
+        """The same in seconds (float)."""
+        return 1e-9 * self._nanoseconds
+
     def publish(self, torques, ahead):
         """Publish state and joints; torques (n,) [N m] and the path `ahead` unless they are None.
 

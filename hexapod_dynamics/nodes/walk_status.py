@@ -2,10 +2,13 @@
 
 import math
 import time
+from typing import NamedTuple
 
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare_all, stamp_seconds
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
@@ -27,16 +30,21 @@ STARTING = 10.0
 ABSENT, NEVER_SEEN, LONGEST_START, LONGEST_COMPILING = 5.0, 15.0, 60.0, 60.0
 
 
-class Pose:
-    """The values of an Odometry message that the line shows."""
+class Pose(NamedTuple):
+    """What the line shows of a pose: its time [s], position (3,) [m], rotation (3, 3), velocity (3,) [m/s]."""
 
-    def __init__(self, message):
+    time: float
+    position: np.ndarray
+    rotation: np.ndarray
+    velocity: np.ndarray = np.zeros(3)
+
+    @classmethod
+    def of(cls, message):
+        """Return the Pose of an Odometry message."""
         p, o = message.pose.pose.position, message.pose.pose.orientation
-        self.time = stamp_seconds(message.header.stamp)
-        self.position = np.array([p.x, p.y, p.z])
-        self.rotation = rotation_from_quaternion(np.array([o.x, o.y, o.z, o.w]))
-        v = message.twist.twist.linear
-        self.velocity = self.rotation @ np.array([v.x, v.y, v.z])
+        rotation, v = rotation_from_quaternion((o.x, o.y, o.z, o.w)), message.twist.twist.linear
+        position, velocity = np.array([p.x, p.y, p.z]), rotation @ np.array([v.x, v.y, v.z])
+        return cls(stamp_seconds(message.header.stamp), position, rotation, velocity)
 
     def at(self, time):
         """Return the position extrapolated to another time, a few milliseconds away, with its velocity."""
@@ -63,14 +71,20 @@ def losses(values):
     return lost
 
 
-def line(elapsed, predicted, true, speed, lost, wrong):
+def off_by(true, predicted):
+    """Return distance [m] and angle [rad] between two Poses of about the same time."""
+    gap = np.linalg.norm(true.at(predicted.time) - predicted.position)
+    return gap, np.linalg.norm(rotation_vector(true.rotation.T @ predicted.rotation))
+
+
+def line(elapsed, shown, off, speed, lost, wrong):
     """Write the status line.
 
-    elapsed [s] since the start; predicted, true: Pose or None; speed (2,): forward speed [m/s] and turn rate [rad/s]
-    over the last second, or None; lost: parts declared missing; wrong: {what: names of nodes}.
+    elapsed [s] since the start; shown: Pose or None; off: what `off_by` returns, None without truth, () without a
+    prediction; speed (2,): forward speed [m/s] and turn rate [rad/s] over the last second, or None; lost: parts
+    declared missing; wrong: {what: names of nodes}.
     """
     parts = [f"{elapsed:5.0f} s"]
-    shown = true or predicted
     if shown is None:
         parts.append("no pose received yet")
     else:
@@ -78,11 +92,9 @@ def line(elapsed, predicted, true, speed, lost, wrong):
             parts.append(f"{100 * speed[0]:5.1f} cm/s {math.degrees(speed[1]):5.1f} deg/s")
         yaw, pitch, roll = np.degrees(euler_zyx(shown.rotation))
         parts.append(f"roll {roll:5.1f} pitch {pitch:5.1f} yaw {yaw:6.1f} deg")
-        if true is not None and predicted is not None:
-            gap = np.linalg.norm(true.at(predicted.time) - predicted.position)
-            turn = np.linalg.norm(rotation_vector(true.rotation.T @ predicted.rotation))
-            parts.append(f"prediction off by {100 * gap:.1f} cm {math.degrees(turn):.1f} deg")
-        elif predicted is None:
+        if off:
+            parts.append(f"prediction off by {100 * off[0]:.1f} cm {math.degrees(off[1]):.1f} deg")
+        elif off is not None:
             parts.append("no prediction")
     parts.append("missing: " + (" ".join(lost) if lost else "nothing"))
     parts += [f"{what}: " + " ".join(sorted(names)) for what, names in wrong.items() if names]
@@ -90,26 +102,37 @@ def line(elapsed, predicted, true, speed, lost, wrong):
 
 
 class WalkStatus(Node):
-    """Subscribes to predictions, truth and diagnostics, and prints; hidden from `ros2 node list`."""
+    """Subscribes to diagnostics, with the predicted pose in them, and to the truth, and prints; hidden from
+    `ros2 node list`.
+    """
 
     def __init__(self):
         super().__init__("_walk_status")
-        self._predicted = self._true = None
-        self._before = None
+        self._predicted = self._true = self._off = None  # (monotonic time [s] of arrival, Pose or Odometry)
+        self._before = self._speed = None
         self._lost = []
         self._complaints, self._told, self._compiling, self._reported = {}, {}, {}, set()
         self._expected = [name for name in declare_all(self, PARAMETERS)["nodes"] if name]
         self._started, self._seen = time.monotonic(), {}
-        # Of a hundred poses a second the newest is wanted, ten times: what stops is noticed soon enough.
+        # Of a hundred true poses a second the newest is wanted.
         self.loop = TickLoop(self, 0.1)
-        self.loop.subscribe(Odometry, "predicted_state", self._on_prediction, NEWEST)
         self.loop.subscribe(Odometry, "simulator/odom", self._on_truth, NEWEST)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         self.loop.every(1.0, self._print)
 
-    def _on_prediction(self, message):
-        self._predicted = time.monotonic(), message
+    def _on_prediction(self, status):
+        """Take the pose in the diagnostics of `dynamics`, and compare it with the truth of now."""
+        try:
+            found = predicted_pose.read(status.values)
+        except (ValueError, HexapodError):
+            found = None
+        if found is None:
+            return
+        self.loop.poll()
+        now, predicted = time.monotonic(), Pose(*found)
+        self._predicted = now, predicted
+        self._off = None if self._true is None else off_by(Pose.of(self._true[1]), predicted)
 
     def _on_truth(self, message):
         self._true = time.monotonic(), message
@@ -123,7 +146,10 @@ class WalkStatus(Node):
             name = status.name
             if prefix and not name.startswith(prefix + "/"):
                 continue
-            self._reported.add(name.rpartition("/")[2])
+            node = name.rpartition("/")[2]
+            self._reported.add(node)
+            if node == "dynamics":
+                self._on_prediction(status)
             began, _, _ = self._compiling.pop(name, (self._elapsed(), 0.0, ""))
             if status.message.startswith(COMPILING):
                 self._compiling[name] = began, self._elapsed(), status.message.rpartition(": ")[2]
@@ -148,18 +174,24 @@ class WalkStatus(Node):
     def _elapsed(self):
         return time.monotonic() - self._started
 
+    def _show(self, shown):
+        """Keep a Pose, or None, and the speed since the one before; a pose that was shown already keeps its speed."""
+        before, self._before = self._before, shown
+        if shown is None or before is None:
+            self._speed = None
+        elif shown.time > before.time:
+            moved = before.rotation.T @ (shown.position - before.position)
+            turned = rotation_vector(before.rotation.T @ shown.rotation)
+            self._speed = np.array([moved[0], turned[2]]) / (shown.time - before.time)
+
     def _print(self):
         now = time.monotonic()
-        poses = [
-            Pose(heard[1]) if heard is not None and now - heard[0] < SILENT_AFTER else None
+        predicted, true = (
+            None if heard is None or now - heard[0] > SILENT_AFTER else heard[1]
             for heard in (self._predicted, self._true)
-        ]
-        shown, speed = poses[1] or poses[0], None
-        if shown is not None and self._before is not None and shown.time > self._before.time:
-            moved = self._before.rotation.T @ (shown.position - self._before.position)
-            turned = rotation_vector(self._before.rotation.T @ shown.rotation)
-            speed = np.array([moved[0], turned[2]]) / (shown.time - self._before.time)
-        self._before = shown
+        )
+        self._show(predicted if true is None else Pose.of(true))
+        off = () if predicted is None else None if true is None else self._off
         elapsed = self._elapsed()
         compiling = [
             f"{name} ({part}, {elapsed - began:.0f} s)"
@@ -188,7 +220,7 @@ class WalkStatus(Node):
             "starting": starting,
             "compiling, once": compiling,
         }
-        print(line(elapsed, *poses, speed, self._lost, wrong), flush=True)
+        print(line(elapsed, self._before, off, self._speed, self._lost, wrong), flush=True)
 
 
 def main(args=None):

@@ -14,6 +14,7 @@ from ros_session import LATCHED, Probe, Process, separate, wait_until
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.common import stamp_seconds
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
@@ -289,6 +290,20 @@ def test_a_standing_robot_is_predicted_to_stand(dynamics, probe):
     variances = np.reshape(message.pose.covariance, (6, 6)).diagonal()
     assert (variances > 0.0).all() and (variances < 0.01).all()  # standing: the way adds nothing to them
     assert np.abs(fresh(probe, "/d/feedforward_torques").effort).max() > 0.1
+
+
+def test_diagnostics_have_the_predicted_pose(dynamics, probe):
+    says(probe, "d/dynamics", "predicting")
+
+    def pose():
+        statuses = (s for _, m in reversed(probe.messages["/diagnostics"]) for s in m.status)
+        return predicted_pose.read(next(s for s in statuses if s.name == "d/dynamics").values)
+
+    wait_until(pose, 5, "no pose in the diagnostics")
+    at, place, rotation = pose()
+    p = fresh(probe, "/d/predicted_state").pose.pose.position
+    assert np.allclose(place, (p.x, p.y, p.z), atol=2e-3) and rotation[2, 2] > 0.99
+    assert 0.0 < time.time() - at < 3.0
 
 
 def test_predictions_that_are_left_out_are_the_machines_fault(dynamics, probe):

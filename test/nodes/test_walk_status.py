@@ -1,12 +1,18 @@
-"""The status line says what compiles and what is absent, and not what others report meanwhile."""
+"""The status line says what compiles and what is absent, not what others report meanwhile, and where the robot is."""
 
 import re
+import time
 
+import numpy as np
 import pytest
 from ros_session import Probe, Process, separate, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hexapod_dynamics.nodes.common import COMPILING
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import Quaternion
+from hexapod_dynamics.nodes import predicted_pose
+from hexapod_dynamics.nodes.common import COMPILING, stamp_seconds
+from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
+from nav_msgs.msg import Odometry
 
 
 @pytest.fixture
@@ -42,3 +48,48 @@ def test_a_node_that_compiles_is_named_with_its_progress_and_complaints_wait(pro
         assert "not well" not in status.output and "no servo answers" not in status.output
     finally:
         status.end()
+
+
+def test_the_prediction_is_read_once_a_second_from_diagnostics(probe):
+    """Nobody subscribes to the hundred predictions a second for this line."""
+    said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+    truth = probe.node.create_publisher(Odometry, "simulator/odom", 10)
+    status = Process.node("walk_status")
+    turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    begin = time.time()
+
+    def tell_truth():
+        message = Odometry()
+        message.header.stamp = probe.node.get_clock().now().to_msg()
+        pose, twist = message.pose.pose, message.twist.twist
+        pose.position.y, pose.position.z = 0.1 * (stamp_seconds(message.header.stamp) - begin), 0.1
+        pose.orientation = Quaternion(**dict(zip("xyzw", quaternion_from_rotation(turned), strict=True)))
+        twist.linear.x = 0.1
+        truth.publish(message)
+
+    def tell_prediction():
+        now = time.time()
+        values = predicted_pose.values(now, np.array([0.03, 0.1 * (now - begin), 0.1]), turned)
+        pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+        said.publish(DiagnosticArray(status=[DiagnosticStatus(name="dynamics", values=pairs)]))
+
+    probe.node.create_timer(0.01, tell_truth)
+    try:
+        wait_until(lambda: "cm/s" in status.output, 60, lambda: status.output)
+        assert "10.0 cm/s" in status.output and "no prediction" in status.output
+        assert "yaw   90.0 deg" in status.output and "prediction off" not in status.output
+        probe.node.create_timer(1.0, tell_prediction)
+        wait_until(lambda: "prediction off by 3.0 cm 0.0 deg" in status.output, 30, lambda: status.output)
+        assert not probe.node.count_subscribers("predicted_state")
+    finally:
+        status.end()
+
+
+def test_a_pose_in_diagnostics_is_read_as_it_was_written():
+    position, rotation = np.array([1.2345, -0.5, 0.118]), rotation_rpy(0.3, -0.1, 0.05)
+    pairs = [KeyValue(key=k, value=v) for k, v in predicted_pose.values(1795400239.173, position, rotation).items()]
+    at, place, turn = predicted_pose.read(pairs)
+    assert at == 1795400239.173
+    np.testing.assert_allclose(place, position, atol=1e-4)
+    np.testing.assert_allclose(turn, rotation, atol=1e-5)
+    assert predicted_pose.read(pairs[1:]) is None
