@@ -79,7 +79,7 @@ def test_the_covariance_of_rough_ground_shrinks_on_smooth_ground_and_not_without
     static, rough, unknown = np.zeros((12, 5, 21)), random.normal(0.0, 0.01, (12, 5, 21)), np.ones((5, 21))
     noise = np.full((5, 21), 1e-3)
     new, smooth, wild = (
-        covariance(static, rough, noise, unknown, scatter).diagonal()
+        covariance(static, rough, noise, unknown, scatter, np.zeros_like(noise)).diagonal()
         for scatter in (Baseline(KINDS).scatter, learnt(spread=1e-3).scatter, learnt(spread=0.02).scatter)
     )
     joints_and_tilt = np.tile(np.arange(21) < 20, 5)  # the yaw rate's floor is nearly as large as this ground's share

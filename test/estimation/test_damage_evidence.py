@@ -160,15 +160,18 @@ def test_a_leg_in_which_two_joints_do_not_follow_is_held_from_outside_and_has_no
     """MuJoCo, two feet lost: the robot lay on its body, a leg was caught, and its femur was called limp."""
     femur = ROBOT.leg_joints("RM")[1]
     astray = JointCondition("astray", 0.2, 0.0, 0.1, 5)
-    posterior = Posterior(np.array([1.0]), np.array([90.0]), np.zeros(1, int), 0.0, np.full(1, 0.5), 19.0)
 
-    def decisions(news):
+    def decisions(news, left=0.5, whole=19.0):
+        posterior = Posterior(np.array([1.0]), np.array([90.0]), np.zeros(1, int), 0.0, np.full(1, left), whole, 5)
         maker = DecisionMaker(ROBOT, DetectorSettings())
         return [one.name for one in maker.from_bank(1.0, [limp(ROBOT, femur)], posterior, news)]
 
     assert decisions({femur: astray}) == ["RM.femur limp"]
     assert decisions({femur: astray, ROBOT.leg_joints("LM")[1]: astray}) == ["RM.femur limp"]
     assert decisions({femur: astray, femur - 1: astray}) == []
+    # A femur that is limp moves its tibia, too: its simulation explains both. It was declared after 4 s before.
+    assert decisions({femur: astray, femur + 1: astray}, 0.30, 46.0) == ["RM.femur limp"]
+    assert decisions({femur: JointCondition("follows", 0.2, 0.0, 0.1, 5)}) == []
 
 
 def banks(*odds):
@@ -176,7 +179,7 @@ def banks(*odds):
     hypothesis, maker, found = short(ROBOT, "RM", 0.85), DecisionMaker(ROBOT, DetectorSettings()), []
     for k, value in enumerate(odds):
         p = 1.0 / (1.0 + np.exp(-value))
-        posterior = Posterior(np.array([p]), np.array([value]), np.zeros(1, int), 1.0 - p, np.full(1, 0.2), 0.5)
+        posterior = Posterior(np.array([p]), np.array([value]), np.zeros(1, int), 1.0 - p, np.full(1, 0.2), 0.5, 5)
         found += maker.from_bank(0.32 * k, [hypothesis], posterior, {})
     return found
 

@@ -23,10 +23,11 @@ _HEALTHY = 0.5  # probability of the declared robot above which two damages at o
 
 @dataclass(frozen=True)
 class BankResult:
-    """What a bank has found; suspicion: that at its start."""
+    """What a bank has found; first: its first slice that was compared; suspicion: that at its start."""
 
     hypotheses: list[Hypothesis]
     posterior: Posterior
+    first: int
     suspicion: float
 
 
@@ -39,6 +40,7 @@ class _Job:
     """
 
     view: SliceFeatures
+    moved: np.ndarray
     singles: list[Hypothesis]
     pairs: list[Hypothesis]
     pair_tasks: list[Any]
@@ -79,17 +81,22 @@ class BankRun:
 
     def start(
         self,
-        begin: int,
+        slices: range,
         window: MeasurementWindow,
+        moved: np.ndarray,
         morphology: Morphology,
         hypotheses: list[Hypothesis],
         time: float,
         suspicion: float,
     ) -> None:
-        """Simulate the hypotheses from the start of slice `begin`, under the set-points that were sent since."""
-        s = self._settings
-        rows = self._model.row(np.arange(begin * s.slice_ticks, (begin + s.window + 1) * s.slice_ticks))
-        view = window.view(begin + 1, s.window)
+        """Simulate the hypotheses from the start of the first of `slices` to the end of the slice after them, under the
+        set-points that were sent, and compare all but the first.
+
+        moved (K, f): how far a damage that was found has moved the model in the K slices that are compared.
+        """
+        s, begin = self._settings, slices.start
+        rows = self._model.row(np.arange(begin * s.slice_ticks, (slices.stop + 1) * s.slice_ticks))
+        view = window.view(begin + 1, len(slices))
         singles = [one for one in hypotheses if "+" not in one.leg]
         pairs = [one for one in hypotheses if "+" in one.leg]
         case = self._model.snapshots[begin], morphology, self._model.targets[rows].copy()
@@ -98,7 +105,7 @@ class BankRun:
             results = [task() for task in tasks]
         else:
             results = [self.executor.submit(task) for task in tasks]
-        self._job = _Job(view, singles, pairs, pair_tasks, results, time, suspicion)
+        self._job = _Job(view, moved, singles, pairs, pair_tasks, results, time, suspicion)
 
     def collect(self, time: float, baseline: Baseline) -> BankResult | None:
         """Return the result of the bank if one has been simulated completely, else None."""
@@ -122,7 +129,7 @@ class BankRun:
         self.count, self.duration = self.count + 1, time - job.begun
         if compared is None:
             return None
-        return BankResult(*compared, job.suspicion)
+        return BankResult(*compared, job.view.first, job.suspicion)
 
     @staticmethod
     def _measured(view: SliceFeatures, baseline: Baseline) -> tuple[np.ndarray, np.ndarray, Scatter]:
@@ -151,7 +158,7 @@ class BankRun:
         static, rough = (features(_finite(half, half)[1]) for half in halves)
         if not singles or 2 * min(len(static), len(rough)) < members or not _is_finite(declared):
             return None
-        cov = covariance(static, rough, view.noise, unknown, scatter)
+        cov = covariance(static, rough, view.noise, unknown, scatter, job.moved)
         deviations, prior = features(simulated), self._settings.prior
         posterior = posterior_of(x, view.noise, cov, deviations, np.full(len(singles), prior))
         if not job.pairs or posterior.declared > _HEALTHY:

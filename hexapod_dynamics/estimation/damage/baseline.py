@@ -25,6 +25,7 @@ import numpy as np
 from hexapod_dynamics.estimation.damage.scatter import Scatter
 
 _LAG = 6  # slices
+_GETS_USED = 0.85  # factor of what is unknown of a changed robot, by slice
 _JOINT = np.array([0.3, 4e-3])  # prior standard deviations of a and b [rad]
 _TILT = np.array([0.03, 0.03, 0.01, 0.01])  # of g and c [rad]
 _TURN = np.array([0.03])  # of d [rad/s]
@@ -100,7 +101,15 @@ class Baseline:
         self._slope = _Slope()
         self._turn = Regression(1, _TURN, _TURN_NOISE, _FORGET, _TURN_CLIP)
         self._waiting: deque[tuple] = deque()
+        self._novelty = 0.0  # what is unknown at least, as a share
         self.scatter = Scatter(kinds, np.zeros(len(kinds)), 0.0)
+
+    def change_robot(self) -> None:
+        """Note that the morphology has changed: payload and stiffness act otherwise on what is left of the robot, so
+        that the learnt residuals are as uncertain as those of an unknown robot until it has walked for a while.
+        """
+        self._waiting.clear()
+        self._novelty = 1.0
 
     def forget_waiting(self) -> None:
         """Discard the slices that wait to be used, because something was wrong in them."""
@@ -118,7 +127,7 @@ class Baseline:
         joints = self._joints.unknown(_of_load(np.nan_to_num(load)))
         tilt = self._slope.of(_of_yaw(yaw))[1]
         turn = np.broadcast_to(self._turn.unknown(np.ones((1, 1))), (*tilt.shape[:-1], 1))
-        return np.concatenate([joints, tilt, turn], axis=-1)
+        return np.maximum(np.concatenate([joints, tilt, turn], axis=-1), self._novelty)
 
     def offer(self, residual: np.ndarray, load: np.ndarray, yaw: float, noise: np.ndarray) -> None:
         """Queue a slice without damage: residual (f,), NaN where nothing was measured; load (n,); noise (f,): standard
@@ -130,6 +139,7 @@ class Baseline:
 
     def _learn(self, residual: np.ndarray, load: np.ndarray, yaw: float, noise: np.ndarray) -> None:
         n = len(load)
+        self._novelty *= _GETS_USED
         error = residual - self.predict(load, np.float64(yaw))
         self.scatter = self.scatter.with_slice(error, noise, _FORGET)
         self._joints.learn(residual[:n], _of_load(load))

@@ -19,6 +19,7 @@ _MANY = 3  # this many joints or legs at once are not damage: commands are not e
 _ALONE = 1.5  # [s] after which a single servo counts as silent while servos further out answer
 _MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
 _STANDS = 6  # readings without motion after which a joint that does not follow is locked
+_ALL = 0.02  # share of the declared robot's chi-square that a damage leaves which explains the other joints of its leg
 _REPEAT = 5.0  # [s] after which a decision that was not executed is repeated
 
 
@@ -184,7 +185,7 @@ class DecisionMaker:
 
     def from_bank(self, time: float, hypotheses: Any, posterior: Any, news: Any) -> list[Decision]:
         """Decide on the leg or joint of which the banks are sure."""
-        found = self._lasting.look(hypotheses, posterior)
+        found = self._lasting.look(time, hypotheses, posterior)
         if self._lasting.suspected is None:
             self.suspect = None
             return []
@@ -195,22 +196,24 @@ class DecisionMaker:
             return []
         what, probability = found
         if not of_foot(what):
-            what = self._kind_of(what, news)
+            left = posterior.misfit[hypotheses.index(what)] / posterior.misfit_declared
+            what = self._kind_of(what, news, left < _ALL)
             if what is None:
                 return []
         return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
 
-    def _kind_of(self, hypothesis: Any, news: Any) -> Hypothesis | None:
+    def _kind_of(self, hypothesis: Any, news: Any, explains: Any) -> Hypothesis | None:
         """Kind of damage of a joint that deviates from its model: limp if its readings move, locked if not; None: not
         known yet.
 
         Sag and tilt cannot distinguish the two: a limp joint under little load hardly moves. A leg in which two joints
-        do not follow is held from outside, as after a fall: neither is declared.
+        do not follow is held from outside, as after a fall: neither is declared, unless the simulation of the one
+        `explains` the other, as a limp femur moves its tibia.
         """
         joint = hypothesis.joints[0]
         one = news.get(joint)
-        held = len(news.keys() & set(self.robot.leg_joints(hypothesis.leg))) > 1
-        if one is None or held or not np.isfinite(one.spread):
+        held = not explains and len(news.keys() & set(self.robot.leg_joints(hypothesis.leg))) > 1
+        if one is None or held or one.state == "follows" or not np.isfinite(one.spread):
             return None
         if one.spread > _MOVES:
             return limp(self.robot, joint)

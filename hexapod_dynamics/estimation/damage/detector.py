@@ -26,12 +26,13 @@ from hexapod_dynamics.estimation.damage.baseline import Baseline
 from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence
 from hexapod_dynamics.estimation.damage.commanded_model import CommandedModel
 from hexapod_dynamics.estimation.damage.decisions import Decision, DecisionMaker, Finding
-from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, locked, of_answering_servos
+from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, locked, of_answering_servos, of_foot
 from hexapod_dynamics.estimation.damage.joint_evidence import JointCondition
 from hexapod_dynamics.estimation.damage.joint_watch import JointWatch
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.scatter import kinds_of
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
+from hexapod_dynamics.estimation.damage.settling import Settling
 from hexapod_dynamics.estimation.damage.suspicion import Suspicion
 from hexapod_dynamics.estimation.damage.window import TILTS, MeasurementWindow
 from hexapod_dynamics.robot import Morphology, Robot
@@ -39,15 +40,10 @@ from hexapod_dynamics.se3 import euler_zyx
 
 # Probability of the declared robot, and its chi-square per feature, from which a bank has found nothing.
 _NOTHING, _AS_USUAL = 0.9, 0.3
+_LEAST = 3  # slices that a bank needs
 _FALLING = 3  # slices after its start in which the model, and perhaps the robot, falls onto its feet
 _SLOW = 0.45  # [s] of a polling round of the bus: above it silence is no evidence, and ...
 _DISTURBED = 2.5  # [s] ... for this time, as after late commands, sag, tilt and single servos are none
-# [s] after a change of the declared morphology in which only the bus is evaluated, at least and at most: the robot may
-# sit down, move its feet in the air and stand up. While the model lies on its body, contacts are not the robot's.
-_SETTLING, _LONGEST = 1.0, 8.0
-_FELL = 3.0  # [s] after a change, within which the robot may fall by it
-_OTHERWISE = 0.07  # [rad] of roll or pitch between robot and model, from which both do not stand on the same feet
-_TIPPED = 0.15  # [rad] of roll or pitch from which the robot leans on its body or on the stump of a leg
 _RETURNING = 5.0  # [s] in which a joint that came back need not follow: its servo is found and approaches its command
 
 
@@ -79,6 +75,8 @@ class DamageDetector:
         self._bank = BankRun(robot, s, executor, self.model)
         self._watch = JointWatch(n, s.slice_ticks)
         self._angle = np.full(n, np.nan)
+        # A limp joint is moved by whatever touches its leg: its angle says nothing of the rest of the robot.
+        self._limp = np.zeros(n, bool)
         self._readings: deque[tuple] = deque()
         self._attitudes: deque[tuple] = deque(maxlen=400)
         self._last_attitude = -math.inf
@@ -88,8 +86,10 @@ class DamageDetector:
         self._suspicion = Suspicion(n)
         # Commands or readings come too late to compare with the model.
         self.disturbed, self._disturbed_until = False, -math.inf
-        # Last change of the morphology, and when joints and attitude are evaluated again after it.
-        self._changed_at = self._settled_at = -math.inf
+        self._settling = Settling(s.slice)
+        # Of a lost foot that a bank has decided on: its values, and the slice in which it was lost.
+        self._onsets: list[tuple[dict, int]] = []
+        self._moved: dict[int, np.ndarray] = {}  # slice: how far that loss has moved the model's features
         self._follows_from = np.full(n, -math.inf)  # joints that came back are watched from then on
         self.following = True  # the servos execute the commands
         self.posterior: tuple[list[Hypothesis], Posterior] | None = None  # of the last bank
@@ -149,17 +149,41 @@ class DamageDetector:
         if morphology == self.morphology:
             return
         self.decisions.follow(self.morphology, morphology)
-        self._changed_at, self._settled_at = self.time, self.time + _SETTLING
+        onset = next((at for values, at in self._onsets if self.morphology.updated(values) == morphology), None)
+        self._onsets.clear()
         self._follows_from[morphology.driven_mask & ~self.morphology.driven_mask] = self.time + _RETURNING
         self.bus_evidence.expect(self.time, morphology.existing_mask & ~self.morphology.existing_mask)
         self.morphology = morphology
+        self._limp = morphology.moving_mask & ~morphology.driven_mask
         self._bank.cancel()
         self.posterior = None
-        self.baseline.forget_waiting()
-        self.window.clear()
+        self.baseline.change_robot()
         self._watch.forget()
+        if onset is None or not self._go_on_from(onset):
+            self._start_again()
+
+    def _go_on_from(self, onset: int) -> bool:
+        """Let the model go on as if the morphology had been the declared one since slice `onset`: it has fallen as the
+        robot has, and what was measured since counts. False: the onset is too long ago.
+        """
+        slices = range(onset, self._slice)
+        before = self.window.view(onset, len(slices)).residual
+        if not self.model.started or not self.model.repeat(onset, self.morphology):
+            return False
+        self.window.compare_again(onset)
+        moved = np.nan_to_num(self.window.view(onset, len(slices)).residual - before)
+        self._moved = dict(zip(slices, moved, strict=True))
+        self._first_slice = onset
+        self._settling.clear()
+        return True
+
+    def _start_again(self) -> None:
+        """Discard the measurements, and let the model go on from where it is with the declared morphology."""
+        self._settling.change(self.time)
+        self.window.clear()
+        self._moved.clear()
         if self.model.started:
-            self.model.set_morphology(morphology)
+            self.model.set_morphology(self.morphology)
             self._first_slice = self._slice = self.model.tick // self.settings.slice_ticks + 1
             self.model.restart_at(self._slice)
 
@@ -170,6 +194,8 @@ class DamageDetector:
         self._bank.cancel()
         self.posterior = None
         self._slice = self._first_slice = 0
+        self._moved.clear()
+        self._onsets.clear()
         self._suspicion.restart()
         self.baseline.forget_waiting()
         self._watch.clear()
@@ -200,7 +226,7 @@ class DamageDetector:
             self._look_at(self._slice)
             self._slice += 1
         found += self._collect(time)
-        if self.disturbed or time < self._settled_at:
+        if self.disturbed or not self._settling.settled(time):
             return found
         return found + self.decisions.from_joints(time, self.news, self.morphology, self.bus_evidence.let_go(time))
 
@@ -235,11 +261,9 @@ class DamageDetector:
 
     def _take_measurements(self) -> None:
         last = self.model.time[self.model.row(self.model.tick - 1)]
-        # A limp joint is moved by whatever touches its leg: its angle says nothing of the rest of the robot.
-        limp = self.morphology.moving_mask & ~self.morphology.driven_mask
         while self._readings and self._readings[0][0] <= last:
             reading = self._readings.popleft()
-            if not limp[reading[1]]:
+            if not self._limp[reading[1]]:
                 self.window.add_joint(*reading)
         while self._attitudes and self._attitudes[0][0] <= last:
             self.window.add_attitude(*self._attitudes.popleft())
@@ -251,8 +275,12 @@ class DamageDetector:
     def _look_at(self, piece: int) -> None:
         """Evaluate a complete slice: joints that do not follow, suspicion, baseline, and the bank if it is needed."""
         view = self.window.view(piece, 1)
-        self._settle(piece, view.residual[0, -TILTS:])
         residual, load, yaw = view.residual[0], view.load[0], view.yaw[0]
+        ticks = self.settings.slice_ticks
+        on_feet = self.model.on_feet[self.model.row(np.arange(piece * ticks, (piece + 1) * ticks))].mean()
+        if self._settling.skips(self.time, on_feet, self._lean, residual[-TILTS:][:2]):
+            self._first_slice = piece + 1
+            self._watch.forget()
         expected = self.baseline.predict(load, yaw)[: len(load)]
         watched = np.flatnonzero(self.morphology.driven_mask & (self._follows_from <= self.time))
         self._watch.look(self.window, self.model.tick, watched, np.nan_to_num(expected))
@@ -264,29 +292,13 @@ class DamageDetector:
             self._suspicion.is_usual()
         elif self._suspicion.wrong:
             self.baseline.forget_waiting()
-        begin = piece - self.settings.window
+        begin = max(piece - self.settings.window, self._first_slice)
         suspicious = not self.disturbed and bool(self._suspicion.asks(self.time) or self.news or self.decisions.suspect)
-        ready = begin >= self._first_slice and begin in self.model.snapshots
+        ready = piece - begin >= _LEAST and begin in self.model.snapshots
         if suspicious and ready and not self._bank.busy and np.isfinite(load).any():
-            self._bank.start(begin, self.window, self.morphology, self.candidates(), self.time, self.suspicion)
-
-    def _settle(self, piece: int, tilt: np.ndarray) -> None:
-        """After a change of the morphology, drop slices until the robot walks or stands on its feet again; tilt: the
-        slice's features of it, measured less modelled.
-        """
-        if self.time > max(self._settled_at, self._changed_at + _LONGEST):
-            return
-        ticks = self.settings.slice_ticks
-        down = self.model.on_feet[self.model.row(np.arange(piece * ticks, (piece + 1) * ticks))].mean() < 0.9
-        # Who falls onto the place of lost legs leans on its body, or lies otherwise than the model, which did not
-        # fall. What tips a robot that had settled is news.
-        if self.time < max(self._changed_at + _FELL, self._settled_at + self.settings.slice):
-            down = down or self._lean > _TIPPED or np.nan_to_num(np.abs(tilt[:2])).max() > _OTHERWISE
-        if down and self.time < self._changed_at + _LONGEST:
-            self._settled_at = self.time + self.settings.slice
-        if down or self.time < self._settled_at:
-            self._first_slice = piece + 1
-            self._watch.forget()
+            slices = range(begin, piece)
+            moved = np.array([self._moved.get(k + 1, np.zeros_like(residual)) for k in slices])
+            self._bank.start(slices, self.window, moved, self.morphology, self.candidates(), self.time, self.suspicion)
 
     @property
     def suspicion(self) -> float:
@@ -325,6 +337,13 @@ class DamageDetector:
         self.posterior = result.hypotheses, result.posterior
         if result.posterior.declared > _NOTHING and result.posterior.misfit_declared < _AS_USUAL:
             self._suspicion.found_nothing(time, result.suspicion)
-        if self.disturbed or time < self._settled_at:
+        if self.disturbed or not self._settling.settled(time):
             return []
-        return self.decisions.from_bank(time, result.hypotheses, result.posterior, self.news)
+        found = self.decisions.from_bank(time, result.hypotheses, result.posterior, self.news)
+        for decision in found:
+            self._onsets = [
+                (one.values, result.first + int(onset))
+                for one, onset in zip(result.hypotheses, result.posterior.onset, strict=True)
+                if one.values == decision.values and of_foot(one)
+            ]
+        return found

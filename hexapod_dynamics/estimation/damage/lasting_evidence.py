@@ -6,10 +6,11 @@ stump's length and a second damage are less certain than the leg.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, groups_of, of_foot
-from hexapod_dynamics.estimation.damage.one_or_two import OneOrTwo
+from hexapod_dynamics.estimation.damage.one_or_two import choose
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 
@@ -24,6 +25,9 @@ _POOR, _SHARE, _HALF = 2.0, 0.25, 0.5
 # Sum of the log odds against the declared state over banks in a row that are sure of the same leg, from which its foot
 # is declared lost, and the number of these banks.
 _ODDS, _BANKS = 30.0, 2
+# Log odds of one bank that counts as two. For a while [s] after a foot was declared lost the sum has to exceed it, too:
+# the model has fallen otherwise than the robot (healthy feet: 18 to 140, second feet that carry: 300 and more).
+_OBVIOUS, _AFTERMATH = 250.0, 6.0
 # Slices since the onset after which a lost foot is declared: one that was lost at the same moment in the other half of
 # the gait shows only when its leg should carry.
 _HALF_CYCLE = 3
@@ -36,20 +40,21 @@ class LastingEvidence:
     """
 
     def __init__(self, settings: DetectorSettings) -> None:
-        self._settings, self._one_or_two = settings, OneOrTwo()
+        self._settings = settings
+        self._declared_at = -math.inf
         self.clear()
 
     def clear(self) -> None:
         """Forget all banks."""
         self.suspected: tuple[str, float] | None = None
-        self._one_or_two.clear()
         self._sure: dict[str, tuple[float, float]] = {}  # group: weight of the banks in a row, sum of their log odds
 
-    def look(self, hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[Hypothesis, float] | None:
-        """Use the Posterior of a bank; return a Hypothesis to declare, and the probability of its leg or joint.
+    def look(self, time: float, hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[Hypothesis, float] | None:
+        """Use the Posterior of a bank at `time` [s]; return a Hypothesis to declare and the probability of its leg or
+        joint.
 
         A joint that does not follow is returned at once, since its readings confirm it; a lost foot when several banks
-        were sure of its leg, alone or with another (OneOrTwo).
+        were sure of its leg, alone or with another (one_or_two).
         """
         groups: dict[str, list[int]] = {}
         for k, hypothesis in enumerate(hypotheses):
@@ -62,32 +67,36 @@ class LastingEvidence:
             return None
         self.suspected = top, probability[top]
         sure, ready, joints = {}, [], []
+        least = _OBVIOUS if time < self._declared_at + _AFTERMATH else _ODDS
         for group, members in groups.items():
             best = max(members, key=lambda k: posterior.probability[k])
             weight = _weight(hypotheses[best], posterior, best)
             if probability[group] < self._settings.declare or weight == 0.0:
                 continue
             count, odds = self._sure.get(group, (0.0, 0.0))
-            count, odds = sure[group] = count + weight, odds + float(posterior.log_odds[best])
+            gain = float(posterior.log_odds[best])
+            count, odds = sure[group] = count + (2.0 if gain >= _OBVIOUS else 1.0) * weight, odds + gain
             if not of_foot(hypotheses[best]):
                 joints.append(hypotheses[best])
-            elif count >= _BANKS and odds >= _ODDS and posterior.onset[best] <= self._settings.window - _HALF_CYCLE:
+            elif count >= _BANKS and odds >= least and posterior.onset[best] <= posterior.slices - _HALF_CYCLE:
                 ready.append(group)
         self._sure = sure
         if joints:
             return joints[0], probability[top]
         if not ready:
-            self._one_or_two.clear()
             return None
         good = {k: _weight(hypotheses[k], posterior, k) for group in ready for k in groups[group]}
-        chosen = self._one_or_two.choose(hypotheses, posterior, good, set(sure))
-        return None if chosen is None else (hypotheses[chosen], probability[ready[0]])
+        chosen = choose(hypotheses, posterior, good, set(sure))
+        if chosen is None:
+            return None
+        self._declared_at = time
+        return hypotheses[chosen], probability[ready[0]]
 
 
 def _weight(hypothesis: Hypothesis, posterior: Posterior, k: Any) -> float:
     """How much a bank counts for its hypothesis `k`: 1 if it fits, a half if it fits poorly, 0 if it does not."""
     left, whole = float(posterior.misfit[k]), float(posterior.misfit_declared)
     foot = of_foot(hypothesis)
-    if left < max(_MISFIT, _SMALL_SHARE * whole) and not (foot and left > _EXPLAINED * whole):
+    if left < max(_MISFIT, _SMALL_SHARE * whole) and left <= _EXPLAINED * whole:
         return 1.0
     return _HALF if foot and left < min(_POOR, _SHARE * whole) else 0.0

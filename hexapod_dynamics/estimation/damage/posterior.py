@@ -8,8 +8,8 @@ happened within slice k (0 before), and S the covariance of the declared robot,
 
 U is the uncertainty of the prediction itself: how far a robot tips that has lost a foot depends on its servos, load and
 ground, so each feature is uncertain by a share of its predicted deviation, and the features of a slice together by
-another share. A body that tips over slips on its feet: its yaw rate is uncertain by _SPIN times the predicted tilt.
-Without U a wrong leg that happens to turn the body at the right rate fits better than the right one.
+another share. A body that tips over slips on its feet: its yaw rate is uncertain as if it were _SPIN times the
+predicted tilt. Without U a wrong leg that happens to turn the body at the right rate fits better than the right one.
 In the slice of the onset the damage lasts for an unknown part: mean _PART, standard deviation _PART_SPREAD.
 
 c is the smallest chi-square per feature of all hypotheses, but at least _SHARPEST: where no hypothesis fits well, the
@@ -25,8 +25,8 @@ import numpy as np
 
 _SHARPEST = 0.4
 # Shares of a predicted deviation by which it is uncertain: each feature alone, all features of a slice together.
-_ALONE, _TOGETHER = 0.3, 0.3
-_SPIN = 3.0  # [1/s] of a predicted tilt
+ALONE, TOGETHER = 0.3, 0.3
+_SPIN = 10.0  # [1/s] of a predicted tilt: as uncertain as a yaw rate of this size
 _PART, _PART_SPREAD = 0.6, 0.35  # of the onset's slice that the damage lasts
 _LARGE = 1e12  # above every chi-square
 
@@ -36,7 +36,7 @@ class Posterior:
     """Of H hypotheses: probability (H,), log odds against the declared state (H,), slice of the onset (H,).
 
     declared: probability that nothing has happened. misfit (H,): chi-square per feature of each hypothesis, at its
-    best onset; misfit_declared: that of the declared state.
+    best onset; misfit_declared: that of the declared state. slices: number of slices compared.
     """
 
     probability: np.ndarray
@@ -45,6 +45,7 @@ class Posterior:
     declared: float
     misfit: np.ndarray
     misfit_declared: float
+    slices: int
 
 
 def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: np.ndarray, prior: Any) -> Posterior:
@@ -59,9 +60,7 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
     factor = np.linalg.cholesky(cov[np.ix_(seen, seen)])
     z = np.linalg.solve(factor, x.ravel()[seen])  # scipy's triangular solver would be 15 MiB more
     means = deviations.reshape(count, -1)[:, seen]
-    alone = _ALONE * deviations
-    alone[:, :, -1] = np.hypot(alone[:, :, -1], _SPIN * np.hypot(deviations[:, :, -3], deviations[:, :, -2]))
-    alone = alone.reshape(count, -1)[:, seen]
+    alone = (ALONE * spun(deviations)).reshape(count, -1)[:, seen]
     total, n = float(z @ z), max(1, z.size)
     square, volume = np.empty((count, slices)), np.empty((count, slices))
     for k in range(slices):
@@ -79,7 +78,14 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
     weights = np.exp(log_odds - top)
     whole = weights.sum() + np.exp(-top)
     fit = misfit[np.arange(count), onset]
-    return Posterior(weights / whole, log_odds, onset, float(np.exp(-top) / whole), fit, total / n)
+    return Posterior(weights / whole, log_odds, onset, float(np.exp(-top) / whole), fit, total / n, slices)
+
+
+def spun(deviations: np.ndarray) -> np.ndarray:
+    """Deviations (..., f) whose yaw rate is as uncertain as the tilt makes it."""
+    found = deviations.copy()
+    found[..., -1] = np.hypot(found[..., -1], _SPIN * np.hypot(deviations[..., -3], deviations[..., -2]))
+    return found
 
 
 def _conditional(
@@ -100,7 +106,7 @@ def _conditional(
     for k in np.unique(piece):
         at = np.flatnonzero(piece == k)
         block = slice(at[0], at[-1] + 1)
-        share = (_PART_SPREAD if k == onset else _TOGETHER) * means[:, block]
+        share = (_PART_SPREAD if k == onset else TOGETHER) * means[:, block]
         joined[:, block, block] += share[:, :, None] * share[:, None, :]
     diagonal = np.arange(m)
     joined[:, diagonal, diagonal] += alone**2

@@ -51,17 +51,32 @@ class RunningModel:
     def step(self, time: float, targets: np.ndarray) -> None:
         """Advance one tick under the targets (n,) [rad], NaN where a servo keeps its own; `time` [s]: its end."""
         row = self.row(self.tick)
-        if self.tick % self.slice_ticks == 0:
-            self.snapshots[self.tick // self.slice_ticks] = self.model.snapshot()
-            self.snapshots.pop(self.tick // self.slice_ticks - 12, None)
-        known = np.isfinite(targets)
-        self.targets[row] = np.where(known, targets, self.model.setpoints)
+        self.targets[row] = np.where(np.isfinite(targets), targets, self.model.setpoints)
+        self.time[row] = time
+        self._advance(self.tick)
+        self.tick += 1
+
+    def _advance(self, tick: int) -> None:
+        """Simulate a tick under its targets, and store the state after it."""
+        row, piece = self.row(tick), tick // self.slice_ticks
+        if tick % self.slice_ticks == 0:
+            self.snapshots[piece] = self.model.snapshot()
+            self.snapshots.pop(piece - 12, None)
         self.model.advance(self.period, self.targets[row], self.period)
-        self.time[row], self.q[row] = time, self.model.q
+        self.q[row] = self.model.q
         yaw, pitch, roll = euler_zyx(self.model.rotation)
         self.tilt[row] = roll, pitch, yaw
         self.on_feet[row] = self.model.carried_by_feet > _ON_FEET
-        self.tick += 1
+
+    def repeat(self, piece: int, morphology: Morphology) -> bool:
+        """Repeat all ticks from the start of slice `piece` on with another morphology; False: no longer known."""
+        if piece not in self.snapshots:
+            return False
+        self.model.set_morphology(morphology)
+        self.model.restore(self.snapshots[piece])
+        for tick in range(piece * self.slice_ticks, self.tick):
+            self._advance(tick)
+        return True
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the declared morphology; snapshots of the old one are deleted."""

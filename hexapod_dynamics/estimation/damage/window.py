@@ -6,6 +6,7 @@ means of a simulation are taken at the times of the measurements, so that gait p
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -30,27 +31,49 @@ class MeasurementWindow:
         self._tilts: dict[
             int, list[Any]
         ] = {}  # slice: [count, sum roll, sum pitch, first time, first yaw, last time, last yaw, heading]
+        self._attitudes: deque[tuple[float, float, float, float]] = deque(maxlen=_KEPT)
 
     def clear(self) -> None:
         """Delete all measurements."""
         self._place[:] = np.nan
         self._tilts.clear()
+        self._attitudes.clear()
+
+    def compare_again(self, first: int) -> None:
+        """Compare the measurements since the start of slice `first` with the model again, which has changed."""
+        start = first * self._model.slice_ticks
+        with np.errstate(invalid="ignore"):
+            since = np.flatnonzero(self._place > start - 1)  # a reading lies between two ticks
+        for k in since:
+            self._compare(k)
+        self._tilts = {piece: sums for piece, sums in self._tilts.items() if piece < first}
+        for attitude in self._attitudes:
+            if self._model.place(attitude[0]) >= start:
+                self._add_tilt(*attitude)
+
+    def _compare(self, k: int) -> None:
+        """Compare reading `k` with the model."""
+        modelled, rate, load = self._model.joint_at(self._place[k], self._joint[k])
+        self._residual[k], self._load[k] = self._angle[k] - modelled, load
+        self._weight[k] = 1.0 / (_QUANTISATION**2 + (_TIMING * rate) ** 2)
 
     def add_joint(self, time: float, joint: int, angle: float) -> bool:
         """Add a reading [rad] at a time [s]; return False if the model has not reached that time yet."""
         place = self._model.place(time)
         if not np.isfinite(place):
             return False
-        modelled, rate, load = self._model.joint_at(place, joint)
         k = self._next % _KEPT
         self._next += 1
         self._place[k], self._joint[k], self._angle[k] = place, joint, angle
-        self._residual[k], self._load[k] = angle - modelled, load
-        self._weight[k] = 1.0 / (_QUANTISATION**2 + (_TIMING * rate) ** 2)
+        self._compare(k)
         return True
 
     def add_attitude(self, time: float, roll: float, pitch: float, yaw: float) -> bool:
         """Add an attitude [rad] at a time [s]; return False if the model has not reached that time yet."""
+        self._attitudes.append((time, roll, pitch, yaw))
+        return self._add_tilt(time, roll, pitch, yaw)
+
+    def _add_tilt(self, time: float, roll: float, pitch: float, yaw: float) -> bool:
         place = self._model.place(time)
         if not np.isfinite(place):
             return False
