@@ -45,7 +45,7 @@ class MeasurementWindow:
         with np.errstate(invalid="ignore"):
             since = np.flatnonzero(self._place > start - 1)  # a reading lies between two ticks
         for k in since:
-            self._compare(k)
+            self._compare(int(k))
         self._tilts = {piece: sums for piece, sums in self._tilts.items() if piece < first}
         for attitude in self._attitudes:
             if self._model.place(attitude[0]) >= start:
