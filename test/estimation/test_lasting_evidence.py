@@ -122,7 +122,13 @@ def banks_of(recorded):
 
 def test_a_foot_that_explains_nine_tenths_of_much_is_declared_after_four_banks_at_the_latest():
     assert declared(*banks_of(ON_ITS_STUMP)) == [None, None, LM.name, LM.name]
-    assert declared(*banks_of(ON_ITS_STUMP[2:])) == [None, LM.name]
+    assert declared(*banks_of(ON_ITS_STUMP[2:] * 2)) == [None, None, None, LM.name]
+
+
+@pytest.mark.parametrize("odds, found", [(300.0, RR.name), (100.0, None)])
+def test_soon_after_one_foot_another_is_declared_by_one_bank_and_by_much_evidence_only(odds, found):
+    first, second = bank(0.999, 0.0, 1e-5, 0.0), bank(0.0, 0.999, 1e-5, 0.0, odds=odds)
+    assert declared(first, first, second) == [None, LM.name, found]
 
 
 def test_a_push_is_no_lost_foot_however_long_one_leg_explains_it_best():

@@ -25,8 +25,8 @@ _POOR, _SHARE, _HALF = 2.0, 0.25, 0.5
 # Sum of the log odds against the declared state over banks in a row that are sure of the same leg, from which its foot
 # is declared lost, and the number of these banks.
 _ODDS, _BANKS = 30.0, 2
-# Log odds of one bank that counts as two. For a while [s] after a foot was declared lost the sum has to exceed it, too:
-# the model has fallen otherwise than the robot (healthy feet: 18 to 140, second feet that carry: 300 and more).
+# For a while [s] after a foot was declared lost one bank suffices, but the sum has to exceed _OBVIOUS: the model has
+# fallen otherwise than the robot (healthy feet: 18 to 140, second feet that should carry: 300 and more).
 _OBVIOUS, _AFTERMATH = 250.0, 6.0
 # Slices since the onset after which a lost foot is declared: one that was lost at the same moment in the other half of
 # the gait shows only when its leg should carry.
@@ -67,18 +67,17 @@ class LastingEvidence:
             return None
         self.suspected = top, probability[top]
         sure, ready, joints = {}, [], []
-        least = _OBVIOUS if time < self._declared_at + _AFTERMATH else _ODDS
+        fewest, least = (1, _OBVIOUS) if time < self._declared_at + _AFTERMATH else (_BANKS, _ODDS)
         for group, members in groups.items():
             best = max(members, key=lambda k: posterior.probability[k])
             weight = _weight(hypotheses[best], posterior, best)
             if probability[group] < self._settings.declare or weight == 0.0:
                 continue
             count, odds = self._sure.get(group, (0.0, 0.0))
-            gain = float(posterior.log_odds[best])
-            count, odds = sure[group] = count + (2.0 if gain >= _OBVIOUS else 1.0) * weight, odds + gain
+            count, odds = sure[group] = count + weight, odds + float(posterior.log_odds[best])
             if not of_foot(hypotheses[best]):
                 joints.append(hypotheses[best])
-            elif count >= _BANKS and odds >= least and posterior.onset[best] <= posterior.slices - _HALF_CYCLE:
+            elif count >= fewest and odds >= least and posterior.onset[best] <= posterior.slices - _HALF_CYCLE:
                 ready.append(group)
         self._sure = sure
         if joints:
