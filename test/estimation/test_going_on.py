@@ -93,7 +93,7 @@ def test_a_robot_that_has_changed_is_as_unknown_as_a_new_one_until_it_has_walked
 
     learn(60)
     known, expected = baseline.unknown(load, yaw), baseline.predict(load, yaw)
-    baseline.change_robot()
+    baseline.change_robot(unknown=True)
     np.testing.assert_array_equal(baseline.unknown(load, yaw), np.ones(21))
     np.testing.assert_array_equal(baseline.predict(load, yaw), expected)
     learn(60)

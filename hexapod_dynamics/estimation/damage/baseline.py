@@ -104,12 +104,14 @@ class Baseline:
         self._novelty = 0.0  # what is unknown at least, as a share
         self.scatter = Scatter(kinds, np.zeros(len(kinds)), 0.0)
 
-    def change_robot(self) -> None:
-        """Note that the morphology has changed: payload and stiffness act otherwise on what is left of the robot, so
-        that the learnt residuals are as uncertain as those of an unknown robot until it has walked for a while.
+    def change_robot(self, unknown: bool) -> None:
+        """Note that the morphology has changed.
+
+        unknown: payload and stiffness act otherwise on what is left of the robot, so that the learnt residuals are as
+        uncertain as those of an unknown robot until it has walked for a while.
         """
         self._waiting.clear()
-        self._novelty = 1.0
+        self._novelty = 1.0 if unknown else 0.0
 
     def forget_waiting(self) -> None:
         """Discard the slices that wait to be used, because something was wrong in them."""

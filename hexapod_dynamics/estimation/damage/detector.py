@@ -157,9 +157,10 @@ class DamageDetector:
         self._limp = morphology.moving_mask & ~morphology.driven_mask
         self._bank.cancel()
         self.posterior = None
-        self.baseline.change_robot()
         self._watch.forget()
-        if onset is None or not self._go_on_from(onset):
+        goes_on = onset is not None and self._go_on_from(onset)
+        self.baseline.change_robot(unknown=goes_on)
+        if not goes_on:
             self._start_again()
 
     def _go_on_from(self, onset: int) -> bool:
