@@ -55,7 +55,7 @@ CASES = {
     "bus.drop_rate": (0.01, LINE),
     "bus.flip_rate": (0.01, LINE),
     "bus.insert_rate": (0.01, LINE),
-    "bus.late_rate": (0.4, ()),  # after a few lost answers the driver waits as long as they take
+    "bus.late_rate": (0.4, LINE),
     "bus.echo": (True, ()),
     "bus.unplugged": (True, ("servo port",)),
     "servo.silent": ("femur_joint_RM", ("femur_joint_RM",)),

@@ -71,6 +71,7 @@ class ChainState:
     heard: float = 0.0  # monotonic [s] of the last good answer of any servo
     writes: int = 0
     reads: int = 0
+    late_answers: int = 0  # of `reads` those that came later than the bus's `reply_timeout`
     late_wakes: int = 0  # waits of the bus thread that ended late: the machine is too slow or too busy
     write_time: float = 0.0  # monotonic [s] at which the last pose's start was out
 

@@ -274,11 +274,13 @@ class JointReader:
             return None
         self.quiet_until = 0.0
         size = lx_frames.reply_size(command) * self.bus.byte_time
-        self._delay = max(_FORGET * self._delay, min(self.bus.reply_time - self.bus.wire_free - size, 0.05))
+        delay = self.bus.reply_time - self.bus.wire_free - size
+        self._delay = max(_FORGET * self._delay, min(delay, 0.05))
         if was_silent:
             self.schedule.probe_soon(self._state.silent)
         with self._lock:
             self._state.reads += 1
+            self._state.late_answers += delay > self.bus.reply_timeout
             self._state.unanswered = 0
             self._state.heard = self.bus.reply_time
         return lx.decode(command, payload)

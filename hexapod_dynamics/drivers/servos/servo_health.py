@@ -16,6 +16,7 @@ _ASKED = 6  # requests in a row without an answer of any servo
 _SWITCHING = 1.0  # [s] time after which an unconfirmed torque command is an error
 _BACK = 2  # answers in a row of a servo that is known to be off the robot
 _FEW = (3, 0.02)  # errors in it, and share of the answers, that are not reported
+_LATE = 0.2  # share of the answers that are late, from which on the line is slow: a busy machine delays single ones
 _SLOW = 0.3  # late wakes of the bus thread for each lost answer, from which on the machine is the likely cause
 _OLD = 0.35  # [s] a measurement older than this is reported where the bus thread wakes late
 
@@ -25,8 +26,8 @@ class ServoHealth:
 
     def __init__(self, names: Any) -> None:
         self._names = list(names)
-        none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0, 0
-        self._slots = deque([none], maxlen=1 + _SLOTS)  # (time, errors, reads, late wakes) so far
+        none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0, 0, 0
+        self._slots = deque([none], maxlen=1 + _SLOTS)  # (time, errors, reads, late wakes, late answers) so far
         self._noise = ""
 
     def assess(self, state: ChainState, t: float) -> tuple[str, list[str]]:
@@ -73,10 +74,15 @@ class ServoHealth:
     def _line(self, state: ChainState, t: float) -> str:
         """Fault of the line, from the recent errors; empty if they are few."""
         if t - self._slots[-1][0] > _SLOT:
-            self._slots.append((t, state.errors.copy(), state.reads, state.late_wakes))
+            self._slots.append((t, state.errors.copy(), state.reads, state.late_wakes, state.late_answers))
             begin = self._slots[0]
             late = state.late_wakes - begin[3]
             self._noise = self._describe(state.errors - begin[1], state.reads - begin[2], state.silent, late)
+            reads, late_answers = state.reads - begin[2], state.late_answers - begin[4]
+            if not self._noise and late_answers > max(_FEW[0], _LATE * reads):
+                self._noise = (
+                    f"slow line ({late_answers} of {reads} answers late): latency timer of the USB adapter?"
+                )
             if not self._noise and late > _FEW[0]:
                 oldest = t - np.min(state.stamp, initial=t, where=state.known)
                 if oldest > _OLD:
@@ -113,6 +119,7 @@ def figures(state: ChainState, names: Any, t: float) -> dict:
         "bus load": state.bus_load,
         "poses sent": state.writes,
         "answers": state.reads,
+        "late answers": state.late_answers,
         "late wakes of the bus thread": state.late_wakes,
         "port errors": state.port_errors,
         "last port error": state.last_port_error,

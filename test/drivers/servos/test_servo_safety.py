@@ -84,6 +84,17 @@ def test_a_port_not_yet_tried_is_no_error_and_one_that_failed_says_why(state):
     assert assess(state, closed("/dev/x is in use")) == ("error", ["/dev/x is in use"])
 
 
+@pytest.mark.parametrize("late, said", [(13, True), (11, False)])
+def test_a_line_of_which_a_fifth_of_the_answers_is_late_is_named(state, late, said):
+    """A busy machine delays single answers; a USB adapter of FTDI delays all, and the driver waits for them."""
+
+    def slow(state):
+        state.late_answers = late
+
+    words = [f"slow line ({late} of 60 answers late): latency timer of the USB adapter?"]
+    assert assess(state, slow) == (("warn", words) if said else ("ok", []))
+
+
 def test_each_trouble_has_its_own_words(state):
     def silent(state):
         state.silent[2] = True
