@@ -80,9 +80,7 @@ class ServoHealth:
             self._noise = self._describe(state.errors - begin[1], state.reads - begin[2], state.silent, late)
             reads, late_answers = state.reads - begin[2], state.late_answers - begin[4]
             if not self._noise and late_answers > max(_FEW[0], _LATE * reads):
-                self._noise = (
-                    f"slow line ({late_answers} of {reads} answers late): latency timer of the USB adapter?"
-                )
+                self._noise = f"slow line ({late_answers} of {reads} answers late): latency timer of the USB adapter?"
             if not self._noise and late > _FEW[0]:
                 oldest = t - np.min(state.stamp, initial=t, where=state.known)
                 if oldest > _OLD:

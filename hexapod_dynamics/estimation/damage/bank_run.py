@@ -35,8 +35,8 @@ class BankResult:
 class _Job:
     """A bank that is being simulated; results: of the tasks, or their futures where there is an executor.
 
-    singles, pairs: hypotheses of one damage and of two; pair_tasks: simulations of the pairs, made where a single
-    damage is more probable than none.
+    moved: see `BankRun.start`. singles, pairs: hypotheses of one damage and of two; pair_tasks: simulations of the
+    pairs, made where a single damage is more probable than none.
     """
 
     view: SliceFeatures

@@ -25,7 +25,7 @@ import numpy as np
 from hexapod_dynamics.estimation.damage.scatter import Scatter
 
 _LAG = 6  # slices
-_GETS_USED = 0.85  # factor of what is unknown of a changed robot, by slice
+_NOVELTY_FADES = 0.85  # what is unknown of a changed robot, by slice
 _JOINT = np.array([0.3, 4e-3])  # prior standard deviations of a and b [rad]
 _TILT = np.array([0.03, 0.03, 0.01, 0.01])  # of g and c [rad]
 _TURN = np.array([0.03])  # of d [rad/s]
@@ -110,7 +110,7 @@ class Baseline:
         unknown: payload and stiffness act otherwise on what is left of the robot, so that the learnt residuals are as
         uncertain as those of an unknown robot until it has walked for a while.
         """
-        self._waiting.clear()
+        self.forget_waiting()
         self._novelty = 1.0 if unknown else 0.0
 
     def forget_waiting(self) -> None:
@@ -141,7 +141,7 @@ class Baseline:
 
     def _learn(self, residual: np.ndarray, load: np.ndarray, yaw: float, noise: np.ndarray) -> None:
         n = len(load)
-        self._novelty *= _GETS_USED
+        self._novelty *= _NOVELTY_FADES
         error = residual - self.predict(load, np.float64(yaw))
         self.scatter = self.scatter.with_slice(error, noise, _FORGET)
         self._joints.learn(residual[:n], _of_load(load))

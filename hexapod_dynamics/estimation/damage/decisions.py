@@ -197,12 +197,12 @@ class DecisionMaker:
         what, probability = found
         if not of_foot(what):
             left = posterior.misfit[hypotheses.index(what)] / posterior.misfit_declared
-            what = self._kind_of(what, news, left < _ALL)
+            what = self._kind_of(what, news, bool(left < _ALL))
             if what is None:
                 return []
         return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
 
-    def _kind_of(self, hypothesis: Any, news: Any, explains: Any) -> Hypothesis | None:
+    def _kind_of(self, hypothesis: Any, news: Any, explains: bool) -> Hypothesis | None:
         """Kind of damage of a joint that deviates from its model: limp if its readings move, locked if not; None: not
         known yet.
 

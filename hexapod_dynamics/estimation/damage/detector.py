@@ -40,7 +40,7 @@ from hexapod_dynamics.se3 import euler_zyx
 
 # Probability of the declared robot, and its chi-square per feature, from which a bank has found nothing.
 _NOTHING, _AS_USUAL = 0.9, 0.3
-_LEAST = 3  # slices that a bank needs
+_LEAST = 3  # slices that a bank needs right after a loss
 _FALLING = 3  # slices after its start in which the model, and perhaps the robot, falls onto its feet
 _SLOW = 0.45  # [s] of a polling round of the bus: above it silence is no evidence, and ...
 _DISTURBED = 2.5  # [s] ... for this time, as after late commands, sag, tilt and single servos are none
@@ -293,9 +293,11 @@ class DamageDetector:
             self._suspicion.is_usual()
         elif self._suspicion.wrong:
             self.baseline.forget_waiting()
-        begin = max(piece - self.settings.window, self._first_slice)
+        begin = piece - self.settings.window
+        if self._moved:  # after a loss, what has been measured since it is looked at as soon as it says anything
+            begin = max(begin, self._first_slice)
         suspicious = not self.disturbed and bool(self._suspicion.asks(self.time) or self.news or self.decisions.suspect)
-        ready = piece - begin >= _LEAST and begin in self.model.snapshots
+        ready = begin >= self._first_slice and piece - begin >= _LEAST and begin in self.model.snapshots
         if suspicious and ready and not self._bank.busy and np.isfinite(load).any():
             slices = range(begin, piece)
             moved = np.array([self._moved.get(k + 1, np.zeros_like(residual)) for k in slices])

@@ -18,18 +18,18 @@ _ON_FEET = 0.9  # share of a slice in which a robot that walks stands on its fee
 
 
 class Settling:
-    """Remembers when the morphology changed; all times are seconds on one clock; slice: duration of one."""
+    """Remembers when the morphology changed; all times are seconds on one clock; duration [s]: of a slice."""
 
     def __init__(self, duration: float) -> None:
         self._duration = duration
         self.clear()
 
     def clear(self) -> None:
-        """Compare all slices from now on: the model does what the robot does."""
+        """Compare all slices from now on: the model has fallen as the robot has."""
         self._changed = self._until = -math.inf
 
     def change(self, time: float) -> None:
-        """Note that the morphology changes, and that the model starts anew or goes on as if it had always been so."""
+        """Note that the morphology changes at `time`, while the model stays upright where the robot may fall."""
         self._changed, self._until = time, time + _LEAST
 
     def settled(self, time: float) -> bool:
