@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hexapod_dynamics.gait import leg_table
+from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner
 from hexapod_dynamics.gait.planning.evaluation import link_points
 from hexapod_dynamics.gait.planning.library import PlanLibrary
@@ -97,13 +98,17 @@ class PlanChoice:
     ) -> GaitPlan | None:
         """Return the plan without the lost legs, shifted by their weight; None (and `why`) if there is none.
 
-        pattern: "auto", or "wave" or "ripple" for these of the legs that are left; table: that of `present_legs`.
+        pattern: "auto", or "wave" or "ripple" for these of the legs that are left; table: that of `present_legs`, into
+        which the coxa angles of legs are written that are held up out of the way of the others.
         """
         plan, self.why = self._find(pattern, lost, morphology)
         if plan is None or not lost:
             return plan
-        names = self.robot.leg_names
-        return plan.shifted(*weight_shift(self.robot, table, [names.index(name) for name in lost]))
+        names, legs = self.robot.leg_names, self.robot.legs
+        held = [names.index(name) for name in lost]
+        limp = [i for i in held if morphology is not None and morphology.is_limp(names[i], legs[i].link_names[0])]
+        turn_away(self.robot, plan, table, held, limp)
+        return plan.shifted(*weight_shift(self.robot, table, held))
 
     def _find(self, pattern: str, lost: list[str], morphology: Morphology | None) -> tuple[GaitPlan | None, str]:
         left = len(self.robot.legs) - len(lost)

@@ -133,6 +133,16 @@ def segment_distance(a, b):
 
 
 @kernel
+def least_distance(some, others):
+    """Return the least distance [m] between segments (N, 6) and others (M, 6); FAR if there are none."""
+    least = FAR
+    for i in range(some.shape[0]):
+        for j in range(others.shape[0]):
+            least = min(least, segment_distance(some[i], others[j]))
+    return least
+
+
+@kernel
 def link_points(legs, i, q1, q2, q3, out, first, segment):
     """Write the centres of mass of leg i's links to out[first : first + 3], knee and foot to segment (6,)."""
     c1, s1, c2, s2 = cos(q1), sin(q1), cos(q2), sin(q2)

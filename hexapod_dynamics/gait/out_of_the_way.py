@@ -1,0 +1,81 @@
+"""Turns the coxas of legs that are held up away from the legs that walk past them.
+
+A leg of which only the tibia is lost, or a joint, keeps its coxa and femur. Plans for few legs swing the neighbour's
+femur through the place where it is held up straight ahead of its hip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hexapod_dynamics.gait import leg_table
+from hexapod_dynamics.gait.planning.evaluation import least_distance
+from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator
+from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.robot import Robot
+
+# Distance [m] of the centre lines of two legs that is enough; links are 24 mm thick (robot/mjcf.py).
+ENOUGH = 0.045
+# Coxa angles [rad] that are tried, the first that is enough is taken.
+TURNS = (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9, 1.2, -1.2)
+# Twists at which the legs walk past [m/s, m/s, rad/s].
+TWISTS = ((0.077, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, 0.2))
+_EVERY = 3  # samples of the cycle
+
+
+def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[int], fixed: Sequence[int] = ()) -> None:
+    """Write the coxa angles of legs that are held up into a leg table (legs, COLUMNS).
+
+    held: their rows; fixed: those of them whose coxa does not obey, as a limp one. A leg turns as little as it must so
+    that its links are ENOUGH away from its neighbours in a steady walk at all TWISTS, or as far away as possible.
+    """
+    count = len(table)
+    here = [i for i in held if table[i, leg_table.MASS] > 0.0]
+    if not here:
+        return
+    evaluator = PlanEvaluator(robot)
+    evaluator.table[:] = table
+    evaluator.take(plan)
+    angles = []
+    for twist in TWISTS:
+        evaluator.findings(np.array(twist))
+        angles.append(evaluator.scratch[1][::_EVERY].copy())
+    walking = np.concatenate(angles)  # (samples, legs, 3)
+    for i in here:
+        row = table[i]
+        if i in fixed or row[leg_table.FREE] == 0.0:
+            continue
+        others = []
+        for j in ((i + 1) % count, (i - 1) % count):
+            if table[j, leg_table.MASS] > 0.0:
+                rest = table[j : j + 1, leg_table.REST : leg_table.COLUMNS]
+                others.append(_links(table[j], rest if j in held else walking[:, j]))
+        neighbours = np.concatenate(others) if others else np.empty((0, 6))
+        best, chosen = -1.0, row[leg_table.REST]
+        for turn in TURNS:
+            if row[leg_table.LOWER] <= turn <= row[leg_table.UPPER]:
+                pose = np.array([[turn, *row[leg_table.REST + 1 : leg_table.COLUMNS]]])
+                clear = least_distance(_links(row, pose), neighbours)
+                if clear > best:
+                    best, chosen = clear, turn
+                if clear >= ENOUGH:
+                    break
+        row[leg_table.REST] = chosen
+
+
+def _links(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Return the ends of a leg's links in base_link, (N links, 6) [m], at joint angles (N, 3); row: of the leg table.
+
+    Links that are gone are left out.
+    """
+    l1, l2, l3 = row[leg_table.LENGTHS : leg_table.LOWER]
+    q1, q2, q3 = angles.T
+    zero, knee = np.zeros(len(angles)), l1 + l2 * np.cos(q2)
+    out = np.array([zero, zero + l1, knee, knee + l3 * np.sin(q2 + q3)])
+    up = np.array([zero, zero, l2 * np.sin(q2), l2 * np.sin(q2) - l3 * np.cos(q2 + q3)])
+    points = np.stack([out * np.cos(q1), out * np.sin(q1), up], axis=-1)  # (4, N, 3): hip, coxa's end, knee, foot
+    points = points @ row[leg_table.TO_LEG : leg_table.MOUNT].reshape(3, 3) + row[leg_table.MOUNT : leg_table.LENGTHS]
+    links = int((row[leg_table.MASS : leg_table.CENTRE] > 0.0).sum())
+    return np.concatenate([points[:links], points[1 : links + 1]], axis=-1).reshape(-1, 6)
