@@ -32,6 +32,8 @@ from std_msgs.msg import Bool
 OLDEST = 0.5
 # If `update` is called later than this [s], the machine was busy, and messages may have been late or lost.
 STALLED = 0.4
+# Diagnostics name what has been suspected for so long [s]: single banks suspect a healthy robot, too.
+LASTING = 0.6
 SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -198,7 +200,7 @@ class DamageDetectorNode(Node):
         }
         if lacking:
             return "warn", "; ".join(lacking), values
-        suspected = [finding.name for finding in findings if not finding.declared]
+        suspected = [one.name for one in findings if not one.declared and now - one.since >= LASTING]
         if suspected:
             return "warn", f"suspects: {', '.join(suspected)}", values
         return "ok", ", ".join(finding.name for finding in findings) or "nothing found", values

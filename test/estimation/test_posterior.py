@@ -31,7 +31,7 @@ def test_log_odds_are_those_of_gaussians_with_uncertain_predictions_written_out(
     cov = covariance(2)
     posterior = posterior_of(x, NOISE, cov, deviations, PRIOR)
     flat = x.ravel()
-    chi, gain = np.empty((2, SLICES)), np.empty((2, SLICES))
+    chi, gain, tilt = (np.zeros((2, SLICES)) for _ in range(3))
     for h in range(2):
         for k in range(SLICES):
             mean, own = np.zeros((SLICES, FEATURES)), cov.copy()
@@ -47,12 +47,18 @@ def test_log_odds_are_those_of_gaussians_with_uncertain_predictions_written_out(
             r = flat - mean.ravel()
             chi[h, k] = r @ np.linalg.solve(own, r)
             gain[h, k] = gaussian(flat, mean.ravel(), own) - gaussian(flat, 0.0, cov)
+            for piece in range(k, SLICES):  # of roll and pitch, given all features before them
+                roll = FEATURES * piece + FEATURES - 3
+                for sign, n in ((-1.0, roll), (1.0, roll + 2)):
+                    ratio = gaussian(flat[:n], mean.ravel()[:n], own[:n, :n]) - gaussian(flat[:n], 0.0, cov[:n, :n])
+                    tilt[h, k] += sign * ratio
     total = flat @ np.linalg.solve(cov, flat)
-    temper = max(0.4, min(total, chi.min()) / flat.size)
+    temper = max(0.3, min(total, chi.min()) / flat.size)
     wanted = np.log(np.exp(gain / temper).mean(axis=1)) + PRIOR
     assert posterior.log_odds == pytest.approx(wanted, rel=1e-7, abs=1e-7)
     assert posterior.misfit == pytest.approx(chi[[0, 1], gain.argmax(axis=1)] / flat.size, rel=1e-7)
     assert posterior.misfit_declared == pytest.approx(total / flat.size, rel=1e-9)
+    assert posterior.tilt == pytest.approx(tilt[[0, 1], gain.argmax(axis=1)], rel=1e-7, abs=1e-7)
 
 
 def test_a_leg_whose_tilt_fits_but_for_its_size_wins_over_one_whose_yaw_rate_alone_fits_by_accident():

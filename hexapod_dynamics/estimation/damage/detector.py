@@ -39,7 +39,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
 # Probability of the declared robot, and its chi-square per feature, from which a bank has found nothing.
-_NOTHING, _AS_USUAL = 0.9, 0.3
+_NOTHING, _AS_USUAL = 0.9, 0.43
 _LEAST = 3  # slices that a bank needs right after a loss
 _FALLING = 3  # slices after its start in which the model, and perhaps the robot, falls onto its feet
 _SLOW = 0.45  # [s] of a polling round of the bus: above it silence is no evidence, and ...
@@ -245,7 +245,7 @@ class DamageDetector:
         elif time - self._commanded.last_command > 1.0:
             lacking.append("no joint_commands: only silent servos and torque that is off can be found")
         if time - self._last_attitude > 1.0:
-            lacking.append("no attitude from the IMU: only joints are evaluated for legs and links whose servos answer")
+            lacking.append("no attitude from the IMU: a lost foot whose servos answer cannot be found")
         if self.disturbed and not lacking:
             lacking.append("commands or readings arrive too late to check sag, tilt and single servos")
         return lacking

@@ -14,20 +14,25 @@ from hexapod_dynamics.estimation.damage.one_or_two import choose
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 
-# Chi-square per feature above which no hypothesis fits, unless it is a small share of that of the declared robot.
-_MISFIT, _SMALL_SHARE = 0.8, 0.1
-# A lost foot explains half of what is unusual at least: after a push on rough ground each hypothesis explains a little.
-_EXPLAINED = 0.5
+# Chi-square per feature above which a foot, a joint does not explain what is measured, unless it is a small share of
+# the declared robot's; and a share of it that is too large: after a push on rough ground each explains a little.
+_MISFIT, _JOINT_MISFIT, _SMALL_SHARE = 0.8, 1.15, 0.1
+_LEFT, _JOINT_LEFT = 0.7, 0.5
+# The same of a foot to which roll and pitch alone contribute this log likelihood ratio.
+_MISFIT_OF_TILTED, _CLEARLY = 1.2, 10.0
 # A hypothesis that leaves more, but less than this and than this share of the declared robot's chi-square, counts half:
 # a robot that stands on its stump in each cycle tips otherwise than the simulated one, and keeps doing so. Healthy
 # robots that are pushed on rough ground leave a share of 0.7.
-_POOR, _SHARE, _HALF = 2.0, 0.25, 0.5
+_POOR, _SHARE, _HALF = 2.9, 0.25, 0.5
 # Sum of the log odds against the declared state over banks in a row that are sure of the same leg, from which its foot
-# is declared lost, and the number of these banks.
-_ODDS, _BANKS = 30.0, 2
-# For a while [s] after a foot was declared lost one bank suffices, but the sum has to exceed _OBVIOUS: the model has
-# fallen otherwise than the robot (healthy feet: 18 to 140, second feet that should carry: 300 and more).
-_OBVIOUS, _AFTERMATH = 250.0, 6.0
+# is declared lost, and the number of these banks. Log likelihood ratios that roll and pitch contribute to the last two
+# of them together: healthy robots that are pushed on rough ground are suspected by their joints (tilt: up to 6 in two
+# banks with the default gait, 11 with a tripod that has just begun).
+_ODDS, _BANKS, _TILT = 20.0, 2, 15.0
+# For a while [s] after a foot was declared lost one bank suffices, whatever roll and pitch contribute, but its log odds
+# have to exceed _OBVIOUS: the model has fallen otherwise than the robot (healthy feet: up to 224, second feet that
+# should carry: 590 and more).
+_OBVIOUS, _AFTERMATH = 400.0, 6.0
 # Slices since the onset after which a lost foot is declared: one that was lost at the same moment in the other half of
 # the gait shows only when its leg should carry.
 _HALF_CYCLE = 3
@@ -47,7 +52,8 @@ class LastingEvidence:
     def clear(self) -> None:
         """Forget all banks."""
         self.suspected: tuple[str, float] | None = None
-        self._sure: dict[str, tuple[float, float]] = {}  # group: weight of the banks in a row, sum of their log odds
+        # group: weight of the banks in a row, sum of their log odds, what roll and pitch contribute to the last one
+        self._sure: dict[str, tuple[float, float, float]] = {}
 
     def look(self, time: float, hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[Hypothesis, float] | None:
         """Use the Posterior of a bank at `time` [s]; return a Hypothesis to declare and the probability of its leg or
@@ -66,26 +72,36 @@ class LastingEvidence:
             self.clear()
             return None
         self.suspected = top, probability[top]
-        sure, ready, joints = {}, [], []
-        fewest, least = (1, _OBVIOUS) if time < self._declared_at + _AFTERMATH else (_BANKS, _ODDS)
+        # A bank in between that suspects the leg, and is not sure of it, does not count, and ends nothing.
+        row = {
+            group: sums for group, sums in self._sure.items() if probability.get(group, 0.0) >= self._settings.suspect
+        }
+        sure, ready, joints = set(), [], []
+        latest = posterior.slices - _HALF_CYCLE
+        aftermath = time < self._declared_at + _AFTERMATH
         for group, members in groups.items():
             best = max(members, key=lambda k: posterior.probability[k])
             weight = _weight(hypotheses[best], posterior, best)
             if probability[group] < self._settings.declare or weight == 0.0:
                 continue
-            count, odds = self._sure.get(group, (0.0, 0.0))
-            count, odds = sure[group] = count + weight, odds + float(posterior.log_odds[best])
+            sure.add(group)
+            count, odds, before = row.get(group, (0.0, 0.0, 0.0))
+            count, odds, tilt = count + weight, odds + float(posterior.log_odds[best]), float(posterior.tilt[best])
+            row[group] = count, odds, tilt
             if not of_foot(hypotheses[best]):
                 joints.append(hypotheses[best])
-            elif count >= fewest and odds >= least and posterior.onset[best] <= posterior.slices - _HALF_CYCLE:
+                continue
+            obvious = float(posterior.log_odds[best]) >= _OBVIOUS
+            lasting = count >= _BANKS and odds >= _ODDS and before + tilt >= _TILT
+            if (obvious if aftermath else lasting) and posterior.onset[best] <= latest:
                 ready.append(group)
-        self._sure = sure
+        self._sure = row
         if joints:
             return joints[0], probability[top]
         if not ready:
             return None
         good = {k: _weight(hypotheses[k], posterior, k) for group in ready for k in groups[group]}
-        chosen = choose(hypotheses, posterior, good, set(sure))
+        chosen = choose(hypotheses, posterior, good, sure)
         if chosen is None:
             return None
         self._declared_at = time
@@ -96,6 +112,8 @@ def _weight(hypothesis: Hypothesis, posterior: Posterior, k: Any) -> float:
     """How much a bank counts for its hypothesis `k`: 1 if it fits, a half if it fits poorly, 0 if it does not."""
     left, whole = float(posterior.misfit[k]), float(posterior.misfit_declared)
     foot = of_foot(hypothesis)
-    if left < max(_MISFIT, _SMALL_SHARE * whole) and left <= _EXPLAINED * whole:
+    most, share = (_MISFIT, _LEFT) if foot else (_JOINT_MISFIT, _JOINT_LEFT)
+    tilts = foot and left < _MISFIT_OF_TILTED and posterior.tilt[k] >= _CLEARLY
+    if (tilts or left < max(most, _SMALL_SHARE * whole)) and left <= share * whole:
         return 1.0
     return _HALF if foot and left < min(_POOR, _SHARE * whole) else 0.0

@@ -14,6 +14,10 @@ In the slice of the onset the damage lasts for an unknown part: mean _PART, stan
 
 c is the smallest chi-square per feature of all hypotheses, but at least _SHARPEST: where no hypothesis fits well, the
 posterior is flat.
+
+With S + U = L L', the terms of log N are a sum over the features, each given those before it. The share of roll and
+pitch in it is kept: a body that has lost a foot tilts, and a healthy one whose feet stand in hollows or were pushed
+aside shows in its joints.
 """
 
 from __future__ import annotations
@@ -23,12 +27,13 @@ from typing import Any
 
 import numpy as np
 
-_SHARPEST = 0.4
+_SHARPEST = 0.3
 # Shares of a predicted deviation by which it is uncertain: each feature alone, all features of a slice together.
 ALONE, TOGETHER = 0.3, 0.3
 _SPIN = 10.0  # [1/s] of a predicted tilt: as uncertain as a yaw rate of this size
 _PART, _PART_SPREAD = 0.6, 0.35  # of the onset's slice that the damage lasts
 _LARGE = 1e12  # above every chi-square
+_TILT = slice(-3, -1)  # roll and pitch among the features
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,8 @@ class Posterior:
     """Of H hypotheses: probability (H,), log odds against the declared state (H,), slice of the onset (H,).
 
     declared: probability that nothing has happened. misfit (H,): chi-square per feature of each hypothesis, at its
-    best onset; misfit_declared: that of the declared state. slices: number of slices compared.
+    best onset; misfit_declared: that of the declared state. slices: number of slices compared. tilt (H,): how much of
+    the log likelihood ratio against the declared state comes from roll and pitch, given the joints of the same slice.
     """
 
     probability: np.ndarray
@@ -46,6 +52,7 @@ class Posterior:
     misfit: np.ndarray
     misfit_declared: float
     slices: int
+    tilt: np.ndarray
 
 
 def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: np.ndarray, prior: Any) -> Posterior:
@@ -62,12 +69,17 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
     means = deviations.reshape(count, -1)[:, seen]
     alone = (ALONE * spun(deviations)).reshape(count, -1)[:, seen]
     total, n = float(z @ z), max(1, z.size)
-    square, volume = np.empty((count, slices)), np.empty((count, slices))
+    square, volume, tilts = (np.empty((count, slices)) for _ in range(3))
+    of_tilt = np.zeros(noise.shape, bool)
+    of_tilt[:, _TILT] = True
+    of_tilt = of_tilt.ravel()[seen]
     for k in range(slices):
         first = int(np.searchsorted(piece, k))
         tail = factor[first:, first:], z[first:], means[:, first:], alone[:, first:], piece[first:]
-        square[:, k], volume[:, k] = _conditional(*tail, k)
-        square[:, k] += z[:first] @ z[:first]
+        terms, growths = _conditional(*tail, k)
+        square[:, k], volume[:, k] = terms.sum(axis=1) + z[:first] @ z[:first], growths.sum(axis=1)
+        gains = 0.5 * (z[first:] ** 2 - terms - growths)
+        tilts[:, k] = gains[:, of_tilt[first:]].sum(axis=1)
     misfit = square / n
     temper = max(_SHARPEST, min(total / n, float(misfit.min())))
     gain = 0.5 * (total - square - volume) / temper
@@ -77,8 +89,9 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
     top = max(0.0, float(log_odds.max()))
     weights = np.exp(log_odds - top)
     whole = weights.sum() + np.exp(-top)
-    fit = misfit[np.arange(count), onset]
-    return Posterior(weights / whole, log_odds, onset, float(np.exp(-top) / whole), fit, total / n, slices)
+    at_onset = np.arange(count), onset
+    declared = float(np.exp(-top) / whole)
+    return Posterior(weights / whole, log_odds, onset, declared, misfit[at_onset], total / n, slices, tilts[at_onset])
 
 
 def spun(deviations: np.ndarray) -> np.ndarray:
@@ -91,7 +104,8 @@ def spun(deviations: np.ndarray) -> np.ndarray:
 def _conditional(
     factor: np.ndarray, z: np.ndarray, means: np.ndarray, alone: np.ndarray, piece: np.ndarray, onset: int
 ) -> Any:
-    """Return chi-square (H,) and growth of log |S| (H,) of the m features from the onset on, given those before.
+    """Return the terms of chi-square (H, m) and of the growth of log |S| (H, m) of the m features from the onset on,
+    each given those before it.
 
     factor (m, m): lower right of S's Cholesky factor, so that factor factor' is the covariance given the features
     before; z (m,): their whitened residuals; means (H, m): full predicted deviations; alone (H, m): standard deviation
@@ -99,7 +113,7 @@ def _conditional(
     """
     count, m = means.shape
     if m == 0:
-        return np.zeros(count), np.zeros(count)
+        return np.zeros((count, 0)), np.zeros((count, 0))
     # The last row of the Cholesky factor of [[A, r], [r', large]] is inv(L) r: its square is r' inv(A) r.
     joined = np.empty((count, m + 1, m + 1))
     joined[:, :m, :m] = factor @ factor.T
@@ -113,5 +127,5 @@ def _conditional(
     joined[:, m, :m] = joined[:, :m, m] = factor @ z - np.where(piece == onset, _PART, 1.0) * means
     joined[:, m, m] = _LARGE
     lower = np.linalg.cholesky(joined)
-    growth = np.log(lower[:, diagonal, diagonal]).sum(axis=1) - np.log(factor[diagonal, diagonal]).sum()
-    return (lower[:, m, :m] ** 2).sum(axis=1), 2.0 * growth
+    growth = np.log(lower[:, diagonal, diagonal]) - np.log(factor[diagonal, diagonal])
+    return lower[:, m, :m] ** 2, 2.0 * growth

@@ -24,7 +24,7 @@ _BEGINNING = 12  # slices in which a slope and a payload are not known yet
 _TIMES, _ABOVE = 2.0, 0.5  # surprise is unusual above _TIMES its usual value + _ABOVE
 _USUAL_GAIN, _USUAL_LIMIT = 0.08, 3.0  # of the running mean; times the mean by which one slice is limited
 # A bank that found nothing is valid for this long [s], unless the surprise grows by this factor meanwhile.
-_CALM, _GROWS = 0.9, 1.3
+_CALM, _GROWS = 0.5, 1.3
 
 
 class Suspicion:
