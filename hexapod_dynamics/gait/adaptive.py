@@ -21,6 +21,7 @@ from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.array_gait import finite_twist
 from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
+from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.plan_change import EASY_CYCLES, SAFE, best_start, continue_from, is_shifted, stance_holds
 from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner
@@ -106,6 +107,7 @@ class AdaptiveGait(AdaptiveWalk):
         if self.plan is not None:
             stance_holds(self.robot, self.data, self.plan.legs)
             best_start(self.robot, self.data)
+            turn_away(self.robot, self.plan, self.data.legs.copy(), [0])
         self.reset()
 
     def copy(self) -> AdaptiveGait:
