@@ -41,6 +41,7 @@ go("walk", lambda: gait.command(0.077, 0.0, 0.0))
 for name, morphology in DAMAGE.items():
     go(name, lambda: gait.set_morphology(morphology))
 go("adjust", lambda: gait.adjust(body_height=0.11))
+go("press", lambda: gait.press("LF"))
 go("lean", lambda: gait.lean(np.array([0.01, 0.0, 0.0, 0.05, 0.0, 0.0])))
 go("sit", gait.sit)
 go("stand", gait.stand)

@@ -21,6 +21,7 @@ from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.array_gait import finite_twist
 from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
+from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.plan_change import EASY_CYCLES, SAFE, best_start, continue_from, is_shifted, stance_holds
 from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs
@@ -152,7 +153,8 @@ class AdaptiveGait(AdaptiveWalk):
             return
         continue_from(data, sway, up)
         self._follow_again()
-        on_its_feet = state[layout.MODE] in (layout.STAND, layout.START, layout.WALK, layout.SETTLE)
+        on_its_feet = state[layout.MODE] in layout.ON_FEET
+        state[layout.PRESSED] = 0.0
         if self.plan is None:
             state[layout.STAY] = 1.0
             kernel.enter(data, layout.LOWER, 0)
@@ -246,6 +248,27 @@ class AdaptiveGait(AdaptiveWalk):
         if self.data.state[layout.MODE] not in (layout.LOWER, layout.SAT):
             self.data.state[layout.HEIGHT_NOW] += kernel.place_of_body(self.data)[1]
             kernel.enter(self.data, layout.LOWER, 0)
+
+    def press(self, leg: str) -> bool:
+        """Stop on all feet, press that of a leg down and go on: 2 s. Return False, and do nothing, where the robot
+        cannot: while it sits, rows or presses already, or where the other feet do not hold the body.
+        """
+        if leg not in self.robot.leg_names:
+            raise HexapodError(f"leg {leg!r}: this robot has {', '.join(self.robot.leg_names)}")
+        state, plan = self.data.state, self.plan
+        if plan is None or plan.kind == "row" or leg not in plan.legs or state[layout.PRESSED] != 0.0:
+            return False
+        others = tuple(name for name in plan.legs if name != leg)
+        if state[layout.MODE] not in layout.ON_FEET or len(others) < FEWEST_LEGS:
+            return False
+        sway, up = kernel.place_of_body(self.data)
+        if not stance_holds(self.robot, self.data, others):
+            return False
+        state[layout.PRESSED] = self.robot.leg_names.index(leg) + 1.0
+        continue_from(self.data, sway, up)
+        state[layout.FAST] = 0.0
+        kernel.enter(self.data, layout.SETTLE, 0)
+        return True
 
     def stand(self) -> None:
         """Stand up again; HexapodError where there is no gait for the legs that are left."""
@@ -343,7 +366,10 @@ class AdaptiveGait(AdaptiveWalk):
             self._change(self.morphology)
         if self.arrival.legs and self.arrival.over(self.data.legs, dt) and (self._steady() or self.arrival.overdue):
             self._change(self.morphology, arrived=True)
+        pressed = self.data.state[layout.PRESSED]
         kernel.advance(self.data, dt)
+        if pressed and self.data.state[layout.MODE] == layout.START:
+            self._goes_on(set(self.plan.legs) if self.plan else set())  # from where the feet were set down
         if self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             self.data.state[layout.STAY] = 1.0
         return self.data.position, self.data.velocity
@@ -364,6 +390,8 @@ class AdaptiveGait(AdaptiveWalk):
         }
         if self.plan is not None:
             out["margin of the plan [mm]"] = 1e3 * self.plan.margin
+        if self.doing == "pressing":
+            out[PRESSED_FOOT] = self.robot.leg_names[int(self.data.state[layout.PRESSED]) - 1]
         if self._choice.why:
             out["why"] = self._choice.why
         elif self.arrival.legs:

@@ -83,7 +83,13 @@ def put_feet_down(walk, dt):
     feet, legs = walk.feet, walk.legs
     down = True
     for i in range(feet.shape[0]):
-        if legs[i, USED] != 0.0 and feet[i, BACK] == 0.0 and feet[i, AIR] != 0.0:
+        if legs[i, USED] == 0.0 or feet[i, BACK] != 0.0:
+            continue
+        if feet[i, Z] < 0.0:  # it was pressed down
+            feet[i, Z] = min(0.0, feet[i, Z] + SETTLING * dt)
+            feet[i, ZD] = SETTLING if feet[i, Z] < 0.0 else 0.0
+            down = down and feet[i, Z] == 0.0
+        elif feet[i, AIR] != 0.0:
             feet[i, Z] = max(0.0, feet[i, Z] - SETTLING * dt)
             feet[i, ZD] = -SETTLING
             if feet[i, Z] == 0.0:

@@ -9,6 +9,7 @@ from math import cos, floor, sin, sqrt
 
 from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.gait.adaptive_feet import asked, carry_ground, move_feet, put_feet_down, standing_rates, step_feet
+from hexapod_dynamics.gait.adaptive_press import PRESSING, press_foot
 from hexapod_dynamics.gait.adaptive_return import begin_return, end_return, feet_below, return_leg
 from hexapod_dynamics.gait.adaptive_state import (
     ACCELERATION,
@@ -37,6 +38,8 @@ from hexapod_dynamics.gait.adaptive_state import (
     OFF,
     OFFSET,
     PHASE,
+    PRESS,
+    PRESSED,
     REFLEXES,
     RISE,
     SAT,
@@ -142,6 +145,7 @@ def enter(walk, mode, quick):
     state, feet, settings = walk.state, walk.feet, walk.settings
     state[MODE], state[TIME] = mode, 0.0
     if mode == LOWER:
+        state[PRESSED] = 0.0
         _bake(walk)
         state[HEIGHT_FROM] = state[HEIGHT_NOW]
         drop = max(0.0, state[HEIGHT_NOW] - settings[BELLY])
@@ -161,9 +165,22 @@ def enter(walk, mode, quick):
         dx = planned_sway(walk, 0)[0] - state[FROM_SWAY]
         dy = planned_sway(walk, 1)[0] - state[FROM_SWAY + 1]
         state[SPAN] = max(0.02, sqrt(dx * dx + dy * dy) / SHIFTING)
+    elif mode == PRESS:
+        state[SPAN] = PRESSING
     elif mode == STAND:
         state[FROM_SWAY], state[FROM_SWAY + 1] = _current_sway(walk, 0)[0], _current_sway(walk, 1)[0]
         state[WEIGHT] = 0.0
+
+
+@kernel
+def _go_on(walk):
+    """Leave a mode in which all feet stand: press one down if that is due, else walk if that is asked, else stand."""
+    if walk.state[PRESSED] != 0.0:
+        enter(walk, PRESS, 0)
+        return
+    enter(walk, START, 0)
+    if not asked(walk.command):
+        walk.state[MODE] = STAND
 
 
 @kernel
@@ -197,7 +214,7 @@ def _advance_mode(walk, dt):
             state[EASY_FOR] -= dt / plan[PERIOD]
     _follow_command(settings, command, state, share, dt)
     state[HEIGHT_RATE] = 0.0
-    if mode == WALK or mode == STAND or mode == START or mode == SETTLE:
+    if mode == WALK or mode == STAND or mode == START or mode == SETTLE or mode == PRESS:
         goal = stand_height(walk)
         most = LIFTING * dt
         change = min(most, max(-most, goal - state[HEIGHT_NOW]))
@@ -232,9 +249,11 @@ def _advance_mode(walk, dt):
         feet_below(walk)
         if put_feet_down(walk, dt) and state[TIME] >= state[SPAN]:
             end_return(walk)
-            enter(walk, START, 0)
-            if not asked(command):
-                state[MODE] = STAND
+            _go_on(walk)
+    elif mode == PRESS:
+        if press_foot(walk):
+            state[PRESSED] = 0.0
+            _go_on(walk)
     elif mode == LOWER:
         put_feet_down(walk, dt)
         _change_height(state, settings[BELLY])

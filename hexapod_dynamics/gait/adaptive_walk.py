@@ -15,7 +15,17 @@ from hexapod_dynamics.gait.arrival import Arrival
 
 # Roll and pitch that the body has been asked for.
 LEANT = slice(layout.BODY_OFFSET + 3, layout.BODY_OFFSET + 5)
-DOING = ("standing", "shifting", "walking", "settling", "sitting down", "moving feet", "sitting", "standing up")
+DOING = (
+    "standing",
+    "shifting",
+    "walking",
+    "settling",
+    "sitting down",
+    "moving feet",
+    "sitting",
+    "standing up",
+    "pressing",
+)
 
 
 class AdaptiveWalk(ArrayGait):
@@ -66,7 +76,7 @@ class AdaptiveWalk(ArrayGait):
     @property
     def walking(self) -> bool:
         """Whether the legs are stepping, or about to."""
-        return self.data.state[layout.MODE] in (layout.WALK, layout.START, layout.SETTLE)
+        return self.data.state[layout.MODE] in (layout.WALK, layout.START, layout.SETTLE, layout.PRESS)
 
     @property
     def doing(self) -> str:

@@ -11,6 +11,9 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 
+# Key of `Gait.report` with the leg whose foot is pressed down, while it is.
+PRESSED_FOOT = "pressed foot"
+
 
 class Gait(ABC):
     """A planar twist of the body in, joint set-points out.
@@ -104,6 +107,13 @@ class Gait(ABC):
     def stand(self) -> None:
         """Stand up again; by default the gait always stands."""
         return
+
+    def press(self, leg: str) -> bool:
+        """Stop, and press the foot of a leg (by name) down, so that the damage detector sees whether it is there.
+
+        False: this gait does not, or not now. HexapodError for an unknown leg.
+        """
+        return False
 
     def adjust(self, **settings: Any) -> None:
         """Change settings while it walks; HexapodError where that is not possible."""

@@ -14,6 +14,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
+from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.nodes.common import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.declarations import Declarations
 from hexapod_dynamics.nodes.morphology import values_of
@@ -26,7 +27,7 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, String
 
 # Stamps further back than this [s], or in the future, come from another clock: the time of arrival is used instead.
 OLDEST = 0.5
@@ -64,7 +65,10 @@ class DamageDetectorNode(Node):
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_subscription(Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
+        self.create_subscription(DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
+        self._pressed = None  # the leg whose foot the gait presses down
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
+        self._presses = self.create_publisher(String, "press_foot", 10)
         self._declarations = Declarations(self)
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
         self.loop.every(0.5, self._publish)
@@ -119,6 +123,12 @@ class DamageDetectorNode(Node):
             return
         self.detector.measure_attitude(self._time_of(message.header.stamp), rotation)
 
+    def _on_gait_state(self, message):
+        leg = next((pair.value for pair in message.values if pair.key == PRESSED_FOOT), None)
+        if leg is not None and leg != self._pressed:
+            self.detector.pressed(time.monotonic(), leg)
+        self._pressed = leg
+
     def _on_diagnostics(self, message):
         for status in message.status:
             if status.name == self._servos:
@@ -165,6 +175,10 @@ class DamageDetectorNode(Node):
             self._declarations.declare(decision, now)
         if decisions:
             self._publish()
+        leg = self.detector.press(now) if self.mode == "declare" else None
+        if leg is not None:
+            self.get_logger().info(f"{leg} is suspected and not sure: its foot is pressed down")
+            self._presses.publish(String(data=leg))
 
     def _publish(self):
         now, clock = time.monotonic(), 1e-9 * self.get_clock().now().nanoseconds
@@ -196,6 +210,7 @@ class DamageDetectorNode(Node):
             "suspicion": detector.suspicion,
             "banks simulated": detector.banks,
             "last bank [s]": detector.bank_time,
+            "feet pressed down": detector.presses,
             "refused": self._refused,
         }
         if lacking:

@@ -40,6 +40,7 @@ from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 # Without imu/data for longer than this [s] a fall would not be noticed.
@@ -92,6 +93,7 @@ class GaitNode(Node):
         self.loop.subscribe(Twist, "cmd_vel", self._on_cmd_vel, 10)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, lambda: self.gait.awaits_joints)
         self.create_subscription(Pose, "body_pose", self._on_body_pose, 10)
+        self.create_subscription(String, "press_foot", self._on_press_foot, 10)
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self._told = None
         self.create_service(Trigger, "stand", lambda _, answer: self._on_trigger(self.gait.stand, answer))
@@ -146,6 +148,14 @@ class GaitNode(Node):
         try:
             yaw, pitch, roll = euler_zyx(rotation_from_quaternion((o.x, o.y, o.z, o.w)))
             self.gait.lean((p.x, p.y, p.z, roll, pitch, yaw))
+        except HexapodError as error:
+            self._refuse(error)
+
+    def _on_press_foot(self, message):
+        """Press the foot of a leg down, if the robot walks; one that stands or was stopped does not move by it."""
+        try:
+            if self.permit.may_walk and self.gait.walking and self.gait.press(message.data):
+                self.get_logger().info(f"stops and presses the foot of {message.data} down, then walks on")
         except HexapodError as error:
             self._refuse(error)
 

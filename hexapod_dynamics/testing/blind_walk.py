@@ -30,7 +30,8 @@ class BlindWalk:
     """Runs a simulator, a Gait and a DamageDetector in a closed loop.
 
     lost_bytes: share of bytes lost on the bus. dead_band [rad]: play of every servo's reading. obey: decisions are
-    declared to gait and detector; else they are only stored. decisions: (time [s], Decision) so far.
+    declared to gait and detector, and feet that it suspects are pressed down; else they are only stored. decisions:
+    (time [s], Decision) so far; pressed: (time [s], leg).
     """
 
     def __init__(
@@ -52,6 +53,8 @@ class BlindWalk:
         self.declared = Morphology.whole(robot)
         self.time = 0.0
         self.decisions: list[Any] = []
+        self.pressed: list[tuple[float, str]] = []
+        self._pressing = False
         self.unplugged = np.zeros(robot.joint_count, bool)
         self.push = np.zeros(6)
         self.frozen = False  # emergency stop: the joints hold whatever is commanded
@@ -107,6 +110,13 @@ class BlindWalk:
             self.decisions.append((self.time, decision))
             if self.obey and decision.action != "suspect":
                 self.declare(self.declared.updated(decision.values))
+        leg = self.detector.press(self.time + TICK) if self.obey else None
+        if leg is not None and self.gait.press(leg):
+            self.pressed.append((self.time, leg))
+        pressing = self.gait.doing == "pressing"
+        if pressing and not self._pressing:
+            self.detector.pressed(self.time, self.pressed[-1][1])
+        self._pressing = pressing
         self.time += TICK
 
     def declare(self, morphology: Morphology) -> None:

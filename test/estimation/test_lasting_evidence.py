@@ -6,7 +6,7 @@ import pytest
 from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.estimation.damage.hypotheses import both, limp, short
 from hexapod_dynamics.estimation.damage.lasting_evidence import LastingEvidence
-from hexapod_dynamics.estimation.damage.one_or_two import choose
+from hexapod_dynamics.estimation.damage.one_or_two import PairEvidence, choose, doubted
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.robot import Robot
 
@@ -78,6 +78,60 @@ def test_two_feet_are_declared_where_they_gain_much_over_one_and_one_where_they_
     banks, expected = RECORDED[walk]
     names = {None: None, 0: "one", 1: "both"}
     assert [names[choose(ONE_AND_BOTH, compared(*bank), READY, SURE)] for bank in banks] == expected
+
+
+# The same, with what roll and pitch contribute to the gain: of each bank (gain, tilt). The second walk lasted long
+# enough to be sure only by its third bank; healthy feet were named with the first foot in the last three.
+LASTING = {
+    "a pair whose banks tilt alike": ([(18, 9), (27, 18), (20, 11)], [False, True, True]),
+    "a pair of which roll and pitch say little": (
+        [(13, 2), (34, -0.6), (37, -1), (54, 0.9)],
+        [False, False, False, True],
+    ),
+    "one foot, a push": ([(37, -6.6), (27, -5.0), (17, -6.0)], [False] * 3),
+    "one foot, 8 mm of roughness": ([(29, 1.4), (28, 1.4), (21, 1.4)], [False] * 3),
+    "one foot, much gain by the joints": ([(75, -5.8), (79, -4.2), (74, -6.2)], [False] * 3),
+}
+
+
+def weighed(gain, tilt, best=0):
+    """A Posterior of HYPOTHESES in which both(LM, RR) gains so much over the best single foot."""
+    odds = np.array([0.0, 0.0, 50.0 + gain, -50.0])
+    odds[best] = 50.0
+    fit, tilts = np.ones(4), np.array([20.0, 20.0, 20.0 + tilt, 0.0])
+    return Posterior(np.zeros(4), odds, np.full(4, 1), 0.0, fit, 20.0, SLICES, tilts)
+
+
+@pytest.mark.parametrize("walk", LASTING)
+def test_the_same_pair_in_several_banks_is_lost_if_roll_and_pitch_do_not_contradict(walk):
+    banks, expected = LASTING[walk]
+    evidence = PairEvidence()
+    assert [evidence.look(HYPOTHESES, weighed(*bank)) for bank in banks] == expected
+
+
+def test_another_pair_or_none_in_between_begins_again():
+    rm, lf = short(ROBOT, "RM", 0.5), short(ROBOT, "LF", 0.5)
+    others = [rm, lf, both(rm, lf), limp(ROBOT, 0)]
+    for hypotheses, between in ((others, weighed(20, 9)), (HYPOTHESES, weighed(-5, 0))):
+        evidence = PairEvidence()
+        assert not evidence.look(HYPOTHESES, weighed(20, 9))
+        assert not evidence.look(hypotheses, between)
+        assert not evidence.look(HYPOTHESES, weighed(20, 9))
+        assert evidence.look(HYPOTHESES, weighed(20, 9))
+
+
+def test_a_pair_without_the_foot_that_explains_most_alone_is_not_believed():
+    """A recorded walk: RR lost, RR explained most alone, and LM and RF together more."""
+    rf = short(ROBOT, "RF", 0.5)
+    hypotheses, evidence = [RR, rf, both(LM, rf), limp(ROBOT, 0)], PairEvidence()
+    assert not any(evidence.look(hypotheses, weighed(60, 9)) for _ in range(4))
+
+
+def test_a_lasting_pair_is_declared_and_one_that_tilts_the_body_otherwise_is_not():
+    unsure, obvious = weighed(21, 11), weighed(90, -4)
+    assert choose(HYPOTHESES, unsure, {0: 1.0, 2: 1.0}, SURE) is None
+    assert choose(HYPOTHESES, unsure, {0: 1.0, 2: 1.0}, SURE, lasting=True) == 2
+    assert choose(HYPOTHESES, obvious, {0: 1.0, 2: 1.0}, SURE) == 0
 
 
 def test_a_foot_that_fits_poorly_is_not_declared_alone_while_a_pair_fits_better():
@@ -166,3 +220,52 @@ def test_a_bank_that_only_suspects_the_leg_does_not_end_the_row_and_one_that_sus
 
 def test_a_robot_that_lies_otherwise_than_every_hypothesis_has_lost_nothing():
     assert declared(*banks_of([(1, 7.0, 27.3, 136)] * 8)) == [None] * 8
+
+
+# A recorded walk with LM and RF lost: one of them carried nothing until it was pressed down. Of each bank: log odds,
+# chi-square per feature of the best hypothesis and of the declared robot, tilt.
+PRESSED = [(11.7, 1.32, 2.22, 9.8), (12.8, 1.44, 2.37, 9.9)]
+
+
+def after_a_loss(banks, press):
+    """Names declared after LM has been declared, for banks that name RR; press: whether RR is pressed before them."""
+    evidence = LastingEvidence(DetectorSettings())
+    for k in range(2):
+        first = evidence.look(0.3 * k, HYPOTHESES, bank(0.999, 0.0, 0.0, 0.0))
+    assert first[0] is LM
+    evidence.clear()
+    if press:
+        evidence.pressed(0.7, "RR lost")
+    found = []
+    for k, (odds, misfit, whole, tilt) in enumerate(banks):
+        posterior = bank(0.0, 0.999, 0.0, 0.0, onset=0, odds=odds, misfit=misfit, declared=whole, tilt=tilt)
+        found.append(evidence.look(0.9 + 0.32 * k, HYPOTHESES, posterior))
+    return [None if one is None else one[0].name for one in found]
+
+
+def test_a_foot_that_was_pressed_down_is_declared_by_two_banks_although_another_was_just_lost():
+    assert after_a_loss(PRESSED, press=False) == [None, None]
+    assert after_a_loss(PRESSED, press=True) == [None, RR.name]
+
+
+def test_one_bank_or_banks_long_after_the_press_do_not_declare_it():
+    none = (0.0, 0.2, 0.2, 0.0)
+    assert after_a_loss(PRESSED[:1], press=True) == [None]
+    assert after_a_loss([PRESSED[0], *[none] * 6, *PRESSED], press=True)[-2:] == [None, None]
+
+
+def test_what_banks_said_before_the_press_does_not_count():
+    evidence = LastingEvidence(DetectorSettings())
+    for k in range(2):
+        evidence.look(0.3 * k, HYPOTHESES, bank(0.999, 0.0, 0.0, 0.0))
+    evidence.look(0.9, HYPOTHESES, bank(0.0, 0.999, 0.0, 0.0, onset=0))
+    evidence.pressed(1.0, "RR lost")
+    assert evidence.look(1.2, HYPOTHESES, bank(0.0, 0.999, 0.0, 0.0, onset=0)) is None
+
+
+@pytest.mark.parametrize("gain, leg", [(15.0, "RR"), (0.5, "RR"), (-3.0, None)])
+def test_the_second_foot_of_a_pair_that_explains_a_little_more_is_doubted(gain, leg):
+    """Recorded walks: 4 to 20 with a second foot lost, -2 to -13 with one."""
+    posterior = weighed(gain, 0.0)
+    assert doubted(HYPOTHESES, posterior, LM) == leg
+    assert doubted(HYPOTHESES, posterior, both(LM, RR)) is None

@@ -202,6 +202,15 @@ class DecisionMaker:
                 return []
         return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
 
+    @property
+    def doubted(self) -> str | None:
+        """The leg that may have lost its foot together with the one that was declared last; None: no leg."""
+        return self._lasting.doubted
+
+    def pressed(self, time: float, leg: str) -> None:
+        """Note that the foot of a leg is pressed down from `time` [s] on."""
+        self._lasting.pressed(time, f"{leg} lost")
+
     def _kind_of(self, hypothesis: Any, news: Any, explains: bool) -> Hypothesis | None:
         """Kind of damage of a joint that deviates from its model: limp if its readings move, locked if not; None: not
         known yet.

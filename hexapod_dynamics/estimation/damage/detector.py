@@ -30,6 +30,7 @@ from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, locked, of
 from hexapod_dynamics.estimation.damage.joint_evidence import JointCondition
 from hexapod_dynamics.estimation.damage.joint_watch import JointWatch
 from hexapod_dynamics.estimation.damage.posterior import Posterior
+from hexapod_dynamics.estimation.damage.probe import Probe
 from hexapod_dynamics.estimation.damage.scatter import kinds_of
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.estimation.damage.settling import Settling
@@ -74,6 +75,7 @@ class DamageDetector:
         self.decisions = DecisionMaker(robot, s)
         self._bank = BankRun(robot, s, executor, self.model)
         self._watch = JointWatch(n, s.slice_ticks)
+        self._probe = Probe()
         self._angle = np.full(n, np.nan)
         # A limp joint is moved by whatever touches its leg: its angle says nothing of the rest of the robot.
         self._limp = np.zeros(n, bool)
@@ -148,6 +150,7 @@ class DamageDetector:
         """
         if morphology == self.morphology:
             return
+        doubted = self.decisions.doubted
         self.decisions.follow(self.morphology, morphology)
         onset = next((at for values, at in self._onsets if self.morphology.updated(values) == morphology), None)
         self._onsets.clear()
@@ -160,6 +163,7 @@ class DamageDetector:
         self._watch.forget()
         goes_on = onset is not None and self._go_on_from(onset)
         self.baseline.change_robot(unknown=goes_on)
+        self._probe.doubt(self.time, doubted if goes_on else None)
         if not goes_on:
             self._start_again()
 
@@ -230,6 +234,14 @@ class DamageDetector:
         if self.disturbed or not self._settling.settled(time):
             return found
         return found + self.decisions.from_joints(time, self.news, self.morphology, self.bus_evidence.let_go(time))
+
+    def press(self, time: float) -> str | None:
+        """Return the leg whose foot the gait is to press down now (`Gait.press`), once for each probe; None: no leg."""
+        return None if self.disturbed or not self.following else self._probe.asks(time, self.decisions.suspect)
+
+    def pressed(self, time: float, leg: str) -> None:
+        """Note that the gait presses the foot of a leg down from `time` [s] on."""
+        self.decisions.pressed(time, leg)
 
     def findings(self) -> list[Finding]:
         """Return the current Findings, declared ones first."""
@@ -312,6 +324,11 @@ class DamageDetector:
     def news(self) -> dict[int, JointCondition]:
         """{joint: JointCondition} of the joints that do not follow."""
         return self._watch.news
+
+    @property
+    def presses(self) -> int:
+        """Number of feet that were to be pressed down."""
+        return self._probe.count
 
     @property
     def banks(self) -> int:

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, groups_of, of_foot
-from hexapod_dynamics.estimation.damage.one_or_two import choose
+from hexapod_dynamics.estimation.damage.one_or_two import PairEvidence, choose, doubted
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 
@@ -18,8 +18,8 @@ from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 # the declared robot's; and a share of it that is too large: after a push on rough ground each explains a little.
 _MISFIT, _JOINT_MISFIT, _SMALL_SHARE = 0.8, 1.15, 0.1
 _LEFT, _JOINT_LEFT = 0.7, 0.5
-# The same of a foot to which roll and pitch alone contribute this log likelihood ratio.
-_MISFIT_OF_TILTED, _CLEARLY = 1.2, 10.0
+# The same of a foot to which roll and pitch alone contribute this log likelihood ratio, and of one that was pressed.
+_MISFIT_OF_TILTED, _CLEARLY, _MISFIT_OF_PROBED = 1.2, 10.0, 1.6
 # A hypothesis that leaves more, but less than this and than this share of the declared robot's chi-square, counts half:
 # a robot that stands on its stump in each cycle tips otherwise than the simulated one, and keeps doing so. Healthy
 # robots that are pushed on rough ground leave a share of 0.7.
@@ -33,6 +33,9 @@ _ODDS, _BANKS, _TILT = 20.0, 2, 15.0
 # have to exceed _OBVIOUS: the model has fallen otherwise than the robot (healthy feet: up to 224, second feet that
 # should carry: 590 and more).
 _OBVIOUS, _AFTERMATH = 400.0, 6.0
+# For this long [s] after its foot was pressed down two banks suffice. Of 16 healthy feet that were pressed no two
+# banks in a row were sure, of 13 lost ones all were, whatever tilt contributed.
+_PROBED = 1.9
 # Slices since the onset after which a lost foot is declared: one that was lost at the same moment in the other half of
 # the gait shows only when its leg should carry.
 _HALF_CYCLE = 3
@@ -42,11 +45,14 @@ class LastingEvidence:
     """Remembers of which legs and joints the last banks were sure.
 
     suspected: (group, probability) of the most probable leg or joint of the last bank, None where none is probable.
+    doubted: the leg that may have lost its foot together with the one that the last bank declared, None: no leg.
     """
 
     def __init__(self, settings: DetectorSettings) -> None:
         self._settings = settings
         self._declared_at = -math.inf
+        self._pressed = "", -math.inf
+        self._pair = PairEvidence()
         self.clear()
 
     def clear(self) -> None:
@@ -54,6 +60,13 @@ class LastingEvidence:
         self.suspected: tuple[str, float] | None = None
         # group: weight of the banks in a row, sum of their log odds, what roll and pitch contribute to the last one
         self._sure: dict[str, tuple[float, float, float]] = {}
+        self._pair.clear()
+        self.doubted: str | None = None
+
+    def pressed(self, time: float, group: str) -> None:
+        """Note that the foot of a leg is pressed down from `time` [s] on: what the banks said before does not count."""
+        self._pressed = group, time
+        self._sure.pop(group, None)
 
     def look(self, time: float, hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[Hypothesis, float] | None:
         """Use the Posterior of a bank at `time` [s]; return a Hypothesis to declare and the probability of its leg or
@@ -62,6 +75,7 @@ class LastingEvidence:
         A joint that does not follow is returned at once, since its readings confirm it; a lost foot when several banks
         were sure of its leg, alone or with another (one_or_two).
         """
+        lasting_pair = self._pair.look(hypotheses, posterior)
         groups: dict[str, list[int]] = {}
         for k, hypothesis in enumerate(hypotheses):
             for group in groups_of(hypothesis):
@@ -79,9 +93,10 @@ class LastingEvidence:
         sure, ready, joints = set(), [], []
         latest = posterior.slices - _HALF_CYCLE
         aftermath = time < self._declared_at + _AFTERMATH
+        probed = self._pressed[0] if time < self._pressed[1] + _PROBED else ""
         for group, members in groups.items():
             best = max(members, key=lambda k: posterior.probability[k])
-            weight = _weight(hypotheses[best], posterior, best)
+            weight = _weight(hypotheses[best], posterior, best, probed == group)
             if probability[group] < self._settings.declare or weight == 0.0:
                 continue
             sure.add(group)
@@ -92,28 +107,29 @@ class LastingEvidence:
                 joints.append(hypotheses[best])
                 continue
             obvious = float(posterior.log_odds[best]) >= _OBVIOUS
-            lasting = count >= _BANKS and odds >= _ODDS and before + tilt >= _TILT
-            if (obvious if aftermath else lasting) and posterior.onset[best] <= latest:
+            lasting = count >= _BANKS and odds >= _ODDS and (before + tilt >= _TILT or probed == group)
+            if (obvious if aftermath and probed != group else lasting) and posterior.onset[best] <= latest:
                 ready.append(group)
         self._sure = row
         if joints:
             return joints[0], probability[top]
         if not ready:
             return None
-        good = {k: _weight(hypotheses[k], posterior, k) for group in ready for k in groups[group]}
-        chosen = choose(hypotheses, posterior, good, sure)
+        good = {k: _weight(hypotheses[k], posterior, k, probed == group) for group in ready for k in groups[group]}
+        chosen = choose(hypotheses, posterior, good, sure, lasting_pair)
         if chosen is None:
             return None
+        self.doubted = None if aftermath else doubted(hypotheses, posterior, hypotheses[chosen])
         self._declared_at = time
         return hypotheses[chosen], probability[ready[0]]
 
 
-def _weight(hypothesis: Hypothesis, posterior: Posterior, k: Any) -> float:
+def _weight(hypothesis: Hypothesis, posterior: Posterior, k: Any, probed: bool = False) -> float:
     """How much a bank counts for its hypothesis `k`: 1 if it fits, a half if it fits poorly, 0 if it does not."""
     left, whole = float(posterior.misfit[k]), float(posterior.misfit_declared)
     foot = of_foot(hypothesis)
     most, share = (_MISFIT, _LEFT) if foot else (_JOINT_MISFIT, _JOINT_LEFT)
-    tilts = foot and left < _MISFIT_OF_TILTED and posterior.tilt[k] >= _CLEARLY
-    if (tilts or left < max(most, _SMALL_SHARE * whole)) and left <= share * whole:
+    shows = foot and left < _MISFIT_OF_TILTED and posterior.tilt[k] >= _CLEARLY or probed and left < _MISFIT_OF_PROBED
+    if (shows or left < max(most, _SMALL_SHARE * whole)) and left <= share * whole:
         return 1.0
     return _HALF if foot and left < min(_POOR, _SHARE * whole) else 0.0
