@@ -127,3 +127,18 @@ def test_a_robot_that_lies_otherwise_than_its_model_is_compared_when_it_stands_a
     assert settling.skips(37.9, 0.0, 0.0, level) and not settling.skips(39.0, 0.0, 0.0, level)
     settling.clear()
     assert settling.settled(0.0)
+
+
+def test_a_robot_that_sits_down_after_a_lost_foot_is_compared_when_it_stands_on_its_feet_again():
+    """Slices before the declaration count, whatever the model lay on. A healthy leg of a robot that moved its feet on
+    its belly was declared 1.3 s after RM.
+    """
+    settling, level = Settling(0.32), np.zeros(2)
+    settling.change(5.0)
+    settling.go_on(10.0)
+    assert settling.settled(10.0) and not settling.skips(9.9, 0.2, 0.4, level)
+    assert not settling.skips(10.3, 1.0, 0.0, level) and settling.settled(10.3)
+    for time in (10.62, 10.94, 11.26):
+        assert settling.skips(time, 0.4, 0.0, level) and not settling.settled(time + 0.3)
+    assert not settling.skips(11.6, 1.0, 0.0, level) and settling.settled(11.6)
+    assert not settling.skips(19.0, 0.0, 0.0, level)  # it stays down

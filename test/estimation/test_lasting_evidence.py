@@ -248,6 +248,18 @@ def test_a_foot_that_was_pressed_down_is_declared_by_two_banks_although_another_
     assert after_a_loss(PRESSED, press=True) == [None, RR.name]
 
 
+def test_no_other_leg_is_declared_with_the_one_that_was_pressed():
+    """A recorded walk: LF was lost with RM and pressed, and a bank explained it best by LF and LR."""
+    evidence, (lf, rm) = LastingEvidence(DetectorSettings()), (short(ROBOT, leg, 0.5) for leg in ("LF", "RM"))
+    hypotheses = [RR, lf, both(RR, lf), limp(ROBOT, 0)]
+    for k in range(2):
+        evidence.look(0.3 * k, [rm, lf, both(rm, lf), limp(ROBOT, 0)], bank(0.999, 0.0, 0.0, 0.0))
+    evidence.clear()
+    evidence.pressed(0.7, "RR lost")
+    found = [evidence.look(0.9 + 0.32 * k, hypotheses, bank(0.001, 0.0, 0.998, 0.0, onset=0)) for k in range(2)]
+    assert found[0] is None and found[1][0] is RR
+
+
 def test_one_bank_or_banks_long_after_the_press_do_not_declare_it():
     none = (0.0, 0.2, 0.2, 0.0)
     assert after_a_loss(PRESSED[:1], press=True) == [None]

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence, SilentChain
-from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, limp, locked, missing, of_foot, part_of
+from hexapod_dynamics.estimation.damage.hypotheses import (
+    Hypothesis,
+    foot_group,
+    joint_of_group,
+    limp,
+    locked,
+    missing,
+    of_foot,
+    part_of,
+)
 from hexapod_dynamics.estimation.damage.lasting_evidence import LastingEvidence
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
@@ -20,6 +29,7 @@ _ALONE = 1.5  # [s] after which a single servo counts as silent while servos fur
 _MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
 _STANDS = 6  # readings without motion after which a joint that does not follow is locked
 _ALL = 0.02  # share of the declared robot's chi-square that a damage leaves which explains the other joints of its leg
+_BLAMED = 0.9  # probability from which the next readings of a joint say how it is damaged
 _REPEAT = 5.0  # [s] after which a decision that was not executed is repeated
 
 
@@ -203,13 +213,20 @@ class DecisionMaker:
         return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
 
     @property
+    def suspected_joint(self) -> int | None:
+        """The joint that is to blame by the last bank, None: none is."""
+        if self.suspect is None or self.suspect[1] < _BLAMED:
+            return None
+        return joint_of_group(self.suspect[0])
+
+    @property
     def doubted(self) -> str | None:
         """The leg that may have lost its foot together with the one that was declared last; None: no leg."""
         return self._lasting.doubted
 
     def pressed(self, time: float, leg: str) -> None:
         """Note that the foot of a leg is pressed down from `time` [s] on."""
-        self._lasting.pressed(time, f"{leg} lost")
+        self._lasting.pressed(time, foot_group(leg))
 
     def _kind_of(self, hypothesis: Any, news: Any, explains: bool) -> Hypothesis | None:
         """Kind of damage of a joint that deviates from its model: limp if its readings move, locked if not; None: not

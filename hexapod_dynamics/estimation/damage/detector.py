@@ -179,7 +179,7 @@ class DamageDetector:
         moved = np.nan_to_num(self.window.view(onset, len(slices)).residual - before)
         self._moved = dict(zip(slices, moved, strict=True))
         self._first_slice = onset
-        self._settling.clear()
+        self._settling.go_on(self.time)
         return True
 
     def _start_again(self) -> None:
@@ -360,6 +360,9 @@ class DamageDetector:
         if self.disturbed or not self._settling.settled(time):
             return []
         found = self.decisions.from_bank(time, result.hypotheses, result.posterior, self.news)
+        joint = self.decisions.suspected_joint
+        if joint is not None:
+            self._watch.suspect(joint, self.model.tick)
         for decision in found:
             self._onsets = [
                 (one.values, result.first + int(onset))

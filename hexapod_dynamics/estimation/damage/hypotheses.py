@@ -72,12 +72,30 @@ def both(one: Hypothesis, other: Hypothesis) -> Hypothesis:
     )
 
 
+_FOOT, _JOINT = " lost", "joint "
+
+
+def foot_group(leg: str) -> str:
+    """Name of the group of all hypotheses in which a leg (by name) has lost its foot."""
+    return f"{leg}{_FOOT}"
+
+
+def leg_of_group(group: str) -> str | None:
+    """The leg of a `foot_group`, None for another group."""
+    return group.removesuffix(_FOOT) if group.endswith(_FOOT) else None
+
+
+def joint_of_group(group: str) -> int | None:
+    """The joint of the hypotheses that a joint is limp or locked, None for another group."""
+    return int(group.removeprefix(_JOINT)) if group.startswith(_JOINT) else None
+
+
 def groups_of(hypothesis: Hypothesis) -> list[str]:
     """Names of the legs that lose their feet, or of the joint, or of the hypothesis."""
     if hypothesis.kind in ("missing", "short"):
-        return [f"{leg} lost" for leg in hypothesis.leg.split("+")]
+        return [foot_group(leg) for leg in hypothesis.leg.split("+")]
     if hypothesis.kind in ("limp", "locked"):
-        return [f"joint {hypothesis.joints[0]}"]
+        return [f"{_JOINT}{hypothesis.joints[0]}"]
     return [hypothesis.name]
 
 

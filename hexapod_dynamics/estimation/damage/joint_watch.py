@@ -31,6 +31,10 @@ class JointWatch:
         self.forget()
         self.news = {}
 
+    def suspect(self, joint: int, tick: int) -> None:
+        """Note that a bank blames a joint at this tick: the readings from now on say how it is damaged."""
+        self._since[joint], self._last[joint] = min(self._since[joint], tick), tick
+
     def look(self, window: MeasurementWindow, tick: int, driven: np.ndarray, expected: Any) -> None:
         """Find the joints that do not follow; without commands no joint counts as stuck.
 

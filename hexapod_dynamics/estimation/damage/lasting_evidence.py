@@ -115,13 +115,20 @@ class LastingEvidence:
             return joints[0], probability[top]
         if not ready:
             return None
+        alone = [k for group in ready for k in groups[group] if len(groups_of(hypotheses[k])) == 1]
+        if aftermath and ready == [probed] and alone:  # the press has tested no other leg
+            best = max(alone, key=lambda k: posterior.log_odds[k])
+            return self._declare(time, hypotheses[best], probability[probed])
         good = {k: _weight(hypotheses[k], posterior, k, probed == group) for group in ready for k in groups[group]}
         chosen = choose(hypotheses, posterior, good, sure, lasting_pair)
         if chosen is None:
             return None
         self.doubted = None if aftermath else doubted(hypotheses, posterior, hypotheses[chosen])
+        return self._declare(time, hypotheses[chosen], probability[ready[0]])
+
+    def _declare(self, time: float, hypothesis: Hypothesis, probability: float) -> tuple[Hypothesis, float]:
         self._declared_at = time
-        return hypotheses[chosen], probability[ready[0]]
+        return hypothesis, probability
 
 
 def _weight(hypothesis: Hypothesis, posterior: Posterior, k: Any, probed: bool = False) -> float:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, groups_of, of_foot
+from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, groups_of, leg_of_group, of_foot
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 
 _ALONE = 20.0  # log odds below which a foot is declared alone before the window is full
@@ -94,7 +94,7 @@ def doubted(hypotheses: list[Hypothesis], posterior: Posterior, declared: Hypoth
     if one is None or two is None or posterior.log_odds[two] - posterior.log_odds[one] < _DOUBT:
         return None
     others = set(groups_of(hypotheses[two])) - set(groups_of(declared))
-    return others.pop().removesuffix(" lost") if len(others) == 1 else None
+    return leg_of_group(others.pop()) if len(others) == 1 else None
 
 
 def _best(hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[int | None, int | None]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 
+from hexapod_dynamics.estimation.damage.hypotheses import leg_of_group
+
 # A leg that is suspected for so long [s] is probed, so long [s] after the last probe at the earliest.
 _SUSPECTED, _PAUSE = 1.6, 8.0
 _CHANGED = 0.1  # [s] after which the gait knows of a change, too
@@ -34,13 +36,12 @@ class Probe:
     def asks(self, time: float, suspect: tuple[str, float, float] | None) -> str | None:
         """Return the leg to press down now, or None; suspect: (group, probability, since) of DecisionMaker."""
         if self._doubted is not None and time >= self._doubted[1]:
-            leg, self._doubted = self._doubted[0], None
-            return self._press(time, leg)
-        if suspect is None or not suspect[0].endswith(" lost"):
+            doubted, self._doubted = self._doubted[0], None
+            return self._press(time, doubted)
+        if suspect is None or time - suspect[2] < _SUSPECTED or time - self._last < _PAUSE:
             return None
-        if time - suspect[2] < _SUSPECTED or time - self._last < _PAUSE:
-            return None
-        return self._press(time, suspect[0].removesuffix(" lost"))
+        leg = leg_of_group(suspect[0])
+        return None if leg is None else self._press(time, leg)
 
     def _press(self, time: float, leg: str) -> str:
         self._last = time

@@ -25,8 +25,15 @@ class Settling:
         self.clear()
 
     def clear(self) -> None:
-        """Compare all slices from now on: the model has fallen as the robot has."""
-        self._changed = self._until = -math.inf
+        """Compare all slices from now on."""
+        self._changed = self._until = self._went_on = -math.inf
+
+    def go_on(self, time: float) -> None:
+        """Note that the model has fallen as the robot has: all slices are compared, but those after `time` [s] in which
+        the model does not stand on its feet.
+        """
+        self.clear()
+        self._went_on = time
 
     def change(self, time: float) -> None:
         """Note that the morphology changes at `time`, while the model stays upright where the robot may fall."""
@@ -42,6 +49,9 @@ class Settling:
         on_feet: share of it in which the model stands on its feet; lean: larger one of the robot's |roll| and |pitch|
         [rad]; apart (2,): measured less modelled roll and pitch [rad], NaN: not measured.
         """
+        if self._went_on < time < self._went_on + _LONGEST and on_feet < _ON_FEET:
+            self._until = time + self._duration
+            return True
         if time > max(self._until, self._changed + _LONGEST):
             return False
         down = on_feet < _ON_FEET
