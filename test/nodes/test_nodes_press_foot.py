@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from ros_session import LATCHED, Process, wait_until
 
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
+from hexapod_dynamics.nodes.damage_detector import DamageDetectorNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -77,3 +78,33 @@ def test_a_robot_that_stands_does_not_move(gait):
     wait_until(lambda: len(gait.commands) > 100, 20, "two seconds of commands")
     assert max(np.abs(np.array(m.position) - before).max() for _, m in list(gait.commands)) < 1e-6
     assert not gait.pressed()
+
+
+@pytest.fixture
+def detector(probe):
+    """The node damage_detector in this process; asks: legs that are to be pressed, told: legs that were."""
+    node = DamageDetectorNode()
+    node.asks, node.told = [], []
+    node.detector.press = lambda time: node.asks.pop() if node.asks else None
+    node.detector.pressed = lambda time, leg: node.told.append(leg)
+    yield node
+    node.destroy_node()
+
+
+def test_the_detector_asks_for_it_unless_it_only_reports(probe, detector):
+    heard = probe.hear(String, "press_foot")
+    wait_until(lambda: detector._presses.get_subscription_count(), 10, "somebody listens")
+    for mode, leg in (("report", "LF"), ("declare", "RM")):
+        detector.mode, detector.asks = mode, [leg]
+        detector._update()
+    wait_until(lambda: heard, 10, "press_foot is published")
+    assert [message.data for _, message in heard] == ["RM"]
+
+
+def test_the_detector_hears_which_foot_the_gait_presses_once_for_each_press(probe, detector):
+    publisher = probe.node.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
+    wait_until(publisher.get_subscription_count, 10, "it subscribes")
+    pressing = DiagnosticStatus(name="gait", values=[KeyValue(key=PRESSED_FOOT, value="RM")])
+    for state in (pressing, pressing, DiagnosticStatus(name="gait"), pressing):
+        detector._on_gait_state(state)
+    assert detector.told == ["RM", "RM"]

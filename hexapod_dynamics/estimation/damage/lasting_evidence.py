@@ -34,7 +34,7 @@ _ODDS, _BANKS, _TILT = 20.0, 2, 15.0
 # should carry: 590 and more).
 _OBVIOUS, _AFTERMATH = 400.0, 6.0
 # For this long [s] after its foot was pressed down two banks suffice. Of 16 healthy feet that were pressed no two
-# banks in a row were sure, of 13 lost ones all were, whatever tilt contributed.
+# banks in a row were sure, of 12 lost ones all were, whatever tilt contributed.
 _PROBED = 1.9
 # Slices since the onset after which a lost foot is declared: one that was lost at the same moment in the other half of
 # the gait shows only when its leg should carry.
