@@ -98,7 +98,7 @@ class BusEvidence:
         age = time - np.where(np.isfinite(self.heard), self.heard, self._first + _START)
         pace = self.pace(time, expected)
         over = expected & self.passed_over(expected)
-        told = over & self._told & (age > max(2.1 * self._after, 5.0 * pace))
+        told = over & self._told & (age > max(1.95 * self._after, 5.0 * pace))
         silent = told | (over & (age > max(5.0 * self._after, 8.0 * pace)))
         # All servos of a chain do not fail together by chance, so a chain is detected sooner than one servo.
         quick = over & (age > max(1.3 * self._after, 4.5 * pace))
