@@ -177,7 +177,7 @@ class DamageDetectorNode(Node):
             self._publish()
         leg = self.detector.press(now) if self.mode == "declare" else None
         if leg is not None:
-            self.get_logger().info(f"{leg} is suspected and not sure: its foot is pressed down")
+            self.get_logger().info(f"not sure whether {leg} has lost its foot: asks the gait to press it down")
             self._presses.publish(String(data=leg))
 
     def _publish(self):
@@ -210,7 +210,7 @@ class DamageDetectorNode(Node):
             "suspicion": detector.suspicion,
             "banks simulated": detector.banks,
             "last bank [s]": detector.bank_time,
-            "feet pressed down": detector.presses,
+            "probes asked for": detector.probes,
             "refused": self._refused,
         }
         if lacking:

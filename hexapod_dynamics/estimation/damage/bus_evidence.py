@@ -98,6 +98,7 @@ class BusEvidence:
         age = time - np.where(np.isfinite(self.heard), self.heard, self._first + _START)
         pace = self.pace(time, expected)
         over = expected & self.passed_over(expected)
+        # 0.585 s from its last answer: one servo that is torn off has to be named within 0.6 s.
         told = over & self._told & (age > max(1.95 * self._after, 5.0 * pace))
         silent = told | (over & (age > max(5.0 * self._after, 8.0 * pace)))
         # All servos of a chain do not fail together by chance, so a chain is detected sooner than one servo.

@@ -326,8 +326,8 @@ class DamageDetector:
         return self._watch.news
 
     @property
-    def presses(self) -> int:
-        """Number of feet that were to be pressed down."""
+    def probes(self) -> int:
+        """Number of times that a foot was to be pressed down."""
         return self._probe.count
 
     @property

@@ -33,8 +33,8 @@ _ODDS, _BANKS, _TILT = 20.0, 2, 15.0
 # have to exceed _OBVIOUS: the model has fallen otherwise than the robot (healthy feet: up to 224, second feet that
 # should carry: 590 and more).
 _OBVIOUS, _AFTERMATH = 400.0, 6.0
-# For this long [s] after its foot was pressed down two banks suffice. Of 16 healthy feet that were pressed no two
-# banks in a row were sure, of 12 lost ones all were, whatever tilt contributed.
+# For this long [s] after its foot was pressed down two banks suffice. In this time no two banks in a row were sure of
+# any of 16 healthy feet that were pressed, and of all of 12 lost ones, whatever tilt contributed. Later some were.
 _PROBED = 1.9
 # Slices since the onset after which a lost foot is declared: one that was lost at the same moment in the other half of
 # the gait shows only when its leg should carry.
@@ -132,11 +132,15 @@ class LastingEvidence:
 
 
 def _weight(hypothesis: Hypothesis, posterior: Posterior, k: Any, probed: bool = False) -> float:
-    """How much a bank counts for its hypothesis `k`: 1 if it fits, a half if it fits poorly, 0 if it does not."""
+    """How much a bank counts for its hypothesis `k`: 1 if it fits, a half if it fits poorly, 0 if it does not.
+
+    probed: its foot is pressed down, or was a moment ago, so that more may be left.
+    """
     left, whole = float(posterior.misfit[k]), float(posterior.misfit_declared)
     foot = of_foot(hypothesis)
     most, share = (_MISFIT, _LEFT) if foot else (_JOINT_MISFIT, _JOINT_LEFT)
-    shows = foot and left < _MISFIT_OF_TILTED and posterior.tilt[k] >= _CLEARLY or probed and left < _MISFIT_OF_PROBED
+    tilts = foot and left < _MISFIT_OF_TILTED and posterior.tilt[k] >= _CLEARLY
+    shows = tilts or (probed and left < _MISFIT_OF_PROBED)
     if (shows or left < max(most, _SMALL_SHARE * whole)) and left <= share * whole:
         return 1.0
     return _HALF if foot and left < min(_POOR, _SHARE * whole) else 0.0

@@ -21,7 +21,7 @@ _CHANGED = 0.1  # [s] after which the gait knows of a change, too
 class Probe:
     """Remembers which foot is doubted, and when the last one was pressed. Times: seconds on one clock.
 
-    count: number of feet that were to be pressed.
+    count: number of times that a foot was to be pressed.
     """
 
     def __init__(self) -> None:
