@@ -11,7 +11,7 @@ PI = math.pi
 STRETCHED = 1e-3
 
 
-def knee_cosines(lower: float, upper: float) -> tuple[float, float]:
+def knee_cosines(lower: float, upper: float):
     """Return the cosines of the smallest and the largest knee angle for a tibia's limits [rad]; see `place_foot`."""
     return math.cos(max(0.0, 0.5 * math.pi - upper)), math.cos(min(math.pi, 0.5 * math.pi - lower))
 
@@ -84,7 +84,7 @@ def wrap(angle: float) -> float:
     return wrapped(angle)
 
 
-def foot_position(q1: float, q2: float, q3: float, l1: float, l2: float, l3: float) -> tuple[float, float, float]:
+def foot_position(q1: float, q2: float, q3: float, l1: float, l2: float, l3: float):
     """Return the foot (x, y, z) [m] in the leg frame, from joint angles [rad] and link lengths [m]."""
     return foot_at(q1, q2, q3, l1, l2, l3)
 
@@ -107,6 +107,6 @@ def place_foot(
     held3: float,
     straight: float,
     folded: float,
-) -> tuple[float, float, float, float, float, float]:
+):
     """Return angles [rad] and rates [rad/s] of a leg whose foot is at (x, y, z) [m]; see `solve_leg`."""
     return solve_leg(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held2, held3, straight, folded)
