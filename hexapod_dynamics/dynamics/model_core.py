@@ -72,6 +72,9 @@ class ModelCore:
     _held: Callable
 
     def __init__(self, robot: Robot):
+        """Prepare the memory of a robot's model. Raises DynamicsError for what is no Robot."""
+        if not isinstance(robot, Robot):
+            raise DynamicsError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
         self.robot = robot
         self._kernels = RobotKernels(robot)
         self._template = Template(self._kernels)

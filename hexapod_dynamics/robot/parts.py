@@ -45,6 +45,12 @@ def check_number(value: float, name: str, unit: str, *, zero: bool = True) -> No
         raise RobotError(f"{name}: {value!r} given, a finite number {'>=' if zero else '>'} 0 [{unit}] needed")
 
 
+def check_name(name: Any, what: str) -> None:
+    """Raise RobotError unless the name is one word: a text without dots, slashes and spaces, and not empty."""
+    if not isinstance(name, str) or not name or any(c in "./" or c.isspace() for c in name):
+        raise RobotError(f"{what}: {name!r} given as its name, one word without dots, slashes and spaces needed")
+
+
 def check_rotation(matrix: np.ndarray, name: str) -> None:
     """Raise RobotError unless the matrix (3, 3) is a rotation."""
     if not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9) or np.linalg.det(matrix) < 0:
@@ -164,9 +170,10 @@ class Joint:
     """One-degree-of-freedom joint that moves the link of the same index.
 
     kind: "revolute", "prismatic" or "helical"; axis (3,) unit vector and origin (3,) [m] in the mount frame at zero;
-    pitch [m/rad] of a helical joint; lower, upper limits [rad or m]; servo_id and servo_direction (+1/-1) of the
-    bus servo that drives it, None where there is none; rotor_inertia of its motor, reflected to the joint (the rotor's
-    own times the gear ratio squared; Pinocchio's and MuJoCo's armature) [kg m^2, of a prismatic joint kg].
+    pitch [m/rad] of a helical joint; lower, upper limits [rad or m], infinite where there is none; servo_id and
+    servo_direction (+1/-1) of the bus servo that drives it, None where there is none; rotor_inertia of its motor,
+    reflected to the joint (the rotor's own times the gear ratio squared; Pinocchio's and MuJoCo's armature) [kg m^2, of
+    a prismatic joint kg].
     """
 
     name: str
