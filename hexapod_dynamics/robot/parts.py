@@ -204,6 +204,13 @@ class Joint:
             raise RobotError(f"{where}.pitch: {self.pitch!r} given; only a helical joint has one, and it is finite")
 
     @property
+    def planned_range(self) -> tuple[float, float]:
+        """Limits (lower, upper) within which motions are planned: half a turn [rad or m] where there is no limit."""
+        lower = self.lower if math.isfinite(self.lower) else min(-math.pi, self.upper - math.pi)
+        upper = self.upper if math.isfinite(self.upper) else max(math.pi, self.lower + math.pi)
+        return lower, upper
+
+    @property
     def screw(self) -> np.ndarray:
         """Joint twist xi (6,), linear first, in the mount frame at zero (equation 12)."""
         if self.kind == "prismatic":

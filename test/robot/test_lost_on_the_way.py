@@ -13,6 +13,7 @@ import pytest
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import DynamicsError, RobotError, RobotWarning
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy
 
@@ -131,6 +132,28 @@ def test_a_continuous_joint_has_no_stops_in_any_export():
     assert not compiled.joint("hip_L").limited[0]
     again = Robot.from_urdf(TURNING.to_urdf())
     assert [leg.joints[0].upper for leg in again.legs] == [math.inf] * 2
+
+
+def test_motions_of_joints_without_stops_are_planned_within_half_a_turn():
+    def limited(lower, upper):
+        legs = [
+            dataclasses.replace(leg, joints=tuple(dataclasses.replace(j, lower=lower, upper=upper) for j in leg.joints))
+            for leg in ROBOT.legs
+        ]
+        return dataclasses.replace(ROBOT, legs=legs, name="limited")
+
+    def motion(robot):
+        gait = AdaptiveGait().bind(robot, Morphology.whole(robot).broken("RM.tibia", 0.3))
+        gait.command(0.05, 0.0, 0.0)
+        return np.array([gait.step(0.02) for _ in range(100)])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        free = motion(limited(-math.inf, math.inf))
+    np.testing.assert_array_equal(free, motion(limited(-math.pi, math.pi)))
+    assert np.isfinite(free).all() and np.ptp(free[:, 0], axis=0).max() > 0.1
+    assert limited(0.0, math.inf).legs[0].joints[0].planned_range == (0.0, math.pi)
+    assert limited(-math.inf, -4.0).legs[0].joints[0].planned_range == (-4.0 - math.pi, -4.0)
 
 
 def test_limits_on_one_side_or_of_a_slider_without_limits_are_refused_by_urdf():
