@@ -37,7 +37,8 @@ class WalkPermit:
     def restored(cls, state: Any, time: float, *, pause: float = 1.0) -> WalkPermit:
         """The permit after a restart at `time` [s], before which it was stored.
 
-        A `state` that is missing or of another shape was perhaps that of a fallen robot: only a new command is executed.
+        A `state` that is missing or of another shape was perhaps that of a fallen robot: only a new command is
+        executed.
         """
         if isinstance(state, dict) and set(state) == {"by_itself", "waiting"}:
             if all(isinstance(value, bool) for value in state.values()):
