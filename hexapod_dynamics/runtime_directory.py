@@ -71,8 +71,8 @@ def checked_session(name: str) -> str:
     """The name of a session, which is part of file names, if it is a safe one; else raises UnsafePathError."""
     if not SESSION_NAME.fullmatch(name):
         raise UnsafePathError(
-            f"the session ({SESSION}, parameter session) is {_shortened(name)}: give up to 64 letters, digits, '_', '-' "
-            "or '.', the first of them no '.'"
+            f"the session ({SESSION}, parameter session) is {_shortened(name)}: give up to 64 letters, digits, '_', "
+            "'-' or '.', the first of them no '.'"
         )
     return name
 
@@ -98,8 +98,8 @@ def ros_home() -> Path:
 def reason_for_distrust(status: os.stat_result, also_trusted: int = 0) -> str:
     """Return why another user could have changed a file or directory with this `os.stat_result`; empty if none could.
 
-    Trusted are this user, root and the user `also_trusted`. A directory with the sticky bit may be writable by others: they cannot replace files
-    of this user.
+    Trusted are this user, root and the user `also_trusted`. A directory with the sticky bit may be writable by others:
+    they cannot replace files of this user.
     """
     if status.st_uid not in (os.geteuid(), 0, also_trusted):
         return f"it belongs to user {status.st_uid}, this program runs as user {os.geteuid()}"

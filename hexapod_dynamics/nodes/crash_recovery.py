@@ -2,8 +2,8 @@
 
 A node deletes its file when it ends cleanly and nothing starts it again. Below a launch file a node that a signal has
 ended is started again, too: there the launch deletes the files of its session when it ends. A launch that was killed
-deletes nothing; one of the same session (HEXAPOD_DYNAMICS_SESSION) goes on from there. Files in `state_directory` belong
-to no session and are never deleted.
+deletes nothing; one of the same session (HEXAPOD_DYNAMICS_SESSION) goes on from there. Files in `state_directory`
+belong to no session and are never deleted.
 
 A file that was deleted while the node runs is written again and reported. One that was deleted before a restart is
 known to be missing by the memory of the launch (launch_memory.py), which has the last values, too.
@@ -24,6 +24,7 @@ from hexapod_dynamics.runtime_directory import checked_session, own_directory, p
 from rclpy.task import Future
 
 SLOWEST = 2.0  # [s] after which a request is answered although its state is not on the disk yet
+CHANGED = "the stored state was deleted or changed by another program"
 REPORTED = 30.0  # [s] for which a file that was lost and written again is a warning
 
 
@@ -191,8 +192,7 @@ class SessionState:
     def assess(self, now):
         """Return level and list of messages for the diagnostics at the monotonic time `now` [s]."""
         if self._noticed and now - self._noticed < REPORTED:
-            lost = f"the stored state was deleted or changed by another program, and written again: {self._file.path}"
-            return "warn", [lost]
+            return "warn", [f"{CHANGED}, and written again: {self._file.path}"]
         return "ok", []
 
     @property

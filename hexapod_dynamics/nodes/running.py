@@ -80,7 +80,7 @@ def run_together(node_classes, args=None):
 
 
 def refused_pause():
-    """Time [s] to wait before a process ends whose nodes were refused, from the environment; the launch file sets it."""
+    """Time [s] to wait before a process ends whose nodes were refused; the launch file sets it in the environment."""
     try:
         return min(max(float(os.environ.get("HEXAPOD_REFUSED_PAUSE") or "0"), 0.0), 600.0)
     except ValueError:
