@@ -64,6 +64,7 @@ class ServosNode(Node):
         self._servo_map = ServoMap.from_robot(self.robot)
         self.parameters = parameters = declare_parameters(self, self.robot)
         self._names = list(self.robot.joint_names)
+        self._gone = np.zeros(len(self._names), bool)  # declared missing
         self._index = {name: i for i, name in enumerate(self._names)}
         joints = [joint for leg in self.robot.legs for joint in leg.joints]
         self.guard = PoseGuard(
@@ -238,7 +239,15 @@ class ServosNode(Node):
         except HexapodError as error:
             self.get_logger().warning(str(error), throttle_duration_sec=5.0)
             return
-        self.chain.set_gone(~morphology.existing_mask)
+        gone = ~morphology.existing_mask
+        back = [name for name, was, is_ in zip(self._names, self._gone, gone, strict=True) if was and not is_]
+        if back and not self.control.state.torque:
+            self.get_logger().warning(
+                f"declared to be there again: {', '.join(back)}; the torque of all servos is off, theirs, too: "
+                "~/torque with true switches it on"
+            )
+        self._gone = gone
+        self.chain.set_gone(gone)
 
     async def _on_emergency_stop(self, request, response):
         response.success, response.message = self.control.emergency_stop(request.data)
