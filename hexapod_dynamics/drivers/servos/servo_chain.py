@@ -97,7 +97,9 @@ class ServoChain:
             return
         self._thread.join(timeout)
         if self._thread.is_alive():
-            _log.error("the servo bus thread has not ended after %.1f s: the port %s stays open", timeout, self.bus.port)
+            _log.error(
+                "the servo bus thread has not ended after %.1f s: the port %s stays open", timeout, self.bus.port
+            )
 
     def set_targets(self, angles: np.ndarray, duration: float, epoch: int, speed: np.ndarray | None = None) -> None:
         """Move to joint angles (n,) [rad] in `duration` [s]; replaces a pose that has not been sent yet.
