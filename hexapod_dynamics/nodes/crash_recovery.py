@@ -80,23 +80,24 @@ class SessionState:
         """Return the dict that was saved before a crash, or None.
 
         `unreadable` is then true if the file is not valid, `lost` if a state was stored in this launch and its file is
-        missing: what the launch remembers of it is returned, None if that cannot be known.
+        missing: what the launch remembers is returned then, None if it cannot be known.
         """
         if self._file is None:
             return None
         try:
             values = self._file.read()
         except StoredStateError as error:
+            values = None
             self.reject(error)
-            return None
         if values is not None:
             return values
+        remembered, known = None, True
         try:
             remembered = self._memory.load()
-            self.lost = remembered is not None
         except StoredStateError as error:
-            remembered, self.lost = None, True
+            known = False
             self._warn(str(error))
+        self.lost = not self.unreadable and (remembered is not None or not known)
         if self.lost:
             self.problem = f"the file {self._file.path} was deleted while this launch was running"
             self._warn(f"the state stored before a crash is missing: {self.problem}")

@@ -197,7 +197,7 @@ class GaitNode(Node):
             self.get_logger().warning(
                 f"{NOT_KNOWN} ({stored.problem or 'the stored state has another shape'}): {NEW_COMMAND}"
             )
-        elif stored.lost:
+        elif stored.lost or stored.unreadable:
             permit.by_itself = False
         return permit
 
