@@ -43,3 +43,7 @@ class ParameterError(HexapodError):
 
 class UnsafePathError(HexapodError):
     """A file or directory whose content another user could have put there."""
+
+
+class StoredStateError(HexapodError):
+    """A stored state that cannot be read or is of another shape."""

@@ -120,7 +120,8 @@ def _links(chain: list[Branch], rotor_inertia: float) -> str:
 
 def _joint(branch: Branch, rotor_inertia: float) -> str:
     joint = branch.joint
-    assert joint is not None
+    if joint is None:
+        raise RobotError("a branch without a joint cannot be written as a joint or an actuator")
     if joint.kind == "helical":
         raise RobotError(f"joint {joint.name}: MuJoCo has no helical joints; hinges and slides can be written")
     kind = {"revolute": "hinge", "prismatic": "slide"}[joint.kind]
@@ -137,7 +138,8 @@ def _joint(branch: Branch, rotor_inertia: float) -> str:
 def _actuator(branch: Branch, servo: Any) -> str:
     """A position servo: torque = k (set-point - q) - d qdot within its limits; a limp one has only friction."""
     joint = branch.joint
-    assert joint is not None
+    if joint is None:
+        raise RobotError("a branch without a joint cannot be written as a joint or an actuator")
     k, d, limit = 0.0 if branch.limp else float(servo.stiffness), float(servo.damping), float(servo.torque_limit)
     return (
         f'<general name="{_name(joint.name)}" joint="{_name(joint.name)}" biastype="affine" gainprm="{k!r}" '
