@@ -10,50 +10,60 @@ from hexapod_dynamics import kernel_layout
 from hexapod_dynamics.errors import HexapodError
 
 
-def check_array(array, count, kind):
-    """Raise HexapodError unless the array holds exactly `count` numbers of a kind in a row that may be written."""
-    fits = isinstance(array, np.ndarray) and array.dtype == kind and array.size == count
-    if not (fits and array.flags.c_contiguous and array.flags.writeable):
-        given = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        raise HexapodError(f"given {given}, allowed is a writable, contiguous {kind.__name__} array of {count} numbers")
+# What the buffer protocol calls the kinds of numbers.
+FLOAT64, INT64 = ord("d"), ord("l")
 
 
 def numbers(array, count):
     """Return the numbers of a float64 array; HexapodError unless it holds exactly `count` of them."""
-    check_array(array, count, np.float64)
-    return cython.cast("double *", address_of(array, None))
+    return cython.cast("double *", address_of(array, count, FLOAT64, None))
 
 
 def integers(array, count):
     """Return the numbers of an int64 array; HexapodError unless it holds exactly `count` of them."""
-    check_array(array, count, np.int64)
-    return cython.cast("long long *", address_of(array, None))
+    return cython.cast("long long *", address_of(array, count, INT64, None))
 
 
 def structs(array, layout, count):
     """Return a float64 array as `count` structs of a layout; HexapodError unless it holds exactly so many."""
-    check_array(array, count * (layout.itemsize // 8), np.float64)
-    return address_of(array, layout)
+    return address_of(array, count * (layout.itemsize // 8), FLOAT64, layout)
 
 
 def struct(array, layout):
     """Return a float64 array as one struct of a layout; HexapodError unless it has its size."""
-    check_array(array, layout.itemsize // 8, np.float64)
+    address = structs(array, layout, 1)
     if cython.compiled:
-        return address_of(array, layout)
+        return address
     else:
         row = kernel_layout.rows(array, layout)[0]
         return cython.cast("void *", row)
 
 
-def address_of(array, layout):
-    """Return the memory of a contiguous array."""
+def address_of(array, count, kind, layout):
+    """Return the memory of an array; HexapodError unless it is `count` writable numbers of a kind in a row."""
     if cython.compiled:
         # `buffer` and `view` are of the .pxd.
-        buffer.PyObject_GetBuffer(array, cython.address(view), buffer.PyBUF_SIMPLE)  # type: ignore  # noqa: F821
+        flags = buffer.PyBUF_C_CONTIGUOUS | buffer.PyBUF_WRITABLE | buffer.PyBUF_FORMAT  # type: ignore  # noqa: F821
+        try:
+            buffer.PyObject_GetBuffer(array, cython.address(view), flags)  # type: ignore  # noqa: F821
+        except (BufferError, TypeError, ValueError):
+            raise refusal(array, count, kind) from None
+        fits = view.len == 8 * count and view.format[0] == kind and view.format[1] == 0  # type: ignore  # noqa: F821
         address = view.buf  # type: ignore  # noqa: F821
         buffer.PyBuffer_Release(cython.address(view))  # type: ignore  # noqa: F821
+        if not fits:
+            raise refusal(array, count, kind)
         return address
     else:
+        fits = array.dtype.char == chr(kind) and array.size == count
+        if not (fits and array.flags.c_contiguous and array.flags.writeable):
+            raise refusal(array, count, kind)
         rows = array.reshape(-1) if layout is None else kernel_layout.rows(array, layout)
         return cython.cast("void *", rows)
+
+
+def refusal(array, count, kind):
+    """Return the HexapodError of an array that does not fit."""
+    given = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+    wanted = "float64" if kind == FLOAT64 else "int64"
+    return HexapodError(f"given {given}, allowed is a writable, contiguous {wanted} array of {count} numbers")
