@@ -9,7 +9,6 @@ import numpy as np
 from hexapod_dynamics import kernel_layout
 from hexapod_dynamics.errors import HexapodError
 
-
 # What the buffer protocol calls the kinds of numbers.
 FLOAT64, INT64 = ord("d"), ord("l")
 

@@ -58,7 +58,11 @@ def lifted(s):
 def sway(plan, phase, axis, vx, vy, wz):
     """Return the body's sway [m] along x (axis 0) or y (1) at a twist, and its derivative by the phase [m]."""
     a = TURN * phase
-    c1, s1 = math.cos(a), math.sin(a)
+    return sway_at(plan, math.cos(a), math.sin(a), axis, vx, vy, wz)
+
+
+def sway_at(plan, c1, s1, axis, vx, vy, wz):
+    """Return what `sway` does, at the phase whose cosine and sine are c1 and s1."""
     c2, s2 = c1 * c1 - s1 * s1, 2.0 * s1 * c1
     k = 4 * axis
     x, y, w = vx / SPEED_UNIT, vy / SPEED_UNIT, wz / TURN_UNIT

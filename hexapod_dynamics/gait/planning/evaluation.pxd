@@ -26,7 +26,7 @@ cdef struct Findings:
     double rate
     double apart
 
-cdef double FAR
+cdef double FAR, TURN
 
 cdef class Scratch:
     cdef int legs_count

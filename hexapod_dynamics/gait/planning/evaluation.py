@@ -25,6 +25,7 @@ MARGIN, REACH, RANGE, RATE, APART, FINDINGS = kernel_layout.columns(FOUND)
 POINT, SPOT = kernel_layout.struct(x=1, y=1, z=1), kernel_layout.struct(x=1, y=1)
 SEGMENT = kernel_layout.struct(knee=3, foot=3)
 FAR = 1.0  # [m]
+TURN = 2.0 * math.pi
 
 
 class Scratch:
@@ -191,8 +192,9 @@ def judge(plan, legs, box, body_mass, gravity, vx, vy, wz, guard, scratch, found
     for k in range(samples):
         phase = float(k) / samples
         row = k * scratch.bodies
-        sx = cycle.sway(plan, phase, 0, vx, vy, wz)[0]
-        sy = cycle.sway(plan, phase, 1, vx, vy, wz)[0]
+        c1, s1 = math.cos(TURN * phase), math.sin(TURN * phase)
+        sx = cycle.sway_at(plan, c1, s1, 0, vx, vy, wz)[0]
+        sy = cycle.sway_at(plan, c1, s1, 1, vx, vy, wz)[0]
         height = belly + cycle.raised(plan, phase)[0]
         for i in range(n):
             at = k * n + i
