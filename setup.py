@@ -12,6 +12,8 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
         (f"share/{package_name}", ["package.xml"]),
+        # Not an entry point: finding that takes as long as the stop. setuptools would give `scripts` a line "#!python".
+        (f"lib/{package_name}", ["scripts/stop"]),
         (f"share/{package_name}/launch", glob("launch/*.launch.py")),
         (
             f"share/{package_name}/config",
@@ -73,7 +75,6 @@ setup(
         ]
         + [
             f"set_morphology = {package_name}.tools.set_morphology:main",
-            f"stop = {package_name}.tools.stop:main",
             f"servo_tool = {package_name}.tools.servo_tool:main",
             f"check_robot = {package_name}.tools.check_robot:main",
             f"walk_status = {package_name}.nodes.start:walk_status",

@@ -7,6 +7,7 @@ import tempfile
 import uuid
 from pathlib import Path
 
+import launch.logging
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -17,6 +18,7 @@ from hexapod_dynamics import kernel_library
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.nodes import stop_key
 from hexapod_dynamics.nodes.launch_memory import make_memory
 from hexapod_dynamics.nodes.start import LAUNCH
 from hexapod_dynamics.parameters.kinds import GAITS
@@ -124,6 +126,7 @@ ARGUMENTS = (
     ),
 )
 UNLINKED = "`ros2 run hexapod_dynamics compile`, once, lets the nodes start sooner and with half the memory."
+STOP_KEY = "space bar: emergency stop"
 CLAIMS = []
 RESPAWNED = {"respawn": True, "respawn_delay": 1.0}
 # Time for a node to end after SIGINT and after SIGTERM. Until a node handles signals itself (nodes.start), Python would
@@ -201,6 +204,11 @@ def forget(session):
         sys.stderr.write(f"the stored state of this launch cannot be deleted: {error}\n")
 
 
+def say(text):
+    """Write a line beside those of the nodes."""
+    launch.logging.get_logger("stop_key").warning(text)
+
+
 def claim_robot(namespace, session):
     """Raise RuntimeError if another launch of this robot is running: two gaits would command one body."""
     directory = device_directory(namespace)
@@ -248,7 +256,8 @@ def nodes(context):
         raise RuntimeError(str(error)) from None
     claim_robot(given["namespace"], session)
     atexit.register(forget, session)
-    started = [LogInfo(msg=UNLINKED)] if kernel_library.worth_linking() else []
+    started = [LogInfo(msg=STOP_KEY)] if stop_key.listen(given["namespace"], say) else []
+    started += [LogInfo(msg=UNLINKED)] if kernel_library.worth_linking() else []
     started += [
         node("imu", {"publish_data": built_in}, **RESPAWNED),
         node("servos", {"session": session}, **RESPAWNED),

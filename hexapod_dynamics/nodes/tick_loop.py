@@ -4,13 +4,16 @@ An executor of rclpy builds its wait set anew for each message and each timer, w
 with a message. Here the node sleeps until its next tick, takes what has come on its polled subscriptions, and ticks.
 Services, parameters and rare topics stay with the executor. A second thread waits in it, and hands each callback that
 is due to the thread that ticks, which it wakes: callbacks and ticks run one at a time, as with one executor alone, and
-the request of an emergency stop does not wait for the next tick.
+the request of an emergency stop does not wait for the next tick. Other threads hand functions
+to the thread that ticks by `submit`.
 """
 
 import os
 import select
 import threading
 import time
+from collections import deque
+from concurrent.futures import Future
 
 from hexapod_dynamics.nodes.cdr import READERS
 from rclpy.callback_groups import CallbackGroup
@@ -23,6 +26,10 @@ MOST = 64
 LOOK = 0.1
 # Share of a phase error that one message corrects, see `TickLoop.align`.
 ALIGN = 0.1
+
+
+# Words in the pipe that wakes the thread that ticks.
+CALLBACK, CALL = b"1", b"2"
 
 
 class _Polled(CallbackGroup):
@@ -39,10 +46,13 @@ class _Polled(CallbackGroup):
 
 
 class _Waiter:
-    """A thread that waits for callbacks of an executor; `serve` runs them in the thread that calls it."""
+    """A thread that waits for callbacks of an executor; `serve` runs them in the thread that calls it.
 
-    def __init__(self, executor):
-        self._executor = executor
+    calls: (function, Future) of `TickLoop.submit`; `serve` runs these, too.
+    """
+
+    def __init__(self, executor, calls):
+        self._executor, self._calls = executor, calls
         self._handler, self._error, self._ending = None, None, False
         self._wake, self._woken = os.pipe()
         self._served = threading.Semaphore(0)
@@ -59,8 +69,21 @@ class _Waiter:
                 continue
             except Exception as error:  # raised again where the node runs
                 self._error = error
-            os.write(self._woken, b"1")
+            os.write(self._woken, CALLBACK)
             self._served.acquire()
+
+    def call_soon(self):
+        """Wake the thread that serves: `calls` has one more; from any thread."""
+        os.write(self._woken, CALL)
+
+    def _call(self):
+        function, future = self._calls.popleft()
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(function())
+            except Exception as error:  # raised again where the node runs, and where the result is awaited
+                future.set_exception(error)
+                raise
 
     def serve(self, until):
         """Run the callbacks that are due until the monotonic time `until` [s]; at least one if it is over already."""
@@ -68,28 +91,42 @@ class _Waiter:
             left = max(until - time.monotonic(), 0.0)
             if not select.select([self._wake], [], [], left)[0]:
                 return
-            os.read(self._wake, 1)
-            if self._error is not None:
-                raise self._error
-            self._handler()
-            failed = self._handler.exception() if self._handler.done() else None
-            self._served.release()
-            if failed is not None:
-                raise failed
+            if os.read(self._wake, 1) == CALL:
+                self._call()
+            else:
+                self._callback()
             if not left:
                 return
 
+    def _callback(self):
+        if self._error is not None:
+            raise self._error
+        self._handler()
+        failed = self._handler.exception() if self._handler.done() else None
+        self._served.release()
+        if failed is not None:
+            raise failed
+
     def close(self):
-        """End the thread."""
+        """End the thread; functions that wait are cancelled."""
         self._ending = True
+        while self._calls:
+            self._calls.popleft()[1].cancel()
         self._executor.create_task(lambda: None)  # ends the wait; the thread hands nothing on any more
         self._served.release()
         self._thread.join(1.0)
         if not self._thread.is_alive():
-            if select.select([self._wake], [], [], 0.0)[0]:
+            if CALLBACK in self._left():
                 self._handler()  # the one that was handed over last; rclpy complains of a callback that is not run
             os.close(self._wake)
             os.close(self._woken)
+
+    def _left(self):
+        """What nobody has read from the pipe."""
+        left = b""
+        while select.select([self._wake], [], [], 0.0)[0]:
+            left += os.read(self._wake, 64)
+        return left
 
 
 class TickLoop:
@@ -103,6 +140,21 @@ class TickLoop:
         self._group, self._polled, self._at_times = _Polled(), [], []
         self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
         self._due = time.monotonic()
+        self._calls, self._waiter, self._calling = deque(), None, threading.Lock()
+
+    def submit(self, function):
+        """Let the thread that ticks call function(), before its next tick; from any other thread.
+
+        Return a Future of the result. It is cancelled when the loop ends before; an exception ends the node.
+        """
+        future = Future()
+        with self._calling:
+            if self._waiter is None:
+                future.cancel()
+            else:
+                self._calls.append((function, future))
+                self._waiter.call_soon()
+        return future
 
     def subscribe(self, kind, topic, callback, qos, needed=None, newest=False):
         """Create a subscription that the loop takes messages from before each tick.
@@ -194,7 +246,7 @@ class TickLoop:
 
     def run(self, executor, running):
         """Tick while running() is true, which is asked ten times a second."""
-        waiter = _Waiter(executor)
+        waiter = self._waiter = _Waiter(executor, self._calls)
         self._due = now = time.monotonic()
         look = now
         try:
@@ -209,6 +261,8 @@ class TickLoop:
                 if now >= self._next_slow:
                     self._call_slow(now)
         finally:
+            with self._calling:
+                self._waiter = None
             waiter.close()
 
     def _call_slow(self, now):
