@@ -14,6 +14,7 @@ import numpy as np
 from hexapod_dynamics.gait import leg_table, swing_planning
 from hexapod_dynamics.gait import tripod_kernel as kernel
 from hexapod_dynamics.gait.background import BackgroundCall
+from hexapod_dynamics.gait.background_jobs import decode_swings, encode_swings_request
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.swing_planning import Swing, SwingPlan
 from hexapod_dynamics.gait.tripod import TripodGait
@@ -222,7 +223,7 @@ class BackgroundSwingPlanner:
     """Plans in a separate process at low priority, so that the control loop is never blocked."""
 
     def __init__(self) -> None:
-        self._call = BackgroundCall("hexapod_dynamics.gait.swing_planning:plan_all")
+        self._call = BackgroundCall("swings", encode_swings_request, decode_swings)
 
     def ask(self, robot: Robot, morphology: Morphology, swings: list[Swing]) -> None:
         """Start planning; a new request replaces the one before."""
