@@ -113,27 +113,31 @@ def _plain(value: Any) -> Any:
 # ---- swings ----------------------------------------------------------------------------------------------------------
 
 
-def encode_swings_request(robot: Robot, morphology: Morphology, swings: Sequence[Swing]) -> dict[str, Any]:
-    """Return the request for the plans of swings."""
-    rows = [encode([one.leg, one.joints, one.start_rate, one.end_rate, one.duration]) for one in swings]
+def encode_swings_request(
+    robot: Robot, morphology: Morphology, swings: Sequence[Swing] | Callable[[], Sequence[Swing]]
+) -> dict[str, Any]:
+    """Return the request for the plans of swings, or of those that a function makes."""
+    asked = swings() if callable(swings) else swings
+    rows = [encode([one.leg, one.joints, one.start_rate, one.end_rate, one.duration]) for one in asked]
     return {"robot": encode(robot), "morphology": morphology.parameters(), "swings": rows}
 
 
-def decode_swings(
-    answer: Any, robot: Robot, morphology: Morphology, swings: Sequence[Swing]
-) -> tuple[list[SwingPlan], list[str]]:
-    """Return the plans of the swings that were asked for, and why others have none; HexapodError for anything else."""
+def decode_swings(answer: Any, robot: Robot, morphology: Morphology, swings: Any) -> tuple[list[SwingPlan], list[str]]:
+    """Return the plans of the swings of a robot's moving joints, and why others have none; HexapodError for anything
+    else.
+    """
     from hexapod_dynamics.gait.swing_planning import SwingPlan
 
     if not (isinstance(answer, dict) and answer.keys() == {"plans", "refused"}):
         raise HexapodError(f"the job swings answered {_start(answer)}: plans and refused are needed")
-    columns = {one.leg: one.joints.shape[1] for one in swings}
     plans = []
     for row in answer["plans"]:
         leg, points, duration, torque, effort = decode(row)
-        good = leg in columns and points.ndim == 2 and points.shape[1] == columns[leg] and np.isfinite(points).all()
-        if not (good and duration > 0.0 and np.isfinite([duration, torque, effort]).all()):
-            raise HexapodError(f"the job swings answered the swing {_start(row)}, which is no swing that was asked for")
+        good = leg in robot.leg_names and isinstance(points, np.ndarray) and points.ndim == 2
+        good = good and points.shape[1] == morphology.moving_mask[list(robot.leg_joints(leg))].sum()
+        good = good and bool(np.isfinite(points).all() and np.isfinite([duration, torque, effort]).all())
+        if not (good and duration > 0.0):
+            raise HexapodError(f"the job swings answered {_start(row)}, which is no swing of this robot")
         plans.append(SwingPlan(leg, points, duration, torque, effort))
     return plans, [str(one) for one in answer["refused"]]
 

@@ -134,7 +134,7 @@ def _written(plan: Any) -> dict[str, Any]:
 
 
 def plan_of(robot: Robot, section: Section) -> GaitPlan:
-    """Return the GaitPlan that a section of a file or of a message describes; HexapodError says what is wrong with it."""
+    """Return the GaitPlan that a section of a file or a message describes; HexapodError says what is wrong in it."""
     legs = section.take("legs")
     if not isinstance(legs, list) or [name for name in robot.leg_names if name in legs] != legs:
         names = ", ".join(robot.leg_names)
