@@ -152,8 +152,8 @@ class BankRun:
         self, job: _Job, results: list[Any], x: np.ndarray, unknown: np.ndarray, scatter: Scatter
     ) -> tuple[list[Hypothesis], Posterior] | None:
         """Return hypotheses and their Posterior, from the simulated and the measured features; two damages at once
-        are among them where one is more probable than none. A simulation that diverged is left out and counted; None: too
-        many did, or the job was cancelled.
+        are among them where one is more probable than none. A simulation that diverged is left out and counted; None:
+        too many did, or the job was cancelled.
         """
         view, ticks = job.view, self._settings.slice_ticks
         declared, *results = results

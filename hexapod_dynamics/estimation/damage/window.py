@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.estimation.damage.lateness import common_lag
 from hexapod_dynamics.estimation.damage.running_model import RunningModel
 
 TILTS = 3  # roll, pitch [rad], yaw rate [rad/s]
@@ -26,7 +27,7 @@ class MeasurementWindow:
         self._place = np.full(_KEPT, np.nan)
         self._joint = np.zeros(_KEPT, np.int64)
         self._angle, self._residual = np.zeros(_KEPT), np.zeros(_KEPT)
-        self._load, self._weight = np.zeros(_KEPT), np.zeros(_KEPT)
+        self._load, self._weight, self._rate = np.zeros(_KEPT), np.zeros(_KEPT), np.zeros(_KEPT)
         self._next = 0
         self._tilts: dict[
             int, list[Any]
@@ -55,6 +56,7 @@ class MeasurementWindow:
         """Compare reading `k` with the model."""
         modelled, rate, load = self._model.joint_at(self._place[k], self._joint[k])
         self._residual[k], self._load[k] = self._angle[k] - modelled, load
+        self._rate[k] = self._model.rate_at(self._place[k], int(self._joint[k]))
         self._weight[k] = 1.0 / (_QUANTISATION**2 + (_TIMING * rate) ** 2)
 
     def add_joint(self, time: float, joint: int, angle: float) -> bool:
@@ -94,6 +96,12 @@ class MeasurementWindow:
         order = (np.arange(self._next - _KEPT, self._next)) % _KEPT
         mine = order[(self._joint[order] == joint) & np.isfinite(self._place[order])][-count:]
         return self._place[mine], self._angle[mine], self._residual[mine]
+
+    def lag(self, ticks: int) -> float:
+        """By how much [s] all joints are behind the model in the last `ticks` ticks; NaN: not known."""
+        with np.errstate(invalid="ignore"):
+            since = np.flatnonzero(self._place > self._model.tick - ticks)
+        return common_lag(self._joint[since], self._residual[since], self._rate[since])
 
     def view(self, first: Any, count: int) -> SliceFeatures:
         """Return the SliceFeatures of `count` slices, beginning with slice `first`."""
