@@ -1,4 +1,4 @@
-"""A joint that the detector declared locked or limp is taken back when it is repaired; what a person declared stands."""
+"""A joint declared locked or limp by the detector is taken back when it is repaired; a person's declaration stands."""
 
 import numpy as np
 import pytest
