@@ -5,7 +5,7 @@ their commands wait look locked. Three signs, each enough:
 
 - a message is processed long after its stamp, or the caller was not called for long;
 - readings stop for a while, all of them;
-- all joints are behind the model (or before it) by the same time: readings are stamped late, or servos and simulation
+- all joints are behind the model by the same time: readings are stamped late, or servos and simulation
   execute their commands late. With r the residuals and v the modelled rates, the lag is the median of -r / v, which one
   or two damaged joints do not move.
 """
@@ -73,10 +73,10 @@ class Lateness:
         if math.isnan(lag):
             return False
         beyond = lag - self._usual
-        self._usual = min(max(self._usual + _USUAL_GAIN * beyond, -_MOST_USUAL), _MOST_USUAL)
-        if abs(beyond) <= LAG:
+        self._usual = min(max(self._usual + _USUAL_GAIN * beyond, 0.0), _MOST_USUAL)
+        if beyond <= LAG:
             return False
-        self._note(time, f"all joints are {abs(lag):.2f} s {'behind' if lag > 0.0 else 'before'} their commands")
+        self._note(time, f"all joints are {lag:.2f} s behind their commands")
         return True
 
     def _note(self, time: float, why: str) -> None:

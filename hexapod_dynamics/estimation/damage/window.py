@@ -16,6 +16,7 @@ from hexapod_dynamics.estimation.damage.running_model import RunningModel
 
 TILTS = 3  # roll, pitch [rad], yaw rate [rad/s]
 _KEPT = 4096  # joint measurements
+_MOVED, _SHARE_MOVED = 0.02, 0.3  # [rad] of a joint that moves; share of the joints that do where all are late
 _QUANTISATION, _TIMING = 1.7e-3, 4e-3  # [rad] of a reading, [s] of its time
 
 
@@ -98,9 +99,15 @@ class MeasurementWindow:
         return self._place[mine], self._angle[mine], self._residual[mine]
 
     def lag(self, ticks: int) -> float:
-        """By how much [s] all joints are behind the model in the last `ticks` ticks; NaN: not known."""
+        """Return by how much [s] all joints are behind the model in the last `ticks` ticks.
+
+        NaN: not known, as where joints are held and hardly any moves.
+        """
         with np.errstate(invalid="ignore"):
             since = np.flatnonzero(self._place > self._model.tick - ticks)
+        read = [self._angle[since[self._joint[since] == joint]] for joint in np.unique(self._joint[since])]
+        if not read or np.mean([np.ptp(angles) > _MOVED for angles in read]) < _SHARE_MOVED:
+            return np.nan
         return common_lag(self._joint[since], self._residual[since], self._rate[since])
 
     def view(self, first: Any, count: int) -> SliceFeatures:
