@@ -229,6 +229,7 @@ class GaitNode(Node):
             return
         self._ticks += due
         self._choose_speed(now)
+        self.gait.adopt_plan()
         if not self.permit.may_walk or not self._moving:
             return  # the servos hold the pose
         # After a stall the gait does not catch up: the legs would jump.

@@ -106,7 +106,7 @@ class PlanLibrary:
             raise HexapodError(f"digest: the plans are of another robot ({name}) than {robot.name}, or it has changed")
         if not isinstance(plans, list):
             raise HexapodError(f"plans: {plans!r} given, a list needed")
-        return cls(robot, [_plan(robot, Section(entry, f"plans[{k}]")) for k, entry in enumerate(plans)])
+        return cls(robot, [plan_of(robot, Section(entry, f"plans[{k}]")) for k, entry in enumerate(plans)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the library."""
@@ -133,7 +133,8 @@ def _written(plan: Any) -> dict[str, Any]:
     }
 
 
-def _plan(robot: Robot, section: Any) -> GaitPlan:
+def plan_of(robot: Robot, section: Section) -> GaitPlan:
+    """Return the GaitPlan that a section of a file or a message describes; HexapodError says what is wrong in it."""
     legs = section.take("legs")
     if not isinstance(legs, list) or [name for name in robot.leg_names if name in legs] != legs:
         names = ", ".join(robot.leg_names)
