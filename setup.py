@@ -37,7 +37,7 @@ setup(
         "jetson": ["Jetson.GPIO>=2.0,<3"],
         "learning": ["gymnasium>=1.0,<2"],
         "mujoco": ["mujoco>=3.2,<5"],
-        "view": ["viser>=1.1,<2", "trimesh>=3.9,<6", "rosbags>=0.9,<1"],
+        "view": ["viser>=1.1,<=1.1.1", "trimesh>=3.9,<6", "rosbags>=0.9,<1"],
         "test": [
             "pytest>=6.2.5,<10",
             "hypothesis>=6.36,<7",
@@ -48,7 +48,7 @@ setup(
             "playwright>=1.40,<2",
             "distributed>=2022.2,<2028",
             "gymnasium>=1.0,<2",
-            "viser>=1.1,<2",
+            "viser>=1.1,<=1.1.1",
         ],
     },
     zip_safe=False,
