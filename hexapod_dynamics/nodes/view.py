@@ -221,7 +221,7 @@ class View(Node):
             if status.name == self._servos:
                 frozen = any(v.key == "emergency stop" and v.value.lower() == "true" for v in status.values)
                 self._stopped, self._commands.stopped = STOPPED if frozen else "", frozen
-                if frozen:
+                if frozen and any(self._seat.twist):
                     self._seat.stand()  # nothing walks on when the stop ends
 
     def _clicked(self, link):

@@ -33,7 +33,7 @@ class DriveSeat:
         self._lock = threading.Lock()
         self._driver: int | None = None
         self._twist, self._fresh = STAND, -math.inf
-        self._moves = False  # whether the last published twist moved the robot
+        self._due = False  # whether standing is to be published
         self.ended = ""  # why driving ended, if no person ended it
 
     @property
@@ -61,15 +61,15 @@ class DriveSeat:
                 self._driver = client
             if client == self._driver:
                 self._fresh = now
-            self._twist, self.ended = (forward, left, turn), ""
+            self._twist, self._due, self.ended = (forward, left, turn), not moving, ""
         return ""
 
     def take_over(self, client: int, now: float) -> None:
         """Give a page the controls; if another one drove, the robot stands."""
         with self._lock:
             self._expire(now)
-            if self._driver != client:
-                self._twist = STAND
+            if self._driver != client and self._twist != STAND:
+                self._twist, self._due = STAND, True
             self._driver, self._fresh, self.ended = client, now, ""
 
     def receive_sign_of_life(self, client: int, now: float) -> None:
@@ -86,17 +86,17 @@ class DriveSeat:
                 self._end(f"{page_name(client)} was closed")
 
     def stand(self) -> None:
-        """Make the robot stand, whoever drives."""
+        """Make the robot stand, whoever drives; also a robot that is driven by nobody here."""
         with self._lock:
-            self._twist, self.ended = STAND, ""
+            self._twist, self._due, self.ended = STAND, True, ""
 
     def next_command(self, now: float) -> Twist | None:
         """Return the twist to publish now: repeated while the robot is driven, all zero once, then None."""
         with self._lock:
             self._expire(now)
-            if self._twist == STAND and not self._moves:
+            if self._twist == STAND and not self._due:
                 return None
-            self._moves = self._twist != STAND
+            self._due = False
             return self._twist
 
     def _expire(self, now: float) -> None:
@@ -104,7 +104,8 @@ class DriveSeat:
             self._end(f"nothing received from {page_name(self._driver)} for {PATIENCE} s")
 
     def _end(self, why: str) -> None:
-        self.ended = f"{why}: the robot stands" if self._twist != STAND else ""
+        if self._twist != STAND:
+            self.ended, self._due = f"{why}: the robot stands", True
         self._driver, self._twist = None, STAND
 
 
