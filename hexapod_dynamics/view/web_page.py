@@ -27,7 +27,7 @@ from hexapod_dynamics.view.access import Access
 from hexapod_dynamics.view.client_messages import ALIVE, Control, Fields, MessageFilter
 
 VERSIONS = ("1.1.0", "1.1.1")  # of viser, whose internals this module was read and tested against
-INSTALL = 'pip install "viser>=1.1,<=1.1.1"'
+INSTALL = 'pip install "viser>=1.1,<1.1.2"'
 ALLOWED = ("ViewerCameraMessage", "GuiUpdateMessage", "CommandTriggerMessage", "SceneNodeClickMessage")
 LARGEST_MESSAGE = 64 * 1024  # bytes, of a page
 TITLE_ID = "hexapod-title"  # of the element whose text becomes the page's title

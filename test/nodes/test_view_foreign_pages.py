@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<=1.1.1"')
+pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
 pytest.importorskip("playwright", reason="the view's test needs PyPI's playwright")
 
 from playwright.sync_api import sync_playwright

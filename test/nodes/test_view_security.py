@@ -8,7 +8,7 @@ from urllib.request import urlopen
 
 import pytest
 
-pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<=1.1.1"')
+pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
 
 from ros_session import LATCHED, Process, wait_until
 from view_client import ViewClient

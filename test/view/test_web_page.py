@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<=1.1.1"')
+pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
 
 import viser
 
@@ -13,7 +13,7 @@ from hexapod_dynamics.view.web_page import WebPage
 
 def test_an_unknown_viser_is_refused_with_the_remedy(monkeypatch):
     monkeypatch.setattr(viser, "__version__", "1.2.0")
-    with pytest.raises(MissingPackageError, match=r'viser 1\.2\.0 is installed.*pip install "viser>=1\.1,<=1\.1\.1"'):
+    with pytest.raises(MissingPackageError, match=r'viser 1\.2\.0 is installed.*pip install "viser>=1\.1,<1\.1\.2"'):
         WebPage("127.0.0.1", 0)
 
 
