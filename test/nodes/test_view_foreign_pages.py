@@ -58,14 +58,16 @@ def robot(probe):
     probe.node.create_service(SetBool, "emergency_stop", stop)
     twists, statuses = probe.hear(Twist, "cmd_vel"), probe.hear(DiagnosticArray, "/diagnostics")
     view = Process.node("view", "-p", "port:=0")
-    url = wait_until(lambda: re.search(r"open (http\S+)", view.output), 60, lambda: view.output).group(1)
 
     def values():
         found = [s for _, array in statuses for s in array.status if s.name == "view"]
         return {pair.key: pair.value for pair in found[-1].values} if found else {}
 
-    yield view, url, twists, stops, values
-    view.end()
+    try:
+        url = wait_until(lambda: re.search(r"open (http\S+)", view.output), 60, lambda: view.output).group(1)
+        yield view, url, twists, stops, values
+    finally:
+        view.end()
 
 
 @pytest.fixture(scope="module")

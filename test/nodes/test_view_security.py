@@ -33,7 +33,11 @@ class View:
 
     def __init__(self, probe, *arguments, name="view"):
         self.process = Process.node("view", *(arguments or ("-p", "port:=0")))
-        self.url = wait_until(lambda: re.search(r"open (http\S+)", self.process.output), 60, self.output).group(1)
+        try:
+            self.url = wait_until(lambda: re.search(r"open (http\S+)", self.output()), 60, self.output).group(1)
+        except AssertionError:
+            self.process.end()
+            raise
         self.address = urlsplit(self.url)
         self.twists, self.statuses = heard(probe, Twist, "cmd_vel"), heard(probe, DiagnosticArray, "/diagnostics")
         del self.twists[:], self.statuses[:]
