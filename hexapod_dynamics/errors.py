@@ -29,9 +29,21 @@ class DynamicsError(HexapodError):
     """Input to a dynamics function that has the wrong shape, is not finite or does not describe a chain."""
 
 
+class RobotWarning(UserWarning):
+    """Something of a robot description that this package does not use; the message names it."""
+
+
+class HeldTipsWarning(RuntimeWarning):
+    """Forward dynamics with held feet in which no forces hold them: their tips accelerate."""
+
+
 class ParameterError(HexapodError):
     """A node's parameter of a wrong type, out of its range or not among its choices."""
 
 
 class UnsafePathError(HexapodError):
     """A file or directory whose content another user could have put there."""
+
+
+class StoredStateError(HexapodError):
+    """A stored state that cannot be read or is of another shape."""

@@ -17,9 +17,10 @@ from hexapod_dynamics import kernel_library
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.nodes.launch_memory import make_memory
 from hexapod_dynamics.nodes.start import LAUNCH
 from hexapod_dynamics.parameters.kinds import GAITS
-from hexapod_dynamics.runtime_directory import forget_session
+from hexapod_dynamics.runtime_directory import SESSION, checked_session, forget_session
 
 PACKAGE = "hexapod_dynamics"
 ARGUMENTS = (
@@ -127,7 +128,6 @@ ARGUMENTS = (
         description="print one line a second: speed, attitude, error of the prediction, damage",
     ),
 )
-SESSION = "HEXAPOD_DYNAMICS_SESSION"
 UNLINKED = "`ros2 run hexapod_dynamics compile`, once, lets the nodes start sooner and with half the memory."
 CLAIMS = []
 RESPAWNED = {"respawn": True, "respawn_delay": 1.0}
@@ -140,6 +140,11 @@ ENDING = {
     # Nodes end when this process has ended; a node that cannot start reports it every 30 s, not each second.
     "additional_env": {LAUNCH: str(os.getpid()), "HEXAPOD_REFUSED_PAUSE": "30"},
 }
+
+
+def ending():
+    """How a node ends, and the memory in which it finds its state when it is started again without its file."""
+    return ENDING | {"additional_env": ENDING["additional_env"] | make_memory()}
 
 
 def checked(context):
@@ -247,13 +252,17 @@ def nodes(context):
             output="screen",
             parameters=[*files, robot, values],
             ros_arguments=["--log-level", given["log_level"]],
-            **ENDING,
+            **ending(),
             **more,
         )
 
     names = ["imu", "servos", "damage_manager", "dynamics", "gait", *(["simulator"] if simulated else [])]
     # The state that nodes store for a respawn is valid for this launch only, unless something starts launches again.
     session = os.environ.get(SESSION, "").strip().replace("/", ".") or uuid.uuid4().hex
+    try:
+        checked_session(session)
+    except HexapodError as error:
+        raise RuntimeError(str(error)) from None
     claim_robot(given["namespace"], session)
     atexit.register(forget, session)
     started = [LogInfo(msg=UNLINKED)] if kernel_library.worth_linking() else []
@@ -291,7 +300,7 @@ def nodes(context):
             arguments=beside,
             parameters=[*files, robot, {"nodes": names, "session": session}],
             ros_arguments=["--log-level", given["log_level"], "-p", f"damage_detector:detect:={detect}"],
-            **ENDING,
+            **ending(),
             **RESPAWNED,
         )
     )

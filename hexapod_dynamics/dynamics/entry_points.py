@@ -27,6 +27,9 @@ from hexapod_dynamics.dynamics.selection import open_memory
 from hexapod_dynamics.dynamics.workspace import BASE_ACCELERATION, GRAVITY, HEAD_ACC, HEAD_FORCE, TWIST
 
 ROTATION_TOLERANCE = 1e-6
+# Largest position [rad or m] of a joint. The reduction of angles by multiples of pi/2 (Cody and Waite) is exact up to
+# here, with and without fused products; from 1e15 on its error is as large as the sine.
+FARTHEST_POSITION = 1e6
 
 
 @inlined
@@ -72,11 +75,12 @@ def is_rotation(rotation):
 
 @inline_kernel
 def set_q(ws, flat, free, q):
-    """Write the moving joints' positions; whether all are finite."""
+    """Write the moving joints' positions, nan beyond FARTHEST_POSITION; whether all are finite and none is beyond."""
     first = ws.rows.q * ws.lanes.shape[2]
     total = 0.0
     for i in range(free.shape[0]):
         value = q[free[i, 0]]
+        value = value if abs(value) <= FARTHEST_POSITION else np.nan
         flat[first + free[i, 1]] = value
         total += value - value  # as in `is_finite`
     return total == 0.0

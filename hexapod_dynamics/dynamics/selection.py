@@ -93,6 +93,12 @@ class Template:
         self.size = HEADER_SIZE + LINE // 8 + words
         self.place = builtin(place)
 
+    def new_memories(self, count: int) -> list[np.ndarray]:
+        """So many memories, each to be filled by `place` with a morphology's table."""
+        memories = np.empty((count, self.size), dtype=np.int64)
+        memories[:, :HEADER_SIZE] = self.header
+        return list(memories)
+
 
 class Selection:
     """A morphology as entry points take it: `given` is what the caller passed, the Morphology or None."""

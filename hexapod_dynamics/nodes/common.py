@@ -8,7 +8,7 @@ from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.nodes.running import Refused
 from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.robot import Robot
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -20,6 +20,7 @@ LATCHED = QoSProfile(
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
+REAL_TIME = "servos, IMU and simulated robot run in real time"
 COMPILING = "compiling the model for this machine, once"
 LEVELS = {
     "ok": DiagnosticStatus.OK,
@@ -74,9 +75,12 @@ def load_robot(node):
     Refused.node = node
     Refused.name = node.get_fully_qualified_name().lstrip("/").replace("/", ".")
     if node.get_parameter("use_sim_time").value:
-        raise ParameterError(
-            "parameter use_sim_time is true: servos, IMU and simulated robot run in real time; leave it false"
-        )
+        raise ParameterError(f"parameter use_sim_time is true: {REAL_TIME}; leave it false")
+    # Read-only, because a callback may be asked after another one has acted on the rest of a request.
+    descriptor = ParameterDescriptor(
+        type=ParameterType.PARAMETER_BOOL, description=f"stays false: {REAL_TIME}", read_only=True
+    )
+    node.set_descriptor("use_sim_time", descriptor)
     Compiling(node)
     path = declare(node, ROBOT)
     return Robot.load(path) if path else Robot.jethexa()

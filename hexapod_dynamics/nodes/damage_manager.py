@@ -30,6 +30,7 @@ class DamageManager(Node):
         self._morphology = Morphology.whole(self.robot)
         self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
         self._following = True
+        self._unknown = ""  # why the damage that was declared before a restart is not known
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
         # Only the newest message counts, and only when a joint is locked: it is taken then, and with each tick, so that
         # its age is known; it does not wake this node.
@@ -68,17 +69,22 @@ class DamageManager(Node):
             self._morphology = changed(self._morphology, given, self._angles)
 
     def _restore(self):
-        values, remedy = self._session_state.load(), "declare the damage again with set_morphology"
+        stored = self._session_state
+        values, remedy = stored.load(), "declare the damage again with set_morphology"
         if values is not None:
             try:
                 self._morphology = Morphology.from_parameters(self.robot, values)
                 self.get_logger().warning(
                     f"respawned after a crash with the morphology of before: {self._morphology.describe()}"
                 )
+                stored.post(self._morphology.parameters())
+                return
             except MorphologyError as error:
                 self.get_logger().warning(f"the state stored before a crash is not used ({error}): {remedy}")
-        elif self._session_state.unreadable:
+                self._unknown = f"the declared damage from before a restart is not known ({error}): {remedy}"
+        elif stored.unreadable or stored.lost:
             self.get_logger().warning(remedy)
+            self._unknown = f"the declared damage from before a restart is not known ({stored.problem}): {remedy}"
 
     def _follow(self, stored):
         """Set the parameters to the values of the morphology; `stored`: values that the caller is about to set."""
@@ -108,7 +114,8 @@ class DamageManager(Node):
         except MorphologyError as error:
             return SetParametersResult(successful=False, reason=str(error))
         self._follow(values)
-        self._session_state.save(self._morphology.parameters())
+        self._unknown = ""
+        self._session_state.post(self._morphology.parameters())
         self._publish()
         return SetParametersResult(successful=True)
 
@@ -127,9 +134,13 @@ class DamageManager(Node):
         self._diagnostics.publish()
 
     def _look(self):
+        now, trouble = time.monotonic(), self._session_state.trouble
+        words = [self._unknown] if self._unknown else []
+        words += [f"a restart of this node would lose the declared damage: {trouble}"] if trouble else []
+        words += self._session_state.assess(now)[1]
         if self._morphology.is_whole:
-            return "ok", "whole", {}
-        return "warn", self._morphology.describe(), {}
+            return ("error" if self._unknown else "warn" if words else "ok"), "; ".join([*words, "whole"]), {}
+        return ("error" if self._unknown else "warn"), "; ".join([*words, self._morphology.describe()]), {}
 
 
 def main(args=None):

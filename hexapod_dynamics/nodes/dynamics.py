@@ -90,7 +90,7 @@ class DynamicsNode(Node):
         self._cost = self._worst_cost = 0.0
         self._support = SupportMarkers(self, self.observer)
         self._warm_up()
-        self._session_state = SessionState(self)
+        self._session_state = SessionState(self, lasting=False)
         place = self._session_state.load()
         if place is not None:  # after a crash odom continues at the stored position
             numbers = [place.get(name) for name in ("x", "y", "yaw")]
@@ -342,7 +342,7 @@ class DynamicsNode(Node):
         now, observer = time.monotonic(), self.observer
         if observer.started:
             x, y, _ = observer.position.tolist()
-            self._session_state.save({"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])})
+            self._session_state.post({"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])})
         self._complaints = {about: (at, what) for about, (at, what) in self._complaints.items() if now - at < KEPT}
         offsets = observer.joint_filter.offsets
         worst = int(np.argmax(np.abs(offsets)))

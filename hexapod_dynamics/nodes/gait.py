@@ -45,6 +45,8 @@ from std_srvs.srv import Trigger
 
 # Without imu/data for longer than this [s] a fall would not be noticed.
 BLIND = 0.5
+NEW_COMMAND = "standing still until a new cmd_vel: send zero, then a speed"
+NOT_KNOWN = "whether the robot had fallen before this node was restarted is not known"
 FALLEN = "the robot has fallen: legs stopped; put it upright, then command it again (cmd_vel zero, then a speed)"
 
 
@@ -68,12 +70,11 @@ class GaitNode(Node):
         self.gait.measure_joints(self._angles)  # from now on legs that come back are waited for
         self._default = commands["velocity"], 0.0, 0.0  # the gait scales it: later, too, when a plan has been made
         self._session_state = SessionState(self)
-        state = self._session_state.load()
-        if self._session_state.unreadable:  # whether the robot was stopped is unknown: assume that it was
-            state = {"by_itself": False}
-        self.permit, self.falls = WalkPermit(state, pause=self.timeout), FallDetector()
-        self._saved = None
-        self._keep()
+        self.permit, self.falls = self._restored(), FallDetector()
+        self._saved = self.permit.state
+        if not self._session_state.save(self._saved) and self.permit.by_itself:
+            self.permit.by_itself = False
+            self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
         self._chip = np.asarray(self.robot.imu.rotation)
         self._axes = self._chip.tolist()
         self._attitude_time = None  # of the last imu/data
@@ -185,13 +186,26 @@ class GaitNode(Node):
         self.gait.measure_joints(np.full(self.robot.joint_count, np.nan))
         self._kind, self._values = kind, values
 
+    def _restored(self):
+        """Return the walk permit from before a crash; one that was stored and is not known waits for a new command."""
+        stored, now = self._session_state, time.monotonic()
+        state = stored.load()
+        if state is None and not (stored.unreadable or stored.lost):
+            return WalkPermit(pause=self.timeout)
+        permit = WalkPermit.restored(state, now, pause=self.timeout)
+        if not permit.known:
+            self.get_logger().warning(
+                f"{NOT_KNOWN} ({stored.problem or 'the stored state has another shape'}): {NEW_COMMAND}"
+            )
+        elif stored.lost or stored.unreadable:
+            permit.by_itself = False
+        return permit
+
     def _keep(self):
-        """Store the permit for a respawn; without a stored permit the robot does not walk with `velocity`."""
+        """Store the permit for a respawn."""
         if self._saved != self.permit.state:
             self._saved = self.permit.state
-            if not self._session_state.save(self._saved) and self.permit.by_itself:
-                self.permit.by_itself = False
-                self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
+            self._session_state.post(self._saved)
 
     def _on_morphology(self, message):
         try:
@@ -261,7 +275,14 @@ class GaitNode(Node):
         if self.permit.fallen:
             return "error", FALLEN, values
         if self.permit.waiting:
-            return "warn", "upright after a fall, standing still until a new cmd_vel: send zero, then a speed", values
+            why = "upright after a fall" if self.permit.known else NOT_KNOWN
+            return "warn", f"{why}, {NEW_COMMAND}", values
+        lost, words = self._session_state.assess(time.monotonic())
+        trouble = self._session_state.trouble
+        if trouble:
+            lost, words = "warn", [f"a restart of this node would lose whether it may walk: {trouble}"]
+        if lost != "ok":
+            return lost, "; ".join(words), values
         if self._refusals:
             return "warn", f"refused {self._refusals} messages, the last: {self._last_refusal}", values
         doing = self.gait.doing

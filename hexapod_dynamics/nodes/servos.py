@@ -37,6 +37,7 @@ from hexapod_dynamics.nodes.servos_parameters import declare_parameters
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
@@ -59,9 +60,11 @@ class ServosNode(Node):
         super().__init__("servos")
         self.robot = load_robot(self)
         self._session_state = SessionState(self)
+        self._requests = ReentrantCallbackGroup()
         self._servo_map = ServoMap.from_robot(self.robot)
         self.parameters = parameters = declare_parameters(self, self.robot)
         self._names = list(self.robot.joint_names)
+        self._gone = np.zeros(len(self._names), bool)  # declared missing
         self._index = {name: i for i, name in enumerate(self._names)}
         joints = [joint for leg in self.robot.legs for joint in leg.joints]
         self.guard = PoseGuard(
@@ -101,10 +104,14 @@ class ServosNode(Node):
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_service(SetBool, "emergency_stop", self._on_emergency_stop)
-        self.create_service(SetBool, "~/torque", self._on_torque)
-        self.create_service(Trigger, "~/release", self._on_release)
-        self.create_service(Trigger, "~/follow", self._on_follow)
+        # Reentrant: one that waits for the disk keeps no other waiting. All run in the thread that ticks.
+        for kind, name, callback in (
+            (SetBool, "emergency_stop", self._on_emergency_stop),
+            (SetBool, "~/torque", self._on_torque),
+            (Trigger, "~/release", self._on_release),
+            (Trigger, "~/follow", self._on_follow),
+        ):
+            self.create_service(kind, name, callback, callback_group=self._requests)
         self.diagnostics = Diagnostics(
             self, f"{self.robot.name} servo bus {parameters.bus.port}", self._look, every=self.loop.every
         )
@@ -115,22 +122,35 @@ class ServosNode(Node):
     # What outlives a crash -------------------------------------------------------------------------------------------
 
     def _restored(self):
-        """Return the stop state from before a crash; if it cannot be read, the robot does not move."""
+        """Return the stop state from before a crash; one that cannot be read is an emergency stop, one that is missing
+        holds.
+        """
+        stored, stop = self._session_state, None
+        values = stored.load()
         try:
-            stop = StopState.from_values(self._session_state.load())
+            stop = StopState.from_values(values)
         except HexapodError as error:
-            stop = StopState.unreadable(error)
-        if self._session_state.unreadable:
-            stop = StopState.unreadable("see the log")
+            stored.reject(error)
+        if stored.lost:
+            stop = StopState.lost(None if values is None else stop, stored.problem)
+        elif stored.unreadable:
+            stop = StopState.unreadable(stored.problem)
+        # Stored at the start: an existing file can be written to even when the disk is full.
+        stored.save(stop.to_values())
         if stop != StopState():
             frozen = "emergency stop, " if stop.frozen else ""
-            self.get_logger().warning(
-                f"restarted; the state from before the crash is kept: {frozen}{stop.mode} ({stop.reason})"
-            )
+            self.get_logger().warning(f"restarted; the state is now: {frozen}{stop.mode} ({stop.reason})")
         return stop
 
     def _keep(self, stop):
-        return "" if self._session_state.save(stop.to_values()) else "it cannot be written, see the log"
+        self._session_state.post(stop.to_values())
+
+    async def _stored(self, response):
+        """Return the response of a request when its state is on the disk; meanwhile this node works."""
+        failure = await self._session_state.stored()
+        if failure:
+            response.message += f"; a restart of this node would lose this state: {failure}"
+        return response
 
     # In --------------------------------------------------------------------------------------------------------------
 
@@ -219,14 +239,22 @@ class ServosNode(Node):
         except HexapodError as error:
             self.get_logger().warning(str(error), throttle_duration_sec=5.0)
             return
-        self.chain.set_gone(~morphology.existing_mask)
+        gone = ~morphology.existing_mask
+        back = [name for name, was, is_ in zip(self._names, self._gone, gone, strict=True) if was and not is_]
+        if back and not self.control.state.torque:
+            self.get_logger().warning(
+                f"declared to be there again: {', '.join(back)}; the torque of all servos is off, theirs, too: "
+                "~/torque with true switches it on"
+            )
+        self._gone = gone
+        self.chain.set_gone(gone)
 
-    def _on_emergency_stop(self, request, response):
+    async def _on_emergency_stop(self, request, response):
         response.success, response.message = self.control.emergency_stop(request.data)
         self._next_news = 0.0
-        return response
+        return await self._stored(response)
 
-    def _on_torque(self, request, response):
+    async def _on_torque(self, request, response):
         control = self.control
         if request.data:
             refusal = control.stand()
@@ -238,19 +266,20 @@ class ServosNode(Node):
             if control.sitting is not None:
                 done = f"sitting down first, torque off in {control.sitting.until_done:.1f} s; ~/release: at once"
         response.success, response.message = not refusal, refusal or done
-        return response
+        return await self._stored(response)
 
-    def _on_release(self, _request, response):
+    async def _on_release(self, _request, response):
         refusal = self.control.let_go()
         done = "torque off; /diagnostics names each servo that has not confirmed it"
         response.success, response.message = not refusal, refusal or done
-        return response
+        return await self._stored(response)
 
-    def _on_follow(self, _request, response):
+    async def _on_follow(self, _request, response):
         response.success, response.message = self.control.resume()
-        return response
+        return await self._stored(response)
 
     def _watch_sources(self):
+        self._session_state.expire()
         if self.watch.look(time.monotonic()):
             self.control.hold(self.watch.conflict)
 
@@ -323,10 +352,12 @@ class ServosNode(Node):
 
     def _assess(self, now):
         """Return level and message: bus, commands, supply, present action, in this order."""
+        self.control.not_kept = self._session_state.trouble
         parts = (
             self._health.assess(self.control.state, now),
             self.watch.assess(self.guard.clamped, now),
             self.control.doing(),
+            self._session_state.assess(now),
         )
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(w for _, words in parts for w in words)
 
@@ -337,6 +368,7 @@ class ServosNode(Node):
         values["priority of the bus thread"] = self.chain.priority
         values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
+        values["losses of the stored state"] = self._session_state.losses
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}
 
     def close(self):

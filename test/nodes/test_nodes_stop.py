@@ -10,15 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from driver_session import MAP, NAMES, Commands, Robots
+from driver_session import MAP, NAMES, Commands, Robots, Servos
 from machine_load import busy
-from ros_session import Process, ask, wait_until
+from ros_session import Process, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.runtime_directory import runtime_directory
 from hexapod_dynamics.simulated_devices.servo_bus_device import BusFaults
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool, Trigger
 
 COUNT = 0.0042  # [rad]
 HERE = np.full(18, 0.1)
@@ -39,58 +38,9 @@ def commands(probe):
     commands.close()
 
 
-class Servos:
-    """The node `servos` of one session, killed and started again as a launch does."""
-
-    def __init__(self, probe):
-        self._probe = probe
-        self.joints = probe.hear(JointState, "joint_states", keep=50)
-        self.measured = probe.hear(JointState, "servos/measurements", keep=400)
-        self._said = probe.hear(DiagnosticArray, "/diagnostics", keep=50)
-        self.process, self._clients = None, {}
-        self.start()
-
-    def start(self):
-        self.process = Process.node("servos", "-p", f"session:={SESSION}")
-        self.joints.clear()
-        self._said.clear()
-        wait_until(lambda: self.joints and len(self.joints[-1][1].name) == 18, 30, lambda: self.process.output)
-
-    def kill(self):
-        self.process.kill()
-
-    @property
-    def status(self):
-        for _t, array in reversed(list(self._said)):
-            for status in array.status:
-                if status.name == "servos":
-                    return status
-        return DiagnosticStatus(level=DiagnosticStatus.STALE)
-
-    def says(self, level, words, timeout=10.0):
-        wait_until(
-            lambda: self.status.level == level and words in self.status.message,
-            timeout,
-            lambda: f"servos says {words!r} at {level} but {self.status}",
-        )
-
-    def value(self, key):
-        return next((value.value for value in self.status.values if value.key == key), None)
-
-    def ask(self, name, on=None):
-        kind, request = (Trigger, Trigger.Request()) if on is None else (SetBool, SetBool.Request(data=on))
-        if name not in self._clients:
-            self._clients[name] = self._probe.node.create_client(kind, name)
-        assert self._clients[name].wait_for_service(10)
-        self.asked = time.monotonic()
-        response = ask(self._clients[name], request, pause=0.001)
-        self.answered = time.monotonic()
-        return response
-
-
 @pytest.fixture(scope="module")
 def node(probe, robot):
-    node = Servos(probe)
+    node = Servos(probe, SESSION)
     yield node
     node.process.interrupt()
     assert "Traceback" not in node.process.output, node.process.output
@@ -246,7 +196,12 @@ def test_what_cannot_be_read_after_a_kill_does_not_move(robot, servos, commands)
     commands.pose = waving
     servos.start()
     assert stays(robot) and robot.servos.holding().all()
-    servos.says(DiagnosticStatus.WARN, "cannot be read")
+    servos.says(DiagnosticStatus.ERROR, "emergency stop")
+    assert "cannot be read" in servos.process.output
+    assert not servos.ask("servos/follow").success, "the stop may have been on: it is"
+    assert servos.ask("emergency_stop", False).success
+    assert stays(robot)
+    servos.says(DiagnosticStatus.WARN, "holding where it stands")
     assert servos.ask("servos/follow").success
     begin = time.monotonic()
     wait_until(lambda: robot.fastest(begin) > 0.3, 10, "a person has said so")

@@ -136,8 +136,7 @@ class DecisionMaker:
         return found + self._returned(time, evidence)
 
     def _silent(self, time: float, silence: SilentChain, angles: np.ndarray) -> list[Decision]:
-        leg, names = silence.leg, self.robot.leg(silence.leg).link_names
-        age = time - silence.since
+        leg, age = silence.leg, time - silence.since
         if silence.alone and age < _ALONE:
             return []
         if silence.alone:
@@ -153,7 +152,6 @@ class DecisionMaker:
         count = ("its servo", "its two servos", "its three servos")[min(len(silence.joints), 3) - 1]
         probability = 0.99 if len(silence.joints) > 1 else 0.97
         text = f"{what.name}: no answer from {count} for {age:.1f} s (p = {probability:.3f})"
-        assert names
         return self._decide(time, "declare", what.name, what.values, probability, text, silence.since)
 
     def _returned(self, time: float, evidence: Any) -> list[Decision]:
