@@ -98,7 +98,12 @@ ARGUMENTS = (
         "view",
         default_value="false",
         choices=["true", "false"],
-        description="show the robot in the browser, http://127.0.0.1:8080 (needs PyPI's viser)",
+        description="show the robot in the browser, at the address that the launch prints (needs PyPI's viser)",
+    ),
+    DeclareLaunchArgument(
+        "view_port",
+        default_value="",
+        description="port of the browser view, 0: any free one; empty: the parameter `port` of `view`, 8080",
     ),
     DeclareLaunchArgument(
         "rviz",
@@ -172,7 +177,19 @@ def checked(context):
     for name, default in (("physics", "built_in"), ("truth", "")):
         if given[name] != default and given["hardware"] != "sim":
             raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
-    return given | {"velocity": velocity, "damage": lost, "faults": faults, "truth": truth}
+    port = checked_port(given["view_port"], given["view"])
+    return given | {"velocity": velocity, "damage": lost, "faults": faults, "truth": truth, "view_port": port}
+
+
+def checked_port(text, view):
+    """Return the parameters of `view` for the argument view_port."""
+    if not text:
+        return {}
+    if not (text.isdecimal() and int(text) <= 65535):
+        raise RuntimeError(f"view_port:={text}: allowed are 0 (any free port) to 65535")
+    if view != "true":
+        raise RuntimeError(f"view_port:={text} is the port of the browser view; add view:=true")
+    return {"port": int(text)}
 
 
 def checked_robot(given, lost):
@@ -333,7 +350,7 @@ def nodes(context):
         )
     if given["view"] == "true":
         # Not respawned: it is not part of the robot, and a missing viser or an occupied port is reported once.
-        started.append(node("view", {}))
+        started.append(node("view", given["view_port"]))
     if given["rviz"] == "true":
         started.append(rviz(os.path.join(config, "hexapod.rviz"), given["namespace"]))
     return started

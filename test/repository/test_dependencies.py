@@ -34,6 +34,7 @@ ROSDEP = {
 }
 # Without a rosdep key: named in a comment of package.xml.
 PYPI_ONLY = {"vqf", "llvmlite", "mpmath", "distributed", "viser", "rosbags", "trimesh", "playwright"}
+PYPI_ONLY |= {"websockets", "msgspec", "rich", "zstandard"}  # which viser brings; rosdep's websockets is older
 OPTIONAL = {"mujoco", "gymnasium"}  # for use: package.xml has it among what the tests need
 UBUNTU_22_04 = {
     "setuptools": "59.6.0",
