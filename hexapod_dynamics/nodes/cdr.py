@@ -19,8 +19,10 @@ _COUNT = struct.Struct("<I")
 _IMU = struct.Struct("<37d")
 _DOUBLE = np.dtype("<f8")
 _NOTHING = np.empty(0)
-# What bytes that are no message of the type raise when they are read.
+# What bytes that are no message of the type raise when they are read: `struct` and numpy here, and deserialize_message
+# (RuntimeError: RMWError of rclpy; MemoryError: a length beyond the memory; ValueError: pocket_ros2).
 _MALFORMED = (struct.error, ValueError, IndexError)
+MALFORMED = (*_MALFORMED, RuntimeError, MemoryError)
 
 
 class _Fields:
@@ -116,6 +118,11 @@ class ImuReader:
 
 
 READERS = {JointState: JointStateReader, Imu: ImuReader}
+
+
+def message_reader(kind):
+    """Return read(bytes) -> message of a type; it raises one of MALFORMED for bytes that are no such message."""
+    return READERS[kind]().read if kind in READERS else lambda data: deserialize_message(data, kind)
 
 
 def _aligned(offset, size):

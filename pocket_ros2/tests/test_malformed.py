@@ -23,6 +23,7 @@ TYPES = sorted(
     {f"{package}/msg/{name}" for package in definitions.PACKAGES for name in definitions.message_names(package)}
     | set(HALVES)
 )
+LENGTHS = (b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\0\0\0\x10", b"\0\0\0\0")
 LARGEST = 64 << 20  # bytes that the reader of a small sample may allocate
 
 
@@ -43,7 +44,7 @@ def spoiled(draw, whole):
         data[draw(st.integers(0, len(data) - 1))] ^= 1 << draw(st.integers(0, 7))
     if draw(st.booleans()) and len(data) >= 8:
         at = 4 * draw(st.integers(1, len(data) // 4 - 1))
-        data[at : at + 4] = draw(st.sampled_from((b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\0\0\0\x10", b"\0\0\0\0")))
+        data[at : at + 4] = draw(st.sampled_from(LENGTHS))
     return bytes(data[: draw(st.integers(0, len(data)))]) if draw(st.booleans()) else bytes(data)
 
 
