@@ -60,7 +60,9 @@ class MalformedMessages:
             key = topic, "further publishers"
         self._counts[key] = self._counts.get(key, 0) + 1
         self._last, self._where = now, f"{topic} from {key[1]}"
-        self._node.get_logger().warning(f"malformed message on {topic} from {key[1]} is ignored: {error}", throttle_duration_sec=5.0)
+        self._node.get_logger().warning(
+            f"malformed message on {topic} from {key[1]} is ignored: {error}", throttle_duration_sec=5.0
+        )
 
     def _publisher(self, subscription, topic, now):
         """Return who published the last message of a subscription: a node, a GUID, or those who may have been it."""
