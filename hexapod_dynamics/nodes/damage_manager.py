@@ -1,6 +1,7 @@
 """Holds the declared damage: parameters, the service `set_morphology`, the topic `morphology`."""
 
 import time
+from collections import deque
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot
@@ -14,10 +15,15 @@ from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 # Joint angles older than this [s] are not used for the angle of a newly locked joint.
 OLDEST = 2.0
+# Changes accepted within WINDOW [s]: each one lets every node plan anew, and is stored. Further ones are refused.
+MOST_CHANGES, WINDOW = 20, 1.0
+# Requests that wait for their turn; the usual ten overflow when several clients call at once, and get no answer.
+SERVICE = QoSProfile(depth=200)
 
 
 class DamageManager(Node):
@@ -29,6 +35,7 @@ class DamageManager(Node):
         self._session_state = SessionState(self)
         self._morphology = Morphology.whole(self.robot)
         self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
+        self._changed_at = deque(maxlen=MOST_CHANGES)  # monotonic times [s] of the last changes
         self._following = True
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
         # Only the newest message counts, and only when a joint is locked: it is taken then, and with each tick, so that
@@ -39,7 +46,7 @@ class DamageManager(Node):
         self._restore()
         self._follow({})
         self.add_on_set_parameters_callback(self._on_set)
-        self._service = self.create_service(SetParametersAtomically, "set_morphology", self._serve)
+        self._service = self.create_service(SetParametersAtomically, "set_morphology", self._serve, qos_profile=SERVICE)
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
         self._publish()
 
@@ -104,17 +111,28 @@ class DamageManager(Node):
         if not values:
             return SetParametersResult(successful=True)
         try:
+            self._check_rate()
             self._morphology = changed(self._morphology, values, self._angles)
         except MorphologyError as error:
             return SetParametersResult(successful=False, reason=str(error))
         self._follow(values)
+        self._changed_at.append(time.monotonic())
         self._session_state.save(self._morphology.parameters())
         self._publish()
         return SetParametersResult(successful=True)
 
+    def _check_rate(self):
+        """Raise MorphologyError if there have been MOST_CHANGES changes within WINDOW."""
+        if len(self._changed_at) == MOST_CHANGES and time.monotonic() - self._changed_at[0] < WINDOW:
+            raise MorphologyError(
+                f"{MOST_CHANGES} changes within {WINDOW:g} s are the most that are accepted; nothing has changed: "
+                f"call again after {WINDOW:g} s"
+            )
+
     def _serve(self, request, response):
         """Serve set_morphology: names and types are checked first, then the change as in `_on_set`."""
         try:
+            self._check_rate()
             values = values_of(request.parameters)
             changed(self._morphology, values, self._angles)
             response.result = self.set_parameters_atomically([Parameter(n, value=v) for n, v in values.items()])
