@@ -36,7 +36,7 @@ class DamageManager(Node):
         self._morphology = Morphology.whole(self.robot)
         self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
         self._changed_at = deque(maxlen=MOST_CHANGES)  # monotonic times [s] of the last changes
-        self._following = True
+        self._following = False  # whether `_follow` is setting parameters
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
         # Only the newest message counts, and only when a joint is locked: it is taken then, and with each tick, so that
         # its age is known; it does not wake this node.
@@ -88,7 +88,10 @@ class DamageManager(Node):
             self.get_logger().warning(remedy)
 
     def _follow(self, stored):
-        """Set the parameters to the values of the morphology; `stored`: values that the caller is about to set."""
+        """Set the parameters to the values of the morphology; `stored`: values that the caller is about to set.
+
+        Raises MorphologyError if the parameters do not take the values; none of them has changed.
+        """
         wanted = self._morphology.parameters() | stored
         late = [
             Parameter(name, value=value)
@@ -97,10 +100,12 @@ class DamageManager(Node):
         ]
         if late:
             self._following = True
-            result = self.set_parameters_atomically(late)
+            try:
+                result = self.set_parameters_atomically(late)
+            finally:
+                self._following = False
             if not result.successful:
                 raise MorphologyError(f"parameters did not follow the morphology: {result.reason}")
-        self._following = False
 
     def _on_set(self, parameters):
         """Check a change of parameters and adopt it if it is possible, else reject it with a reason."""
@@ -110,12 +115,14 @@ class DamageManager(Node):
         values = {p.name: p.value for p in parameters if p.name in known}
         if not values:
             return SetParametersResult(successful=True)
+        before = self._morphology
         try:
             self._check_rate()
-            self._morphology = changed(self._morphology, values, self._angles)
+            self._morphology = changed(before, values, self._angles)
+            self._follow(values)
         except MorphologyError as error:
+            self._morphology = before
             return SetParametersResult(successful=False, reason=str(error))
-        self._follow(values)
         self._changed_at.append(time.monotonic())
         self._session_state.save(self._morphology.parameters())
         self._publish()

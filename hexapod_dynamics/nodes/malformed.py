@@ -12,7 +12,7 @@ from hexapod_dynamics.nodes.cdr import MALFORMED, message_reader
 
 # Time [s] for which a node reports a warning after a malformed message.
 WARNED = 5.0
-# Least time [s] between two questions to ROS who publishes, and most pairs of topic and publisher that are counted.
+# Least time [s] between two questions to ROS who publishes on a topic, and most pairs of topic and publisher that are counted.
 ASKED_EVERY, MOST_COUNTED = 1.0, 16
 LONGEST_NAME = 100  # characters: the names of other nodes are not ours
 UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that no node has announced
@@ -43,7 +43,8 @@ class MalformedMessages:
         self._node = proxy(node)  # `of` keeps this object for as long as the node exists
         self._counts = {}  # {(topic, publisher): malformed messages}
         self._names = {}  # {(topic, GUID): publisher}
-        self._next_question, self._last, self._where = 0.0, -WARNED, ""
+        self._next_question = {}  # {topic: monotonic time [s]}
+        self._last, self._where = -WARNED, ""
 
     @classmethod
     def of(cls, node):
@@ -69,9 +70,9 @@ class MalformedMessages:
         # rclpy of Humble does not tell the publisher of a message; pocket_ros2 does.
         gid = getattr(subscription.handle, "last_publisher_gid", lambda: None)()
         known = self._names.get((topic, gid))
-        if now < self._next_question or (gid is not None and known is not None):
+        if now < self._next_question.get(topic, 0.0) or (gid is not None and known is not None):
             return known or _named(None, gid)
-        self._next_question = now + ASKED_EVERY
+        self._next_question[topic] = now + ASKED_EVERY
         found = {bytes(info.endpoint_gid[:16]): info for info in self._node.get_publishers_info_by_topic(topic)}
         if gid is None:
             names = sorted({_named(info, guid) for guid, info in found.items()})
