@@ -12,8 +12,9 @@ from hexapod_dynamics.nodes.cdr import MALFORMED, message_reader
 
 # Time [s] for which a node reports a warning after a malformed message.
 WARNED = 5.0
-# Least time [s] between two questions to ROS who publishes on a topic, and most pairs of topic and publisher that are counted.
-ASKED_EVERY, MOST_COUNTED = 1.0, 16
+# Least time [s] between two questions to ROS who publishes on a topic.
+ASKED_EVERY = 1.0
+MOST_COUNTED = 16  # pairs of topic and publisher
 LONGEST_NAME = 100  # characters: the names of other nodes are not ours
 UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that no node has announced
 
