@@ -22,7 +22,7 @@ LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] *
 HOSTILE = {
     "nested 3000 deep": ("name: " + "[" * 3000 + "]" * 3000, "line 1: nested more than 50 deep"),
     "mappings nested 3000 deep": ("name: x\nbody: " + "{a: " * 3000 + "1" + "}" * 3000, "line 2: nested"),
-    "blocks nested 1000 deep": ("".join(" " * k + "a:\n" for k in range(1000)), "line 51: nested"),
+    "blocks nested 1000 deep": ("".join(" " * k + "a:\n" for k in range(1000)), "line 50: nested"),
     "an integer of 20,000 digits": ("name: x\ngravity: " + "9" * 20_000, "line 2: a number of 20000 digits"),
     "a float of 20,000 digits": ("name: x\ngravity: " + "9" * 20_000 + ".0", "gravity: inf is not finite"),
     "an octal of 20,000 digits": ("name: x\ngravity: 0" + "7" * 20_000, "line 2: a number of 20001 digits"),
