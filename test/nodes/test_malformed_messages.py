@@ -153,35 +153,47 @@ def test_a_node_survives_malformed_messages_counts_them_and_serves(probe, robot,
 
 
 def test_the_emergency_stop_works_while_malformed_messages_come(probe, robot, statuses):
-    stranger = Stranger(("joint_commands", "feedforward_torques", "morphology"))
-    process = Process.node("servos")
+    process, stranger = Process.node("servos"), None
     joints = probe.hear(JointState, "joint_states", keep=5)
     commands = probe.node.create_publisher(JointState, "joint_commands", 10)
+    before = robot.pose.copy()
+    message = JointState(name=NAMES)
+    message.header.frame_id = "walker"  # two publishers that cannot be told apart make servos hold
+
+    def moves_to(pose):
+        message.position = pose.tolist()
+        commands.publish(message)
+        return np.abs(robot.pose - pose).max() < 0.01
+
+    def commanded_to(pose, publish):
+        end = time.monotonic() + 15.0
+        while not moves_to(pose):
+            publish()
+            assert time.monotonic() < end, (statuses("servos"), process.output)
+
     try:
-        wait_until(lambda: stranger.found() and joints, 60, lambda: process.output)
-        before, pose = robot.pose.copy(), robot.pose.copy() + 0.05
-
-        def command():
-            commands.publish(JointState(name=NAMES, position=pose.tolist()))
-            return np.abs(robot.pose - pose).max() < 0.01
-
-        stranger.publish(15.0, until=command)  # commands are followed meanwhile
-        assert np.abs(robot.pose - pose).max() < 0.01, statuses("servos")
+        wait_until(lambda: joints and commands.get_subscription_count() > 0, 60, lambda: process.output)
+        commanded_to(before + 0.05, lambda: time.sleep(0.02))
+        stranger = Stranger(("joint_commands", "feedforward_torques", "morphology"))
+        wait_until(stranger.found, 60, lambda: process.output)
+        commanded_to(before, lambda: stranger.publish(0.02))  # commands are followed meanwhile
         client = probe.node.create_client(SetBool, "emergency_stop")
         assert client.wait_for_service(10)
         for data in (True, False, True):
             future = client.call_async(SetBool.Request(data=data))
-            stranger.publish(5.0, until=future.done)
+            stranger.publish(10.0, until=future.done)
             assert future.done() and future.result().success, process.output
-        pose, stopped = before, robot.pose.copy()
-        stranger.publish(1.0, until=lambda: command() and False)
+        stopped = robot.pose.copy()
+        stranger.publish(1.0, until=lambda: moves_to(before + 0.05) and False)
         assert np.abs(robot.pose - stopped).max() < 0.01
+        assert reported(statuses, "servos", "joint_commands") > 0
         joints.clear()
         wait_until(lambda: joints, 5, "joint states after the flood")
         assert process.running() and "Traceback" not in process.output, process.output
         assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=False)).success
     finally:
-        stranger.close()
+        if stranger is not None:
+            stranger.close()
         probe.node.destroy_publisher(commands)
         process.interrupt()
         process.end()
