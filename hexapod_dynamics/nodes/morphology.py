@@ -24,7 +24,10 @@ def values_of(parameters):
                 f"at most {LONGEST_NAME} allowed"
             )
         if parameter.value.type not in TYPES:
-            given = reprlib.repr(parameter_value_to_python(parameter.value))
+            try:
+                given = reprlib.repr(parameter_value_to_python(parameter.value))
+            except (RuntimeError, ValueError):  # a type that ROS has not
+                given = f"a value of type {parameter.value.type}"
             raise MorphologyError(
                 f"{parameter.name}: {given} given, a bool is needed (legs., links., locked., limp.) "
                 "or a double (remaining.: 0..1, locked_at.: rad)"

@@ -11,7 +11,8 @@ from ros_session import Process, wait_until
 
 from hexapod_dynamics.nodes.damage_manager import MOST_CHANGES, WINDOW, DamageManager
 from hexapod_dynamics.robot import Morphology, Robot
-from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue, SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.qos import QoSProfile
@@ -114,3 +115,12 @@ def declared(probe):
 
 def test_the_page_is_right_about_the_bound_of_changes():
     assert f"At most {MOST_CHANGES} changes a second" in " ".join(PAGE.read_text().split()) and WINDOW == 1.0
+
+
+def test_a_type_that_ros_has_not_is_refused(probe, manager):
+    for kind in (77, 255):
+        request = SetParametersAtomically.Request()
+        request.parameters = [ParameterMessage(name="legs.RM", value=ParameterValue(type=kind))]
+        result = probe.call(SetParametersAtomically, "set_morphology", request, timeout=30).result
+        assert not result.successful and f"type {kind}" in result.reason
+    assert manager.running(), manager.output
