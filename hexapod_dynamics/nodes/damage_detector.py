@@ -17,6 +17,7 @@ from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.nodes.common import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.declarations import Declarations
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
@@ -63,10 +64,10 @@ class DamageDetectorNode(Node):
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, SENSOR)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
-        self.create_subscription(DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
+        subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        subscribe(self, Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
+        subscribe(self, DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
         self._pressed = None  # the leg whose foot the gait presses down
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._presses = self.create_publisher(String, "press_foot", 10)

@@ -33,6 +33,7 @@ from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, Wanted, load_robot, sender, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
@@ -110,7 +111,7 @@ class ServosNode(Node):
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         # Reentrant: one that waits for the disk keeps no other waiting. All run in the thread that ticks.
         for kind, name, callback in (
             (SetBool, "emergency_stop", self._on_emergency_stop),

@@ -15,7 +15,8 @@ import time
 from collections import deque
 from concurrent.futures import Future
 
-from hexapod_dynamics.nodes.cdr import READERS
+from hexapod_dynamics.nodes.cdr import MALFORMED, message_reader
+from hexapod_dynamics.nodes.malformed import MalformedMessages
 from rclpy.callback_groups import CallbackGroup
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, ShutdownException
@@ -161,33 +162,39 @@ class TickLoop:
 
         Types that cdr.READERS has are read from their bytes: the callback gets the reader, whose members last until the
         next message. newest: of several messages that have come since the last tick only the newest is read. needed():
-        while it is False, there is no subscription, so that the publisher has nobody to send to.
+        while it is False, there is no subscription, so that the publisher has nobody to send to. Bytes that are no
+        message of the type are ignored and counted (MalformedMessages).
         """
         if needed is not None:
             self._at_times.append([needed, (kind, topic, callback, qos), {"newest": newest}, None])
             return None
-        reader = READERS.get(kind)
-        subscription = self._node.create_subscription(
-            kind, topic, callback, qos, callback_group=self._group, raw=reader is not None
-        )
-        take = subscription.handle.take_message
-        self._polled.append((subscription, take, None if reader is None else reader().read, newest))
+        subscription = self._node.create_subscription(kind, topic, callback, qos, callback_group=self._group, raw=True)
+        self._polled.append((subscription, subscription.handle.take_message, message_reader(kind), newest))
         return self._polled[-1]
 
     def taker(self, kind, topic, callback):
         """Create a subscription to the newest message and return a function that takes it, if one has come.
 
-        For messages that are used more seldom than they come. kind: one of cdr.READERS.
+        For messages that are used more seldom than they come.
         """
         subscription = self._node.create_subscription(kind, topic, callback, 1, callback_group=self._group, raw=True)
-        take_message, read = subscription.handle.take_message, READERS[kind]().read
+        take_message, read = subscription.handle.take_message, message_reader(kind)
 
         def take():
             taken = take_message(kind, True)
             if taken is not None:
-                callback(read(taken[0]))
+                self._deliver(subscription, read, taken[0])
 
         return take
+
+    def _deliver(self, subscription, read, data):
+        """Call the callback with the message of some bytes; count them if they are none."""
+        try:
+            message = read(data)
+        except MALFORMED as error:
+            MalformedMessages.of(self._node).count(subscription, error)
+            return
+        subscription.callback(message)
 
     def unsubscribe(self):
         """Destroy the subscriptions."""
@@ -234,15 +241,15 @@ class TickLoop:
         for subscription, take, read, newest in self._polled:
             kept = None
             for _ in range(MOST):
-                taken = take(subscription.msg_type, read is not None)
+                taken = take(subscription.msg_type, True)
                 if taken is None:
                     break
                 if newest:
                     kept = taken
                 else:
-                    subscription.callback(taken[0] if read is None else read(taken[0]))
+                    self._deliver(subscription, read, taken[0])
             if kept is not None:
-                subscription.callback(kept[0] if read is None else read(kept[0]))
+                self._deliver(subscription, read, kept[0])
 
     def run(self, executor, running):
         """Tick while running() is true, which is asked ten times a second."""
