@@ -83,16 +83,26 @@ def test_the_modes_are_numbered_alike():
     assert [getattr(adaptive_state, name) for name in names] == list(range(len(names)))
 
 
-@pytest.mark.parametrize(
-    "spoil", [np.float32, lambda array: array[:-1], lambda array: np.repeat(array, 2)[::2], list], ids=str
-)
+SPOILS = {
+    "other type": np.float32,
+    "too short": lambda array: array[:-1],
+    "with gaps": lambda array: np.repeat(array, 2)[::2],
+    "list": list,
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
 def test_an_array_that_does_not_fit_is_refused(spoil):
     walk = AdaptiveGait().bind(ROBOT).data
     with pytest.raises(HexapodError, match="allowed is a writable, contiguous float64 array of 36 numbers"):
         WalkMemory(walk._replace(state=spoil(walk.state)))
 
 
-@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda gait: pickle.loads(pickle.dumps(gait))], ids=str)
+def pickled(gait):
+    return pickle.loads(pickle.dumps(gait))
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, pickled])
 @pytest.mark.parametrize("kind", [TripodGait, AdaptiveGait])
 def test_a_copy_walks_alike_and_on_its_own(kind, twin):
     gait = kind().bind(ROBOT)

@@ -30,4 +30,6 @@ cdef class Scratch:
 cdef Found *found_of(object array) except NULL
 cdef void rehearse(WalkMemory walk, double *box, double body_mass, double gravity, double least, Scratch scratch,
                    Found *found) nogil
+cpdef object first_cycle(WalkMemory walk, object box, double body_mass, double gravity, double least, Scratch scratch,
+                         object found)
 cdef double _margin(Leg *legs, double body_mass, double gravity, int k, Scratch scratch) nogil

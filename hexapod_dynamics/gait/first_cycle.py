@@ -131,4 +131,6 @@ def _margin(legs, body_mass, gravity, k, scratch):
 
 def first_cycle(walk, box, body_mass, gravity, least, scratch, found):
     """Rehearse the walk of a WalkMemory, from Python; found (FINDINGS,): see `rehearse`."""
-    rehearse(walk, kernel_memory.numbers(box, 6), body_mass, gravity, least, scratch, found_of(found))
+    size, findings = kernel_memory.numbers(box, 6), found_of(found)
+    with cython.nogil:  # a worker may be rehearsing while another thread walks
+        rehearse(walk, size, body_mass, gravity, least, scratch, findings)

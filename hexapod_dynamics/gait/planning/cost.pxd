@@ -30,3 +30,6 @@ cdef double _broken(evaluation.Findings *found, double speed) nogil
 cdef void _judge(Problem problem, double vx, double vy, double wz) nogil
 cdef double _cost(Problem problem, double *x, int at, int count) nogil
 cdef void _fill(Problem problem, double *x, int at, int count) nogil
+
+@cython.locals(count=cython.int, size=cython.int, k=cython.int)
+cpdef object costs(Problem problem, object points, object out)

@@ -2,6 +2,7 @@
 
 import math
 
+import cython
 import numpy as np
 
 from hexapod_dynamics import kernel_memory
@@ -152,8 +153,9 @@ def costs(problem, points, out):
     """Fill out (K,) with the cost of each of the points (K, numbers)."""
     count, size = points.shape
     x, values = kernel_memory.numbers(points, count * size), kernel_memory.numbers(out, count)
-    for k in range(count):
-        values[k] = _cost(problem, x, k * size, size)
+    with cython.nogil:
+        for k in range(count):
+            values[k] = _cost(problem, x, k * size, size)
 
 
 def fill(problem, x):

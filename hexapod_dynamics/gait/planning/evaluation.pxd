@@ -56,6 +56,9 @@ cdef void place_links(
 cdef (double, double, double, double) leg_joints(Leg *legs, int i, double x, double y, double z) nogil
 cdef void judge(Plan *plan, Leg *legs, double *box, double body_mass, double gravity, double vx, double vy, double wz,
                 double guard, Scratch scratch, Findings *found) nogil
+@cython.locals(vx=cython.double, vy=cython.double, wz=cython.double)
+cpdef object evaluate(object numbers, object table, object box, double body_mass, double gravity, object twist,
+                      double guard, Scratch scratch, object found)
 cdef void _find_rates(Plan *plan, Leg *legs, Scratch scratch, Findings *found) nogil
 @cython.locals(rows=cython.bint)
 cdef void zero_moment_course(Plan *plan, Leg *legs, double *box, double body_mass, double gravity, double vx, double vy,

@@ -353,4 +353,6 @@ def evaluate(numbers, table, box, body_mass, gravity, twist, guard, scratch, fou
     """
     vx, vy, wz = twist
     plan, legs, body = gait_memory.plan_of(numbers), gait_memory.legs_of(table), kernel_memory.numbers(box, 6)
-    judge(plan, legs, body, body_mass, gravity, vx, vy, wz, guard, scratch, findings_of(found))
+    findings = findings_of(found)
+    with cython.nogil:
+        judge(plan, legs, body, body_mass, gravity, vx, vy, wz, guard, scratch, findings)
