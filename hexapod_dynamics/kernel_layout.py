@@ -19,5 +19,5 @@ def rows(array: np.ndarray, layout: np.dtype) -> Any:
 
 def columns(layout: np.dtype) -> list[int]:
     """Return where each field begins, counted in numbers, and how many numbers there are in all."""
-    assert layout.names is not None and layout.fields is not None
-    return [layout.fields[name][1] // 8 for name in layout.names] + [layout.itemsize // 8]
+    fields = layout.fields or {}
+    return [fields[name][1] // 8 for name in layout.names or ()] + [layout.itemsize // 8]
