@@ -19,5 +19,5 @@ def rows(array: np.ndarray, layout: np.dtype) -> Any:
 
 def columns(layout: np.dtype) -> list[int]:
     """Return where each field begins, counted in numbers, and how many numbers there are in all."""
-    fields = layout.fields or {}
+    fields: Any = layout.fields or {}
     return [fields[name][1] // 8 for name in layout.names or ()] + [layout.itemsize // 8]
