@@ -1,6 +1,12 @@
+import sys
 from glob import glob
+from pathlib import Path
 
 from setuptools import find_packages, setup
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # colcon links this file to elsewhere, not the one beside it
+
+from build_kernels import BuildKernels, kernel_extensions
 
 package_name = "hexapod_dynamics"
 
@@ -8,6 +14,8 @@ setup(
     name=package_name,
     version="0.2.0",
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
+    ext_modules=kernel_extensions(),
+    cmdclass={"build_ext": BuildKernels},
     package_data={package_name: ["py.typed"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),

@@ -17,6 +17,8 @@ LAYERS = (
     "runtime_directory",
     "compile_notice",
     "se3",
+    "kernel_layout",
+    "kernel_memory",
     "code_cache",
     "shared_library",
     "kernel_library",
