@@ -35,3 +35,7 @@ class ParameterError(HexapodError):
 
 class UnsafePathError(HexapodError):
     """A file or directory whose content another user could have put there."""
+
+
+class CompilerError(HexapodError):
+    """C code that has to be compiled, and cannot be: no compiler, or it refuses."""

@@ -95,7 +95,7 @@ def test_the_directory_is_the_users_choice(monkeypatch):
 
 def test_a_change_in_an_imported_module_changes_the_key(tmp_path, monkeypatch):
     monkeypatch.setenv("HEXAPOD_DYNAMICS_CACHE", str(tmp_path))
-    names = ("entry_points", "kernels", "leg_program", "leg_kernels", "tracing", "vector_code")
+    names = ("entry_points", "kernels", "leg_program", "leg_kernels", "tracing")
     assert {f"dynamics/{name}.py" for name in names} <= set(
         code_cache._sources("hexapod_dynamics.dynamics.entry_points")
     )

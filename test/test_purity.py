@@ -25,6 +25,7 @@ LAYERS = (
     "compiled",
     "kernel_bridge",
     "kernel_linking",
+    "native",
     "robot",
     "kinematics",
     "dynamics",

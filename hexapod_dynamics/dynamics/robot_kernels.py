@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.dynamics.leg_derivatives import trace_derivatives
-from hexapod_dynamics.dynamics.leg_kernels import (
-    trace_eliminate,
-    trace_forward,
-    trace_inverse,
-    trace_solve_head,
-    trace_substitute,
-    trace_terms,
-)
-from hexapod_dynamics.dynamics.leg_matrices import trace_center, trace_coriolis, trace_frames, trace_poses
+from hexapod_dynamics.dynamics.leg_code import leg_library, matrix_library
 from hexapod_dynamics.dynamics.leg_program import LegType, link_parameters, symmetric
-from hexapod_dynamics.dynamics.machine_code import MachineCode, native_lanes, opened_code
 from hexapod_dynamics.dynamics.workspace import (
     BODY,
     CENTER,
@@ -41,6 +30,7 @@ from hexapod_dynamics.dynamics.workspace import (
     Workspace,
 )
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.native.processor import native_lanes
 from hexapod_dynamics.robot import Morphology, Robot
 
 # Columns of Workspace.code that every robot has from the start, and the kernels' names.
@@ -71,7 +61,7 @@ class RobotKernels:
         self._loaded = []  # keeps the code in memory
         self._block_types: list[LegType] = []
         for leg_type, indices in by_type.items():
-            loaded = _leg_kernels(leg_type, rows, self.lane_count)
+            loaded = leg_library(leg_type, rows, self.lane_count)
             self._loaded.append(loaded)
             addresses = [0] * KERNELS
             for column, name in COLUMNS.items():
@@ -82,8 +72,7 @@ class RobotKernels:
                 code.append(addresses)
                 self._block_types.append(leg_type)
         self.code = np.array(code, dtype=np.int64)
-        self._loaded.append(_head_kernel())
-        self.solve_head = np.array([self._loaded[-1].address("solve_head")], dtype=np.int64)
+        self.solve_head = np.array([self._loaded[0].address("solve_head")], dtype=np.int64)
 
         starts = np.cumsum([0] + [len(leg.joints) for leg in robot.legs])
         self.legs = np.array(
@@ -126,7 +115,7 @@ class RobotKernels:
         if self.code[0, CORIOLIS]:
             return
         for block, leg_type in enumerate(self._block_types):
-            loaded = _matrix_kernels(leg_type, self.rows, self.lane_count)
+            loaded = matrix_library(leg_type, self.rows, self.lane_count)
             self._loaded.append(loaded)
             self.code[block, CORIOLIS] = loaded.address("coriolis")
             self.code[block, DERIVATIVES] = loaded.address("derivatives")
@@ -173,55 +162,6 @@ def _lane_count(group_sizes: list[int]) -> int:
         blocks = sum(-(-size // lanes) for size in group_sizes)
         costs[lanes] = blocks * max(1, lanes // native)
     return min(costs, key=lambda lanes: (costs[lanes], lanes))
-
-
-@lru_cache(maxsize=64)
-def _leg_kernels(leg_type: LegType, rows: Rows, lanes: int) -> MachineCode:
-    def make(shared: bool) -> bytes:
-        from hexapod_dynamics.dynamics.vector_code import emit_object  # loads LLVM
-
-        count = len(leg_type.joints)
-        return emit_object(
-            {
-                "terms": (trace_terms(leg_type, rows), lanes),
-                "eliminate": (trace_eliminate(count, rows), lanes),
-                "forward": (trace_forward(leg_type, rows), lanes),
-                "substitute": (trace_substitute(count, rows), lanes),
-                "inverse": (trace_inverse(leg_type, rows), lanes),
-                "frames": (trace_frames(leg_type, rows), lanes),
-                "center": (trace_center(leg_type, rows), lanes),
-                "poses": (trace_poses(leg_type, rows), lanes),
-            },
-            shared=shared,
-        )
-
-    return opened_code(__name__, f"{leg_type!r} {rows!r} {lanes}", make)
-
-
-@lru_cache(maxsize=64)
-def _matrix_kernels(leg_type: LegType, rows: Rows, lanes: int) -> MachineCode:
-    def make(shared: bool) -> bytes:
-        from hexapod_dynamics.dynamics.vector_code import emit_object  # loads LLVM
-
-        return emit_object(
-            {
-                "coriolis": (trace_coriolis(leg_type, rows), lanes),
-                "derivatives": (trace_derivatives(leg_type, rows), lanes),
-            },
-            shared=shared,
-        )
-
-    return opened_code(__name__, f"matrices {leg_type!r} {rows!r} {lanes}", make)
-
-
-@lru_cache(maxsize=1)
-def _head_kernel() -> MachineCode:
-    def make(shared: bool) -> bytes:
-        from hexapod_dynamics.dynamics.vector_code import emit_object  # loads LLVM
-
-        return emit_object({"solve_head": (trace_solve_head(), 1)}, shared=shared)
-
-    return opened_code(__name__, "head", make)
 
 
 @kernel
