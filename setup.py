@@ -1,6 +1,11 @@
+import sys
 from glob import glob
+from pathlib import Path
 
 from setuptools import find_packages, setup
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from build_native import MODEL, BuildNative
 
 package_name = "hexapod_dynamics"
 
@@ -51,6 +56,9 @@ setup(
             "viser>=1.1,<2",
         ],
     },
+    # C parts, see build_native.py; Cython's extensions belong in the same list.
+    ext_modules=[MODEL],
+    cmdclass={"build_ext": BuildNative},
     zip_safe=False,
     maintainer="The hexapod_dynamics authors",
     maintainer_email="hexapod-dynamics@example.org",

@@ -22,7 +22,7 @@ from hexapod_dynamics.dynamics.leg_matrices import trace_center, trace_coriolis,
 from hexapod_dynamics.dynamics.leg_program import LegType
 from hexapod_dynamics.dynamics.tracing import Trace
 from hexapod_dynamics.dynamics.workspace import Rows, first_vector
-from hexapod_dynamics.native import library
+from hexapod_dynamics.native import LibrarySource, library
 
 if TYPE_CHECKING:
     from hexapod_dynamics.native.library import Library
@@ -48,8 +48,7 @@ def matrix_traces(leg_type: LegType, rows: Rows) -> dict[str, Trace]:
     return {"coriolis": trace_coriolis(leg_type, rows), "derivatives": trace_derivatives(leg_type, rows)}
 
 
-@lru_cache(maxsize=64)
-def leg_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
+def leg_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
     """Functions named as in `leg_traces`, and `solve_head`."""
 
     def print_source() -> str:
@@ -58,11 +57,10 @@ def leg_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
         kernels = [print_kernel(name, trace, LEG) for name, trace in leg_traces(leg_type, rows).items()]
         return _source(lanes, *kernels, print_kernel("solve_head", trace_solve_head(), SHARED))
 
-    return library("legs", f"{leg_type!r} {rows!r} {lanes}", print_source)
+    return LibrarySource("legs", f"{leg_type!r} {rows!r} {lanes}", print_source)
 
 
-@lru_cache(maxsize=64)
-def matrix_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
+def matrix_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
     """Functions named as in `matrix_traces`."""
 
     def print_source() -> str:
@@ -70,11 +68,10 @@ def matrix_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
 
         return _source(lanes, *(print_kernel(name, t, LEG) for name, t in matrix_traces(leg_type, rows).items()))
 
-    return library("matrices", f"{leg_type!r} {rows!r} {lanes}", print_source)
+    return LibrarySource("matrices", f"{leg_type!r} {rows!r} {lanes}", print_source)
 
 
-@lru_cache(maxsize=64)
-def batch_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
+def batch_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
     """Functions forward, substitute, inverse of a leg; hd_run_batch, which runs them for the legs of a robot."""
 
     def print_source() -> str:
@@ -95,7 +92,42 @@ def batch_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
         kernels = [print_kernel(name, trace, layout) for name, trace in (legs | heads).items()]
         return _source(lanes, '#include "hd_batch.h"', *kernels)
 
-    return library("batch", f"{leg_type!r} {rows!r} {lanes}", print_source)
+    return LibrarySource("batch", f"{leg_type!r} {rows!r} {lanes}", print_source)
+
+
+def model_source(rows: Rows, lanes: int) -> LibrarySource:
+    """The table hd_entries of what Python calls, for memory of that layout."""
+
+    def print_source() -> str:
+        fixed = [f"enum {{ HD_ROW_{name} = {place} }};" for name, place in rows._asdict().items()]
+        return _source(lanes, "#define HD_FIXED_ROWS", *fixed, '#include "hd_entries.h"', "")
+
+    # short loops over three, six and n numbers: -O3 unrolls and vectorises them
+    return LibrarySource("model", f"{rows!r} {lanes}", print_source, ("-O3",))
+
+
+@lru_cache(maxsize=64)
+def leg_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
+    """Library of `leg_source`, loaded or compiled."""
+    return library(leg_source(leg_type, rows, lanes))
+
+
+@lru_cache(maxsize=64)
+def matrix_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
+    """Library of `matrix_source`."""
+    return library(matrix_source(leg_type, rows, lanes))
+
+
+@lru_cache(maxsize=64)
+def batch_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
+    """Library of `batch_source`."""
+    return library(batch_source(leg_type, rows, lanes))
+
+
+@lru_cache(maxsize=8)
+def model_library(rows: Rows, lanes: int) -> Library:
+    """Library of `model_source`."""
+    return library(model_source(rows, lanes))
 
 
 def _source(lanes: int, *parts: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.dynamics.leg_code import leg_library, matrix_library
+from hexapod_dynamics.dynamics.leg_code import leg_library, matrix_library, model_library
 from hexapod_dynamics.dynamics.leg_program import LegType, link_parameters, symmetric
+from hexapod_dynamics.dynamics.model_memory import ModelMemory
 from hexapod_dynamics.dynamics.workspace import (
     BODY,
     CENTER,
@@ -22,7 +23,6 @@ from hexapod_dynamics.dynamics.workspace import (
     KERNELS,
     LINK_SIZE,
     POSES,
-    ROTOR,
     SHARED_SIZE,
     SUBSTITUTE,
     TERMS,
@@ -30,6 +30,7 @@ from hexapod_dynamics.dynamics.workspace import (
     Workspace,
 )
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.native import builtins
 from hexapod_dynamics.native.processor import native_lanes
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -55,7 +56,7 @@ class RobotKernels:
         by_type: dict[LegType, list[int]] = {}
         for index, leg in enumerate(robot.legs):
             by_type.setdefault(LegType.of(leg), []).append(index)
-        self.lane_count = _lane_count([len(indices) for indices in by_type.values()])
+        self.lane_count = lane_count([LegType.of(leg) for leg in robot.legs], native_lanes())
         places: dict[int, tuple[int, int]] = {}
         code: list[Any] = []
         self._loaded = []  # keeps the code in memory
@@ -91,9 +92,19 @@ class RobotKernels:
                 for link in leg.links
             ]
         )
-        self._whole = self._template()
+        self.functions = builtins(model_library(rows, self.lane_count))
+        self.memory = ModelMemory(self)
 
-    def _template(self) -> np.ndarray:
+    def whole_shared(self) -> np.ndarray:
+        """Numbers of the whole robot that its legs share."""
+        body, shared = self.robot.body, np.zeros(SHARED_SIZE)
+        shared[GRAVITY] = self.robot.gravity
+        shared[BODY] = body.mass
+        shared[BODY + 1 : BODY + 4] = body.mass * body.com
+        shared[BODY + 4 : BODY + 10] = symmetric(body.spatial_inertia[3:, 3:])
+        return shared
+
+    def whole_lanes(self) -> np.ndarray:
         """Lanes of the whole robot."""
         rows = self.rows
         lanes = np.zeros((len(self.code), rows.size, self.lane_count))
@@ -122,94 +133,30 @@ class RobotKernels:
 
     def workspace(self, morphology: Morphology | None = None) -> Workspace:
         """Memory for the model of a morphology (the whole robot where none is given)."""
-        robot, count = self.robot, len(self.joints)
-        shared = np.zeros(SHARED_SIZE)
-        shared[GRAVITY] = robot.gravity
-        body = robot.body
-        shared[BODY] = body.mass
-        shared[BODY + 1 : BODY + 4] = body.mass * body.com
-        shared[BODY + 4 : BODY + 10] = symmetric(body.spatial_inertia[3:, 3:])
-        workspace = Workspace(
-            lanes=self._whole.copy(),
-            shared=shared,
-            legs=self.legs.copy(),
-            joints=self.joints,
-            moving=np.ones(count),
-            locked=np.zeros(count),
-            code=self.code,
-            solve_head=self.solve_head,
-            rows=self.rows,
-        )
         if morphology is not None:
-            self.set_morphology(workspace, morphology)
-        return workspace
+            self._check(morphology)
+        return self.memory.workspace(Morphology.whole(self.robot) if morphology is None else morphology)
 
     def set_morphology(self, workspace: Workspace, morphology: Morphology) -> None:
         """Make a workspace that of another morphology: the same arrays, new numbers, nothing compiled."""
+        self._check(morphology)
+        self.memory.set_morphology(workspace, morphology)
+
+    def _check(self, morphology: Morphology) -> None:
         if morphology.robot != self.robot:
             raise DynamicsError(
                 f"morphology of robot {morphology.robot.name!r} given to the model of {self.robot.name!r}; "
                 "make it from the model's own robot"
             )
-        set_morphology(workspace, self.links, self.cut, morphology.table)
 
 
-def _lane_count(group_sizes: list[int]) -> int:
-    """Lanes that need the fewest instructions for groups of legs of one type, as few lanes as do."""
-    native = native_lanes()
-    costs = {}
+def lane_count(leg_types: list[LegType], native: int) -> int:
+    """Lanes that need the fewest instructions for such legs, as few lanes as do.
+
+    native: doubles that a vector register holds.
+    """
+    group_sizes, costs = Counter(leg_types).values(), {}
     for lanes in (1, 2, 4, 8):
         blocks = sum(-(-size // lanes) for size in group_sizes)
         costs[lanes] = blocks * max(1, lanes // native)
     return min(costs, key=lambda lanes: (costs[lanes], lanes))
-
-
-@kernel
-def set_morphology(ws, links, cut, table):
-    """Masks, locked positions and link parameters of a morphology's table.
-
-    A cut link's inertia is that of Link.cut, in the leg's axes: r^3 I + (r - r^3) Ia/2 (1 + x x^T), x along the link.
-    """
-    lanes, rows = ws.lanes, ws.rows
-    remaining, moving, locked = table[0], table[1], table[2]
-    for leg in range(ws.legs.shape[0]):
-        ws.legs[leg, 4] = -1
-        for k in range(ws.legs[leg, 3]):
-            if remaining[ws.legs[leg, 2] + k] > 0.0:
-                ws.legs[leg, 4] = k
-    for j in range(ws.joints.shape[0]):
-        block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
-        ws.moving[j] = moving[j]
-        ws.locked[j] = locked[j]
-        lanes[block, rows.mask + k, lane] = moving[j]
-        lanes[block, rows.q + k, lane] = locked[j]
-        for row in (rows.rate, rows.torque, rows.qdd, rows.acc):
-            lanes[block, row + k, lane] = 0.0
-        first = rows.links + LINK_SIZE * k
-        r = remaining[j]
-        for i in range(3):
-            lanes[block, first + 3 + i, lane] = r * links[j, 3 + i]  # the end
-        if r == 0.0 or r == 1.0:
-            for i in range(6, LINK_SIZE):
-                lanes[block, first + i, lane] = r * links[j, i]
-            continue
-        lanes[block, first + ROTOR, lane] = links[j, ROTOR]  # the joint's own: no cut makes it smaller
-        mass = r * links[j, 6]
-        cx, cy, cz = r * cut[j, 10], r * cut[j, 11], r * cut[j, 12]
-        lanes[block, first + 6, lane] = mass
-        lanes[block, first + 7, lane] = mass * cx
-        lanes[block, first + 8, lane] = mass * cy
-        lanes[block, first + 9, lane] = mass * cz
-        # about the frame's origin: cut inertia + m (c.c 1 - c c^T)
-        cubed = r * r * r
-        tube = 0.5 * (r - cubed) * cut[j, 3]
-        square = cx * cx + cy * cy + cz * cz
-        for i in range(6):
-            a = i if i < 3 else (0 if i < 5 else 1)
-            b = i if i < 3 else (1 if i == 3 else 2)
-            total = (
-                cubed * cut[j, 4 + i] + tube * cut[j, a] * cut[j, b] - mass * cut[j, 10 + a] * cut[j, 10 + b] * r * r
-            )
-            if a == b:
-                total += tube + mass * square
-            lanes[block, first + 10 + i, lane] = total

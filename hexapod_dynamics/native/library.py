@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -59,17 +60,28 @@ def source_digest() -> str:
     return digest.hexdigest()[:24]
 
 
-def library_name(kind: str, key: str) -> str:
-    """Name of a library in `built/`, without its suffix."""
-    return f"{kind}-{hashlib.sha256(f'{source_digest()} {key}'.encode()).hexdigest()[:24]}"
+@dataclass(frozen=True)
+class LibrarySource:
+    """What a library is compiled from. key tells its text from those of others of a kind; flags: further ones."""
+
+    kind: str
+    key: str
+    text: Callable[[], str]  # prints it
+    flags: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the library in `built/`, without its suffix."""
+        described = f"{source_digest()} {self.key} {self.flags}"
+        return f"{self.kind}-{hashlib.sha256(described.encode()).hexdigest()[:24]}"
 
 
-def opened(kind: str, key: str, print_source: Callable[[], str]) -> Library:
-    """Return the library of a kind for a key that tells its source from others; print_source() is called if needed.
+def opened(source: LibrarySource) -> Library:
+    """Return the library of a source.
 
     Raises CompilerError where it has to be compiled and cannot be.
     """
-    target, name = processor.target(), library_name(kind, key)
+    target, name = processor.target(), source.name
     built = processor.BUILT / target.name / f"{name}.so"
     if built.is_file():
         return Library(built)
@@ -93,7 +105,7 @@ def opened(kind: str, key: str, print_source: Callable[[], str]) -> Library:
     announce(code_cache.cache_directory())
     with tempfile.TemporaryDirectory(prefix="hexapod_") as place:
         made = Path(place, f"{name}.so")
-        compile_library(program, target, print_source(), made)
+        compile_library(program, target, source.text(), made, source.flags)
         code_cache.write_library(candidates[0], made.read_bytes())
         return Library(candidates[0] if code_cache.library_to_open(candidates[0]) else made)
 
@@ -116,12 +128,14 @@ def _identity(program: tuple[str, ...]) -> str:
     return hashlib.sha256(described.encode()).hexdigest()[:16]
 
 
-def compile_library(program: tuple[str, ...], target: processor.Target, source: str, path: Path) -> None:
+def compile_library(
+    program: tuple[str, ...], target: processor.Target, source: str, path: Path, flags: tuple[str, ...] = ()
+) -> None:
     """Compile a source for a target to the library `path`. Raises CompilerError."""
     with tempfile.TemporaryDirectory(prefix="hexapod_") as place:
         file = Path(place, "model.c")
         file.write_text(source)
-        command = [*program, *FLAGS, *target.flags, f"-I{INCLUDE}", "-o", str(path), str(file)]
+        command = [*program, *FLAGS, *target.flags, f"-I{INCLUDE}", *flags, "-o", str(path), str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()

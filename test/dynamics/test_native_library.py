@@ -3,16 +3,19 @@
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from hexapod_dynamics import code_cache
+from hexapod_dynamics.dynamics import build_libraries
 from hexapod_dynamics.dynamics.workspace import Rows
 from hexapod_dynamics.errors import CompilerError
+from hexapod_dynamics.native import LibrarySource, processor
 from hexapod_dynamics.native import library as open_library
-from hexapod_dynamics.native import processor
 from hexapod_dynamics.native.library import FLAGS, INCLUDE, SOURCES, compiler
+from hexapod_dynamics.robot import Robot
 
 SOURCE = "double answer(void) { return 42.0; }\n"
 
@@ -24,14 +27,14 @@ def cache(tmp_path, monkeypatch):
 
 
 def opened(source=SOURCE):
-    return open_library("test", source, lambda: source)
+    return open_library(LibrarySource("test", source, lambda: source))
 
 
 def test_a_library_is_compiled_once_and_kept(cache):
     first = opened()
     assert first.path.is_relative_to(cache)
     before = first.path.stat().st_mtime_ns
-    assert open_library("test", SOURCE, lambda: pytest.fail("printed again")).path == first.path
+    assert open_library(LibrarySource("test", SOURCE, lambda: pytest.fail("printed again"))).path == first.path
     assert first.path.stat().st_mtime_ns == before
     assert opened(SOURCE + "\n").path != first.path
 
@@ -76,6 +79,59 @@ def test_a_library_of_a_cache_that_others_may_write_to_is_not_opened(cache, capf
     path.parent.chmod(0o777)
     assert opened().path != path  # compiled for this process alone
     assert "HEXAPOD_DYNAMICS_CACHE" in capfd.readouterr().err
+
+
+WITHOUT_COMPILER = """
+import os, sys
+from pathlib import Path
+import numpy as np
+from hexapod_dynamics.native import processor
+processor.BUILT = Path(sys.argv[1])
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.robot import Morphology, Robot
+robot = Robot.jethexa()
+model = WholeBodyModel(robot)
+model.prepare()
+hurt = Morphology.whole(robot).without("RM")
+state = np.eye(3), np.zeros(18), np.zeros(21)
+acceleration = model.forward_dynamics(*state, np.zeros(15), hurt)
+batch = model.forward_dynamics_batch(*(np.repeat(x[None], 3, 0) for x in (*state, np.zeros(15))), hurt)
+assert np.allclose(batch, acceleration), batch
+opened = {line.split()[-1] for line in open("/proc/self/maps") if line.rstrip().endswith(".so")}
+print(sorted(Path(path).name.partition("-")[0] for path in opened if path.startswith(sys.argv[1])))
+print("numba" in sys.modules, os.listdir(os.environ["HEXAPOD_DYNAMICS_CACHE"]))
+"""
+
+
+def test_jethexas_libraries_are_built_with_the_package_and_need_no_compiler(tmp_path, monkeypatch):
+    """With an empty cache and no compiler; only the extension, which setuptools builds, is put there first."""
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(code_cache.PACKAGE.parent))
+    load = "from hexapod_dynamics.native import extension; extension.model()"
+    subprocess.run([sys.executable, "-c", load], check=True)
+    before = sorted(path.name for path in (tmp_path / "cache").iterdir())
+    target = processor.native()
+    assert build_libraries.build(Robot.jethexa(), target, tmp_path / "built" / target.name) == 4
+    assert build_libraries.build(Robot.jethexa(), target, tmp_path / "built" / target.name) == 0
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    command = [sys.executable, "-c", WITHOUT_COMPILER, str(tmp_path / "built")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["['batch', 'legs', 'matrices', 'model']", f"False {before}"], done.stderr
+
+
+def test_setup_py_builds_nothing_when_it_is_read():
+    script = """
+import sys, setuptools, subprocess
+from distutils.core import run_setup
+subprocess.run = subprocess.Popen = lambda *a, **k: sys.exit("a process was started")
+package = run_setup("setup.py", stop_after="init")
+print([each.name for each in package.ext_modules], package.cmdclass["build_ext"].__name__)
+"""
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1].startswith("['hexapod_dynamics.native._model'"), done.stderr
 
 
 def test_flags_do_not_change_the_arithmetic_of_the_process():

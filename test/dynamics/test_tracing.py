@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hexapod_dynamics.dynamics.tracing import Trace, cross, dot, matmul, matvec, transpose
-from hexapod_dynamics.native import library
+from hexapod_dynamics.native import LibrarySource, library
 from hexapod_dynamics.native.c_printer import LEG, print_kernel
 
 
@@ -53,7 +53,7 @@ def test_only_what_results_need_is_in_the_program(trace):
 def run(trace, lanes, memory, shared):
     """A kernel's effect on copies of its memory."""
     source = f'#define HD_LANES {lanes}\n#include "hd_lanes.h"\n{print_kernel("kernel", trace, LEG)}'
-    loaded = library("test", source, lambda: source)
+    loaded = library(LibrarySource("test", source, lambda: source))
     pointer = ctypes.POINTER(ctypes.c_double)
     function = ctypes.CFUNCTYPE(None, pointer, pointer)(loaded.address("kernel"))
     memory, shared = memory.copy(), shared.copy()

@@ -72,6 +72,23 @@ static inline void hd_set_table(struct hd_model *m, const double *remaining, con
     }
 }
 
+/* Doubles that the memory of a morphology takes behind struct hd_model. */
+static inline int64_t hd_room_size(const struct hd_model *m)
+{
+    return m->blocks * HD_ROW_COUNT(m) * HD_WIDTH(m) + HD_SHARED_SIZE + 5 * m->leg_count + 5 * m->joint_count;
+}
+
+/* Divide `room` (hd_room_size) among the parts of the memory. It should begin on a cache line: lanes fill whole ones. */
+static inline void hd_lay_out(struct hd_model *m, double *room)
+{
+    m->lanes = room;
+    m->shared = m->lanes + m->blocks * HD_ROW_COUNT(m) * HD_WIDTH(m);
+    m->moving = m->shared + HD_SHARED_SIZE;
+    m->locked = m->moving + m->joint_count;
+    m->free = (struct hd_free *)(m->locked + m->joint_count);
+    m->legs = (struct hd_leg *)(m->free + m->joint_count);
+}
+
 /* Give the memory of a morphology the whole robot's numbers. */
 static inline void hd_set_whole(struct hd_model *m)
 {
