@@ -13,7 +13,7 @@ setup(
     name=package_name,
     version="0.2.0",
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
-    package_data={package_name: ["py.typed", "native/*.c", "native/include/*.h"]},
+    package_data={package_name: ["py.typed", "native/*.c", "native/include/*.h", "native/example/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
         (f"share/{package_name}", ["package.xml"]),

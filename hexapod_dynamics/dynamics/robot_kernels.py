@@ -12,20 +12,13 @@ from hexapod_dynamics.dynamics.leg_program import LegType, link_parameters, symm
 from hexapod_dynamics.dynamics.model_memory import ModelMemory
 from hexapod_dynamics.dynamics.workspace import (
     BODY,
-    CENTER,
+    COLUMNS,
     CORIOLIS,
     DERIVATIVES,
-    ELIMINATE,
-    FORWARD,
-    FRAMES,
     GRAVITY,
-    INVERSE,
     KERNELS,
     LINK_SIZE,
-    POSES,
     SHARED_SIZE,
-    SUBSTITUTE,
-    TERMS,
     Rows,
     Workspace,
 )
@@ -33,18 +26,6 @@ from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.native import builtins
 from hexapod_dynamics.native.processor import native_lanes
 from hexapod_dynamics.robot import Morphology, Robot
-
-# Columns of Workspace.code that every robot has from the start, and the kernels' names.
-COLUMNS = {
-    TERMS: "terms",
-    ELIMINATE: "eliminate",
-    FORWARD: "forward",
-    SUBSTITUTE: "substitute",
-    INVERSE: "inverse",
-    FRAMES: "frames",
-    CENTER: "center",
-    POSES: "poses",
-}
 
 
 class RobotKernels:

@@ -96,3 +96,14 @@ class Workspace(NamedTuple):
 CUT_SIZE = 13  # of RobotKernels.cut: link's direction 3, inertia about it 1; inertia 6, centre of mass 3 in leg axes
 # Columns of Workspace.code.
 TERMS, ELIMINATE, FORWARD, SUBSTITUTE, INVERSE, FRAMES, CENTER, POSES, CORIOLIS, DERIVATIVES, KERNELS = range(11)
+# Columns of Workspace.code that every robot has from the start, and the kernels' names.
+COLUMNS = {
+    TERMS: "terms",
+    ELIMINATE: "eliminate",
+    FORWARD: "forward",
+    SUBSTITUTE: "substitute",
+    INVERSE: "inverse",
+    FRAMES: "frames",
+    CENTER: "center",
+    POSES: "poses",
+}

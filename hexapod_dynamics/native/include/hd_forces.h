@@ -32,6 +32,7 @@ static inline void hd_tip_wrench(const struct hd_model *m, const struct hd_leg *
 static inline double hd_joint_share(const struct hd_model *m, const double *lane, int64_t k, const double *wrench)
 {
     double screw[6], total = 0.0;
+    (void)m; /* where the layout is fixed */
     hd_get_numbers(lane, HD_WIDTH(m), HD_ROW(m, screw) + 6 * k, 6, screw);
     for (int i = 0; i < 6; i++)
         total += wrench[i] * screw[i];
@@ -60,8 +61,8 @@ static inline int hd_are_forces(const struct hd_model *m, const double *const *f
 }
 
 /* As hd_forward_dynamics under tip forces (3) in world axes, one for each leg, NULL where there is none. */
-static inline int hd_forward_under(struct hd_model *m, const double *R, const double *q, const double *nu,
-                                   const double *tau, const double *const *forces, double *out)
+HD_PUBLIC int hd_forward_under(struct hd_model *m, const double *R, const double *q, const double *nu,
+                               const double *tau, const double *const *forces, double *out)
 {
     if (!hd_are_forces(m, forces) || !hd_set_motion(m, R, q, nu))
         return 0;

@@ -57,7 +57,7 @@ static inline void hd_write_mass(const struct hd_model *m, double *out)
 }
 
 /* Mass matrix, (31) and (32). */
-static inline int hd_mass_matrix(struct hd_model *m, const double *q, double *out)
+HD_PUBLIC int hd_mass_matrix(struct hd_model *m, const double *q, double *out)
 {
     if (!hd_set_q(m, q))
         return 0;

@@ -19,6 +19,11 @@
 
 #include <stdint.h>
 
+/* A model that is written for one robot (ros2 run hexapod_dynamics compile --out) exports these functions. */
+#ifndef HD_PUBLIC
+#define HD_PUBLIC static inline
+#endif
+
 /* First places of the numbers in hd_model.shared. */
 enum {
     HD_TWIST = 0,             /* twist V of the body, in its own axes */

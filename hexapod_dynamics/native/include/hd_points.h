@@ -26,6 +26,7 @@ static inline int hd_set_frames(struct hd_model *m, const double *q)
 static inline void hd_axes_in_body(const struct hd_model *m, const double *lane, int64_t k, double *out)
 {
     double frame[9], axes[9];
+    (void)m; /* where the layout is fixed */
     hd_get_numbers(lane, HD_WIDTH(m), HD_ROW(m, frame) + 9 * k, 9, frame);
     hd_get_numbers(lane, HD_WIDTH(m), HD_ROW(m, axes) + 9 * k, 9, axes);
     for (int i = 0; i < 3; i++)
@@ -141,7 +142,7 @@ static inline int hd_point_bias(struct hd_model *m, const double *q, const doubl
 }
 
 /* Jacobian (6, 6 + n) of a leg's tip, V_tip = J nu (11), in the axes of its last link. */
-static inline int hd_tip_jacobian(struct hd_model *m, const double *q, int64_t index, double *out)
+HD_PUBLIC int hd_tip_jacobian(struct hd_model *m, const double *q, int64_t index, double *out)
 {
     const struct hd_leg *leg = m->legs + index;
     const int64_t size = 6 + m->moving_count;

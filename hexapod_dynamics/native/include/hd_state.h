@@ -90,8 +90,8 @@ static inline int hd_get_solution(const struct hd_model *m, double *out)
 }
 
 /* Accelerations out (6 + n) under joint torques tau (n): equation (6), solved as an arrow. */
-static inline int hd_forward_dynamics(struct hd_model *m, const double *R, const double *q, const double *nu,
-                                      const double *tau, double *out)
+HD_PUBLIC int hd_forward_dynamics(struct hd_model *m, const double *R, const double *q, const double *nu,
+                                  const double *tau, double *out)
 {
     if (!hd_set_motion(m, R, q, nu))
         return 0;
@@ -101,8 +101,8 @@ static inline int hd_forward_dynamics(struct hd_model *m, const double *R, const
 }
 
 /* Wrench on the base and joint torques, out (6 + n), that accelerations nudot (6 + n) need. */
-static inline int hd_inverse_dynamics(struct hd_model *m, const double *R, const double *q, const double *nu,
-                                      const double *nudot, double *out)
+HD_PUBLIC int hd_inverse_dynamics(struct hd_model *m, const double *R, const double *q, const double *nu,
+                                  const double *nudot, double *out)
 {
     if (!hd_set_motion(m, R, q, nu))
         return 0;
@@ -113,7 +113,7 @@ static inline int hd_inverse_dynamics(struct hd_model *m, const double *R, const
 }
 
 /* Gravity out (6 + n) on the left-hand side: inverse dynamics at rest. */
-static inline int hd_gravity_force(struct hd_model *m, const double *R, const double *q, double *out)
+HD_PUBLIC int hd_gravity_force(struct hd_model *m, const double *R, const double *q, double *out)
 {
     if (!hd_is_rotation(R))
         return 0;
