@@ -102,8 +102,9 @@ def model_source(rows: Rows, lanes: int) -> LibrarySource:
         fixed = [f"enum {{ HD_ROW_{name} = {place} }};" for name, place in rows._asdict().items()]
         return _source(lanes, "#define HD_FIXED_ROWS", *fixed, '#include "hd_entries.h"', "")
 
-    # short loops over three, six and n numbers: -O3 unrolls and vectorises them
-    return LibrarySource("model", f"{rows!r} {lanes}", print_source, ("-O3",))
+    # -O3 unrolls short loops and vectorises those over n numbers. What is written number by number and read as a vector
+    # soon after makes the processor wait, so nothing else is joined to vectors.
+    return LibrarySource("model", f"{rows!r} {lanes}", print_source, ("-O3", "-fno-tree-slp-vectorize"))
 
 
 @lru_cache(maxsize=64)

@@ -36,6 +36,7 @@ typedef struct {
     struct shape arguments[MOST], results[MOST];
 } Entry;
 
+static PyArray_Descr *float64;
 static PyObject *absent; /* stands for a force that is not there */
 
 /* ---- arguments ---- */
@@ -77,7 +78,8 @@ static inline const void *indices_of(PyObject *argument, npy_intp least)
 static inline PyObject *new_array(const npy_intp *sizes, const struct shape *shape)
 {
     npy_intp own[2] = {sizes[shape->sizes[0]], sizes[shape->sizes[1]]};
-    return PyArray_SimpleNew(shape->dimensions, own, NPY_DOUBLE);
+    Py_INCREF(float64); /* the array takes it */
+    return PyArray_NewFromDescr(&PyArray_Type, float64, shape->dimensions, own, NULL, NULL, 0, NULL);
 }
 
 /* A new array on numbers of another one. */
@@ -175,6 +177,16 @@ static PyObject *call_entry(PyObject *self, PyObject *const *arguments, Py_ssize
         return PyErr_Format(PyExc_TypeError, "%s: %zd arguments given, %zd needed", entry->entry->name, count, at);
     given[count - 1] = NULL;
 
+    if (entry->result_count == 1 && entry->results[0].kind == NUMBERS) { /* what most functions return */
+        PyObject *array = new_array(sizes, entry->results);
+        if (!array)
+            return NULL;
+        double *numbers = PyArray_DATA((PyArrayObject *)array);
+        if (entry->entry->call(m, given, &numbers))
+            return array;
+        Py_DECREF(array);
+        Py_RETURN_NONE;
+    }
     PyObject *made[MOST + feet];
     double *out[MOST + feet], number = 0.0;
     Py_ssize_t results = 0;
@@ -326,6 +338,7 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__model(void)
 {
     import_array();
+    float64 = PyArray_DescrFromType(NPY_DOUBLE);
     PyObject *module = PyType_Ready(&entry_type) < 0 ? NULL : PyModule_Create(&definition);
     if (!module || PyModule_AddStringConstant(module, "SOURCE_DIGEST", HD_SOURCE_DIGEST) < 0) {
         Py_XDECREF(module);

@@ -168,3 +168,38 @@ def test_a_robot_that_is_none_is_told_in_one_line(tmp_path, capsys):
     (tmp_path / "robot.yaml").write_text("name: none\n")
     assert main(["--robot", str(tmp_path / "robot.yaml"), "--out", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err.startswith("compile: ")
+
+
+ARM = """
+#include <stdio.h>
+#include "hexapod_model.h"
+static hd_memory memory;
+int main(void)
+{
+    static double q[HD_JOINTS], tau[HD_JOINTS], nu[6 + HD_JOINTS], out[6 + HD_JOINTS];
+    static const double R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    hd_model *m = hd_init(&memory);
+    for (int j = 0; j < HD_JOINTS; j++)
+        q[j] = 0.3 - 0.07 * j, tau[j] = 0.01 * j, nu[j] = 0.5 - 0.04 * j;
+    if (!hd_forward_dynamics(m, R, q, nu, tau, out))
+        return 1;
+    for (int i = 0; i < 6 + HD_JOINTS; i++)
+        printf("%.17g\\n", out[i]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 8])
+def test_the_model_on_arm64_under_emulation(written, tmp_path, lanes):
+    compiler, emulator = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64")
+    if compiler is None or emulator is None:
+        pytest.skip("sudo apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user")
+    (tmp_path / "program.c").write_text(ARM)
+    command = (compiler, "-O2", "-std=gnu99", "-static", f"-DHD_LANES={lanes}", f"-I{written}", *WARNINGS)
+    run(*command, str(written / "hexapod_model.c"), "program.c", "-o", "program", cwd=tmp_path)
+    numbers = np.array(run(emulator, "./program", cwd=tmp_path).split(), float)
+    j, nu = np.arange(18), np.zeros(24)
+    nu[:18] = 0.5 - 0.04 * j
+    expected = WholeBodyModel(Robot.jethexa()).forward_dynamics(np.eye(3), 0.3 - 0.07 * j, nu, 0.01 * j)
+    np.testing.assert_allclose(numbers, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
