@@ -29,6 +29,14 @@ class DynamicsError(HexapodError):
     """Input to a dynamics function that has the wrong shape, is not finite or does not describe a chain."""
 
 
+class RobotWarning(UserWarning):
+    """Something of a robot description that this package does not use; the message names it."""
+
+
+class HeldTipsWarning(RuntimeWarning):
+    """Forward dynamics with held feet in which no forces hold them: their tips accelerate."""
+
+
 class ParameterError(HexapodError):
     """A node's parameter of a wrong type, out of its range or not among its choices."""
 
@@ -39,3 +47,7 @@ class UnsafePathError(HexapodError):
 
 class CompilerError(HexapodError):
     """C code that has to be compiled, and cannot be: no compiler, or it refuses."""
+
+
+class StoredStateError(HexapodError):
+    """A stored state that cannot be read or is of another shape."""

@@ -27,7 +27,8 @@ TUPLE_SUBCLASS = 1 << 26  # of a type's flags
 def function_address(name: str) -> int:
     """Address of a C function of Python."""
     address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-    assert address is not None
+    if address is None:
+        raise ImportError(f"Python has no C function {name}")
     return address
 
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 from pathlib import Path
 
 from hexapod_dynamics.errors import UnsafePathError
 
-VARIABLE = "HEXAPOD_DYNAMICS_RUNTIME"
+VARIABLE, DOMAIN, SESSION = "HEXAPOD_DYNAMICS_RUNTIME", "ROS_DOMAIN_ID", "HEXAPOD_DYNAMICS_SESSION"
+MOST_DOMAIN = 232  # the highest ROS domain whose ports exist
+SESSION_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -30,18 +33,52 @@ def runtime_directory() -> Path:
 def private_directory(*names: str) -> Path:
     """Directory `names` below `runtime_directory`, made with mode 0700 where it is missing.
 
-    Raises UnsafePathError where one of them is no directory, belongs to another user or lets others write, and where it
-    cannot be made.
+    Raises UnsafePathError where one of them is no directory, belongs to another user or lets others write, where a
+    parent of them lets another user replace them, and where it cannot be made.
     """
+    for name in names:
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise UnsafePathError(f"{name!r} cannot be the name of a directory: give a name without '/', not '..'")
     base = runtime_directory()
-    levels = [base.joinpath(*names[:depth]) for depth in range(len(names) + 1)]
-    for path in levels:
-        try:
-            path.mkdir(mode=0o700, parents=path is base, exist_ok=True)
-        except OSError as error:
-            raise UnsafePathError(f"{path} cannot be made a directory: {error.strerror}. {_remedy(path)}") from error
-        _close(path)
-    return levels[-1]
+    return _make_private([base.joinpath(*names[:depth]) for depth in range(len(names) + 1)], VARIABLE)
+
+
+def own_directory(path: str | Path, setting: str) -> Path:
+    """Directory at an absolute path, checked and made as `private_directory` does.
+
+    setting: what the path was given in, for the messages. Raises UnsafePathError.
+    """
+    chosen = Path(path).expanduser()
+    if not chosen.is_absolute() or ".." in chosen.parts:
+        raise UnsafePathError(f"{setting} is {str(path)!r}: give an absolute path without '..', as /var/lib/hexapod")
+    return _make_private([chosen], setting)
+
+
+def ros_domain() -> int:
+    """Number of the ROS domain: $ROS_DOMAIN_ID, else 0. Raises UnsafePathError if it is no number from 0 to 232."""
+    return checked_domain(os.environ.get(DOMAIN, "").strip() or "0")
+
+
+def checked_domain(value: str | int) -> int:
+    """The number of a ROS domain given as text or number; raises UnsafePathError if it is none."""
+    text = str(value)
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= MOST_DOMAIN):
+        raise UnsafePathError(f"{DOMAIN} is {_shortened(text)}: give a whole number from 0 to {MOST_DOMAIN}")
+    return int(text)
+
+
+def checked_session(name: str) -> str:
+    """The name of a session, which is part of file names, if it is a safe one; else raises UnsafePathError."""
+    if not SESSION_NAME.fullmatch(name):
+        raise UnsafePathError(
+            f"the session ({SESSION}, parameter session) is {_shortened(name)}: give up to 64 letters, digits, '_', "
+            "'-' or '.', the first of them no '.'"
+        )
+    return name
+
+
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "...")
 
 
 def forget_session(session: str) -> None:
@@ -49,7 +86,7 @@ def forget_session(session: str) -> None:
 
     Raises UnsafePathError as `private_directory`, OSError where a file cannot be deleted.
     """
-    for file in private_directory("sessions").glob(f"{glob.escape(session)}.*"):
+    for file in private_directory("sessions").glob(f"{glob.escape(checked_session(session))}.*"):
         file.unlink(missing_ok=True)
 
 
@@ -58,34 +95,79 @@ def ros_home() -> Path:
     return Path(os.environ.get("ROS_HOME") or "~/.ros").expanduser()
 
 
-def reason_for_distrust(status: os.stat_result) -> str:
+def reason_for_distrust(status: os.stat_result, also_trusted: int = 0) -> str:
     """Return why another user could have changed a file or directory with this `os.stat_result`; empty if none could.
 
-    Trusted are this user and root. A directory with the sticky bit may be writable by others: they cannot replace files
-    of this user.
+    Trusted are this user, root and the user `also_trusted`. A directory with the sticky bit may be writable by others:
+    they cannot replace files of this user.
     """
-    if status.st_uid not in (os.geteuid(), 0):
+    if status.st_uid not in (os.geteuid(), 0, also_trusted):
         return f"it belongs to user {status.st_uid}, this program runs as user {os.geteuid()}"
     if status.st_mode & WRITABLE_BY_OTHERS and not (stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX):
         return f"other users may write to it (mode {stat.S_IMODE(status.st_mode):04o})"
     return ""
 
 
-def _close(path: Path) -> None:
+def _make_private(levels: list[Path], setting: str) -> Path:
+    """Make the directories `levels`, each below the one before, closed to others; return the last."""
+    try:
+        _make_parents(levels[0].parent)
+        _check_parents(levels[0], setting)
+    except OSError as error:
+        raise UnsafePathError(f"{levels[0]} cannot be made: {error.strerror}. {_remedy(levels[0], setting)}") from error
+    for path in levels:
+        try:
+            path.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise UnsafePathError(
+                f"{path} cannot be made a directory: {error.strerror}. {_remedy(path, setting)}"
+            ) from error
+        _close(path, setting)
+    return levels[-1]
+
+
+def _make_parents(path: Path) -> None:
+    """Make missing directories, which others cannot write to whatever the umask."""
+    for missing in reversed([each for each in (path, *path.parents) if not each.exists()]):
+        missing.mkdir(mode=0o755, exist_ok=True)
+
+
+def _check_parents(path: Path, setting: str) -> None:
+    """Raise UnsafePathError if another user could replace `path` through one of the directories above it.
+
+    Links on the way count as well as what they lead to. Whoever owns "/" is trusted: below a user namespace that is not
+    root by number.
+    """
+    root = os.stat("/").st_uid
+    for parent in {*path.parents, *path.parent.resolve().parents, path.parent.resolve()}:
+        status = os.lstat(parent)
+        if stat.S_ISLNK(status.st_mode):  # its mode means nothing; what it leads to is checked, too
+            wrong = "" if status.st_uid in (os.geteuid(), 0, root) else f"it is a link of user {status.st_uid}"
+        else:
+            wrong = reason_for_distrust(status, root)
+        if wrong:
+            raise UnsafePathError(
+                f"{path} is not used, because of the directory {parent} above it: {wrong}. Name a directory that only "
+                f"you can replace in {setting}."
+            )
+
+
+def _close(path: Path, setting: str) -> None:
     """Check that a directory is this user's own and nobody else may write to it; then nobody else may read it."""
     status = os.lstat(path)  # not where a symbolic link of somebody else leads
     if not stat.S_ISDIR(status.st_mode):
-        raise UnsafePathError(f"{path} is no directory. {_remedy(path)}")
+        raise UnsafePathError(f"{path} is no directory. {_remedy(path, setting)}")
     if status.st_uid != os.geteuid():
         raise UnsafePathError(
-            f"{path} belongs to user {status.st_uid}, this program runs as user {os.geteuid()}. {_remedy(path)}"
+            f"{path} belongs to user {status.st_uid}, this program runs as user {os.geteuid()}. "
+            f"{_remedy(path, setting)}"
         )
     mode = stat.S_IMODE(status.st_mode)
     if mode & WRITABLE_BY_OTHERS:
-        raise UnsafePathError(f"other users may write to {path} (mode {mode:04o}). {_remedy(path)}")
+        raise UnsafePathError(f"other users may write to {path} (mode {mode:04o}). {_remedy(path, setting)}")
     if mode & 0o077:
         os.chmod(path, mode & ~0o077)
 
 
-def _remedy(path: Path) -> str:
-    return f"Remove {path}, or name a directory of your own in {VARIABLE}."
+def _remedy(path: Path, setting: str) -> str:
+    return f"Remove {path}, or name a directory of your own in {setting}."

@@ -165,13 +165,13 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
 def roll_pitch_yaw(rotation: Array) -> tuple[float, float, float]:
     """Roll, pitch and yaw [rad] of a rotation (3, 3), the inverse of `rotation_rpy`.
 
-    At a pitch of +-90 degrees only yaw -+ roll is defined: yaw is then 0.
+    At a pitch of +-90 degrees only yaw -+ roll is defined: yaw is then 0. Near it roll is computed for the yaw that is
+    returned, so that all three together are the rotation to 1e-14.
     """
-    (x, _, _), (y, j, k), (z, b, c) = rotation.tolist()
-    sine, cosine = -z, math.hypot(x, y)
-    if cosine > 1e-9:
-        return math.atan2(b, c), math.atan2(sine, cosine), math.atan2(y, x)
-    return math.atan2(-k, j), math.atan2(sine, cosine), 0.0
+    (x, i, n), (y, j, k), (z, _, _) = rotation.tolist()
+    yaw = math.atan2(y, x) if math.hypot(x, y) > 1e-14 else 0.0
+    c, s = math.cos(yaw), math.sin(yaw)
+    return math.atan2(s * n - c * k, c * j - s * i), math.atan2(-z, c * x + s * y), yaw
 
 
 def euler_zyx(rotation: Array) -> Array:

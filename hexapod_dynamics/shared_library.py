@@ -28,7 +28,8 @@ class SharedLibrary:
     def address(self, name: str) -> int:
         """Address of a function."""
         address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
-        assert address is not None
+        if address is None:
+            raise AttributeError(f"the library has no function {name}")
         return address
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from optional_libraries import explain_import_failure
 
 # The time of an example depends on the machine, and on kernels that the first example compiles.
 settings.register_profile("any machine", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -32,6 +33,8 @@ ALONE = ("nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py", "nodes/te
 PACED = (
     "nodes/test_nodes_stop.py",
     "nodes/test_nodes_walk.py",
+    "nodes/test_view_foreign_pages.py",
+    "nodes/test_view_security.py",
     "drivers/servos/test_servo_bus.py",
     "drivers/servos/test_servo_supervisor.py",
     "tools/test_servo_tool.py",
@@ -44,6 +47,18 @@ def pytest_cmdline_main(config):
     worker = hasattr(config, "workerinput")
     if config.option.markexpr == "pure" and not worker and getattr(config.option, "numprocesses", 0) is None:
         config.option.numprocesses = os.cpu_count()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    """Skip a test module by name if a library that it imports is missing or does not work on this machine."""
+    outcome = yield
+    report = outcome.get_result()
+    error = report.call.excinfo.value if report.failed and report.call.excinfo else None
+    reason = explain_import_failure(error if isinstance(error, ImportError) else getattr(error, "__cause__", None))
+    if reason:
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.fspath), 0, f"Skipped: {reason}")
 
 
 def pytest_itemcollected(item):

@@ -5,7 +5,9 @@ import time
 from collections import deque
 
 import numpy as np
+from ros_session import Process, ask, wait_until
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.drivers.servos.lx_frames import Command
@@ -15,6 +17,7 @@ from hexapod_dynamics.simulated_devices.mpu6050_device import I2cBusDevice, Virt
 from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
 from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
 
 ROBOT = Robot.jethexa()
 MAP = ServoMap.from_robot(ROBOT)
@@ -102,3 +105,54 @@ class Commands:
     def close(self):
         self._stop.set()
         self._thread.join()
+
+
+class Servos:
+    """The node `servos` of one session, killed and started again as a launch does."""
+
+    def __init__(self, probe, session, environment=None, *arguments):
+        self._probe, self._session = probe, session
+        self._environment, self._arguments = environment or {}, arguments
+        self.joints = probe.hear(JointState, "joint_states", keep=50)
+        self.measured = probe.hear(JointState, "servos/measurements", keep=400)
+        self._said = probe.hear(DiagnosticArray, "/diagnostics", keep=50)
+        self.process, self._clients = None, {}
+        self.start()
+
+    def start(self):
+        session = ("-p", f"session:={self._session}") if self._session else ()
+        self.process = Process.node("servos", *session, *self._arguments, environment=self._environment)
+        self.joints.clear()
+        self._said.clear()
+        wait_until(lambda: self.joints and len(self.joints[-1][1].name) == 18, 30, lambda: self.process.output)
+
+    def kill(self):
+        self.process.kill()
+
+    @property
+    def status(self):
+        for _t, array in reversed(list(self._said)):
+            for status in array.status:
+                if status.name == "servos":
+                    return status
+        return DiagnosticStatus(level=DiagnosticStatus.STALE)
+
+    def says(self, level, words, timeout=10.0):
+        wait_until(
+            lambda: self.status.level == level and words in self.status.message,
+            timeout,
+            lambda: f"servos says {words!r} at {level} but {self.status}",
+        )
+
+    def value(self, key):
+        return next((value.value for value in self.status.values if value.key == key), None)
+
+    def ask(self, name, on=None):
+        kind, request = (Trigger, Trigger.Request()) if on is None else (SetBool, SetBool.Request(data=on))
+        if name not in self._clients:
+            self._clients[name] = self._probe.node.create_client(kind, name)
+        assert self._clients[name].wait_for_service(10)
+        self.asked = time.monotonic()
+        response = ask(self._clients[name], request, pause=0.001)
+        self.answered = time.monotonic()
+        return response

@@ -89,3 +89,77 @@ def test_two_robots_have_two_directories(base):
 def test_what_is_trusted(bits, owner, trusted):
     status = os.stat_result((bits, 0, 0, 1, owner, 0, 0, 0, 0, 0))
     assert (runtime_directory.reason_for_distrust(status) == "") == trusted
+
+
+@pytest.mark.parametrize("domain", ["../../etc", "", "233", "-1", "1.5", "\u0661", "9" * 5000])
+def test_a_domain_that_is_no_number_of_one_is_refused_before_anything_is_made(base, domain):
+    with pytest.raises(UnsafePathError, match="a whole number from 0 to 232") as refusal:
+        device_directory("/", domain)
+    assert not base.exists() and len(str(refusal.value)) < 200
+
+
+def test_the_environments_domain_is_checked_likewise(base, monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "../../etc")
+    with pytest.raises(UnsafePathError, match="ROS_DOMAIN_ID"):
+        device_directory("/")
+    monkeypatch.setenv("ROS_DOMAIN_ID", " 7 ")
+    assert device_directory("/") == base / "7"
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "", "a\0b"])
+def test_a_name_that_leads_elsewhere_is_refused(base, name):
+    with pytest.raises(UnsafePathError, match="cannot be the name of a directory"):
+        runtime_directory.private_directory("a", name)
+
+
+@pytest.mark.parametrize("mode_, trusted", [(0o777, False), (0o1777, True), (0o755, True), (0o775, False)])
+def test_a_directory_below_one_that_others_may_write_to_is_refused_unless_they_cannot_replace_it(
+    tmp_path, monkeypatch, mode_, trusted
+):
+    parent = tmp_path / "shared"
+    (parent / "between").mkdir(parents=True)
+    parent.chmod(mode_)
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(parent / "between" / "run"))
+    if trusted:
+        assert runtime_directory.private_directory("a") == parent / "between" / "run" / "a"
+    else:
+        with pytest.raises(UnsafePathError, match="above it") as refusal:
+            runtime_directory.private_directory("a")
+        assert str(parent) in str(refusal.value) and not (parent / "between" / "run").exists()
+
+
+def test_a_link_on_the_way_is_followed_to_what_it_leads_to(tmp_path, monkeypatch):
+    open_to_all = tmp_path / "open"
+    (open_to_all / "inner").mkdir(parents=True)
+    open_to_all.chmod(0o777)
+    (tmp_path / "link").symlink_to(open_to_all / "inner")
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path / "link" / "run"))
+    with pytest.raises(UnsafePathError, match="above it"):
+        runtime_directory.private_directory()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to another user")
+def test_a_directory_below_one_of_another_user_is_refused(tmp_path, monkeypatch):
+    parent = tmp_path / "theirs"
+    parent.mkdir(mode=0o755)
+    (parent / "run").mkdir(mode=0o700)
+    os.chown(parent, 4321, 4321)
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(parent / "run"))
+    with pytest.raises(UnsafePathError, match="user 4321"):
+        runtime_directory.private_directory()
+
+
+@pytest.mark.parametrize("session", ["..", ".a", "a/b", "a b", "x" * 65, "a\n", ""])
+def test_a_session_that_is_no_name_is_refused(session):
+    with pytest.raises(UnsafePathError, match="letters, digits"):
+        runtime_directory.checked_session(session)
+
+
+def test_the_umask_does_not_open_the_directories_above(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path / "a" / "b" / "run"))
+    before = os.umask(0)
+    try:
+        runtime_directory.private_directory()
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "a") == mode(tmp_path / "a" / "b") == 0o755

@@ -29,8 +29,24 @@ class WalkPermit:
         self.by_itself = state.get("by_itself", True) is True
         self.waiting = state.get("waiting", False) is not False
         self.fallen = self.waiting
+        self.known = True  # whether the state from before a restart is known
         self._pause = pause
         self._last, self._released = -math.inf, False
+
+    @classmethod
+    def restored(cls, state: Any, time: float, *, pause: float = 1.0) -> WalkPermit:
+        """The permit after a restart at `time` [s], before which it was stored.
+
+        A `state` that is missing or of another shape was perhaps that of a fallen robot: only a new command is
+        executed.
+        """
+        if isinstance(state, dict) and set(state) == {"by_itself", "waiting"}:
+            if all(isinstance(value, bool) for value in state.values()):
+                return cls(state, pause=pause)
+        permit = cls({"by_itself": False, "waiting": True}, pause=pause)
+        permit.fallen = permit.known = False  # a fall is measured anew
+        permit._last = time
+        return permit
 
     @property
     def state(self) -> dict[str, Any]:
@@ -56,7 +72,7 @@ class WalkPermit:
         if self.waiting and not self.fallen:
             stop = not any(twist)
             if not stop and (self._released or time - self._last > self._pause):
-                self.waiting = False
+                self.waiting, self.known = False, True
             self._released = stop
         self._last = time
         return self.may_walk

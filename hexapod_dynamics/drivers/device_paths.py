@@ -1,9 +1,8 @@
 """Paths of the simulated devices, by user, ROS domain and namespace, and of the stored IMU offsets."""
 
-import os
 from pathlib import Path
 
-from hexapod_dynamics.runtime_directory import private_directory, ros_home
+from hexapod_dynamics.runtime_directory import checked_domain, private_directory, ros_domain, ros_home
 
 SERVO_BUS, IMU_BUS = "servo_bus", "imu.sock"
 
@@ -11,13 +10,12 @@ SERVO_BUS, IMU_BUS = "servo_bus", "imu.sock"
 def device_directory(namespace: str = "/", domain_id: str | int | None = None) -> Path:
     """Directory of the simulated devices; it is created if missing, and no other user can write to it.
 
-    domain_id defaults to the environment's ROS_DOMAIN_ID (0 without one). Raises UnsafePathError where another user
-    could have put the devices there.
+    domain_id defaults to the environment's ROS_DOMAIN_ID (0 without one). Raises UnsafePathError where it is no
+    number of a domain, and where another user could have put the devices there.
     """
-    if domain_id is None:
-        domain_id = os.environ.get("ROS_DOMAIN_ID") or "0"
+    number = ros_domain() if domain_id is None else checked_domain(domain_id)
     inner = namespace.strip("/").replace("/", ".")
-    return private_directory(f"{domain_id}.{inner}" if inner else str(domain_id))
+    return private_directory(f"{number}.{inner}" if inner else str(number))
 
 
 def calibration_file(bus: str, address: int) -> Path:

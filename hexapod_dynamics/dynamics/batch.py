@@ -34,6 +34,8 @@ from hexapod_dynamics.robot import Morphology
 
 KEPT = 256  # morphologies that a model remembers the preparations of; 20 kB each
 LEAST_SHARE = 2048  # states for which another thread is worth its start
+LEAST_GROUP = 48  # states of a morphology for which the memory that a call makes is worth it
+WORTH = 1024  # states of a morphology, in all calls, for which its preparation is worth it
 WASTE, ZERO = -3 * LINE, -2 * LINE  # rows before the legs' memory: what is ignored, what is zero
 
 
@@ -65,6 +67,16 @@ class BatchModel:
         self.code = [batch_library(LegType.of(leg), kernels.rows, self.lanes) for leg in kernels.robot.legs]
         self.run_batch = RUN(self.code[0].address("hd_run_batch"))  # ctypes lets other threads run meanwhile
         self._known: dict[tuple[bool, Morphology, bool], Callable] = {}  # what `_prepared` made
+        self._counts: dict[Morphology, int] = {}  # states so far of morphologies that are not prepared
+
+    def is_worth(self, forward: bool, morphology: Morphology, count: int) -> bool:
+        """Whether so many states (LEAST_GROUP or more) of a morphology take less time here than one after the other."""
+        if (forward, morphology, True) in self._known:
+            return True
+        if len(self._counts) >= KEPT:
+            self._counts = {}
+        self._counts[morphology] = total = self._counts.get(morphology, 0) + count
+        return total >= WORTH
 
     def run(self, forward: bool, morphology: Morphology, in_place: bool, states, given, out) -> int:
         """Fill out for the states (indices) of one morphology; the first state that cannot be computed, -1 if none.

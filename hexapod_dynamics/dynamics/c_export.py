@@ -196,7 +196,7 @@ def _source(kernels: RobotKernels) -> str:
     parts.append(_table(f"hd_links[HD_JOINTS][{LINK_SIZE}]", kernels.links))
     parts.append(_table(f"hd_cuts[HD_JOINTS][{CUT_SIZE}]", kernels.cut))
     parts.append(_table("hd_axes[HD_JOINTS][9]", [link.rotation.ravel() for leg in robot.legs for link in leg.links]))
-    parts.append("\n" + _body((INCLUDE / "hd_export.h").read_text()))
+    parts.append("\n" + _body((INCLUDE / "hd_export.inc").read_text()))
     return "\n".join(parts)
 
 

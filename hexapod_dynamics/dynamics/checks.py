@@ -8,6 +8,10 @@ import numpy as np
 
 from hexapod_dynamics.errors import DynamicsError
 
+# Largest position [rad or m] of a joint, HD_FARTHEST_POSITION of hd_rotation.h. The reduction of angles by multiples of
+# pi/2 (Cody and Waite) is exact up to here, with and without fused products; from 1e15 on its error is as large as the
+# sine.
+FARTHEST_POSITION = 1e6
 ROTATION_TOLERANCE = 1e-6  # HD_ROTATION_TOLERANCE of native/include/hd_rotation.h
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.checks import as_array, is_rotation
+from hexapod_dynamics.dynamics.checks import FARTHEST_POSITION, as_array, is_rotation
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.dynamics.selection import Selection
 from hexapod_dynamics.errors import DynamicsError
@@ -63,6 +63,9 @@ class ModelCore:
     _held: Callable
 
     def __init__(self, robot: Robot):
+        """Prepare the memory of a robot's model. Raises DynamicsError for what is no Robot."""
+        if not isinstance(robot, Robot):
+            raise DynamicsError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
         self.robot = robot
         self._kernels = RobotKernels(robot)
         memory = self._kernels.memory
@@ -113,16 +116,20 @@ class ModelCore:
             raise DynamicsError(f"morphology: {morphology!r} given, a Morphology needed")
         selection = self._selections.get(morphology)
         if selection is None:
-            if morphology.robot is not self.robot and morphology.robot != self.robot:
-                raise DynamicsError(
-                    f"morphology of robot {morphology.robot.name!r} given to the model of {self.robot.name!r}; "
-                    "make it from the model's own robot"
-                )
+            self._check_robot(morphology)
             if len(self._selections) >= KEPT_SELECTIONS:
                 self._selections = {}
             selection = self._selections[morphology] = Selection(self._kernels.memory, morphology, morphology)
         self._known = selection  # for the next call; this one uses what it is given
         return selection
+
+    def _check_robot(self, morphology: Morphology) -> None:
+        """Raise DynamicsError if the morphology belongs to another robot."""
+        if morphology.robot is not self.robot and morphology.robot != self.robot:
+            raise DynamicsError(
+                f"morphology of robot {morphology.robot.name!r} given to the model of {self.robot.name!r}; "
+                "make it from the model's own robot"
+            )
 
     def _leg_index(self, leg, known: Selection) -> np.ndarray:
         """Index (1,) of an existing leg, as entry points take it, or a refusal."""
@@ -163,4 +170,11 @@ class ModelCore:
     def _array(self, name: str, value, shape: tuple[int, ...], known: Selection) -> np.ndarray:
         what = f"; n = {known.n} joints exist and move" if name in ("nu", "nudot", "tau") else ""
         ignored = known.morphology.table[1] == 0 if name == "q" else None
-        return as_array(name, value, shape, what, ignored)
+        array = as_array(name, value, shape, what, ignored)
+        if name == "q" and np.abs(array).max(initial=0.0) > FARTHEST_POSITION:
+            joint = int(np.argmax(np.abs(array)))
+            raise DynamicsError(
+                f"q: {array[joint]:.6g} of {self.robot.joint_names[joint]} given, at most {FARTHEST_POSITION:.0e} rad "
+                "or m from zero are allowed; reduce the angle to one turn"
+            )
+        return array

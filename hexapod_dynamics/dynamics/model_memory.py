@@ -53,7 +53,7 @@ class ModelMemory:
 
     def __init__(self, kernels: RobotKernels) -> None:
         self._kernels = kernels  # whose arrays the addresses are of
-        self._place = kernels.functions["place"]
+        self.place = kernels.functions["place"]
         self._lanes, self._shared = kernels.whole_lanes(), kernels.whole_shared()
         legs, joints = len(kernels.legs), len(kernels.joints)
         deepest = max(len(leg.joints) for leg in kernels.robot.legs)
@@ -79,7 +79,13 @@ class ModelMemory:
         """Return the memory of a morphology, int64, and n, the number of its joints that move."""
         memory = np.empty(self._size, dtype=np.int64)
         memory[:HEADER_SIZE] = self._header
-        return memory, self._place(memory, morphology.table)
+        return memory, self.place(memory, morphology.table)
+
+    def new_memories(self, count: int) -> list[np.ndarray]:
+        """So many memories, each to be filled by `place` with a morphology's table."""
+        memories = np.empty((count, self._size), dtype=np.int64)
+        memories[:, :HEADER_SIZE] = self._header
+        return list(memories)
 
     def workspace(self, morphology: Morphology) -> Workspace:
         """Return the memory of a morphology with its parts as arrays."""

@@ -73,7 +73,8 @@ class RobotKernels:
                 for link in leg.links
             ]
         )
-        self.functions = builtins(model_library(rows, self.lane_count))
+        model = model_library(rows, self.lane_count)
+        self.functions, self.run_state = builtins(model), model.address("hd_run_state")
         self.memory = ModelMemory(self)
 
     def whole_shared(self) -> np.ndarray:

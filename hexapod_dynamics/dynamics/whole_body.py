@@ -3,17 +3,21 @@
 Farghdani & Chhabra 2025; equations.md's section 1 states the equations, closed_form.py has them line by line, and
 here they run as compiled leg kernels. q always has all joints of the robot (a missing or locked joint's entry is
 ignored); nu = (v, w, qdot) with the body twist of base_link in base_link axes, linear first, then the rates of the n
-joints that exist and move, in the robot's order; rotation is world <- base_link. Units are SI.
+joints that exist and move, in the robot's order; rotation is world <- base_link. Units are SI. Positions q are refused
+beyond 1e6 rad or m from zero (FARTHEST_POSITION), where sines lose accuracy; nan and infinity are refused everywhere.
 """
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from hexapod_dynamics.dynamics.batch_dynamics import BatchDynamics
+from hexapod_dynamics.dynamics.held_tips import NOTHING_HELD, hold_tips
 from hexapod_dynamics.dynamics.leg_expressions import LegExpressions, leg_expressions
 from hexapod_dynamics.dynamics.link_quantities import LinkQuantities
-from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.errors import DynamicsError, HeldTipsWarning
 
 
 class WholeBodyModel(BatchDynamics, LinkQuantities):
@@ -171,11 +175,17 @@ class WholeBodyModel(BatchDynamics, LinkQuantities):
 
     # ---- feet that are held ----------------------------------------------------------------------------------------
 
-    def constrained_forward_dynamics(self, rotation, q, nu, tau, stance, morphology=None):
+    def constrained_forward_dynamics(self, rotation, q, nu, tau, stance, morphology=None, *, info=False):
         """Accelerations nudot (6+n,) with the tips of the legs in `stance` held, and {leg: force (3,) [N], world axes}.
 
         Held means that the tips' accelerations in the world are zero (Gauss' principle): M nudot + h = tau + J^T f.
-        Where the feet are held more than once over, the smallest forces of all that do it are given.
+        Where the feet are held more than once over, the smallest forces of all that do it are given. Where no forces
+        hold the tips (straight legs that move), the motion is the nearest one, and a HeldTipsWarning names the
+        residual, the acceleration that a tip keeps, and the rank; up to 1e-6 m/s^2, or 1e-6 of the acceleration that
+        the forces must take away, there is none. Raises DynamicsError for wrong input.
+
+        info: return a HeldTips too, (nudot, forces, info), with the residual [m/s^2], the rank and the damping of the
+        solution (held_tips.py), instead of a warning. It takes some twenty times as long.
         """
         known = self._known
         if morphology is not known.given:
@@ -184,6 +194,8 @@ class WholeBodyModel(BatchDynamics, LinkQuantities):
             legs = [stance] if isinstance(stance, str) else list(stance)
         except TypeError:
             raise DynamicsError(f"stance: {stance!r} given, names of legs needed") from None
+        if info:
+            return self._solve_held(rotation, q, nu, tau, legs, known)
         try:
             feet = [self._legs[leg] for leg in legs]
             result = self._held(known.memory, rotation, q, nu, tau, *feet) if len(set(legs)) == len(legs) else None
@@ -195,13 +207,25 @@ class WholeBodyModel(BatchDynamics, LinkQuantities):
 
     def _held_without_haste(self, rotation, q, nu, tau, legs, known):
         """What `constrained_forward_dynamics` is for input to be converted or refused, and for feet held too often."""
+        nudot, forces, info = self._solve_held(rotation, q, nu, tau, legs, known)
+        if not info.holds:
+            message = (
+                f"stance: the tips of {', '.join(legs)} cannot be held: accelerations of up to {info.residual:.3g} "
+                f"m/s^2 remain ({info.tolerance:.1g} allowed), rank {info.rank} of {info.rows} (a leg is straight, or "
+                "feet hold one another); take a leg out of the stance or bend it; info=True returns these numbers"
+            )
+            warnings.warn(message, HeldTipsWarning, stacklevel=3)
+        return nudot, forces
+
+    def _solve_held(self, rotation, q, nu, tau, legs, known):
+        """Accelerations, forces {leg: (3,)} and HeldTips, from matrices: for all input, however the legs stand."""
         free = self.forward_dynamics(rotation, q, nu, tau, known.given)
         for leg in legs:
             self._leg_index(leg, known)
         if len(set(legs)) != len(legs):
             raise DynamicsError(f"stance: {legs} names a leg twice")
         if not legs:
-            return free, {}
+            return free, {}, NOTHING_HELD
         R, nu = np.asarray(rotation, float), np.asarray(nu, float)
         jacobians, biases = [], []
         for leg in legs:
@@ -210,14 +234,6 @@ class WholeBodyModel(BatchDynamics, LinkQuantities):
             jacobians.append(self.point_jacobian(*point, q, known.given))
             slide = np.cross(nu[3:6], jacobians[-1] @ nu)
             biases.append(self.point_acceleration_bias(*point, q, nu, known.given) + slide)
-        J = np.concatenate(jacobians)
-        carried = np.linalg.solve(self.mass_matrix(q, known.given), J.T)
-        forces = _least_forces(J @ carried, -np.concatenate(biases) - J @ free)
-        return free + carried @ forces, {leg: R @ force for leg, force in zip(legs, forces.reshape(-1, 3), strict=True)}
-
-
-def _least_forces(delassus, wanted) -> np.ndarray:
-    """Forces with delassus @ forces = wanted; the smallest ones where the feet are held more than once over."""
-    values, vectors = np.linalg.eigh(delassus)
-    kept = values > 1e-10 * values[-1]
-    return vectors[:, kept] @ ((vectors[:, kept].T @ wanted) / values[kept])
+        mass = self.mass_matrix(q, known.given)
+        nudot, forces, info = hold_tips(mass, np.concatenate(jacobians), free, -np.concatenate(biases))
+        return nudot, {leg: R @ force for leg, force in zip(legs, forces.reshape(-1, 3), strict=True)}, info

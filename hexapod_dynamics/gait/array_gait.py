@@ -44,7 +44,8 @@ class ArrayGait(Gait):
 
     def start_at(self, joints: npt.ArrayLike) -> float:
         """Start a transition at measured joints (n,) [rad]; return its duration [s]."""
-        assert self.robot is not None
+        if self.robot is None:
+            raise HexapodError("the gait belongs to no robot yet: call bind first")
         joints = np.asarray(joints, float)
         if joints.shape != self.position.shape or not np.isfinite(joints).all():
             raise HexapodError(f"joints: {self.position.size} finite angles [rad] needed, given {joints.tolist()}")

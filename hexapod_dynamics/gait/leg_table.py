@@ -29,8 +29,7 @@ def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
         row[LENGTHS:LOWER] = link_lengths(leg)
         row[TO_LEG:MOUNT] = np.asarray(leg.mount_rotation, float).T.ravel()
         row[MOUNT:LENGTHS] = leg.mount_position
-        row[LOWER:UPPER] = [joint.lower for joint in leg.joints]
-        row[UPPER:KNEE] = [joint.upper for joint in leg.joints]
+        row[LOWER:UPPER], row[UPPER:KNEE] = zip(*(joint.planned_range for joint in leg.joints), strict=True)
         row[KNEE:FREE] = knee_cosines(leg.joints[2].lower, leg.joints[2].upper)
         row[FREE:HELD] = 1.0
         row[MASS:CENTRE] = [link.mass for link in leg.links]

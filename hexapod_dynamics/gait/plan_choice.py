@@ -134,7 +134,8 @@ class PlanChoice:
         """Add a plan that was made in the background to the library; return whether there was one."""
         made = None if self.planner is None or not self.planner.busy else self.planner.poll()
         if isinstance(made, str):
-            self.why = made
+            if self.why:  # else there is a plan by now: for other legs
+                self.why = made
             return False
         if made is None:
             return False

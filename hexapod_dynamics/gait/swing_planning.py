@@ -93,7 +93,7 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
         end_rate=swing.end_rate,
         torque_bound=TORQUE_SHARE * robot.servo.torque_limit,
         speed_bound=SPEED_SHARE * robot.servo.speed_limit,
-        position_bounds=([joint.lower for joint in joints], [joint.upper for joint in joints]),
+        position_bounds=tuple(zip(*(joint.planned_range for joint in joints), strict=True)),
         effort=1.0 if least == "effort" else 0.0,
         duration=swing.duration if least == "effort" else None,
         paths=(PathConstraint(within, within_by_q),),

@@ -91,7 +91,8 @@ class WalkingRobot:
         info: dict[str, Any] = {}
         while self._times and self._times[0] < self.time + self.period:
             del self._times[0]
-            assert self.damage is not None
+            if self.damage is None:
+                raise HexapodError("times of damage without a damage that strikes: give `damage`")
             self.morphology = self.damage.strike(random, self.morphology, self.model.state.q)
             self.model.set_morphology(self.morphology)
             info["damage"] = self.morphology.describe()

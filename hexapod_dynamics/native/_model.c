@@ -325,7 +325,48 @@ static PyObject *builtins(PyObject *module, PyObject *arguments)
     return made;
 }
 
+/* run_each(address of hd_run_state, memories, states, forward, R, q, nu, given, out): run the states (indices, int64),
+ * each on its own memory of the list, on C-contiguous arrays of all states; the first that is not computed, -1 if none.
+ */
+static PyObject *run_each(PyObject *module, PyObject *arguments)
+{
+    int (*run)(struct hd_model *, int, const double *, const double *, const double *, const double *, double *);
+    PyObject *address, *memories, *states, *R, *q, *nu, *given, *out;
+    int forward;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OO!O!pO!O!O!O!O!", &address, &PyList_Type, &memories, &PyArray_Type, &states,
+                          &forward, &PyArray_Type, &R, &PyArray_Type, &q, &PyArray_Type, &nu, &PyArray_Type, &given,
+                          &PyArray_Type, &out))
+        return NULL;
+    const void *function = PyLong_AsVoidPtr(address);
+    const int64_t *indices = indices_of(states, 0);
+    PyObject *arrays[] = {R, q, nu, given, out};
+    double *numbers[5];
+    npy_intp widths[5];
+    int good = function && indices && PyArray_DIMS((PyArrayObject *)states)[0] == PyList_GET_SIZE(memories);
+    for (int i = 0; good && i < 5; i++) {
+        PyArrayObject *array = (PyArrayObject *)arrays[i];
+        good = PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array) && PyArray_NDIM(array) > 1;
+        numbers[i] = PyArray_DATA(array);
+        widths[i] = good ? PyArray_STRIDES(array)[0] / (npy_intp)sizeof(double) : 0;
+    }
+    memcpy(&run, &function, sizeof run);
+    npy_intp worst = -1;
+    for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(memories); i++) {
+        struct hd_model *m = (struct hd_model *)indices_of(PyList_GET_ITEM(memories, i), sizeof *m / 8);
+        const npy_intp s = (npy_intp)indices[i];
+        good = m && s >= 0 && s < PyArray_DIMS((PyArrayObject *)out)[0];
+        if (good && !run(m, forward, numbers[0] + widths[0] * s, numbers[1] + widths[1] * s, numbers[2] + widths[2] * s,
+                         numbers[3] + widths[3] * s, numbers[4] + widths[4] * s) && (worst < 0 || s < worst))
+            worst = s;
+    }
+    if (!good)
+        return PyErr_Format(PyExc_TypeError, "run_each: memories, states and C-contiguous float64 arrays needed");
+    return PyLong_FromSsize_t(worst);
+}
+
 static PyMethodDef functions[] = {
+    {"run_each", run_each, METH_VARARGS, "Run many states, each on the memory of its morphology."},
     {"builtins", builtins, METH_VARARGS, "Builtins, by name, of the table of a robot's library at an address."},
     {NULL, NULL, 0, NULL},
 };

@@ -70,3 +70,8 @@ def builtins(opened: library.Library) -> dict[str, Any]:
     """Builtins of a library's table hd_entries, by name."""
     made: dict[str, Any] = model().builtins(opened.address("hd_entries"), ABSENT)
     return made
+
+
+def run_each(function: int, memories: list[np.ndarray], states: np.ndarray, forward: bool, *arrays: np.ndarray) -> int:
+    """Run hd_run_state, by its address, for many states; the first that is not computed, -1 if none."""
+    return int(model().run_each(function, memories, states, forward, *arrays))

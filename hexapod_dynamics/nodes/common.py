@@ -5,10 +5,11 @@ import math
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.compile_notice import when_compiling
 from hexapod_dynamics.errors import ParameterError
+from hexapod_dynamics.nodes.malformed import MalformedMessages
 from hexapod_dynamics.nodes.running import Refused
 from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.robot import Robot
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -20,6 +21,7 @@ LATCHED = QoSProfile(
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
+REAL_TIME = "servos, IMU and simulated robot run in real time"
 COMPILING = "compiling the model for this machine, once"
 LEVELS = {
     "ok": DiagnosticStatus.OK,
@@ -74,9 +76,12 @@ def load_robot(node):
     Refused.node = node
     Refused.name = node.get_fully_qualified_name().lstrip("/").replace("/", ".")
     if node.get_parameter("use_sim_time").value:
-        raise ParameterError(
-            "parameter use_sim_time is true: servos, IMU and simulated robot run in real time; leave it false"
-        )
+        raise ParameterError(f"parameter use_sim_time is true: {REAL_TIME}; leave it false")
+    # Read-only, because a callback may be asked after another one has acted on the rest of a request.
+    descriptor = ParameterDescriptor(
+        type=ParameterType.PARAMETER_BOOL, description=f"stays false: {REAL_TIME}", read_only=True
+    )
+    node.set_descriptor("use_sim_time", descriptor)
     Compiling(node)
     path = declare(node, ROBOT)
     return Robot.load(path) if path else Robot.jethexa()
@@ -139,11 +144,12 @@ class Diagnostics:
     """Publishes one status a second on /diagnostics under the name of the node.
 
     `look` is called at each period and returns (level, message, {key: value}), level one of ok, warn, error, stale.
+    Malformed messages of the node's topics are added.
     every(period [s], callback): how it is called, by default by a timer; `TickLoop.every` of a node that has one.
     """
 
     def __init__(self, node, hardware_id, look, period=1.0, every=None):
-        self._node, self._look = node, look
+        self._node, self._look, self._malformed = node, look, MalformedMessages.of(node)
         self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
         self._array, self._keys = DiagnosticArray(status=[self._status]), None  # names of its values
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -154,7 +160,7 @@ class Diagnostics:
 
     def publish(self):
         """Call `look` and publish its status now."""
-        level, message, values = self._look()
+        level, message, values = self._malformed.report(*self._look())
         status = self._status
         status.level, status.message = LEVELS[level], message
         texts = [text_of(value) for value in values.values()]  # objects are kept while the names stay the same

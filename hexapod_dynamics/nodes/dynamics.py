@@ -16,6 +16,7 @@ from hexapod_dynamics.estimation.observer import Gains, Observer
 from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
 from hexapod_dynamics.nodes.running import run
@@ -90,7 +91,7 @@ class DynamicsNode(Node):
         self._cost = self._worst_cost = 0.0
         self._support = SupportMarkers(self, self.observer)
         self._warm_up()
-        self._session_state = SessionState(self)
+        self._session_state = SessionState(self, lasting=False)
         place = self._session_state.load()
         if place is not None:  # after a crash odom continues at the stored position
             numbers = [place.get(name) for name in ("x", "y", "yaw")]
@@ -106,8 +107,8 @@ class DynamicsNode(Node):
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 5, needed=self._untimed)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(Bool, "servos/following", lambda m: self.observer.follow(m.data), LATCHED)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        subscribe(self, Bool, "servos/following", lambda m: self.observer.follow(m.data), LATCHED)
         self._diagnostics = Diagnostics(self, robot.name, self._look, every=self.loop.every)
 
     def _warm_up(self):
@@ -342,7 +343,7 @@ class DynamicsNode(Node):
         now, observer = time.monotonic(), self.observer
         if observer.started:
             x, y, _ = observer.position.tolist()
-            self._session_state.save({"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])})
+            self._session_state.post({"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])})
         self._complaints = {about: (at, what) for about, (at, what) in self._complaints.items() if now - at < KEPT}
         offsets = observer.joint_filter.offsets
         worst = int(np.argmax(np.abs(offsets)))

@@ -29,6 +29,7 @@ from hexapod_dynamics.nodes.common import (
     text_of,
 )
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
@@ -45,6 +46,8 @@ from std_srvs.srv import Trigger
 
 # Without imu/data for longer than this [s] a fall would not be noticed.
 BLIND = 0.5
+NEW_COMMAND = "standing still until a new cmd_vel: send zero, then a speed"
+NOT_KNOWN = "whether the robot had fallen before this node was restarted is not known"
 FALLEN = "the robot has fallen: legs stopped; put it upright, then command it again (cmd_vel zero, then a speed)"
 
 
@@ -68,12 +71,11 @@ class GaitNode(Node):
         self.gait.measure_joints(self._angles)  # from now on legs that come back are waited for
         self._default = commands["velocity"], 0.0, 0.0  # the gait scales it: later, too, when a plan has been made
         self._session_state = SessionState(self)
-        state = self._session_state.load()
-        if self._session_state.unreadable:  # whether the robot was stopped is unknown: assume that it was
-            state = {"by_itself": False}
-        self.permit, self.falls = WalkPermit(state, pause=self.timeout), FallDetector()
-        self._saved = None
-        self._keep()
+        self.permit, self.falls = self._restored(), FallDetector()
+        self._saved = self.permit.state
+        if not self._session_state.save(self._saved) and self.permit.by_itself:
+            self.permit.by_itself = False
+            self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
         self._chip = np.asarray(self.robot.imu.rotation)
         self._axes = self._chip.tolist()
         self._attitude_time = None  # of the last imu/data
@@ -87,13 +89,13 @@ class GaitNode(Node):
         self._moving = list(range(self.robot.joint_count))
         self._message = joint_template(self.robot.joint_names, self._source)
         self._send = sender(self.create_publisher(JointState, "joint_commands", 10))
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, self.period, self._tick)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data, newest=True)
         self.loop.subscribe(Twist, "cmd_vel", self._on_cmd_vel, 10)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, lambda: self.gait.awaits_joints)
-        self.create_subscription(Pose, "body_pose", self._on_body_pose, 10)
-        self.create_subscription(String, "press_foot", self._on_press_foot, 10)
+        subscribe(self, Pose, "body_pose", self._on_body_pose, 10)
+        subscribe(self, String, "press_foot", self._on_press_foot, 10)
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self._told = None
         self.create_service(Trigger, "stand", lambda _, answer: self._on_trigger(self.gait.stand, answer))
@@ -185,13 +187,26 @@ class GaitNode(Node):
         self.gait.measure_joints(np.full(self.robot.joint_count, np.nan))
         self._kind, self._values = kind, values
 
+    def _restored(self):
+        """Return the walk permit from before a crash; one that was stored and is not known waits for a new command."""
+        stored, now = self._session_state, time.monotonic()
+        state = stored.load()
+        if state is None and not (stored.unreadable or stored.lost):
+            return WalkPermit(pause=self.timeout)
+        permit = WalkPermit.restored(state, now, pause=self.timeout)
+        if not permit.known:
+            self.get_logger().warning(
+                f"{NOT_KNOWN} ({stored.problem or 'the stored state has another shape'}): {NEW_COMMAND}"
+            )
+        elif stored.lost or stored.unreadable:
+            permit.by_itself = False
+        return permit
+
     def _keep(self):
-        """Store the permit for a respawn; without a stored permit the robot does not walk with `velocity`."""
+        """Store the permit for a respawn."""
         if self._saved != self.permit.state:
             self._saved = self.permit.state
-            if not self._session_state.save(self._saved) and self.permit.by_itself:
-                self.permit.by_itself = False
-                self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
+            self._session_state.post(self._saved)
 
     def _on_morphology(self, message):
         try:
@@ -215,6 +230,7 @@ class GaitNode(Node):
             return
         self._ticks += due
         self._choose_speed(now)
+        self.gait.adopt_plan()
         if not self.permit.may_walk or not self._moving:
             return  # the servos hold the pose
         # After a stall the gait does not catch up: the legs would jump.
@@ -261,7 +277,14 @@ class GaitNode(Node):
         if self.permit.fallen:
             return "error", FALLEN, values
         if self.permit.waiting:
-            return "warn", "upright after a fall, standing still until a new cmd_vel: send zero, then a speed", values
+            why = "upright after a fall" if self.permit.known else NOT_KNOWN
+            return "warn", f"{why}, {NEW_COMMAND}", values
+        lost, words = self._session_state.assess(time.monotonic())
+        trouble = self._session_state.trouble
+        if trouble:
+            lost, words = "warn", [f"a restart of this node would lose whether it may walk: {trouble}"]
+        if lost != "ok":
+            return lost, "; ".join(words), values
         if self._refusals:
             return "warn", f"refused {self._refusals} messages, the last: {self._last_refusal}", values
         doing = self.gait.doing

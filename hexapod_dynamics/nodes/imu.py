@@ -4,6 +4,8 @@ imu/data_raw has the values of the device; imu/data has the offsets subtracted, 
 base_link and drifts: there is no magnetometer.
 """
 
+import threading
+
 import numpy as np
 
 from geometry_msgs.msg import TransformStamped
@@ -19,8 +21,10 @@ from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.se3 import quaternion_from_rotation
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
+from rclpy.task import Future
 from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
@@ -78,7 +82,9 @@ class ImuNode(Node):
             publisher = self.create_publisher(Imu, "imu/data", qos_profile_sensor_data)
             self._data_wanted, self._send_data = Wanted(publisher), sender(publisher)
         self._temperature_publisher = self.create_publisher(Temperature, "imu/temperature", 10)
-        self.create_service(Trigger, "~/calibrate", self._on_calibrate)
+        # A group of its own: a calibration keeps the next one waiting, and nothing else.
+        group = MutuallyExclusiveCallbackGroup()
+        self.create_service(Trigger, "~/calibrate", self._on_calibrate, callback_group=group)
         if self._publish_tf:
             self._broadcast(robot.imu)
         self.reader = ImuReader(self.bus, settings, self._on_sample)
@@ -148,17 +154,28 @@ class ImuNode(Node):
 
     # Services and diagnostics ----------------------------------------------------------------------------------------
 
-    def _on_calibrate(self, _request, response):
+    async def _on_calibrate(self, _request, response):
+        """Calibrate in another thread, which takes up to 3 s; meanwhile this node works."""
         if not self.reader.health.connected:
             response.success, response.message = False, f"no IMU: {self.reader.health.last_error}"
             return response
-        refusal, offsets = self.imu.calibrate(), self.imu.offsets
+        done = Future()
+        threading.Thread(target=self._calibrate, args=(done,), name="calibrate", daemon=True).start()
+        refusal, offsets = await done
         response.success = not refusal
         response.message = refusal or (
             f"gyro offset {np.round(offsets.gyro, 5).tolist()} rad/s, "
             f"accelerometer offset {np.round(offsets.accel, 4).tolist()} m/s^2"
         )
         return response
+
+    def _calibrate(self, done):
+        try:
+            done.set_result((self.imu.calibrate(), self.imu.offsets))
+        except Exception as error:  # raised where it is awaited
+            done.set_exception(error)
+        if self.executor is not None:
+            self.executor.wake()
 
     def _assess(self):
         health = self.reader.health

@@ -53,7 +53,7 @@ def run_together(node_classes, args=None):
             start.wait_where_respawned()  # the next start would be refused, too
         else:
             # A launch file respawns the node: the pause keeps it from repeating the message each second.
-            time.sleep(float(os.environ.get("HEXAPOD_REFUSED_PAUSE", "0")))
+            time.sleep(refused_pause())
     else:
         start.running()
         # Objects alive now stay alive. Without `freeze` the garbage collector would scan all of them again and again,
@@ -77,6 +77,14 @@ def run_together(node_classes, args=None):
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
+
+
+def refused_pause():
+    """Time [s] to wait before a process ends whose nodes were refused; the launch file sets it in the environment."""
+    try:
+        return min(max(float(os.environ.get("HEXAPOD_REFUSED_PAUSE") or "0"), 0.0), 600.0)
+    except ValueError:
+        return 0.0
 
 
 def stays_refused(error):
@@ -169,6 +177,8 @@ def end(node, comes_back=True):
     """Close a node's devices and destroy it; what it has stored for a respawn is kept if it comes back."""
     if hasattr(node, "close"):
         node.close()
+    if hasattr(node, "session_state"):
+        node.session_state.close()
     if hasattr(node, "forget") and not comes_back:
         node.forget()
     node.destroy_node()

@@ -13,6 +13,7 @@ torque is off, nor before all joints have been measured again.
 """
 
 import math
+import sys
 import time
 
 import numpy as np
@@ -24,6 +25,7 @@ from hexapod_dynamics.drivers.servos.servo_health import SEVERITY, ServoHealth, 
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.servos.stop_state import StopState
+from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes import start
 from hexapod_dynamics.nodes.cdr import joint_template
@@ -31,12 +33,15 @@ from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, Wanted, load_robot, sender, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
+from hexapod_dynamics.nodes.stop_inputs import StopInputs
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
@@ -48,6 +53,10 @@ MOST_LATE, ALIGNED = 0.01, 0.002
 PUNCTUAL = 25
 # After a stall of this process for longer than the command timeout, what has queued meanwhile comes for so long [s].
 BACKLOG = 0.2
+# Time [s] after which a thread that computes lets another one of this process run: a stop does not wait for a tick.
+SWITCH_INTERVAL = 0.001
+# Real-time priority of all threads but those that stop the robot, which have a higher one; where permitted.
+PRIORITY = 10
 # Time [s] after which a port that is not open is reported in the log, once; in a launch the simulator needs longer.
 PORT_PATIENCE = {"alone": 2.0, "launched": 60.0}
 
@@ -59,9 +68,11 @@ class ServosNode(Node):
         super().__init__("servos")
         self.robot = load_robot(self)
         self._session_state = SessionState(self)
+        self._requests = ReentrantCallbackGroup()
         self._servo_map = ServoMap.from_robot(self.robot)
         self.parameters = parameters = declare_parameters(self, self.robot)
         self._names = list(self.robot.joint_names)
+        self._gone = np.zeros(len(self._names), bool)  # declared missing
         self._index = {name: i for i, name in enumerate(self._names)}
         joints = [joint for leg in self.robot.legs for joint in leg.joints]
         self.guard = PoseGuard(
@@ -100,37 +111,58 @@ class ServosNode(Node):
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_service(SetBool, "emergency_stop", self._on_emergency_stop)
-        self.create_service(SetBool, "~/torque", self._on_torque)
-        self.create_service(Trigger, "~/release", self._on_release)
-        self.create_service(Trigger, "~/follow", self._on_follow)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        # Reentrant: one that waits for the disk keeps no other waiting. All run in the thread that ticks.
+        for kind, name, callback in (
+            (SetBool, "emergency_stop", self._on_emergency_stop),
+            (SetBool, "~/torque", self._on_torque),
+            (Trigger, "~/release", self._on_release),
+            (Trigger, "~/follow", self._on_follow),
+        ):
+            self.create_service(kind, name, callback, callback_group=self._requests)
         self.diagnostics = Diagnostics(
             self, f"{self.robot.name} servo bus {parameters.bus.port}", self._look, every=self.loop.every
         )
         self.loop.every(1.0, self._publish_battery)
         self.loop.every(0.2, self._watch_sources)
+        self.stop_inputs = StopInputs(
+            self.control, self.loop, parameters, self.get_logger(), self.get_namespace(), self._session_state.stored
+        )
+        self.priority = prefer_this_process(PRIORITY)
         self.chain.start()  # the hardware comes last, after all checks
 
     # What outlives a crash -------------------------------------------------------------------------------------------
 
     def _restored(self):
-        """Return the stop state from before a crash; if it cannot be read, the robot does not move."""
+        """Return the stop state from before a crash; one that cannot be read is an emergency stop, one that is missing
+        holds.
+        """
+        stored, stop = self._session_state, None
+        values = stored.load()
         try:
-            stop = StopState.from_values(self._session_state.load())
+            stop = StopState.from_values(values)
         except HexapodError as error:
-            stop = StopState.unreadable(error)
-        if self._session_state.unreadable:
-            stop = StopState.unreadable("see the log")
+            stored.reject(error)
+        if stored.lost:
+            stop = StopState.lost(None if values is None else stop, stored.problem)
+        elif stored.unreadable:
+            stop = StopState.unreadable(stored.problem)
+        # Stored at the start: an existing file can be written to even when the disk is full.
+        stored.save(stop.to_values())
         if stop != StopState():
             frozen = "emergency stop, " if stop.frozen else ""
-            self.get_logger().warning(
-                f"restarted; the state from before the crash is kept: {frozen}{stop.mode} ({stop.reason})"
-            )
+            self.get_logger().warning(f"restarted; the state is now: {frozen}{stop.mode} ({stop.reason})")
         return stop
 
     def _keep(self, stop):
-        return "" if self._session_state.save(stop.to_values()) else "it cannot be written, see the log"
+        self._session_state.post(stop.to_values())
+
+    async def _stored(self, response):
+        """Return the response of a request when its state is on the disk; meanwhile this node works."""
+        failure = await self._session_state.stored()
+        if failure:
+            response.message += f"; a restart of this node would lose this state: {failure}"
+        return response
 
     # In --------------------------------------------------------------------------------------------------------------
 
@@ -219,14 +251,23 @@ class ServosNode(Node):
         except HexapodError as error:
             self.get_logger().warning(str(error), throttle_duration_sec=5.0)
             return
-        self.chain.set_gone(~morphology.existing_mask)
+        gone = ~morphology.existing_mask
+        back = [name for name, was, is_ in zip(self._names, self._gone, gone, strict=True) if was and not is_]
+        if back and not self.control.state.torque:
+            self.get_logger().warning(
+                f"declared to be there again: {', '.join(back)}; the torque of all servos is off, theirs, too: "
+                "~/torque with true switches it on"
+            )
+        self._gone = gone
+        self.chain.set_gone(gone)
 
-    def _on_emergency_stop(self, request, response):
-        response.success, response.message = self.control.emergency_stop(request.data)
+    async def _on_emergency_stop(self, request, response):
+        refusal = "" if request.data else self.stop_inputs.refuse_resume()
+        response.success, response.message = (False, refusal) if refusal else self.control.emergency_stop(request.data)
         self._next_news = 0.0
-        return response
+        return await self._stored(response)
 
-    def _on_torque(self, request, response):
+    async def _on_torque(self, request, response):
         control = self.control
         if request.data:
             refusal = control.stand()
@@ -238,19 +279,20 @@ class ServosNode(Node):
             if control.sitting is not None:
                 done = f"sitting down first, torque off in {control.sitting.until_done:.1f} s; ~/release: at once"
         response.success, response.message = not refusal, refusal or done
-        return response
+        return await self._stored(response)
 
-    def _on_release(self, _request, response):
+    async def _on_release(self, _request, response):
         refusal = self.control.let_go()
         done = "torque off; /diagnostics names each servo that has not confirmed it"
         response.success, response.message = not refusal, refusal or done
-        return response
+        return await self._stored(response)
 
-    def _on_follow(self, _request, response):
+    async def _on_follow(self, _request, response):
         response.success, response.message = self.control.resume()
-        return response
+        return await self._stored(response)
 
     def _watch_sources(self):
+        self._session_state.expire()
         if self.watch.look(time.monotonic()):
             self.control.hold(self.watch.conflict)
 
@@ -323,10 +365,13 @@ class ServosNode(Node):
 
     def _assess(self, now):
         """Return level and message: bus, commands, supply, present action, in this order."""
+        self.control.not_kept = self._session_state.trouble
         parts = (
             self._health.assess(self.control.state, now),
             self.watch.assess(self.guard.clamped, now),
             self.control.doing(),
+            self._session_state.assess(now),
+            self.stop_inputs.assess(now),
         )
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(w for _, words in parts for w in words)
 
@@ -335,12 +380,15 @@ class ServosNode(Node):
         self._level = self._assess(now)
         values = figures(state, self._names, now)
         values["priority of the bus thread"] = self.chain.priority
+        values["priority of the other threads"] = self.priority
         values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
+        values["losses of the stored state"] = self._session_state.losses
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}
 
     def close(self):
         """Hold the pose, or switch torque off if configured so, and close the port."""
+        self.stop_inputs.close()
         if self.parameters.release_on_shutdown:
             self.chain.set_torque(False)
             self.chain.wait_confirmed(1.0)
@@ -349,6 +397,7 @@ class ServosNode(Node):
 
 def main(args=None):
     """Run the node."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
     run(ServosNode, args)
 
 

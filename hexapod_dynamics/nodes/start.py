@@ -14,7 +14,16 @@ import time
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LAUNCH = "HEXAPOD_LAUNCH"  # the launch file sets it to its process id
-_launch = int(os.environ.get(LAUNCH, "0"))
+
+
+def _launch_of(text):
+    """The process id in the environment variable of the launch; it is set by the launch file alone."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        sys.exit(f"{LAUNCH} is {text[:40]!r}: the launch file sets it to its process id; unset it")
+    return int(text)
+
+
+_launch = _launch_of(os.environ.get(LAUNCH) or "0")
 _running = False
 _stopping = False
 
@@ -57,6 +66,11 @@ def running():
 def launched():
     """Whether a launch process started this process."""
     return _launch != 0
+
+
+def launch_process():
+    """Process id of the launch process that started this process, 0 if none has."""
+    return _launch
 
 
 def left_behind():

@@ -20,7 +20,14 @@ from hexapod_dynamics.parameters.spec import ParameterSpec
 
 # In the order of config/nodes.yaml and docs/parameters.md. Of damage_manager: the patterns.
 NODES: dict[str, tuple[ParameterSpec, ...]] = {
-    "gait": (common.ROBOT, common.SESSION, commands.COMMAND_PERIOD, commands.RATE, *gait.PARAMETERS),
+    "gait": (
+        common.ROBOT,
+        common.SESSION,
+        common.STATE_DIRECTORY,
+        commands.COMMAND_PERIOD,
+        commands.RATE,
+        *gait.PARAMETERS,
+    ),
     "dynamics": (
         common.ROBOT,
         common.SESSION,
@@ -31,13 +38,14 @@ NODES: dict[str, tuple[ParameterSpec, ...]] = {
     "servos": (
         common.ROBOT,
         common.SESSION,
+        common.STATE_DIRECTORY,
         commands.COMMAND_PERIOD,
         *commands.GUARD,
         *servos.PARAMETERS,
     ),
     "imu": (common.ROBOT, *imu.PARAMETERS),
     "simulator": (common.ROBOT, *simulator.PARAMETERS),
-    "damage_manager": (common.ROBOT, common.SESSION, *damage_manager.PATTERNS),
+    "damage_manager": (common.ROBOT, common.SESSION, common.STATE_DIRECTORY, *damage_manager.PATTERNS),
     "damage_detector": (common.ROBOT, *damage_detector.PARAMETERS),
     "robot_description": (common.ROBOT, *robot_description.PARAMETERS),
     "view": view.PARAMETERS,

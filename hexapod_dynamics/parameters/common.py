@@ -11,3 +11,9 @@ SESSION = ParameterSpec(
     "name of the launch, chosen by the launch file: the state of this node is restored after a crash "
     "and respawn within one session; empty: no state is restored",
 )
+STATE_DIRECTORY = ParameterSpec(
+    "state_directory",
+    "",
+    "absolute path of a directory in which the state of this node lasts over launches and reboots, until a person "
+    "changes it; one directory for each robot; empty: it lasts for the session only",
+)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import math
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.loading import jethexa_path, load_robot
 from hexapod_dynamics.robot.mjcf import to_mjcf
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Servo
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Servo, check_number
 from hexapod_dynamics.robot.urdf import to_urdf
 from hexapod_dynamics.robot.urdf_reading import robot_arguments
 from hexapod_dynamics.se3 import rotation_rpy
@@ -43,8 +42,15 @@ class Robot:
     imu: Imu
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.gravity) and self.gravity >= 0):
-            raise RobotError(f"gravity: {self.gravity!r} given, a finite number >= 0 (m/s^2) needed")
+        check_number(self.gravity, "gravity", "m/s^2")
+        kinds = {"name": str, "body": Body, "servo": Servo, "contact": Contact, "imu": Imu}
+        for field, kind in kinds.items():
+            if not isinstance(getattr(self, field), kind):
+                needed = "a text" if kind is str else f"a {kind.__name__} (hexapod_dynamics.robot)"
+                raise RobotError(f"{field}: {getattr(self, field)!r} given, {needed} needed")
+        if not isinstance(self.legs, (tuple, list)) or not all(isinstance(leg, Leg) for leg in self.legs):
+            raise RobotError(f"legs: {self.legs!r} given, a tuple of Leg needed")
+        object.__setattr__(self, "legs", tuple(self.legs))
         if not self.legs:
             raise RobotError("legs: none given, at least one needed")
         for what, names in (("leg", self.leg_names), ("joint", self.joint_names)):
@@ -90,7 +96,9 @@ class Robot:
         legs: {name: name of its first joint}, {"LF": "coxa_joint_LF", ...}; by default each chain on the body.
         Fixed joints are merged, base_link moves to the body's centre of mass (keep_frame: it stays where the file has
         it, body.com says where the centre is); see robot/urdf_reading.py. RobotError names what is not supported: a
-        branching leg, a moving link without mass, an unknown joint.
+        branching leg, a moving link without mass, an unknown joint, two joints of one name, links that are not
+        connected to the body, <mimic>, calls of xacro. A RobotWarning names what is read and not used: <dynamics>,
+        mechanicalReduction.
         """
         return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity, keep_frame))
 

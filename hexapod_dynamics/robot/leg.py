@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.geometry import LinkGeometry, chain_of_geometry
-from hexapod_dynamics.robot.parts import Joint, Link, check_rotation, constant
+from hexapod_dynamics.robot.parts import Joint, Link, check_name, check_rotation, constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,7 @@ class Leg:
     module: str
 
     def __post_init__(self) -> None:
+        check_name(self.name, "leg")
         where = f"leg {self.name}"
         object.__setattr__(self, "mount_rotation", constant(self.mount_rotation, (3, 3), f"{where}.mount_rotation"))
         object.__setattr__(self, "mount_position", constant(self.mount_position, (3,), f"{where}.mount_position"))

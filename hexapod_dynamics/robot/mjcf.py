@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.link_tree import Branch, branches, displacement
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import check_number, constant
+from hexapod_dynamics.robot.xml_text import checked_text
 from hexapod_dynamics.se3 import quaternion_from_rotation
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 # Collision shapes [m]: capsules of links, spheres at the ends of legs, whose lowest point is the link's end.
 LINK_RADIUS, FOOT_RADIUS = 0.010, 0.002
+FAR = 1e9  # [rad or m] limit of a joint that is limited on the other side only
 # Collision groups: ground 1, robot 2; shapes of the robot collide with each other, except those of adjacent bodies.
 GROUND, ROBOT = 1, 2
 
@@ -61,7 +64,7 @@ def to_mjcf(
     )
     legs = "".join(_links([b for b in tree if b.leg == leg.name], rotor_inertia) for leg in robot.legs)
     actuators = "".join(_actuator(b, servo) for b in tree if b.joint is not None and b.lock is None)
-    return f"""<mujoco model="{robot.name}">
+    return f"""<mujoco model="{_name(robot.name)}">
   <compiler angle="radian" autolimits="true" boundmass="1e-9" boundinertia="1e-12" balanceinertia="true"/>
   <option timestep="{float(timestep)!r}" gravity="0 0 {-float(robot.gravity)!r}" integrator="implicitfast"
           cone="elliptic" impratio="10"/>
@@ -91,15 +94,15 @@ def _links(chain: list[Branch], rotor_inertia: float) -> str:
         if branch.joint is None or branch.link is None:  # the foot
             position = branch.position - np.array([FOOT_RADIUS, 0.0, 0.0])
             opening += (
-                f'<geom name="{branch.child}" type="sphere" size="{FOOT_RADIUS}" pos="{_text(position)}" '
-                f'{_collides()}/><site name="{branch.child}" pos="{_text(branch.position)}"/>'
+                f'<geom name="{_name(branch.child)}" type="sphere" size="{FOOT_RADIUS}" pos="{_text(position)}" '
+                f'{_collides()}/><site name="{_name(branch.child)}" pos="{_text(branch.position)}"/>'
             )
             continue
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = branch.rotation, branch.position
         if branch.lock is not None:
             pose = pose @ displacement(branch.joint.kind, branch.axis, branch.lock, branch.joint.pitch)
-        opening += f'<body name="{branch.child}" pos="{_text(pose[:3, 3])}" quat="{_quaternion(pose[:3, :3])}">'
+        opening += f'<body name="{_name(branch.child)}" pos="{_text(pose[:3, 3])}" quat="{_quaternion(pose[:3, :3])}">'
         if branch.lock is None:
             opening += _joint(branch, rotor_inertia)
         link = branch.link
@@ -108,7 +111,7 @@ def _links(chain: list[Branch], rotor_inertia: float) -> str:
         if link.length > 4.0 * LINK_RADIUS:
             start, end = LINK_RADIUS, link.length - 1.5 * LINK_RADIUS
             opening += (
-                f'<geom name="{branch.child}" type="capsule" size="{LINK_RADIUS}" '
+                f'<geom name="{_name(branch.child)}" type="capsule" size="{LINK_RADIUS}" '
                 f'fromto="{_text([start, 0.0, 0.0, end, 0.0, 0.0])}" {_collides()}/>'
             )
         closing += "</body>"
@@ -117,17 +120,17 @@ def _links(chain: list[Branch], rotor_inertia: float) -> str:
 
 def _joint(branch: Branch, rotor_inertia: float) -> str:
     joint = branch.joint
-    assert joint is not None
+    if joint is None:
+        raise RobotError("a branch without a joint cannot be written as a joint or an actuator")
     if joint.kind == "helical":
         raise RobotError(f"joint {joint.name}: MuJoCo has no helical joints; hinges and slides can be written")
     kind = {"revolute": "hinge", "prismatic": "slide"}[joint.kind]
+    limited = math.isfinite(joint.lower) or math.isfinite(joint.upper)
     limits = (
-        f'range="{float(joint.lower)!r} {float(joint.upper)!r}"'
-        if math.isfinite(joint.lower) and math.isfinite(joint.upper)
-        else 'limited="false"'
+        f'range="{float(max(joint.lower, -FAR))!r} {float(min(joint.upper, FAR))!r}"' if limited else 'limited="false"'
     )
     return (
-        f'<joint name="{joint.name}" type="{kind}" axis="{_text(branch.axis)}" {limits} '
+        f'<joint name="{_name(joint.name)}" type="{kind}" axis="{_text(branch.axis)}" {limits} '
         f'armature="{float(joint.rotor_inertia or rotor_inertia)!r}"/>'
     )
 
@@ -135,10 +138,11 @@ def _joint(branch: Branch, rotor_inertia: float) -> str:
 def _actuator(branch: Branch, servo: Any) -> str:
     """A position servo: torque = k (set-point - q) - d qdot within its limits; a limp one has only friction."""
     joint = branch.joint
-    assert joint is not None
+    if joint is None:
+        raise RobotError("a branch without a joint cannot be written as a joint or an actuator")
     k, d, limit = 0.0 if branch.limp else float(servo.stiffness), float(servo.damping), float(servo.torque_limit)
     return (
-        f'<general name="{joint.name}" joint="{joint.name}" biastype="affine" gainprm="{k!r}" '
+        f'<general name="{_name(joint.name)}" joint="{_name(joint.name)}" biastype="affine" gainprm="{k!r}" '
         f'biasprm="0 {-k!r} {-d!r}" forcerange="{-limit!r} {limit!r}"/>'
     )
 
@@ -152,6 +156,11 @@ def _inertial(mass: float, com: np.ndarray, inertia: np.ndarray) -> str:
 def _quaternion(rotation: np.ndarray) -> str:
     x, y, z, w = quaternion_from_rotation(rotation)
     return _text([w, x, y, z])
+
+
+def _name(name: str) -> str:
+    """A name as the value of an attribute."""
+    return escape(checked_text(name), {'"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
 
 
 def _text(values: Any) -> str:

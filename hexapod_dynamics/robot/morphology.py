@@ -73,13 +73,16 @@ class Morphology:
         return new
 
     def locked(self, name: str, angle: float) -> Morphology:
-        """With the joint that moves link `name` ("RF.tibia") locked at `angle` [rad or m]; its links stay."""
+        """With the joint that moves link `name` ("RF.tibia") locked at `angle` [rad or m]; its links stay.
+
+        Angles beyond one turn (6.283) are refused: they are degrees.
+        """
         leg, link = self._link_place(name)
         if self._remaining[leg][link] == 0:
             raise MorphologyError(f"locked.{name}: the link is missing and its joint with it; restore {name} first")
         if self._limp[leg][link]:
             raise MorphologyError(f"locked.{name}: the joint is limp, so it moves; set limp.{name} to false first")
-        return self._with_lock(leg, link, _finite(angle, f"locked.{name} angle"))
+        return self._with_lock(leg, link, _position(angle, f"locked.{name}"))
 
     def limp(self, name: str) -> Morphology:
         """With the joint that moves link `name` ("LR.femur") limp: it moves freely, its servo gives no torque."""
@@ -93,14 +96,16 @@ class Morphology:
         return self._with_limp(leg, link, True)
 
     def broken(self, name: str, remaining: float) -> Morphology:
-        """With link `name` cut off at the fraction `remaining` (0..1) of its length; links beyond it are lost.
+        """With link `name` cut off at the fraction `remaining` (0..1) of its whole length; links beyond it are lost.
 
-        1 makes the link whole again, 0 is the same as without(name).
+        0 is the same as without(name). A link that is shorter already stays as it is: `restored` makes it whole.
         """
         leg, link = self._link_place(name)
         remaining = _fraction(remaining, f"remaining.{name}")
         if self._remaining[leg][link] == 0 and remaining > 0:
             raise MorphologyError(f"remaining.{name}: the link is missing; restore {name} first")
+        if remaining >= self._remaining[leg][link]:
+            return self
         return self._with_link(leg, link, remaining)
 
     def restored(self, name: str) -> Morphology:
@@ -169,7 +174,9 @@ class Morphology:
                 )
             new = new.without(name)
         if fraction is not None:
-            new = new.broken(name, fraction)
+            if new._remaining[leg][link] == 0 and fraction > 0:
+                raise MorphologyError(f"remaining.{name}: the link is missing; restore {name} first")
+            new = new._with_link(leg, link, fraction)  # more than there was, too: what is declared is what there is
         if limp is False:
             new = new._with_limp(leg, link, False)
         was = new._locked[leg][link]
@@ -454,10 +461,11 @@ def _finite(value: Any, name: str) -> float:
     return float(value)
 
 
-def _position(value: Any, what: str) -> float:
-    value = _finite(value, what)
+def _position(given: Any, what: str) -> float:
+    value = _finite(given, what)
     if abs(value) > FARTHEST_LOCK:
-        raise MorphologyError(f"{what}: {value!r} given, at most {FARTHEST_LOCK:.3f} rad from zero are allowed")
+        meant = f"; in radians: did you mean {math.radians(value):.3f}?" if abs(value) <= 360.0 else ""
+        raise MorphologyError(f"{what}: {given!r} given, at most {FARTHEST_LOCK:.3f} rad from zero are allowed{meant}")
     return value
 
 

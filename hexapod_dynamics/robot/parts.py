@@ -45,6 +45,12 @@ def check_number(value: float, name: str, unit: str, *, zero: bool = True) -> No
         raise RobotError(f"{name}: {value!r} given, a finite number {'>=' if zero else '>'} 0 [{unit}] needed")
 
 
+def check_name(name: Any, what: str) -> None:
+    """Raise RobotError unless the name is one word: a text without dots, slashes and spaces, and not empty."""
+    if not isinstance(name, str) or not name or any(c in "./" or c.isspace() for c in name):
+        raise RobotError(f"{what}: {name!r} given as its name, one word without dots, slashes and spaces needed")
+
+
 def check_rotation(matrix: np.ndarray, name: str) -> None:
     """Raise RobotError unless the matrix (3, 3) is a rotation."""
     if not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9) or np.linalg.det(matrix) < 0:
@@ -164,9 +170,10 @@ class Joint:
     """One-degree-of-freedom joint that moves the link of the same index.
 
     kind: "revolute", "prismatic" or "helical"; axis (3,) unit vector and origin (3,) [m] in the mount frame at zero;
-    pitch [m/rad] of a helical joint; lower, upper limits [rad or m]; servo_id and servo_direction (+1/-1) of the
-    bus servo that drives it, None where there is none; rotor_inertia of its motor, reflected to the joint (the rotor's
-    own times the gear ratio squared; Pinocchio's and MuJoCo's armature) [kg m^2, of a prismatic joint kg].
+    pitch [m/rad] of a helical joint; lower, upper limits [rad or m], infinite where there is none; servo_id and
+    servo_direction (+1/-1) of the bus servo that drives it, None where there is none; rotor_inertia of its motor,
+    reflected to the joint (the rotor's own times the gear ratio squared; Pinocchio's and MuJoCo's armature) [kg m^2, of
+    a prismatic joint kg].
     """
 
     name: str
@@ -195,6 +202,13 @@ class Joint:
             raise RobotError(f"{where}.limits: [{self.lower}, {self.upper}] given, lower < upper needed")
         if not math.isfinite(self.pitch) or (self.kind != "helical" and self.pitch != 0):
             raise RobotError(f"{where}.pitch: {self.pitch!r} given; only a helical joint has one, and it is finite")
+
+    @property
+    def planned_range(self) -> tuple[float, float]:
+        """Limits (lower, upper) within which motions are planned: half a turn [rad or m] where there is no limit."""
+        lower = self.lower if math.isfinite(self.lower) else min(-math.pi, self.upper - math.pi)
+        upper = self.upper if math.isfinite(self.upper) else max(math.pi, self.lower + math.pi)
+        return lower, upper
 
     @property
     def screw(self) -> np.ndarray:

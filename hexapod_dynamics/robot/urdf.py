@@ -6,6 +6,7 @@ fixed at its angle. Colours: red behind a locked joint, grey behind a limp one.
 
 from __future__ import annotations
 
+import math
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from hexapod_dynamics.robot import urdf_shapes
 from hexapod_dynamics.robot.link_tree import Branch, branches, displacement
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import DRAKE, Joint
+from hexapod_dynamics.robot.xml_text import checked_text
 from hexapod_dynamics.se3 import roll_pitch_yaw
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
 
     Numbers are written with all their digits, so a reader gets the robot's own masses, inertias and lengths. Rotor
     inertias stand in <transmission> elements with Drake's names (drake:rotor_inertia); Pinocchio ignores them.
-    RobotError: a helical joint, which URDF does not have.
+    A joint without limits is "continuous". RobotError: a helical joint, or one with a limit on one side, which URDF
+    does not have; a name that XML cannot have.
     """
     root = ET.Element("robot", name=robot.name)
     tree = branches(robot, morphology)
@@ -48,6 +51,9 @@ def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
     for joint in moving:
         if joint.rotor_inertia:
             _transmission(root, joint)
+    for element in root.iter():
+        for value in element.attrib.values():
+            checked_text(value)
     ET.indent(root)
     return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -58,7 +64,7 @@ def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
         raise RobotError(f"joint {joint.name}: URDF has no helical joint; revolute and prismatic joints can be written")
     moves = joint is not None and branch.lock is None
     name = joint.name if joint is not None else f"foot_joint_{branch.leg}"
-    element = ET.SubElement(root, "joint", name=name, type=joint.kind if moves and joint else "fixed")
+    element = ET.SubElement(root, "joint", name=name, type=_kind(joint) if moves and joint else "fixed")
     if joint is not None and branch.lock is not None:
         moved = displacement(joint.kind, branch.axis, branch.lock)
         turn, offset = turn @ moved[:3, :3], offset + turn @ moved[:3, 3]
@@ -67,9 +73,21 @@ def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
     ET.SubElement(element, "child", link=branch.child)
     if moves and joint is not None:
         ET.SubElement(element, "axis", xyz=_numbers(branch.axis))
-        bounds = {"lower": joint.lower, "upper": joint.upper}
+        bounds = {"lower": joint.lower, "upper": joint.upper} if element.get("type") != "continuous" else {}
         bounds |= {"effort": robot.servo.torque_limit, "velocity": robot.servo.speed_limit}
         ET.SubElement(element, "limit", {name: repr(float(value)) for name, value in bounds.items()})
+
+
+def _kind(joint: Joint) -> str:
+    """Type of a moving joint in URDF: "continuous" where it has no limits."""
+    if math.isfinite(joint.lower) and math.isfinite(joint.upper):
+        return joint.kind
+    if joint.kind != "revolute" or math.isfinite(joint.lower) or math.isfinite(joint.upper):
+        raise RobotError(
+            f"joint {joint.name}: limits {joint.lower} to {joint.upper}; in URDF only a revolute joint can be without "
+            "limits, and then without both"
+        )
+    return "continuous"
 
 
 def _transmission(root: ET.Element, joint: Joint) -> None:

@@ -4,13 +4,14 @@ Fixed joints are merged into the link before them. Legs are the chains that are 
 their first joints. base_link is moved to the body's centre of mass, where gaits expect it, unless it is to stay. Rotor
 inertias are read from <transmission> elements with Drake's names, times the gear ratio squared. A link's axes are laid
 along it, from its joint to the next one (the last link: to its outermost fixed frame, such as a foot, else through its
-centre of mass). Values that URDF does not contain (stiffness of servos, contact, IMU) are arguments; by default those
-of the JetHexa.
+centre of mass). What a robot has no place for is refused or named (urdf_checks.py). Values that URDF does not contain
+(stiffness of servos, contact, IMU) are arguments; by default those of the JetHexa.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,10 +22,11 @@ import numpy as np
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import DRAKE, Body, Contact, Imu, Joint, Link, Servo
+from hexapod_dynamics.robot.urdf_checks import check_elements, check_legs, check_xacro_text, leg_names
 from hexapod_dynamics.se3 import combined_inertia, rotation_rpy, rotation_x_to
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
-TURN = math.pi  # [rad or m] limits of a continuous joint, and of one whose limits are both 0
+TURN = math.pi  # [rad or m] limits of a joint whose limits are both 0; a continuous one has none
 NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))  # mass, centre of mass, inertia about it
 
 
@@ -69,6 +71,8 @@ def robot_arguments(
 
 
 def _root(text_or_path: Any) -> ET.Element:
+    if not isinstance(text_or_path, (str, os.PathLike)):
+        raise RobotError(f"URDF: {text_or_path!r} given, the text of a URDF or the path of a file needed")
     text = str(text_or_path)
     if "<" not in text:
         try:
@@ -78,9 +82,11 @@ def _root(text_or_path: Any) -> ET.Element:
     try:
         root = ET.fromstring(text.strip())
     except ET.ParseError as error:
+        check_xacro_text(text)
         raise RobotError(f"URDF: not XML: {error}") from None
     if root.tag != "robot":
         raise RobotError(f"URDF: the root element is <{root.tag}>, <robot> needed")
+    check_elements(root)
     return root
 
 
@@ -108,7 +114,23 @@ def _tree(root: ET.Element) -> _Part:
     if len(roots) != 1:
         names = ", ".join(part.name for part in roots) or "none"
         raise RobotError(f"URDF: one link that no joint carries is needed (the body), there are: {names}")
+    _check_connected(roots[0], list(parts.values()))
     return roots[0]
+
+
+def _check_connected(base: _Part, parts: list[_Part]) -> None:
+    """Raise RobotError if links are not connected to the body: they carry one another in a ring."""
+    reached, names = [base], {base.name}
+    for part in reached:  # grows
+        reached += part.children
+        names |= {child.name for child in part.children}
+    left = [part for part in parts if part.name not in names]
+    if left:
+        joints = ", ".join(part.joint.get("name", "") for part in left)
+        raise RobotError(
+            f"URDF: links {', '.join(part.name for part in left)} are not connected to the body {base.name}: their "
+            f"joints {joints} carry one another"
+        )
 
 
 def _merged(part: _Part) -> tuple[Any, Any, Any]:
@@ -136,7 +158,8 @@ def _choose(legs: Any, branches: Any) -> dict:
     if legs is None:
         if not by_joint:
             raise RobotError("URDF: no moving joint is attached to the body, so there are no legs")
-        return dict(zip(_leg_names(list(by_joint)), by_joint.values(), strict=True))
+        check_legs({joint: _chain_length(part) for joint, (_, _, part) in by_joint.items()})
+        return dict(zip(leg_names(list(by_joint)), by_joint.values(), strict=True))
     if not isinstance(legs, Mapping):
         raise RobotError(f"legs: {legs!r} given, a dict {{leg name: name of its first joint}} needed")
     chosen = {}
@@ -147,19 +170,16 @@ def _choose(legs: Any, branches: Any) -> dict:
     left = [joint for joint in by_joint if joint not in set(legs.values())]
     if left:
         raise RobotError(
-            f"legs: joints {', '.join(left)} are attached to the body, too, and belong to no leg; name them all"
+            f"legs: joints {', '.join(left)} are attached to the body, too, and belong to no leg; name them all, "
+            'or make what is no leg type="fixed": it then belongs to the body'
         )
     return chosen
 
 
-def _leg_names(joints: list[str]) -> list[str]:
-    """What remains of the joints' names without their common beginning and end: coxa_joint_LF -> LF."""
-    words = [joint.replace(".", "_").split("_") for joint in joints]
-    while len(words) > 1 and all(len(w) > 1 for w in words) and len({w[0] for w in words}) == 1:
-        words = [w[1:] for w in words]
-    while len(words) > 1 and all(len(w) > 1 for w in words) and len({w[-1] for w in words}) == 1:
-        words = [w[:-1] for w in words]
-    return ["_".join(w) for w in words]
+def _chain_length(part: _Part) -> int:
+    """The most moving joints that follow each other from a part on, its own included."""
+    longest = max((_chain_length(child) for child in part.children), default=0)
+    return longest + (part.joint.get("type") in MOVING)
 
 
 def _leg(name: str, rotation: np.ndarray, position: np.ndarray, part: _Part, group: int, rotors: dict) -> dict:
@@ -232,7 +252,7 @@ def _joint(element: ET.Element, turn: Any, place: Any, rotors: dict) -> Joint:
     name, kind = element.get("name", ""), element.get("type", "")
     axis = element.find("axis")
     direction = np.array([1.0, 0.0, 0.0]) if axis is None else _numbers(axis.get("xyz"), 3, f"joint {name}: axis")
-    lower, upper = -TURN, TURN
+    lower, upper = -math.inf, math.inf
     if kind != "continuous":
         limit = element.find("limit")
         if limit is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.link_tree import Branch
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def link(element: ET.Element, branch: Branch) -> None:
 
     A broken link has no foot and no servo at its end; the links behind locked and limp joints have their own colours.
     """
-    assert branch.link is not None
+    if branch.link is None:
+        raise RobotError("a branch without a link has no shape")
     length = branch.link.length
     if length <= 0.0:
         return

@@ -1,6 +1,8 @@
 """Many states in one call: each as if it were alone, whatever robot, morphology, number of states and cores."""
 
 import os
+import pickle
+import time
 import tracemalloc
 
 import numpy as np
@@ -8,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.batch import LEAST_SHARE
+from hexapod_dynamics.dynamics.batch import LEAST_GROUP, LEAST_SHARE, WORTH
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
@@ -82,6 +84,63 @@ def test_each_state_with_its_own_morphology(family):
         alone = model.inverse_dynamics(R[i], q[i], nu[i, body], nudot[i, body], morphology)
         assert_close(torques[i, body], alone, 1e-12)
         assert not torques[i, ~body].any()
+
+
+def different(rng, count):
+    """So many different morphologies of the JetHexa."""
+    found = {}
+    while len(found) < count:
+        found[random_damage(rng, ROBOT)] = None
+    return list(found)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "each"), [(3, 2 * LEAST_GROUP), (2, WORTH + 1), (300, 2), (60, 1)], ids=["some", "many", "300", "60"]
+)
+def test_few_and_many_states_of_a_morphology_are_what_each_is_alone(kinds, each):
+    """300 are more than a model keeps memories of; 1025 states are computed by the code for batches."""
+    rng = np.random.default_rng(kinds)
+    model, count = WholeBodyModel(ROBOT), kinds * each
+    morphologies = [*different(rng, kinds)] * each
+    morphologies[-1] = pickle.loads(pickle.dumps(morphologies[-1]))  # equal, but another object
+    R, q, nu, tau, nudot = states(rng, ROBOT, 18, count)
+    acceleration = model.forward_dynamics_batch(R, q, nu, tau, morphologies)
+    torques = model.inverse_dynamics_batch(R, q, nu, nudot, morphologies)
+    assert bool(model._batch_model._known) == (each >= WORTH)
+    for i in [*range(0, count, 1 + count // 200), count - 1]:
+        moving = morphologies[i].moving_mask
+        body = np.concatenate([np.ones(6, bool), moving])
+        alone = model.forward_dynamics(R[i], q[i], nu[i, body], tau[i, moving], morphologies[i])
+        assert_close(acceleration[i, body], alone, 1e-12)
+        assert not acceleration[i, ~body].any()
+        alone = model.inverse_dynamics(R[i], q[i], nu[i, body], nudot[i, body], morphologies[i])
+        assert_close(torques[i, body], alone, 1e-12)
+    q[-3, np.flatnonzero(morphologies[-3].moving_mask)[-1]] = np.nan
+    with pytest.raises(DynamicsError, match=f"state {count - 3}: q"):
+        model.forward_dynamics_batch(R, q, nu, tau, morphologies)
+
+
+@pytest.mark.parametrize("count", [64, 400])
+def test_another_morphology_in_each_state_takes_no_longer_than_a_loop(count):
+    """Both in turns, the best of ten rounds; half as long again is allowed for the load of the machine."""
+    model, rng = WholeBodyModel(ROBOT), np.random.default_rng(count)
+    morphologies = [WHOLE.broken("RF.tibia", 0.1 + 0.8 * i / count) for i in range(count)]
+    given = states(rng, ROBOT, 18, count)[:4]
+
+    def loop():
+        return [model.forward_dynamics(*state) for state in zip(*given, morphologies, strict=True)]
+
+    def batch():
+        return model.forward_dynamics_batch(*given, morphologies)
+
+    times = {loop: [], batch: []}
+    for _ in range(10):
+        for call, taken in times.items():
+            begin = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - begin)
+    assert_close(batch(), np.array(loop()), 1e-12)
+    assert min(times[batch]) < 1.5 * min(times[loop])
 
 
 def test_one_core_computes_what_all_do():

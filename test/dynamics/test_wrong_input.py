@@ -90,6 +90,33 @@ def test_arrays_of_another_shape_or_with_values_that_are_none(name, key):
         refused(name, shown, **{key: bad})
 
 
+@pytest.mark.parametrize("name", [name for name in CALLS if "q" in CALLS[name]])
+@pytest.mark.parametrize("far", [1.1e6, -1e9, 1e16, -1e300])
+def test_positions_so_far_away_that_sines_are_wrong(name, far):
+    bad = CALLS[name]["q"].copy()
+    bad[..., 1] = far
+    refused(name, "q:", "femur_joint_LF", "1e+06", "one turn", q=bad)
+
+
+@pytest.mark.parametrize("far", [12.0, 1e3, 0.99e6])
+def test_positions_within_the_limit_are_those_of_the_reduced_angle(far):
+    """numpy reduces angles exactly."""
+    q = far * np.random.default_rng(0).uniform(-1, 1, 18)
+    reduced = np.arctan2(np.sin(q), np.cos(q))
+    np.testing.assert_allclose(MODEL.mass_matrix(q), MODEL.mass_matrix(reduced), rtol=0, atol=1e-15)
+    many = np.tile(EYE, (1, 1, 1)), q[None], NU[None] + 1, NU[None] + 1
+    given, expected = (MODEL.inverse_dynamics_batch(many[0], a[None], *many[2:]) for a in (q, reduced))
+    np.testing.assert_allclose(given, expected, rtol=0, atol=1e-13)
+
+
+def test_far_positions_of_joints_that_do_not_move_are_ignored():
+    far = Q.copy()
+    far[ROBOT.leg_joints("RM")] = 1e300
+    rates, torques = np.zeros((4, 21)), np.zeros((4, 15))
+    MODEL.mass_matrix(far, HURT)
+    MODEL.forward_dynamics_batch(MANY["rotation"], np.tile(far, (4, 1)), rates, torques, HURT)
+
+
 @pytest.mark.parametrize("name", [name for name in CALLS if "rotation" in CALLS[name]])
 def test_a_matrix_that_is_no_rotation(name):
     refused(name, "R", "rotation", rotation=2.0 * CALLS[name]["rotation"])
@@ -145,3 +172,8 @@ def test_batches_of_different_lengths_name_the_array_and_bad_states_their_number
         bad = np.zeros((4, 18))
         bad[2, 5] = np.nan
         refused(name, "2", "q", q=bad)
+        for value in (None, 5, WHOLE.robot, "RM"):
+            refused(name, "morphology[2]", repr(value), "Morphology", morphology=[WHOLE, WHOLE, value, WHOLE])
+        bad[2, 5] = 1e16
+        refused(name, "state 2", "q:", "tibia_joint_LM", q=bad)
+        refused(name, "state 2", "q:", "tibia_joint_LM", q=bad, morphology=[WHOLE, HURT, WHOLE, HURT])

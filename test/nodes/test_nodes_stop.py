@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from driver_session import MAP, NAMES, Commands, Robots
+from driver_session import MAP, NAMES, Commands, Robots, Servos
 from machine_load import busy
-from ros_session import Process, ask, wait_until
+from ros_session import Process, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
+from hexapod_dynamics.drivers.stop_request import request_stop
 from hexapod_dynamics.runtime_directory import runtime_directory
 from hexapod_dynamics.simulated_devices.servo_bus_device import BusFaults
-from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool, Trigger
+from sensor_msgs.msg import JointState, Joy
 
 COUNT = 0.0042  # [rad]
 HERE = np.full(18, 0.1)
@@ -39,58 +39,9 @@ def commands(probe):
     commands.close()
 
 
-class Servos:
-    """The node `servos` of one session, killed and started again as a launch does."""
-
-    def __init__(self, probe):
-        self._probe = probe
-        self.joints = probe.hear(JointState, "joint_states", keep=50)
-        self.measured = probe.hear(JointState, "servos/measurements", keep=400)
-        self._said = probe.hear(DiagnosticArray, "/diagnostics", keep=50)
-        self.process, self._clients = None, {}
-        self.start()
-
-    def start(self):
-        self.process = Process.node("servos", "-p", f"session:={SESSION}")
-        self.joints.clear()
-        self._said.clear()
-        wait_until(lambda: self.joints and len(self.joints[-1][1].name) == 18, 30, lambda: self.process.output)
-
-    def kill(self):
-        self.process.kill()
-
-    @property
-    def status(self):
-        for _t, array in reversed(list(self._said)):
-            for status in array.status:
-                if status.name == "servos":
-                    return status
-        return DiagnosticStatus(level=DiagnosticStatus.STALE)
-
-    def says(self, level, words, timeout=10.0):
-        wait_until(
-            lambda: self.status.level == level and words in self.status.message,
-            timeout,
-            lambda: f"servos says {words!r} at {level} but {self.status}",
-        )
-
-    def value(self, key):
-        return next((value.value for value in self.status.values if value.key == key), None)
-
-    def ask(self, name, on=None):
-        kind, request = (Trigger, Trigger.Request()) if on is None else (SetBool, SetBool.Request(data=on))
-        if name not in self._clients:
-            self._clients[name] = self._probe.node.create_client(kind, name)
-        assert self._clients[name].wait_for_service(10)
-        self.asked = time.monotonic()
-        response = ask(self._clients[name], request, pause=0.001)
-        self.answered = time.monotonic()
-        return response
-
-
 @pytest.fixture(scope="module")
 def node(probe, robot):
-    node = Servos(probe)
+    node = Servos(probe, SESSION)
     yield node
     node.process.interrupt()
     assert "Traceback" not in node.process.output, node.process.output
@@ -146,6 +97,23 @@ def test_the_emergency_stop_freezes_at_once_survives_a_kill_and_lasts_until_it_i
     )
     assert done.returncode == 0 and "joint_commands move the robot again" in done.stdout, done
     wait_until(lambda: robot.fastest(begin) > 0.5, 10, "commands move it again")
+
+
+def test_the_local_socket_freezes_the_pose_without_ros_and_cannot_end_the_stop(robot, servos, commands):
+    commands.pose = waving
+    wait_until(lambda: robot.fastest(time.monotonic() - 0.3) > 0.5, 10, "it moves")
+    asked = time.monotonic()
+    success, message = request_stop("", 10.0)
+    assert success and "frozen" in message
+    assert stays(robot)
+    print(f"frozen {1e3 * (robot.last_motion(asked) - asked):.1f} ms after the request")
+    assert robot.last_motion(asked) - asked < 0.2
+    servos.says(DiagnosticStatus.ERROR, "emergency stop")
+    assert request_stop("", 10.0)[0] and stays(robot, 0.3)
+    servos.kill()
+    servos.start()
+    assert stays(robot), "it was stored"
+    assert request_stop("", 10.0)[0], "the node that came back has taken over the socket"
 
 
 def test_under_load_the_emergency_stop_freezes_within_20_ms(robot, servos, commands):
@@ -246,7 +214,12 @@ def test_what_cannot_be_read_after_a_kill_does_not_move(robot, servos, commands)
     commands.pose = waving
     servos.start()
     assert stays(robot) and robot.servos.holding().all()
-    servos.says(DiagnosticStatus.WARN, "cannot be read")
+    servos.says(DiagnosticStatus.ERROR, "emergency stop")
+    assert "cannot be read" in servos.process.output
+    assert not servos.ask("servos/follow").success, "the stop may have been on: it is"
+    assert servos.ask("emergency_stop", False).success
+    assert stays(robot)
+    servos.says(DiagnosticStatus.WARN, "holding where it stands")
     assert servos.ask("servos/follow").success
     begin = time.monotonic()
     wait_until(lambda: robot.fastest(begin) > 0.3, 10, "a person has said so")
@@ -348,6 +321,28 @@ def test_a_command_stamped_long_ago_or_in_the_future_is_refused(robot, servos, c
 def test_many_clamps_raise_the_level(servos, commands):
     commands.pose = np.full(18, 1.6)
     servos.says(DiagnosticStatus.WARN, "commands are clamped, a second: angle")
+
+
+def test_the_button_of_a_game_pad_stops_and_its_loss_is_reported(probe, robot, servos, commands):
+    pad, release = probe.node.create_publisher(Joy, "joy", 10), Joy(axes=[0.0], buttons=[1, 0, 1])
+    commands.pose = waving
+    try:
+        for _ in range(10):  # other buttons
+            pad.publish(release)
+            time.sleep(0.05)
+        assert servos.value("emergency stop") == "False"
+        asked = time.monotonic()
+        pad.publish(Joy(axes=[0.0], buttons=[0, 1, 0]))
+        wait_until(lambda: any(t > asked for t in robot.stops), 10, "a MOVE_STOP on the wire")
+        assert stays(robot)
+        servos.says(DiagnosticStatus.ERROR, "game pad lost: no joy message")
+        assert "emergency stop" in servos.status.message
+        pad.publish(release)
+        assert servos.ask("emergency_stop", False).success
+        pad.publish(Joy(buttons=[0]))
+        servos.says(DiagnosticStatus.WARN, "the game pad has 1 buttons, none of index 1")
+    finally:
+        probe.node.destroy_publisher(pad)
 
 
 def test_a_node_alone_says_once_what_is_wrong(probe):

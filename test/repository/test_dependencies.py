@@ -30,11 +30,12 @@ ROSDEP = {
     "casadi": "casadi-pip",
     "mujoco": "python3-mujoco-pip",
     "gymnasium": "python3-gymnasium-pip",
-    "Jetson": "python-jetson-gpio-pip",
 }
 # Without a rosdep key: named in a comment of package.xml.
 PYPI_ONLY = {"vqf", "llvmlite", "mpmath", "distributed", "viser", "rosbags", "trimesh", "playwright"}
+PYPI_ONLY |= {"websockets", "msgspec", "rich", "zstandard"}  # which viser brings; rosdep's websockets is older
 OPTIONAL = {"mujoco", "gymnasium"}  # for use: package.xml has it among what the tests need
+JETSON = {"Jetson"}  # the boards' own: PCs are not asked for it
 UBUNTU_22_04 = {
     "setuptools": "59.6.0",
     "numpy": "1.21.5",
@@ -139,11 +140,30 @@ def test_package_xml_declares_every_import():
             name for name in names - PYPI_ONLY if name not in known and ROSDEP.get(name, f"python3-{name}") not in known
         }
 
-    assert missing(imported("hexapod_dynamics", "launch") - OPTIONAL, for_use) == set()
+    assert missing(imported("hexapod_dynamics", "launch") - OPTIONAL - JETSON, for_use) == set()
     assert (
         missing(imported("test", TESTING) - {"setuptools", "packaging"}, declared) == set()
     )  # pytest brings packaging
     assert {name for name in imported("hexapod_dynamics", "launch") & PYPI_ONLY if name not in text} == set()
+
+
+def test_package_xml_tells_where_the_package_is_and_asks_no_pc_for_a_boards_own_library():
+    text = (ROOT / "package.xml").read_text()
+    package = ElementTree.fromstring(text)
+    assert {url.get("type") for url in package.findall("url")} == {"website", "repository", "bugtracker"}
+    assert all(url.text.startswith("https://") for url in package.findall("url"))
+    keys = {each.text for each in package if each.tag.endswith("depend") and each.get("condition") is None}
+    assert not any("jetson" in key.lower() for key in keys)
+    page = (ROOT / "docs" / "jetson.md").read_text()
+    assert "Jetson.GPIO" in text and "pip install 'Jetson.GPIO>=2,<3'" in page
+
+
+def test_a_person_who_misses_the_linters_of_ament_reads_why():
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    for name in ("ament_flake8", "ament_pep257", "ament_copyright"):
+        assert name in (ROOT / "package.xml").read_text() and name in contributing
+    rules = (ROOT / "ruff.toml").read_text()
+    assert all(f'"{rule}"' in rules for rule in ("E", "F", "W", "D"))
 
 
 def test_every_program_exists(setup):

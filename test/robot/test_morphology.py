@@ -212,6 +212,23 @@ def test_an_angle_that_is_no_number_is_refused(angle):
         WHOLE.locked("RF.tibia", angle)
 
 
+@pytest.mark.parametrize(("angle", "meant"), [(90, "1.571"), (-45.0, "-0.785"), (180, "3.142"), (6.3, "0.110")])
+def test_an_angle_in_degrees_is_refused_with_what_it_is_in_radians(angle, meant):
+    with pytest.raises(MorphologyError) as refusal:
+        WHOLE.locked("RM.tibia", angle)
+    for part in ("locked.RM.tibia", repr(angle), "6.283 rad", "radians", f"did you mean {meant}?"):
+        assert part in str(refusal.value)
+
+
+def test_a_broken_link_does_not_grow_when_it_breaks_again():
+    half = WHOLE.broken("LF.tibia", 0.5)
+    assert half.broken("LF.tibia", 0.8) == half == half.broken("LF.tibia", 1.0)
+    assert half.broken("LF.tibia", 0.2) == WHOLE.broken("LF.tibia", 0.2)
+    # only who declares the morphology, or repairs the link, changes it to more
+    assert half.updated({"remaining.LF.tibia": 0.8}) == WHOLE.broken("LF.tibia", 0.8)
+    assert half.updated({"remaining.LF.tibia": 1.0}) == WHOLE == half.restored("LF.tibia")
+
+
 def test_it_travels_to_another_process():
     hurt = WHOLE.without("RM").locked("RF.tibia", 0.4).limp("LR.femur")
     again = pickle.loads(pickle.dumps(hurt))

@@ -54,6 +54,8 @@ class ChainState:
     errors: np.ndarray  # (n, len(FAULTS)) int
     unconfirmed: np.ndarray  # bool: has not confirmed the last torque command
     moving: np.ndarray  # bool: found to move although the pose is frozen
+    hanging: np.ndarray  # bool: declared missing, but its servo answers
+    left_off: np.ndarray  # bool: torque was switched off while it was declared missing, and not on since
     back: np.ndarray  # int: consecutive answers of a servo that is declared missing
     numbers: np.ndarray  # the arrays of floats above are its rows, so that they are copied at once
     flags: np.ndarray  # bool, likewise
@@ -78,7 +80,7 @@ class ChainState:
     @classmethod
     def empty(cls, n: int) -> "ChainState":
         """State of n joints of which nothing is known."""
-        numbers, flags = np.full((7, n), np.nan), np.zeros((5, n), bool)
+        numbers, flags = np.full((7, n), np.nan), np.zeros((7, n), bool)
         state = cls(
             angle=numbers[0],
             stamp=numbers[1],
@@ -94,6 +96,8 @@ class ChainState:
             errors=np.zeros((n, len(FAULTS)), np.int64),
             unconfirmed=flags[3],
             moving=flags[4],
+            hanging=flags[5],
+            left_off=flags[6],
             back=np.zeros(n, np.int64),
             numbers=numbers,
             flags=flags,
@@ -105,6 +109,11 @@ class ChainState:
     def known(self) -> np.ndarray:
         """Joints that are measured and present (n,) bool."""
         return ~(np.isnan(self.angle) | self.silent | self.gone)
+
+    @property
+    def unconfirmed_there(self) -> np.ndarray:
+        """Joints (n,) bool that have not confirmed the last torque command, without those that are really missing."""
+        return self.unconfirmed & (~self.gone | self.hanging)
 
     @property
     def settled(self) -> bool:

@@ -32,6 +32,7 @@ _STEADY = 0.3  # [rad/s] a joint that is read to be slower stands
 _SETTLED_AFTER = 0.15  # [s] after a freeze no joint may move any more
 # Pauses [s] before the next request while answers are late, the first and the longest: the line becomes quiet.
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.016
+_GONE_TRIES = 3  # requests after a torque command, without an answer of a servo that is declared missing
 _AWAY = 0.7  # [s] a joint not measured for this time starts from its measured position: it may have lost its supply
 
 
@@ -66,9 +67,11 @@ class JointReader:
         self._supply: deque[float] = deque(maxlen=_SUPPLY_READS)
         self._next_load_check = self._next_gone = 0.0
         self._gone_turn = -1
+        self._gone_tries = np.zeros(n, np.int64)  # requests to a servo declared missing since a torque command
 
     def forget(self) -> None:
         """Discard all state: the port was opened again."""
+        self._gone_tries[:] = 0
         self._greeted[:] = False
         self._trust_targets = True
         self.schedule.forget()
@@ -79,6 +82,7 @@ class JointReader:
     def expect(self, gone: np.ndarray, back: np.ndarray) -> None:
         """These joints (masks) have left the robot, those have come back to it."""
         self._greeted[back | gone] = False
+        self._gone_tries[back] = 0
         self._silence.forget(back)
         self.schedule.forget(back)
 
@@ -89,25 +93,37 @@ class JointReader:
         self._greeted[:] = False
         self._trust_targets = trust_targets
         self._next_confirm[:] = -np.inf
+        self._gone_tries[:] = 0
 
     def trust_targets(self) -> None:
         """From now on a servo's last latched target is where it holds: a pose has been sent."""
         self._trust_targets = True
 
     def confirm_torque(self, now: float) -> None:
-        """Read the load state of one servo that has not confirmed a torque command; repeat the command if it failed."""
+        """Read the load state of one servo that has not confirmed a torque command; repeat the command if it failed.
+
+        Servos that are declared missing come last; those that do not answer are given up after a few requests.
+        """
         state = self._state
-        due = state.unconfirmed & ~state.gone & (self._next_confirm <= now)
-        candidates = np.flatnonzero(due)
+        due = state.unconfirmed & (self._next_confirm <= now)
+        candidates = np.flatnonzero(due & ~state.gone)
+        if not candidates.size:
+            candidates = np.flatnonzero(due)
         if not candidates.size:
             return
         after = candidates[candidates > self._confirm_turn]
         index = self._confirm_turn = int(after[0] if after.size else candidates[0])
         servo_id, wanted = self.map.ids[index], state.torque
-        loaded = self._ask_loaded(index)
+        loaded = self._ask_missing(index) if state.gone[index] else self._ask_loaded(index)
         pause = self.settings.silent_probe_interval if state.silent[index] else self.settings.confirm_interval
         self._next_confirm[index] = time.monotonic() + pause
-        if loaded is None or bool(loaded) != wanted:
+        if loaded is None and state.gone[index] and not self.bus.interrupted:
+            self._gone_tries[index] += 1
+            if self._gone_tries[index] >= _GONE_TRIES and not state.hanging[index]:
+                with self._lock:
+                    state.unconfirmed[index] = False  # really missing; `probe_gone` finds it if it is plugged in again
+                return
+        if (loaded is None or bool(loaded) != wanted) and not (wanted and state.gone[index]):
             # Also without an answer: the request may have been lost like the command.
             frame = lx.load_write(servo_id, wanted)
             self.bus.send(frame + frame)
@@ -120,9 +136,26 @@ class JointReader:
         self._next_gone = now + self.settings.gone_probe_interval
         after = gone[gone > self._gone_turn]
         index = self._gone_turn = int(after[0] if after.size else gone[0])
-        answered = self.bus.exchange(self.map.ids[index], _POSITION, None) is not None
+        if self._state.torque:
+            answered = self.bus.exchange(self.map.ids[index], _POSITION, None) is not None
+        else:  # it must have no torque either
+            answered = self._ask_missing(index) is not None
+            if not answered:  # it may hear what we cannot hear it answer
+                self.bus.send(lx.load_write(self.map.ids[index], False) * 2)
         with self._lock:
+            self._state.hanging[index] |= answered
             self._state.back[index] = self._state.back[index] + 1 if answered else 0
+
+    def _ask_missing(self, index: int) -> bool | None:
+        """Whether a servo that is declared missing exerts torque; None if it does not answer."""
+        payload = self.bus.exchange(self.map.ids[index], _LOADED, None)
+        if payload is None:
+            return None
+        loaded, state = bool(lx.decode(_LOADED, payload)), self._state
+        with self._lock:
+            state.hanging[index], state.loaded[index] = True, loaded
+            state.unconfirmed[index] = loaded and not state.torque
+        return loaded
 
     def read_position(self, index: int) -> None:
         """Read the position of one joint."""
@@ -231,6 +264,8 @@ class JointReader:
         if loaded is not None:
             with self._lock:
                 self._state.loaded[index] = loaded
+                if loaded:
+                    self._state.left_off[index] = False
                 if bool(loaded) == self._state.torque:
                     self._state.unconfirmed[index] = False
                 elif not self._state.torque:

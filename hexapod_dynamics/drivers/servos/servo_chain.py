@@ -26,7 +26,7 @@ from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
 _log = logging.getLogger(__name__)
-_PRIORITY = 12  # real-time priority of the bus thread, where permitted
+PRIORITY = 12  # real-time priority of the bus thread, where permitted
 _OVERDUE = 0.05  # [s] after which a bus thread that still waits is woken
 # A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies are sent, and again a little later.
 _STOPS, _STOP_AGAIN = lx.move_stop(lx_frames.BROADCAST_ID) * 6, 0.02  # [s]
@@ -85,13 +85,21 @@ class ServoChain:
         self._thread.start()
 
     def stop(self, timeout: float = 1.0) -> None:
-        """End the bus thread and close the port; the servos hold their last targets."""
+        """End the bus thread, which closes the port; the servos hold their last targets.
+
+        A thread that has not ended after `timeout` [s] still uses the port: it closes it when it ends.
+        """
         with self._wishes.condition:
             self._wishes.stop = True
             self._wishes.condition.notify()
+        if self._thread.ident is None:  # never started
+            self.bus.release()
+            return
+        self._thread.join(timeout)
         if self._thread.is_alive():
-            self._thread.join(timeout)
-        self.bus.release()
+            _log.error(
+                "the servo bus thread has not ended after %.1f s: the port %s stays open", timeout, self.bus.port
+            )
 
     def set_targets(self, angles: np.ndarray, duration: float, epoch: int, speed: np.ndarray | None = None) -> None:
         """Move to joint angles (n,) [rad] in `duration` [s]; replaces a pose that has not been sent yet.
@@ -135,21 +143,24 @@ class ServoChain:
             self._wishes.condition.notify()
 
     def wait_confirmed(self, timeout: float) -> bool:
-        """Wait until every servo that answers has confirmed the last torque command; return False after `timeout`
-        [s].
+        """Wait until every servo that answers, declared missing or not, has confirmed the last torque command; return
+        False after `timeout` [s].
         """
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             with self._lock:
                 state = self._state
                 told = state.torque_time >= self._torque_asked
-                if told and not (state.unconfirmed & ~state.gone & ~state.silent).any():
+                if told and not (state.unconfirmed & ~state.silent).any():
                     return True
             time.sleep(0.01)
         return False
 
     def set_torque(self, on: bool) -> None:
-        """Switch the torque of all servos off, or on where they are; dropped if the port is lost before it is done."""
+        """Switch the torque of all servos off, of those declared missing, too, or of the others on where they are.
+
+        The request is dropped if the port is lost before it is done.
+        """
         with self._wishes.condition:
             self._torque_asked = time.monotonic()
             self._wishes.torque, self._wishes.counts = on, None
@@ -180,7 +191,13 @@ class ServoChain:
     # The bus thread --------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        self.priority = prefer_this_thread(_PRIORITY)
+        try:
+            self._serve_until_stopped()
+        finally:
+            self.bus.release()
+
+    def _serve_until_stopped(self) -> None:
+        self.priority = prefer_this_thread(PRIORITY)
         while True:
             try:
                 if not self.bus.is_open:
@@ -334,6 +351,9 @@ class ServoChain:
         back = self._state.gone & ~gone
         with self._lock:
             self._state.gone[:] = gone
+            self._state.hanging[~gone] = False
+            if not self._state.torque:
+                self._state.unconfirmed[back] = True  # what comes back is asked, and switched off if needed
             self._state.angle[back] = np.nan
             self._state.silent[back | gone] = False
             self._state.back[back | ~gone] = 0
@@ -341,8 +361,9 @@ class ServoChain:
 
     def _apply_torque(self, on: bool) -> None:
         # Twice, because writes are not acknowledged; then each servo is read and commanded again until it has obeyed.
+        # A servo that is declared missing may hang there all the same: torque off is for it, too.
         frames = b"".join(
-            lx.load_write(i, on) for i, gone in zip(self.map.ids, self._state.gone, strict=True) if not gone
+            lx.load_write(i, on) for i, gone in zip(self.map.ids, self._state.gone, strict=True) if not (on and gone)
         )
         self.bus.send(frames + frames)
         self.bus.drain()
@@ -352,7 +373,8 @@ class ServoChain:
             state = self._state
             state.torque, state.torque_time = on, time.monotonic()
             state.epoch += 1
-            state.unconfirmed[:] = ~state.gone
+            state.unconfirmed[:] = ~state.gone if on else True
+            state.left_off[:] = state.left_off & state.gone if on else state.left_off | state.gone
             state.loaded[:] = np.nan
             state.angle[:] = np.nan
 

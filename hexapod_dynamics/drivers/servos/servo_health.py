@@ -40,17 +40,22 @@ class ServoHealth:
         off = not state.torque
         for mask, words in (
             (
-                state.unconfirmed & ~state.gone & (state.loaded == 1.0) & off,
+                state.unconfirmed_there & (state.loaded == 1.0) & off,
                 "still has torque although torque is off: the command is repeated",
             ),
             (
-                state.unconfirmed & ~state.gone & (state.loaded != 1.0) & off,
+                state.unconfirmed_there & (state.loaded != 1.0) & off,
                 "has not confirmed that its torque is off",
             ),
             (state.moving & state.known & state.frozen, "still moves although the pose is frozen"),
             (state.silent & ~(state.unconfirmed & off), "does not answer: broken off, unplugged or without power"),
             (
-                state.known & (state.loaded == 0.0) & state.torque,
+                state.known & (state.loaded == 0.0) & state.torque & state.left_off,
+                "has no torque: it was switched off while the joint was declared missing; servos/torque true switches "
+                "it on where it stands",
+            ),
+            (
+                state.known & (state.loaded == 0.0) & state.torque & ~state.left_off,
                 "has switched its torque off: too hot, or the supply is outside the servo's limits",
             ),
             (
@@ -123,7 +128,7 @@ def figures(state: ChainState, names: Any, t: float) -> dict:
         "last port error": state.last_port_error,
         "port opened": state.opened,
         "torque not confirmed": " ".join(
-            name for name, open_ in zip(names, state.unconfirmed & ~state.gone, strict=True) if open_
+            name for name, open_ in zip(names, state.unconfirmed_there, strict=True) if open_
         ),
         "silent": " ".join(name for name, mute in zip(names, state.silent, strict=True) if mute),
         "back": " ".join(name for name, count in zip(names, state.back, strict=True) if count >= _BACK),

@@ -44,7 +44,8 @@ class ServoSupervisor:
         guard: PoseGuard that bounds the commands.
         settings: SupervisorSettings.
         tell: tell(text), called when the action of the robot changes. stop: initial StopState, restored after a crash.
-        keep: keep(StopState), called at each change to store it; returns the reason of a failure, or an empty text.
+        keep: keep(StopState), called at each change to store it; it does not wait for that. `not_kept`: why it has
+            failed, for `doing`; empty if it has not.
 
     """
 
@@ -71,8 +72,7 @@ class ServoSupervisor:
         self.pending = False  # a command arrived too soon after the one before to be executed
         self._settled_epoch = self._sit_epoch = -1
         self._supply_answered = False  # the reaction to the supply level has started
-        # Stored at the start: an existing file can be written to even when the disk is full.
-        self.not_kept = (keep(self.stop) or "") if keep is not None else ""
+        self.not_kept = ""
         chain.restore(torque=self.stop.mode != OFF, frozen=self.stop.frozen)
 
     # Commands --------------------------------------------------------------------------------------------------------
@@ -266,7 +266,8 @@ class ServoSupervisor:
     def _change(self, stop: StopState) -> None:
         if stop != self.stop or self.not_kept:
             self.stop = stop
-            self.not_kept = (self._keep(stop) or "") if self._keep is not None else ""
+            if self._keep is not None:
+                self._keep(stop)
 
     def _unreachable(self) -> str:
         state = self.chain.snapshot(self.state)

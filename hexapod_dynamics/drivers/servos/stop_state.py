@@ -25,8 +25,15 @@ class StopState:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES or not isinstance(self.frozen, bool) or not isinstance(self.reason, str):
-            raise DeviceError(f"{self} is no stop state: mode is one of {', '.join(MODES)}, frozen true or false")
+        if (
+            not isinstance(self.mode, str)
+            or self.mode not in MODES
+            or not isinstance(self.frozen, bool)
+            or not isinstance(self.reason, str)
+        ):
+            raise DeviceError(
+                f"{str(self)[:200]} is no stop state: mode is one of {', '.join(MODES)}, frozen true or false"
+            )
 
     def changed(self, **values: Any) -> StopState:
         """Return a copy with other values."""
@@ -44,10 +51,19 @@ class StopState:
         if values is None:
             return cls()
         if not isinstance(values, dict) or set(values) != {"mode", "frozen", "reason"}:
-            raise DeviceError(f"{values!r} is no stop state: mode, frozen and reason are needed")
+            raise DeviceError(f"{str(values)[:200]} is no stop state: mode, frozen and reason are needed")
         return cls(**values)
 
     @classmethod
     def unreadable(cls, why: object) -> StopState:
-        """The state that does not move, because the stored request cannot be read."""
-        return cls(HOLD, False, f"the request from before the restart cannot be read ({why})")
+        """Emergency stop: the stored request cannot be read, and it may have been one."""
+        return cls(HOLD, True, f"the request from before the restart cannot be read ({why})")
+
+    @classmethod
+    def lost(cls, remembered: StopState | None, why: str) -> StopState:
+        """The state after a restart without the stored request: what is remembered of it, but joint_commands are not
+        followed.
+        """
+        stop = remembered or cls()
+        mode = HOLD if stop.mode == FOLLOW else stop.mode
+        return cls(mode, stop.frozen, f"the request from before the restart was deleted ({why})")

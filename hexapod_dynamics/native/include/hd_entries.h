@@ -5,6 +5,7 @@
 #include "hd_derivatives.h"
 #include "hd_energy.h"
 #include "hd_entry.h"
+#include "hd_mixed.h"
 #include "hd_morphology.h"
 #include "hd_stance.h"
 

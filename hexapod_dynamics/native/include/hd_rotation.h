@@ -5,6 +5,9 @@
 #include <stdint.h>
 
 #define HD_ROTATION_TOLERANCE 1e-6
+/* Largest position [rad or m] of a joint. The reduction of angles in hd_sincos is exact up to here; from 1e15 on its
+ * error is as large as the sine. */
+#define HD_FARTHEST_POSITION 1e6
 
 /* Whether all numbers are finite. A number less itself is nan for what is not finite. */
 static inline int hd_are_finite(const double *numbers, int64_t count)

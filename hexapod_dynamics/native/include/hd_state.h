@@ -9,16 +9,20 @@
 #include "hd_dynamics.h"
 #include "hd_rotation.h"
 
-/* Write the moving joints' positions; return whether all are finite. */
+#define HD_NAN (0.0 / 0.0)
+
+/* Write the moving joints' positions; return whether all are finite and near enough. Another one is written as nan, so
+ * that no result is finite. */
 static inline int hd_set_q(struct hd_model *m, const double *q)
 {
     double *row = m->lanes + HD_ROW(m, q) * HD_WIDTH(m), total = 0.0;
     for (int64_t i = 0; i < m->moving_count; i++) {
-        const double value = q[m->free[i].joint];
+        double value = q[m->free[i].joint];
+        value = value <= HD_FARTHEST_POSITION && value >= -HD_FARTHEST_POSITION ? value : HD_NAN;
         row[m->free[i].place] = value;
-        total += value - value;
+        total += value;
     }
-    return total == 0.0;
+    return total == total;
 }
 
 /* Write a section of the lanes from compact values, and read it. */

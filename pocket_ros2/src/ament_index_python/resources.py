@@ -15,11 +15,13 @@ class InvalidResourceNameError(ValueError):
 
 
 def _check(resource_type, resource_name=None):
-    assert resource_type, "The resource type must not be empty"
+    if not resource_type:
+        raise AssertionError("The resource type must not be empty")
     if "/" in resource_type or "\\" in resource_type:
         raise InvalidResourceTypeNameError(f"Resource type '{resource_type}' is invalid")
     if resource_name is not None:
-        assert resource_name, "The resource name must not be empty"
+        if not resource_name:
+            raise AssertionError("The resource name must not be empty")
         if "/" in resource_name or "\\" in resource_name:
             raise InvalidResourceNameError(f"Resource name '{resource_name}' is invalid")
 

@@ -44,7 +44,8 @@ def fixed(value: Any, size: int, dtype: str) -> Any:
     import numpy
 
     made = numpy.array(value, dtype=dtype)
-    assert made.shape == (size,), f"expected {size} numbers, got an array of shape {made.shape}"
+    if made.shape != (size,):
+        raise AssertionError(f"expected {size} numbers, got an array of shape {made.shape}")
     return made
 
 
@@ -53,43 +54,42 @@ def _integer_range(base: str) -> tuple[int, int]:
     return (0, 2**bits - 1) if base[0] in "uc" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
+def _unless(condition: str, message: str) -> str:
+    """Source of an AssertionError, as rosidl raises; no `assert`, so that `python -O` checks, too."""
+    return f"        if not ({condition}):\n            raise AssertionError({message!r})"
+
+
 def scalar_check(field: Field) -> list[str]:
-    """Return source lines that assert one value of the field's type (bound to `value` in a setter)."""
+    """Return source lines that check one value of the field's type (bound to `value` in a setter)."""
     name, base = field.name, field.base
     if field.is_message:
         kind = base.split("/")[2]
         return [
-            f"        assert isinstance(value, _type_{name}), "
-            f"\"The '{name}' field must be a sub message of type '{kind}'\""
+            _unless(f"isinstance(value, _type_{name})", f"The '{name}' field must be a sub message of type '{kind}'")
         ]
     if base == "byte":
-        return [
-            "        assert isinstance(value, (bytes, bytearray)) and len(value) == 1, "
-            f"\"The '{name}' field must be of type 'bytes' or 'ByteString' with length 1\""
-        ]
+        wrong = f"The '{name}' field must be of type 'bytes' or 'ByteString' with length 1"
+        return [_unless("isinstance(value, (bytes, bytearray)) and len(value) == 1", wrong)]
     if base == "string":
-        lines = [f"        assert isinstance(value, str), \"The '{name}' field must be of type 'str'\""]
-        if field.string_bound:
-            lines.append(
-                f"        assert len(value) <= {field.string_bound}, "
-                f"\"The '{name}' field must be string value not longer than {field.string_bound}\""
-            )
+        lines = [_unless("isinstance(value, str)", f"The '{name}' field must be of type 'str'")]
+        if bound := field.string_bound:
+            wrong = f"The '{name}' field must be string value not longer than {bound}"
+            lines.append(_unless(f"len(value) <= {bound}", wrong))
         return lines
     if base == "bool":
-        return [f"        assert isinstance(value, bool), \"The '{name}' field must be of type 'bool'\""]
+        return [_unless("isinstance(value, bool)", f"The '{name}' field must be of type 'bool'")]
     if base.startswith("float"):
-        lines = [f"        assert isinstance(value, float), \"The '{name}' field must be of type 'float'\""]
+        lines = [_unless("isinstance(value, float)", f"The '{name}' field must be of type 'float'")]
         if base == "float32":
-            lines.append(
-                f"        assert not (value < -{_FLOAT32!r} or value > {_FLOAT32!r}) or _math_isinf(value), "
-                f"\"The '{name}' field must be a float in [-{_FLOAT32!r}, {_FLOAT32!r}]\""
-            )
+            bounded = f"not (value < -{_FLOAT32!r} or value > {_FLOAT32!r}) or _math_isinf(value)"
+            wrong = f"The '{name}' field must be a float in [-{_FLOAT32!r}, {_FLOAT32!r}]"
+            lines.append(_unless(bounded, wrong))
         return lines
     low, high = _integer_range(base)
     kind = "an unsigned integer" if low == 0 else "an integer"
     return [
-        f"        assert isinstance(value, int), \"The '{name}' field must be of type 'int'\"",
-        f"        assert {low} <= value <= {high}, \"The '{name}' field must be {kind} in [{low}, {high}]\"",
+        _unless("isinstance(value, int)", f"The '{name}' field must be of type 'int'"),
+        _unless(f"{low} <= value <= {high}", f"The '{name}' field must be {kind} in [{low}, {high}]"),
     ]
 
 
@@ -119,24 +119,30 @@ def container_check(field: Field, message: type | None) -> Callable[[Any], Any]:
 
     def check(value: Any) -> Any:
         if typecode and not fixed and isinstance(value, array):
-            assert value.typecode == typecode, f"The '{name}' array.array() must have the type code of '{typecode}'"
-            assert not size or len(value) <= size, f"The '{name}' array.array() must have a size <= {size}"
+            if value.typecode != typecode:
+                raise AssertionError(f"The '{name}' array.array() must have the type code of '{typecode}'")
+            if size and len(value) > size:
+                raise AssertionError(f"The '{name}' array.array() must have a size <= {size}")
             return value
         if typecode and fixed and not isinstance(value, (list, tuple)):
             import numpy
 
             if isinstance(value, numpy.ndarray):
-                assert value.dtype == numpy.dtype(dtype), (
-                    f"The '{name}' numpy.ndarray() must have the dtype of 'numpy.{dtype}'"
-                )
-                assert value.size == size, f"The '{name}' numpy.ndarray() must have a size of {size}"
+                if value.dtype != numpy.dtype(dtype):
+                    raise AssertionError(f"The '{name}' numpy.ndarray() must have the dtype of 'numpy.{dtype}'")
+                if value.size != size:
+                    raise AssertionError(f"The '{name}' numpy.ndarray() must have a size of {size}")
                 return value
-        assert isinstance(value, (Sequence, Set, UserList)) and not isinstance(value, (str, UserString)), wrong
-        assert (len(value) == size) if fixed else (not size or len(value) <= size), wrong
-        assert all(issubclass(kind, element) for kind in set(map(type, value))), wrong
+        if not (isinstance(value, (Sequence, Set, UserList)) and not isinstance(value, (str, UserString))):
+            raise AssertionError(wrong)
+        if not ((len(value) == size) if fixed else (not size or len(value) <= size)):
+            raise AssertionError(wrong)
+        if not all(issubclass(kind, element) for kind in set(map(type, value))):
+            raise AssertionError(wrong)
         if not typecode:
             if field.base == "byte":
-                assert all(len(v) == 1 for v in value), wrong
+                if not all(len(v) == 1 for v in value):
+                    raise AssertionError(wrong)
             return value
         try:
             if fixed:
@@ -147,7 +153,8 @@ def container_check(field: Field, message: type | None) -> Callable[[Any], Any]:
         except OverflowError:
             raise AssertionError(wrong) from None
         if typecode == "f":
-            assert all(not isinf(kept) or isinf(given) for kept, given in zip(made, value, strict=True)), wrong
+            if not all(not isinf(kept) or isinf(given) for kept, given in zip(made, value, strict=True)):
+                raise AssertionError(wrong)
         return made
 
     return check

@@ -113,9 +113,10 @@ class _Message:
 
 
 def _known(kwargs: dict, fields: dict) -> None:
-    assert kwargs.keys() <= fields.keys(), "Invalid arguments passed to constructor: " + ", ".join(
-        sorted(kwargs.keys() - fields.keys())
-    )
+    if not (kwargs.keys() <= fields.keys()):
+        raise AssertionError(
+            "Invalid arguments passed to constructor: " + ", ".join(sorted(kwargs.keys() - fields.keys()))
+        )
 
 
 def _constant_value(base: str, value: Any) -> Any:

@@ -71,5 +71,6 @@ class MutuallyExclusiveCallbackGroup(CallbackGroup):
 
     def ending_execution(self, entity: Any) -> None:
         """Release the group."""
-        assert self._active is entity, "only the entity whose callback runs can end it"
+        if self._active is not entity:
+            raise AssertionError("only the entity whose callback runs can end it")
         self._active = None

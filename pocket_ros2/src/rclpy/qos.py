@@ -130,7 +130,8 @@ class QoSProfile:
 
     def __init__(self, **kwargs: Any) -> None:
         unknown = [key for key in kwargs if f"_{key}" not in self.__slots__]
-        assert not unknown, f"Invalid arguments passed to constructor: {unknown!r}"
+        if unknown:
+            raise AssertionError(f"Invalid arguments passed to constructor: {unknown!r}")
         if "history" not in kwargs:
             if "depth" not in kwargs:
                 raise InvalidQoSProfileException("History and/or depth settings are required.")
@@ -163,7 +164,8 @@ def _policy_property(name: str) -> property:
         return getattr(self, slot)
 
     def put(self: QoSProfile, value: Any) -> None:
-        assert isinstance(value, kind), f"QoS {name} must be of type {(enum or kind).__name__}, got {value!r}"
+        if not isinstance(value, kind):
+            raise AssertionError(f"QoS {name} must be of type {(enum or kind).__name__}, got {value!r}")
         setattr(self, slot, enum(value) if enum else value)
 
     return property(get, put, doc=f"The policy {name}.")

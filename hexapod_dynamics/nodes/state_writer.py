@@ -1,0 +1,87 @@
+"""A thread that writes a node's state and watches that it stays: no file is touched in a thread that controls."""
+
+import os
+import select
+import threading
+
+WATCH = 0.4  # [s] between two looks at the file, and between two attempts to write
+
+
+class StateWriter:
+    """Calls write(values, lost) in a thread of its own.
+
+    write(values, lost) returns whether it has succeeded; lost: the file was found changed. is_lost(): whether the file
+    is no longer as `write` has left it. on_written(number): called after each attempt, with the number of the newest
+    values that it was made for.
+    """
+
+    def __init__(self, write, is_lost, on_written):
+        self._write_file, self._is_lost, self._on_written = write, is_lost, on_written
+        self.posted = self.written = self.losses = 0
+        self._values, self._failed, self._ending = None, False, False
+        self._lock = threading.Lock()  # held for moments only: `post` is called by threads that control
+        self._file = threading.Lock()  # held while the file is written
+        # Not a condition: below Python 3.11 its waits end at a time of the system clock, which may be set back.
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        self._thread = threading.Thread(target=self._run, name="state", daemon=True)
+        self._thread.start()
+
+    def post(self, values):
+        """Have `values` written; of several that wait the last one is."""
+        with self._lock:
+            self._values = values
+            self.posted += 1
+            self._ring()
+
+    def write(self, values):
+        """Write `values` in the calling thread and return whether that has succeeded."""
+        with self._lock:
+            self._values = values
+            self.posted += 1
+        return self._attempt(False)
+
+    def close(self):
+        """Write what was posted, and end the thread."""
+        with self._lock:
+            if self._ending:
+                return
+            self._ending = True
+            self._ring()
+        self._thread.join(1.0)
+
+    def _ring(self):
+        try:
+            os.write(self._wake, b"1")
+        except BlockingIOError:
+            pass  # the pipe is full of calls that the thread has not heard yet
+
+    def _run(self):
+        while True:
+            if select.select([self._woken], [], [], WATCH)[0]:
+                os.read(self._woken, 4096)
+            if self.written < self.posted:
+                self._attempt(False)
+            elif self._ending:
+                os.close(self._woken)
+                with self._lock:
+                    os.close(self._wake)
+                return
+            elif self._failed:
+                self._attempt(False)
+            elif self._values is not None and self._look():
+                self.losses += 1
+                self._attempt(True)
+
+    def _look(self):
+        with self._file:  # not between the moment at which another thread writes the file and at which it remembers it
+            return self._is_lost()
+
+    def _attempt(self, lost):
+        with self._file:
+            with self._lock:
+                values, number = self._values, self.posted
+            done = self._write_file(values, lost)
+            self._failed, self.written = not done, number
+        self._on_written(number)
+        return done

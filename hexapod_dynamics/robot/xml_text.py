@@ -1,0 +1,16 @@
+"""Texts that XML can have."""
+
+from __future__ import annotations
+
+import re
+
+from hexapod_dynamics.errors import RobotError
+
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def checked_text(text: str) -> str:
+    """The text; RobotError if it has a character that no XML file can have, such as a control character."""
+    if NOT_IN_XML.search(text):
+        raise RobotError(f"name {text!r}: it has a character that XML cannot have; rename it")
+    return text

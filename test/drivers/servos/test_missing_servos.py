@@ -1,0 +1,175 @@
+"""Servos of legs that are declared missing, and the end of the bus thread, over a real pty with simulated servos."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.drivers.servos import lx_frames
+from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection
+from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.servo_health import ServoHealth, figures
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
+
+MAP = ServoMap.from_robot(Robot.jethexa())
+
+
+def wait_until(condition, timeout=10.0, what="it happens"):
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, f"not within {timeout} s: {what() if callable(what) else what}"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def rig(tmp_path):
+    """Give eighteen loaded servos on a pty, standing at 0.1 rad."""
+    servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
+    heard = []
+    device = ServoBusDevice(servos, tmp_path / "bus", on_frame=lambda frame, t: heard.append((t, frame)))
+    device.heard = heard
+    device.start()
+    yield device
+    device.stop()
+
+
+@pytest.fixture
+def chain(rig):
+    chain = ServoChain(ServoBus(str(rig.link)), MAP)
+    chain.start()
+    yield chain
+    chain.stop()
+
+
+def settled(chain):
+    wait_until(lambda: chain.snapshot().settled, what="all joints are measured")
+
+
+def declare_missing(chain, joints):
+    gone = np.zeros(18, bool)
+    gone[joints] = True
+    chain.set_gone(gone)
+    wait_until(lambda: (chain.snapshot().gone == gone).all(), what="it is declared")
+
+
+HANGING = list(range(12, 18))  # two legs
+
+
+def test_torque_off_reaches_servos_that_are_declared_missing_but_hang_there(rig, chain):
+    settled(chain)
+    declare_missing(chain, HANGING)
+    chain.set_torque(False)
+    wait_until(lambda: not rig.servos.holding().any(), what="all let go")
+    assert chain.wait_confirmed(5.0)
+    assert (chain.snapshot().loaded == 0.0).all(), "each was read back"
+    rig.servos.loaded[14] = True  # as by a stray frame
+    wait_until(lambda: not rig.servos.holding().any(), 15.0, "it is found and switched off again")
+    chain.set_torque(True)
+    wait_until(lambda: rig.servos.holding()[:12].all(), what="those that are there hold")
+    time.sleep(0.2)
+    assert not rig.servos.holding()[HANGING].any()
+
+
+def test_on_a_bad_line_servos_declared_missing_let_go_and_one_that_does_not_is_named(rig, chain):
+    settled(chain)
+    declare_missing(chain, HANGING)
+    deaf = HANGING[0]
+    rig.faults.drop_rate = 0.1
+    chain.set_torque(False)
+    wait_until(lambda: not rig.servos.holding().any(), 30.0, "the command is repeated on a bad line")
+    rig.faults.drop_rate = 0.0
+    wait_until(lambda: chain.wait_confirmed(1.0), 30.0, "all confirm")
+    state = chain.snapshot()
+    state.unconfirmed[deaf] = state.hanging[deaf] = True
+    state.loaded[deaf] = 1.0
+    level, words = ServoHealth(MAP.joint_names).assess(state, time.monotonic() + 2.0)
+    assert level == "error" and any(MAP.joint_names[deaf] in text and "still has torque" in text for text in words)
+
+
+def test_servos_that_are_really_missing_are_given_up_soon_and_not_named(rig, chain):
+    settled(chain)
+    rig.faults.silent = {MAP.ids[i] for i in HANGING}
+    declare_missing(chain, HANGING)
+    begin = time.monotonic()
+    chain.set_torque(False)
+    assert chain.wait_confirmed(5.0)
+    print(f"confirmed after {time.monotonic() - begin:.2f} s")
+    wait_until(lambda: not chain.snapshot().unconfirmed.any(), 3.0, "nobody is asked for ever")
+    assert figures(chain.snapshot(), MAP.joint_names, time.monotonic())["torque not confirmed"] == ""
+    assert not rig.servos.holding()[:12].any()
+    rig.faults.silent = set()  # plugged in again, with torque
+    wait_until(lambda: not rig.servos.holding().any(), 15.0, "they are found and switched off")
+
+
+def test_a_leg_whose_torque_was_switched_off_while_it_was_missing_is_said_to_be_without(rig, chain):
+    settled(chain)
+    declare_missing(chain, HANGING)
+    chain.set_torque(False)
+    wait_until(lambda: not rig.servos.holding().any(), what="all let go")
+    declare_missing(chain, [])
+    wait_until(lambda: chain.wait_confirmed(1.0), what="they are asked again")
+    declare_missing(chain, HANGING)
+    chain.set_torque(True)
+    wait_until(lambda: rig.servos.holding()[:12].all(), what="those that are there hold")
+    declare_missing(chain, [])
+    names, health = [MAP.joint_names[i] for i in HANGING], ServoHealth(MAP.joint_names)
+
+    def said():
+        return "; ".join(health.assess(chain.snapshot(), time.monotonic())[1])
+
+    wait_until(lambda: all(name in said() for name in names), 10.0, said)
+    assert "switched off while the joint was declared missing" in said() and "too hot" not in said()
+    chain.set_torque(True)
+    wait_until(lambda: rig.servos.holding().all() and "declared missing" not in said(), 10.0, said)
+
+
+def test_the_emergency_stop_is_for_every_servo_on_the_bus(rig, chain):
+    settled(chain)
+    declare_missing(chain, HANGING)
+    rig.heard.clear()
+    assert chain.freeze(1.0)
+    wait_until(lambda: any(frame.command == Command.MOVE_STOP for _, frame in rig.heard), what="it is stopped")
+    assert {f.servo_id for _, f in rig.heard if f.command == Command.MOVE_STOP} == {lx_frames.BROADCAST_ID}
+
+
+class StuckDirection(AdapterDirection):
+    """A direction pin whose driver hangs while `free` is not set."""
+
+    def __init__(self):
+        self.free, self.hung, self.closed = threading.Event(), threading.Event(), False
+        self.hang = False
+
+    needs_drain = True
+
+    def send(self):
+        if self.hang:
+            self.hung.set()
+            assert self.free.wait(30)
+
+    def listen(self):
+        pass
+
+    def close(self):
+        self.closed = True
+
+
+def test_the_port_stays_open_while_the_bus_thread_still_uses_it(rig):
+    """Its number would be given to another file, into which the thread would write."""
+    direction = StuckDirection()
+    chain = ServoChain(ServoBus(str(rig.link), direction=direction, reply_timeout=0.05), MAP)
+    chain.start()
+    settled(chain)
+    direction.hang = True
+    assert direction.hung.wait(10)
+    try:
+        chain.stop(0.1)
+        assert chain.bus.is_open and not direction.closed
+    finally:
+        direction.free.set()
+    wait_until(lambda: not chain.bus.is_open and direction.closed, what="the thread closes it at its end")

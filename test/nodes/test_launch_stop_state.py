@@ -1,0 +1,169 @@
+"""A whole launch whose stored state is deleted before its nodes crash; what the damage manager and the gait then do."""
+
+import os
+import shutil
+import signal
+import threading
+import time
+
+import psutil
+import pytest
+from ros_session import NEWEST, Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import Twist
+from hexapod_dynamics.nodes.launch_memory import make_memory
+from hexapod_dynamics.nodes.start import LAUNCH
+from nav_msgs.msg import Odometry
+from std_srvs.srv import SetBool, Trigger
+
+COMMAND = ("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "detect:=off", "status:=false")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def domain():
+    separate()
+
+
+@pytest.fixture
+def probe():
+    probe = Probe()
+    yield probe
+    probe.close()
+
+
+class Said:
+    """The newest status of each node in /diagnostics."""
+
+    def __init__(self, probe):
+        self._heard = probe.hear(DiagnosticArray, "/diagnostics", keep=200)
+
+    def __call__(self, name):
+        found = [s for _, array in list(self._heard) for s in array.status if s.name == name]
+        return found[-1] if found else DiagnosticStatus(level=DiagnosticStatus.STALE)
+
+    def forget(self):
+        self._heard.clear()
+
+
+def crash_without_file(launch, name, sessions):
+    """Stop the process of a node, delete all that is stored, then kill it."""
+    nodes = psutil.Process(launch.pid).children(recursive=True)
+    (node,) = [each for each in nodes if any(word.endswith(f"/{name}") for word in each.cmdline())]
+    node.suspend()
+    shutil.rmtree(sessions)
+    node.kill()
+
+
+def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_start_by_itself(probe, tmp_path):
+    sessions = tmp_path / "run" / "sessions"
+    truth, said = probe.hear(Odometry, "simulator/odom", NEWEST), Said(probe)
+    velocity = probe.node.create_publisher(Twist, "cmd_vel", 10)
+
+    def moved(seconds):
+        begin = time.monotonic()
+        time.sleep(seconds)
+        x = [message.pose.pose.position.x for at, message in list(truth) if at > begin]
+        return abs(x[-1] - x[0])
+
+    launch = Process(*COMMAND, HEXAPOD_DYNAMICS_RUNTIME=str(tmp_path / "run"))
+    try:
+        wait_until(lambda: truth and moved(1.0) > 0.04, 180, lambda: launch.output[-3000:])  # it walks by itself
+        assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=True)).success
+        crash_without_file(launch, "servos", sessions)
+        Process.killed_at = time.monotonic()
+        wait_until(lambda: "was deleted while this launch was running" in launch.output, 60, lambda: launch.output)
+        said.forget()
+        wait_until(lambda: "emergency stop" in said("servos").message, 30, lambda: said("servos"))
+        ending, go = threading.Event(), Twist()
+        go.linear.x = 0.05
+
+        def drive():
+            while not ending.wait(0.1):
+                velocity.publish(Twist())
+                velocity.publish(go)
+
+        driver = threading.Thread(target=drive, daemon=True)
+        driver.start()
+        assert moved(3.0) < 0.005, "whatever is commanded"
+        ending.set()
+        driver.join()
+        # The gait loses its permit: it stands until a new command.
+        crash_without_file(launch, "gait", sessions)
+        wait_until(lambda: list(sessions.glob("*servos.json")), 10, "the others write their files again")
+        said.forget()
+        wait_until(lambda: said("gait").level != DiagnosticStatus.STALE, 60, lambda: launch.output[-3000:])
+        assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=False)).success
+        assert probe.call(Trigger, "servos/follow", Trigger.Request()).success
+        assert moved(3.0) < 0.01
+        velocity.publish(Twist())
+        time.sleep(1.5)
+
+        def walks():
+            velocity.publish(go)
+            return moved(0.3) > 0.008
+
+        wait_until(walks, 30, "a new command starts it")
+        assert "Traceback" not in launch.output, launch.output
+    finally:
+        launch.end()
+
+
+@pytest.mark.parametrize("launched", [True, False], ids=["in a launch", "alone"])
+def test_declared_damage_whose_file_is_deleted_or_unreadable(probe, tmp_path, launched):
+    environment = {"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
+    if launched:
+        environment |= {LAUNCH: str(os.getpid()), **make_memory()}
+    (session,), said = (("-p", "session:=damage"),), Said(probe)
+    process, morphology = Process.node("damage_manager", *session, environment=environment), probe.morphology()
+    try:
+        wait_until(morphology, 60, lambda: process.output)
+        assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
+        file = tmp_path / "run" / "sessions" / "damage.damage_manager.json"
+        wait_until(file.exists, 10, "it is stored")
+        if launched:
+            file.unlink()
+            wait_until(file.exists, 5, "it is written again")
+            wait_until(lambda: "deleted or changed" in said("damage_manager").message, 5, said("damage_manager"))
+        process.popen.send_signal(signal.SIGSTOP)
+        if launched:
+            file.unlink()
+        else:
+            file.write_text('{"legs.RM": []}')
+        process.kill()
+        process.end()
+        said.forget()
+        process = Process.node("damage_manager", *session, environment=environment)
+        if launched:
+            wait_until(lambda: morphology()["legs.RM"] is False, 60, lambda: process.output)
+            wait_until(file.exists, 10, "it is stored again")
+            said.forget()
+            wait_until(lambda: said("damage_manager").level == DiagnosticStatus.WARN, 10, "it says what is missing")
+        else:
+            wait_until(lambda: said("damage_manager").level == DiagnosticStatus.ERROR, 60, lambda: process.output)
+            assert "declare the damage again" in said("damage_manager").message
+            assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
+            wait_until(lambda: said("damage_manager").level == DiagnosticStatus.WARN, 10, "somebody has")
+        assert "Traceback" not in process.output, process.output
+    finally:
+        process.end()
+
+
+@pytest.mark.parametrize("text", ["[[[[", '{"mode": []}', '{"by_itself": 1, "waiting": false}', "\udcff"])
+def test_a_gait_that_cannot_read_its_permit_stands_and_says_so(probe, tmp_path, text):
+    sessions = tmp_path / "run" / "sessions"
+    sessions.mkdir(parents=True)
+    for path in (sessions, sessions.parent):
+        path.chmod(0o700)
+    (sessions / "permit.gait.json").write_bytes(text.encode(errors="surrogateescape"))
+    said = Said(probe)
+    process = Process.node(
+        "gait", "-p", "session:=permit", environment={"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
+    )
+    try:
+        wait_until(lambda: "is not known" in said("gait").message, 120, lambda: process.output)
+        status = said("gait")
+        assert {pair.key: pair.value for pair in status.values}["walking"] == "False"
+        assert "Traceback" not in process.output, process.output
+    finally:
+        process.end()
