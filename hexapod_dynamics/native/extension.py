@@ -60,7 +60,8 @@ def model() -> ModuleType:
     source = library.LibrarySource("extension", f"{source_digest()} {version} {SOURCE}", lambda: text, flags)
     opened = library.opened(source)
     spec = importlib.util.spec_from_file_location(NAME, opened.path)
-    assert spec is not None and spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise CompilerError(f"{opened.path} cannot be imported")
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     return made

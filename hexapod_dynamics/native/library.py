@@ -47,7 +47,8 @@ class Library:
     def address(self, name: str) -> int:
         """Address of a function or an object."""
         address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
-        assert address is not None
+        if address is None:
+            raise CompilerError(f"{self.path}: {name} is not in it")
         return address
 
 
