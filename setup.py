@@ -44,12 +44,13 @@ setup(
         "casadi>=3.6,<4",
         "pyserial>=3.5,<4",
         "smbus2>=0.4.1,<1",
-        "vqf>=2.0,<3",
         "pyyaml>=5.4.1,<7",
         "matplotlib>=3.5.1,<4",
         "urdf-parser-py>=0.0.4,<2",
     ],
     extras_require={
+        # Not required: rosdep does not know it, and a console script refuses to start where a requirement is missing.
+        "attitude": ["vqf>=2.0,<3"],
         "jetson": ["Jetson.GPIO>=2.0,<3"],
         "learning": ["gymnasium>=1.0,<2"],
         "mujoco": ["mujoco>=3.2,<5"],
@@ -62,6 +63,7 @@ setup(
             "rosbags>=0.9,<1",
         ],
         "test": [
+            "vqf>=2.0,<3",
             "pytest>=6.2.5,<10",
             "hypothesis>=6.36,<7",
             "pin>=2.6,<5",
