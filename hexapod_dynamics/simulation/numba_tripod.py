@@ -2,7 +2,7 @@
 
 from math import acos, atan2, cos, exp, floor, pi, sin, sqrt
 
-from hexapod_dynamics.compiled import kernel
+from hexapod_dynamics.compiled import plain_kernel
 from hexapod_dynamics.gait.leg_table import FOOTHOLD, FREE, HELD, KNEE, LENGTHS, LOWER, MOUNT, UPPER
 from hexapod_dynamics.gait.leg_table import PHASE as LEG_PHASE
 
@@ -10,20 +10,20 @@ from hexapod_dynamics.gait.leg_table import PHASE as LEG_PHASE
 STRETCHED = 1e-3
 
 
-@kernel
+@plain_kernel
 def wrap(angle):
     """Return the angle in [-pi, pi) that points the same way."""
     return (angle + pi) % (2.0 * pi) - pi
 
 
-@kernel
+@plain_kernel
 def foot_position(q1, q2, q3, l1, l2, l3):
     """Return the foot (x, y, z) [m] in the leg frame, from joint angles [rad] and link lengths [m]."""
     radius = l1 + l2 * cos(q2) + l3 * sin(q2 + q3)
     return radius * cos(q1), radius * sin(q1), l2 * sin(q2) - l3 * cos(q2 + q3)
 
 
-@kernel
+@plain_kernel
 def place_foot(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held2, held3, straight, folded):
     """Return the angles [rad] that bring the foot nearest to (x, y, z) [m], and their rates [rad/s] for a target moving
     at (xd, yd, zd) [m/s]: six numbers, coxa, femur, tibia. Foot outward, knee up.
@@ -68,7 +68,7 @@ def place_foot(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held
     return q1, q2, q3, r1, r2, r3
 
 
-@kernel
+@plain_kernel
 def carried(x, y, vx, vy, wz, dt):
     """Return where a point of the ground, (x, y) in base_link, is after dt at a constant twist: it moves on an arc."""
     if wz == 0.0:
@@ -80,21 +80,21 @@ def carried(x, y, vx, vy, wz, dt):
     return c * cx - s * cy, s * cx + c * cy
 
 
-@kernel
+@plain_kernel
 def minimum_jerk(s):
     """Return the quintic from 0 to 1 whose velocity and acceleration are zero at its ends."""
     s = min(1.0, max(0.0, s))
     return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
 
-@kernel
+@plain_kernel
 def minimum_jerk_rate(s):
     """Return the derivative of `minimum_jerk`."""
     s = min(1.0, max(0.0, s))
     return 30.0 * (s * (1.0 - s)) ** 2
 
 
-@kernel
+@plain_kernel
 def in_leg_axes(legs, i, x, y, z):
     """Return a vector given in base_link axes in the axes of leg i's mount frame."""
     return (
@@ -104,13 +104,13 @@ def in_leg_axes(legs, i, x, y, z):
     )
 
 
-@kernel
+@plain_kernel
 def from_mount(legs, i, x, y, z):
     """Return a point given in base_link [m] in the mount frame of leg i [m]."""
     return in_leg_axes(legs, i, x - legs[i, MOUNT], y - legs[i, MOUNT + 1], z - legs[i, MOUNT + 2])
 
 
-@kernel
+@plain_kernel
 def leg_angles(legs, i, x, y, z, xd, yd, zd):
     """Return the angles [rad] of leg i and their rates [rad/s] for a foot at (x, y, z) [m] that moves at (xd, yd, zd).
 
@@ -137,7 +137,7 @@ def leg_angles(legs, i, x, y, z, xd, yd, zd):
     )
 
 
-@kernel
+@plain_kernel
 def set_leg(legs, i, foot, rate, speed_limit, q, qd):
     """Write the set-points of leg i into q (3 a leg) [rad] and qd [rad/s], within its joints' ranges and their speed.
 
@@ -157,7 +157,7 @@ def set_leg(legs, i, foot, rate, speed_limit, q, qd):
         qd[j + k] = min(speed_limit, max(-speed_limit, qd[j + k]))
 
 
-@kernel
+@plain_kernel
 def lead_from(start, elapsed, duration, q, qd):
     """Replace q [rad] and qd [rad/s] by a minimum-jerk transition from the joints `start` to them, `elapsed` s after
     its start.
@@ -187,14 +187,14 @@ RETARGETING = 8.0
 ON_THE_BOUNDARY = 1e-9
 
 
-@kernel
+@plain_kernel
 def stroke(parameters, legs, i, vx, vy, wz):
     """Return what a stance foot of this leg travels in half a period, (x, y) [m], forward positive."""
     half = 0.5 * parameters[PERIOD]
     return (vx - wz * legs[i, FOOTHOLD + 1]) * half, (vy + wz * legs[i, FOOTHOLD]) * half
 
 
-@kernel
+@plain_kernel
 def longest_stroke(parameters, legs, vx, vy, wz):
     """Return the longest stroke [m] over the legs for a twist (vx, vy, wz)."""
     longest = 0.0
@@ -204,7 +204,7 @@ def longest_stroke(parameters, legs, vx, vy, wz):
     return sqrt(longest)
 
 
-@kernel
+@plain_kernel
 def _filter(parameters, command, state, dt):
     """Filter twist and height by two equal poles, integrated exactly, so that there is no overshoot."""
     tau = parameters[RESPONSE_TIME]
@@ -216,7 +216,7 @@ def _filter(parameters, command, state, dt):
         state[RATE + k] = (slope - (error + slope * dt) / tau) * decay
 
 
-@kernel
+@plain_kernel
 def _touch_down(parameters, legs, i, state, s):
     """Return the ground point at which a foot at the fraction s of its swing will touch down if the twist stays
     constant.
@@ -228,7 +228,7 @@ def _touch_down(parameters, legs, i, state, s):
     )
 
 
-@kernel
+@plain_kernel
 def _swing(parameters, legs, feet, i, state, s):
     """Place the swinging foot at the fraction s of its swing; return its rates (x, y) in base_link [m/s]."""
     half = 0.5 * parameters[PERIOD]
@@ -253,7 +253,7 @@ def _swing(parameters, legs, feet, i, state, s):
     )
 
 
-@kernel
+@plain_kernel
 def _lift(parameters, s, amplitude):
     """Return the height [m] and its rate [m/s] at the fraction s of a half cycle: a half sine, or its square if
     smooth.
@@ -264,7 +264,7 @@ def _lift(parameters, s, amplitude):
     return amplitude * sin(pi * s) ** 2, amplitude * pi / half * sin(2.0 * pi * s)
 
 
-@kernel
+@plain_kernel
 def _carry_ground(feet, i, vx, vy, wz, dt):
     """Move the lift-off and touch-down points by dt, in the frame of the body."""
     for k in (LIFT_OFF, DOWN):
@@ -272,7 +272,7 @@ def _carry_ground(feet, i, vx, vy, wz, dt):
         feet[i, k], feet[i, k + 1] = x, y
 
 
-@kernel
+@plain_kernel
 def _lift_off(parameters, legs, feet, i, state, since):
     """Begin a swing at the foot's present place, `since` seconds ago."""
     feet[i, LIFT_OFF], feet[i, LIFT_OFF + 1] = feet[i, FOOT], feet[i, FOOT + 1]
@@ -282,7 +282,7 @@ def _lift_off(parameters, legs, feet, i, state, since):
     feet[i, DOWN], feet[i, DOWN + 1] = _touch_down(parameters, legs, i, state, 2.0 * since / parameters[PERIOD])
 
 
-@kernel
+@plain_kernel
 def place(parameters, legs, state, feet):
     """Put every foot where a steady walk (or stand) with the state's twist and phase has it."""
     for i in range(legs.shape[0]):
@@ -295,7 +295,7 @@ def place(parameters, legs, state, feet):
         _lift_off(parameters, legs, feet, i, state, max(0.0, p - 0.5) * parameters[PERIOD])
 
 
-@kernel
+@plain_kernel
 def _advance_feet(parameters, legs, state, feet, dt):
     """Move every foot and the phase on by dt."""
     period = parameters[PERIOD]
@@ -339,7 +339,7 @@ def _advance_feet(parameters, legs, state, feet, dt):
     state[PHASE] = phase % 1.0
 
 
-@kernel
+@plain_kernel
 def _joints(parameters, legs, state, feet, q, qd):
     """Turn the feet into joint angles and rates; feet that swing are placed first."""
     limit = parameters[SPEED_LIMIT]
@@ -359,7 +359,7 @@ def _joints(parameters, legs, state, feet, q, qd):
         set_leg(legs, i, (feet[i, FOOT], feet[i, FOOT + 1], z), (xd, yd, zd), limit, q, qd)
 
 
-@kernel
+@plain_kernel
 def advance(gait, dt):
     """Advance the gait by dt [s] (less than half a period) under its command; fill its position and velocity.
 
