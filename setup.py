@@ -1,6 +1,12 @@
+import sys
 from glob import glob
+from pathlib import Path
 
 from setuptools import find_packages, setup
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # colcon links this file to elsewhere, not the one beside it
+
+from build_kernels import BuildKernels, kernel_extensions
 
 package_name = "hexapod_dynamics"
 
@@ -8,10 +14,14 @@ setup(
     name=package_name,
     version="0.2.0",
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
+    ext_modules=kernel_extensions(),
+    cmdclass={"build_ext": BuildKernels},
     package_data={package_name: ["py.typed"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
         (f"share/{package_name}", ["package.xml"]),
+        # Not an entry point: finding that takes as long as the stop. setuptools would give `scripts` a line "#!python".
+        (f"lib/{package_name}", ["scripts/stop"]),
         (f"share/{package_name}/launch", glob("launch/*.launch.py")),
         (
             f"share/{package_name}/config",
@@ -37,7 +47,14 @@ setup(
         "jetson": ["Jetson.GPIO>=2.0,<3"],
         "learning": ["gymnasium>=1.0,<2"],
         "mujoco": ["mujoco>=3.2,<5"],
-        "view": ["viser>=1.1,<2", "trimesh>=3.9,<6", "rosbags>=0.9,<1"],
+        "view": [
+            "viser>=1.1,<1.1.2",
+            "websockets>=13.1,<17",
+            "msgspec>=0.18,<1",
+            "rich>=13.3,<16",
+            "trimesh>=3.9,<6",
+            "rosbags>=0.9,<1",
+        ],
         "test": [
             "pytest>=6.2.5,<10",
             "hypothesis>=6.36,<7",
@@ -48,7 +65,8 @@ setup(
             "playwright>=1.40,<2",
             "distributed>=2022.2,<2028",
             "gymnasium>=1.0,<2",
-            "viser>=1.1,<2",
+            "viser>=1.1,<1.1.2",
+            "zstandard>=0.20,<1",
         ],
     },
     zip_safe=False,
@@ -73,7 +91,6 @@ setup(
         ]
         + [
             f"set_morphology = {package_name}.tools.set_morphology:main",
-            f"stop = {package_name}.tools.stop:main",
             f"servo_tool = {package_name}.tools.servo_tool:main",
             f"check_robot = {package_name}.tools.check_robot:main",
             f"walk_status = {package_name}.nodes.start:walk_status",

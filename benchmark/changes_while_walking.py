@@ -9,7 +9,8 @@ the commanded speed, largest tilt, flips, walks that did not come back within 20
 allows and what becomes of it. The simulated robot differs from the model by seed as in benchmark/recovery.py.
 
 --times: how much processor time a plan change takes, without any simulation: all losses of one and two legs, under the
-commands TIMED, at eight phases of the walk.
+commands TIMED, at eight phases of the walk. Then, in real time, what is left of it in the thread that ticks when the
+gait changes its plans beside the walk, as in the node: longest tick, and ticks until the new plan is used.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
 
 from hexapod_dynamics.compile_notice import when_compiling
 from hexapod_dynamics.gait import AdaptiveGait, adaptive
+from hexapod_dynamics.gait.plan_worker import PlanWorker
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator
 
@@ -108,6 +110,47 @@ def change_times(lost):
     return rehearsals, changes
 
 
+def tick_times(lost, walking):
+    """Return the processor time [s] of the longest tick of each change, and the ticks until the plan is used.
+
+    walking: a gait with a PlanWorker.
+    """
+    longest, late = [], []
+    for command in TIMED:
+        for k in range(PHASES):
+            walking.set_morphology(WHOLE)
+            walking.copy()  # waits for the change
+            walking.reset(walking=True, phase=k / PHASES)
+            walking.command(*command)
+            for _ in range(60):
+                walking.step(0.02)
+            ticks, worst = 0, 0.0
+            while ticks == 0 or walking.morphology == WHOLE:
+                begin = time.thread_time()
+                if ticks == 0:
+                    walking.set_morphology(WHOLE.without(*lost))
+                walking.step(0.02)
+                worst = max(worst, time.thread_time() - begin)
+                ticks += 1
+                time.sleep(0.02)
+            longest.append(worst)
+            late.append(ticks - 1)
+    return longest, late
+
+
+def print_tick_times():
+    """Print the second table of --times."""
+    walking = AdaptiveGait(worker=PlanWorker()).bind(ROBOT)
+    print("\n| lost | changes | longest tick: median | 99 % | largest | ticks until the plan is used: median | most |")
+    print("|---|---|---|---|---|---|---|")
+    for count in (1, 2):
+        both = [tick_times(lost, walking) for lost in combinations(LEGS, count)]
+        longest, late = (np.concatenate(times) for times in zip(*both, strict=True))
+        figures = " | ".join(f"{1e3 * np.percentile(longest, q):.2f} ms" for q in (50, 99, 100))
+        print(f"| {GROUPS[count]} | {len(late)} | {figures} | {np.median(late):.0f} | {late.max()} |")
+    walking.close()
+
+
 def print_times():
     """Print the table of --times."""
     compiled = []
@@ -136,6 +179,7 @@ def main():
     given = parser.parse_args()
     if given.times:
         print_times()
+        print_tick_times()
         return
     worlds = list(PHYSICS) if given.physics == "both" else [given.physics]
     counts = [int(count) for count in given.counts.split(",")]

@@ -3,15 +3,17 @@
 Measures the CPU time of the node `view` meanwhile, and the pictures a second that it sends to each page.
 
 ./with_ros2 ros2 launch hexapod_dynamics walk.launch.py view:=true truth:=rough=0.012,seed=7
-./with_ros2 python docs/draw_view.py             # in another terminal; needs chromium and PyPI's playwright
-./with_ros2 python docs/draw_view.py --size 620 150 --viewers 2 --output /tmp/small.png      # two small pages
-./with_ros2 python docs/draw_view.py --plain 4   # four viewers that draw nothing, as if on other computers; no picture
+export URL=...   # in another terminal: the address that the launch prints
+./with_ros2 python docs/draw_view.py --url $URL             # needs chromium and PyPI's playwright
+./with_ros2 python docs/draw_view.py --url $URL --size 620 150 --viewers 2 --output /tmp/small.png
+./with_ros2 python docs/draw_view.py --url $URL --plain 4   # four viewers that draw nothing; no picture
 """
 
 import argparse
 import shutil
 import threading
 import time
+from urllib.parse import urlsplit
 
 import msgspec
 import psutil
@@ -59,9 +61,23 @@ class PlainViewer:
     def __init__(self, url):
         self.frames = []
         protocol = [f"viser-v{viser.__version__}"]
-        self._link = connect(url.replace("http", "ws"), subprotocols=protocol, max_size=None, compression=None)
+        parts = urlsplit(url)
+        self._link = connect(
+            f"ws://{parts.netloc}{parts.path.rstrip('/')}",
+            origin=f"http://{parts.netloc}",
+            subprotocols=protocol,
+            max_size=None,
+            compression=None,
+        )
         self._link.send(msgspec.msgpack.encode(self.CAMERA))
         threading.Thread(target=self._receive, daemon=True).start()
+        threading.Thread(target=self._report, daemon=True).start()
+
+    def _report(self):
+        """Report ten times a second that the page is open, as a page does."""
+        while True:
+            self._link.send(msgspec.msgpack.encode({"type": "HexapodAlive"}))
+            time.sleep(0.1)
 
     def _receive(self):
         for _ in self._link:
@@ -71,7 +87,7 @@ class PlainViewer:
 def main():
     """Open the pages, break, measure, take the picture."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--url", default="http://127.0.0.1:8080")
+    parser.add_argument("--url", required=True, help="the address that the view printed")
     parser.add_argument("--output", default="docs/view.png")
     parser.add_argument("--size", type=int, nargs=2, default=(1280, 760), help="of the pages [pixels]")
     parser.add_argument("--viewers", type=int, default=1, help="how many pages look at the robot")

@@ -7,6 +7,7 @@ import tempfile
 import uuid
 from pathlib import Path
 
+import launch.logging
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -17,6 +18,7 @@ from hexapod_dynamics import kernel_library
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.nodes import stop_key
 from hexapod_dynamics.nodes.launch_memory import make_memory
 from hexapod_dynamics.nodes.start import LAUNCH
 from hexapod_dynamics.parameters.kinds import GAITS
@@ -96,7 +98,12 @@ ARGUMENTS = (
         "view",
         default_value="false",
         choices=["true", "false"],
-        description="show the robot in the browser, http://127.0.0.1:8080 (needs PyPI's viser)",
+        description="show the robot in the browser, at the address that the launch prints (needs PyPI's viser)",
+    ),
+    DeclareLaunchArgument(
+        "view_port",
+        default_value="",
+        description="port of the browser view, 0: any free one; empty: the parameter `port` of `view`, 8080",
     ),
     DeclareLaunchArgument(
         "rviz",
@@ -124,6 +131,7 @@ ARGUMENTS = (
     ),
 )
 UNLINKED = "`ros2 run hexapod_dynamics compile`, once, lets the nodes start sooner and with half the memory."
+STOP_KEY = "space bar: emergency stop"
 CLAIMS = []
 RESPAWNED = {"respawn": True, "respawn_delay": 1.0}
 # Time for a node to end after SIGINT and after SIGTERM. Until a node handles signals itself (nodes.start), Python would
@@ -169,7 +177,19 @@ def checked(context):
     for name, default in (("physics", "built_in"), ("truth", "")):
         if given[name] != default and given["hardware"] != "sim":
             raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
-    return given | {"velocity": velocity, "damage": lost, "faults": faults, "truth": truth}
+    port = checked_port(given["view_port"], given["view"])
+    return given | {"velocity": velocity, "damage": lost, "faults": faults, "truth": truth, "view_port": port}
+
+
+def checked_port(text, view):
+    """Return the parameters of `view` for the argument view_port."""
+    if not text:
+        return {}
+    if not (text.isdecimal() and int(text) <= 65535):
+        raise RuntimeError(f"view_port:={text}: allowed are 0 (any free port) to 65535")
+    if view != "true":
+        raise RuntimeError(f"view_port:={text} is the port of the browser view; add view:=true")
+    return {"port": int(text)}
 
 
 def checked_robot(given, lost):
@@ -199,6 +219,11 @@ def forget(session):
         forget_session(session)
     except (HexapodError, OSError) as error:
         sys.stderr.write(f"the stored state of this launch cannot be deleted: {error}\n")
+
+
+def say(text):
+    """Write a line beside those of the nodes."""
+    launch.logging.get_logger("stop_key").warning(text)
 
 
 def claim_robot(namespace, session):
@@ -248,7 +273,8 @@ def nodes(context):
         raise RuntimeError(str(error)) from None
     claim_robot(given["namespace"], session)
     atexit.register(forget, session)
-    started = [LogInfo(msg=UNLINKED)] if kernel_library.worth_linking() else []
+    started = [LogInfo(msg=STOP_KEY)] if stop_key.listen(given["namespace"], say) else []
+    started += [LogInfo(msg=UNLINKED)] if kernel_library.worth_linking() else []
     started += [
         node("imu", {"publish_data": built_in}, **RESPAWNED),
         node("servos", {"session": session}, **RESPAWNED),
@@ -324,7 +350,7 @@ def nodes(context):
         )
     if given["view"] == "true":
         # Not respawned: it is not part of the robot, and a missing viser or an occupied port is reported once.
-        started.append(node("view", {}))
+        started.append(node("view", given["view_port"]))
     if given["rviz"] == "true":
         started.append(rviz(os.path.join(config, "hexapod.rviz"), given["namespace"]))
     return started

@@ -33,6 +33,8 @@ ALONE = ("nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py", "nodes/te
 PACED = (
     "nodes/test_nodes_stop.py",
     "nodes/test_nodes_walk.py",
+    "nodes/test_view_foreign_pages.py",
+    "nodes/test_view_security.py",
     "drivers/servos/test_servo_bus.py",
     "drivers/servos/test_servo_supervisor.py",
     "tools/test_servo_tool.py",

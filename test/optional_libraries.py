@@ -1,7 +1,7 @@
 """Libraries that some tests need and a user's machine may lack or have in a version that does not work.
 
-A test module that cannot be imported because of one of them is skipped by name, with the command that installs it. In CI
-(`CI` is set) nothing is skipped: the modules fail there.
+A test module that cannot be imported because of one of them is skipped by name, with the command that installs it. In
+CI (`CI` is set) nothing is skipped: the modules fail there.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ LAYERS = (
     "runtime_directory",
     "compile_notice",
     "se3",
+    "kernel_layout",
+    "kernel_memory",
     "code_cache",
     "shared_library",
     "kernel_library",
@@ -105,6 +107,13 @@ LIBRARIES = {
     ("kernel_bridge.py", "_getvalue"),
     ("kernel_linking.py", "_get_host_cpu_name"),
     ("kernel_linking.py", "_get_host_cpu_features"),
+    # The one module that knows viser's internals; it refuses versions that it does not know.
+    ("view/web_page.py", "_websock_server"),
+    ("view/web_page.py", "_live_connections"),
+    ("view/web_page.py", "_gui_input_handle_from_uuid"),
+    ("view/web_page.py", "_command_handle_from_uuid"),
+    ("view/web_page.py", "_handle_from_node_name"),
+    ("view/web_page.py", "_impl"),
 }
 
 

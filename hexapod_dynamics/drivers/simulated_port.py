@@ -119,6 +119,6 @@ def _check_owner(record: Path, info: os.stat_result) -> None:
 def _read(fd: int) -> dict:
     try:
         values = json.loads(os.pread(fd, 4096, 0) or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}

@@ -1,4 +1,4 @@
-"""Asks the kernel to run a driver's thread before others, where that is permitted."""
+"""Asks the kernel to run a driver's threads before others, where that is permitted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import threading
 
 _log = logging.getLogger(__name__)
-_NICE = -10
+NICE = -10
 
 
 def prefer_this_thread(priority: int) -> str:
@@ -25,8 +25,34 @@ def prefer_this_thread(priority: int) -> str:
     except OSError as error:
         _log.debug("thread %s: no real-time priority (%s)", name, error)
     try:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
-        return f"nice {_NICE}"
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        return f"nice {NICE}"
     except OSError as error:
-        _log.debug("thread %s: no nice value of %d (%s)", name, _NICE, error)
+        _log.debug("thread %s: no nice value of %d (%s)", name, NICE, error)
+    return "normal"
+
+
+def prefer_this_process(priority: int) -> str:
+    """Give all threads of this process, and those that they start, SCHED_FIFO `priority`, else nice -10; return that.
+
+    For a process in which one thread must not wait: while the interpreter's lock is held by a thread that waits for a
+    processor, no thread with a higher priority runs Python code either, and the threads of DDS bring the requests.
+    Children of this process must reset it.
+    """
+    threads = [int(name) for name in os.listdir("/proc/self/task")]
+    try:
+        for thread in threads:
+            os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
+        return f"SCHED_FIFO {priority}"
+    except ProcessLookupError as error:  # a thread has ended meanwhile: its successors have the priority already
+        _log.debug("process: %s", error)
+        return f"SCHED_FIFO {priority}"
+    except OSError as error:
+        _log.debug("process: no real-time priority (%s)", error)
+    try:
+        for thread in threads:
+            os.setpriority(os.PRIO_PROCESS, thread, NICE)
+        return f"nice {NICE}"
+    except OSError as error:
+        _log.debug("process: no nice value of %d (%s)", NICE, error)
     return "normal"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import adaptive_kernel as kernel
 from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait import cycle, leg_table
+from hexapod_dynamics.gait import leg_table, plan_numbers
 from hexapod_dynamics.gait.adaptive_arrays import new_walk, write_plan, write_settings
 from hexapod_dynamics.gait.adaptive_feet import place_feet
 from hexapod_dynamics.gait.adaptive_settings import LIVE, TILT_LIMIT, AdaptiveSettings
@@ -21,10 +22,21 @@ from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.array_gait import finite_twist
 from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
+from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.gait.out_of_the_way import turn_away
-from hexapod_dynamics.gait.plan_change import EASY_CYCLES, SAFE, best_start, continue_from, is_shifted, stance_holds
+from hexapod_dynamics.gait.plan_change import (
+    EASY_CYCLES,
+    SAFE,
+    PlanChange,
+    Transition,
+    best_start,
+    continue_from,
+    is_shifted,
+    stance_holds,
+)
 from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs
+from hexapod_dynamics.gait.plan_worker import PlanWorker
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.patterns import LIFT
@@ -48,6 +60,7 @@ class AdaptiveGait(AdaptiveWalk):
     `sense`. tilt_limit [rad]: a body tilted further sits down without waiting for a diagnosis; 0: never.
     pattern: "auto", or "wave" or "ripple" for these of the legs that are left, without a plan and its sway.
     planner: makes a plan that is missing (a BackgroundPlanner) while the robot sits; None: it stays down.
+    worker: a PlanWorker, which works changes of plan out beside the walk; None: they are worked out at once.
     plans: a PlanLibrary or the path of one; by default the file next to the robot's that comes with the package.
 
     Which gait: a whole robot walks a tripod; with legs lost, the library's plan for the legs that are left; a leg with
@@ -68,11 +81,14 @@ class AdaptiveGait(AdaptiveWalk):
         pattern: str = "auto",
         plans: PlanLibrary | str | os.PathLike[str] | None = None,
         planner: BackgroundPlanner | None = None,
+        worker: PlanWorker | None = None,
     ) -> None:
         self.settings = AdaptiveSettings(
             step_height, body_height, period, acceleration, turning, yaw_hold, tilt_limit, pattern
         )
-        self.planner = planner
+        self.planner, self.worker = planner, worker
+        self._changing = False  # the worker works a change out
+        self._target: Morphology | None = None  # the morphology that the last change is for
         self._plans = plans
         self.plan: GaitPlan | None = None
         self._wanted: tuple[float, float, float] | None = None
@@ -91,6 +107,7 @@ class AdaptiveGait(AdaptiveWalk):
             raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least {FEWEST_LEGS} are needed to walk")
         self.robot = robot
         self.data = new_walk(robot, self.settings)
+        self._memory = WalkMemory(self.data)
         self._choice = PlanChoice(robot, find_library(robot, self._plans), self.planner)
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
         self.arrival = Arrival(robot.joint_count)
@@ -99,12 +116,14 @@ class AdaptiveGait(AdaptiveWalk):
             raise HexapodError(self._out_of_reach(self.settings))
         self.reset()
         self._rehearse()
+        if self.worker is not None:
+            self.worker.start()
         return self
 
     def _rehearse(self) -> None:
         """Call what only a change of the plan calls: it is compiled now, not while the robot walks without a leg."""
-        kernel.enter(self.data, int(self.data.state[layout.MODE]), 0)
-        kernel.place_of_body(self.data)
+        kernel.enter(self._memory, int(self.data.state[layout.MODE]), 0)
+        kernel.place_of_body(self._memory)
         if self.plan is not None:
             stance_holds(self.robot, self.data, self.plan.legs)
             best_start(self.robot, self.data)
@@ -113,12 +132,21 @@ class AdaptiveGait(AdaptiveWalk):
 
     def copy(self) -> AdaptiveGait:
         """Return a gait of the same settings in the same state, independent of this one."""
+        self._finish_change()
+        twin = self._twin()
+        if self.robot is not None:
+            twin.arrival = self.arrival.copy()
+        return twin
+
+    def _twin(self) -> AdaptiveGait:
+        """Return a copy that changes its plan by itself, and knows which joints are measured."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
+        twin.worker, twin._changing = None, False
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
+            twin._memory = WalkMemory(twin.data)
             twin._choice = copy.copy(self._choice)
-            twin.arrival = self.arrival.copy()
             twin._limits = CommandLimits(self.robot, twin.data.legs, twin.data.plan)
         return twin
 
@@ -126,57 +154,181 @@ class AdaptiveGait(AdaptiveWalk):
         """End the planning in the background."""
         if self.planner is not None:
             self.planner.cancel()
+        if self.worker is not None:
+            self.worker.close()
 
     def set_morphology(self, morphology: Morphology | None) -> None:
         """Adopt a Morphology at any time: the plan for what is left follows, from where the feet are.
 
         The walk goes on if the feet that are left hold the body; else the robot sits down first, moves its feet to
-        their new places while its belly carries it, stands up and goes on.
+        their new places while its belly carries it, stands up and goes on. With a worker the change is worked out
+        beside the walk, and a `step` takes it over.
         """
         whole = Morphology.whole(self.robot)
-        if (self.morphology or whole) != (morphology or whole):
+        if (self._target or whole) != (morphology or whole):
             self._change(morphology)
 
     def _change(self, morphology: Morphology | None, arrived: bool = False) -> None:
         """Choose the plan again and change to it; arrived: legs that came back are where they are held up."""
+        self._target = morphology
+        self._plan_on(lambda twin: twin.planned_change(morphology, arrived))
+
+    def _plan_on(self, planned: Callable[[AdaptiveGait], PlanChange]) -> None:
+        """Take over the change that `planned` works out on a copy of this gait, at once or when the worker has it."""
+        twin = self._twin()
+        if self.worker is None:
+            self._take_over(planned(twin))
+            return
+        self._changing = True
+        self.worker.ask(lambda: planned(twin))
+
+    def adopt_plan(self) -> None:
+        """Take a change over that the worker has finished, as `step` does, while the gait is not stepped."""
+        change = None if self.worker is None or not self._changing else self.worker.poll()
+        if change is not None:
+            self._take_over_or_ask(change)
+
+    def _take_over_or_ask(self, change: PlanChange) -> None:
+        """Take a change over; where the robot does something else by now, ask for it again."""
+        self._changing = False
+        if change.mode == self.data.state[layout.MODE] and change.settings == self.settings:
+            self._take_over(change)
+        elif change.transition is not Transition.RESTART:
+            self._change(change.morphology)
+
+    def _finish_change(self) -> None:
+        """Wait for a change that is being worked out, and take it over: what follows needs the new plan."""
+        while self._changing and self.worker is not None:
+            change = self.worker.wait()
+            if change is None:
+                return
+            self._take_over_or_ask(change)
+
+    def planned_restart(self) -> PlanChange:
+        """Work out how to walk on after a foot was pressed down, on this gait, which is a copy."""
+        mode = float(self.data.state[layout.MODE])
+        self._goes_on(set(self.plan.legs) if self.plan else set())
+        return self._worked_out(mode, Transition.RESTART)
+
+    def planned_change(self, morphology: Morphology | None, arrived: bool = False) -> PlanChange:
+        """Work out the change to a Morphology on this gait, which is a copy, and is of no use afterwards."""
         data, state = self.data, self.data.state
+        mode = float(state[layout.MODE])
         before, used = self.plan, set() if self.plan is None else set(self.plan.legs)
-        carried = (data.legs[:, leg_table.USED] != 0.0) & (data.feet[:, layout.BACK] == 0.0)
-        sway, up = kernel.place_of_body(data)
-        self._adopt(morphology, None if arrived else carried)
+        carried = self._carried()
+        sway, up = kernel.place_of_body(self._memory)
+        table, held, awaited = self._adopt(morphology, None if arrived else carried)
         data.feet[:, layout.BACK] = (data.legs[:, leg_table.USED] != 0.0) & ~carried
         state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, 0.0, 0.0
-        if self.plan == before:
-            return
-        if state[layout.MODE] == layout.WALK and is_shifted(self.plan, before):
-            self._follow_again()  # the same steps, to other places
-            return
-        continue_from(data, sway, up)
-        self._follow_again()
-        on_its_feet = state[layout.MODE] in layout.ON_FEET
-        state[layout.PRESSED] = 0.0
+        transition = Transition.KEEP
+        if self.plan != before:
+            shifted = mode == layout.WALK and is_shifted(self.plan, before)
+            if not shifted:
+                continue_from(data, sway, up)
+            self._follow_again()
+            transition = Transition.SHIFT if shifted else self._transition(used, up)
+        return self._worked_out(mode, transition, table, held, awaited)
+
+    def _worked_out(
+        self,
+        mode: float,
+        transition: Transition,
+        table: np.ndarray | None = None,
+        held: Sequence[str] = (),
+        awaited: Sequence[int] = (),
+    ) -> PlanChange:
+        """Return the change to the present state of this gait, which is a copy; mode: that of the gait before."""
+        state = self.data.state
+        return PlanChange(
+            self.morphology,
+            self.settings,
+            mode,
+            self.plan,
+            self.data.legs if table is None else table,
+            tuple(held),
+            tuple(awaited),
+            self._used,
+            self._given_up,
+            self._choice.why,
+            transition,
+            self._wanted,
+            self._followed,
+            float(self.data.settings[layout.ASKED_PERIOD]),
+            float(state[layout.PHASE]),
+            float(state[layout.EASY]),
+        )
+
+    def _transition(self, used: set[str], up: float) -> Transition:
+        """Decide how this gait changes to its new plan; used: legs of the one before; up [m]: height of its body over
+        that of a standing one.
+        """
+        on_its_feet = self.data.state[layout.MODE] in layout.ON_FEET
+        self.data.state[layout.PRESSED] = 0.0
         if self.plan is None:
+            return Transition.SIT
+        goes_on = on_its_feet and up == 0.0 and self._holds(self.plan, used) and self._goes_on(used)
+        return Transition.GO_ON if goes_on else Transition.LOWER
+
+    def _take_over(self, change: PlanChange) -> None:
+        """Change to a plan that was worked out on a copy: nothing but numbers is written here."""
+        if change.transition is Transition.RESTART:
+            self._start_plan(change.phase, change.easy)
+            return
+        data, state = self.data, self.data.state
+        carried = self._carried()
+        sway, up = kernel.place_of_body(self._memory)
+        self.morphology, self.plan = change.morphology, change.plan
+        self.arrival.expect(list(change.awaited))
+        self._choice.why = change.why
+        self._used, self._given_up = change.used, change.given_up
+        write_plan(data, self.robot, change.plan, change.table, list(change.held))
+        write_settings(data, change.used, change.plan)
+        data.feet[:, layout.BACK] = (data.legs[:, leg_table.USED] != 0.0) & ~carried
+        state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, 0.0, 0.0
+        if change.transition is Transition.KEEP:
+            return
+        if change.transition is not Transition.SHIFT:
+            continue_from(data, sway, up)
+            state[layout.PRESSED] = 0.0
+        if change.wanted == (self._wanted or (0.0, 0.0, 0.0)):
+            self._wanted, self._followed = change.wanted, change.followed
+            data.settings[layout.ASKED_PERIOD] = change.asked_period
+            data.command[:3] = change.followed
+        else:
+            self._follow_again()
+        if change.transition is Transition.SIT:
             state[layout.STAY] = 1.0
-            kernel.enter(data, layout.LOWER, 0)
-        elif not (on_its_feet and up == 0.0 and self._holds(self.plan, used) and self._goes_on(used)):
+            kernel.enter(self._memory, layout.LOWER, 0)
+        elif change.transition is Transition.LOWER:
             state[layout.PHASE] = 0.0
-            kernel.enter(data, layout.LOWER, 0)
+            kernel.enter(self._memory, layout.LOWER, 0)
+        elif change.transition is Transition.GO_ON:
+            self._start_plan(change.phase, change.easy)
+
+    def _carried(self) -> np.ndarray:
+        """Return which legs (legs,) bool stand and step: neither held up nor on their way back."""
+        return (self.data.legs[:, leg_table.USED] != 0.0) & (self.data.feet[:, layout.BACK] == 0.0)
 
     def _goes_on(self, used: set[str]) -> bool:
         """Let the robot go on with its new plan, at the phase and the share of the command that suit where its feet
         are; False if it would tip over or drag legs on the way, and has lost some of the legs used before.
         """
-        data, state, asked = self.data, self.data.state, self.data.command[:3].copy()
+        data, asked = self.data, self.data.command[:3].copy()
         if not asked.any():
             data.command[:3] = self.scaled(NOMINAL_VELOCITY, 0.0, 0.0)
         phase, share, score = best_start(self.robot, data)
         data.command[:3] = asked
         if score < SAFE and self.settings.pattern == "auto" and self.plan and not used <= set(self.plan.legs):
             return False
+        self._start_plan(phase, share)
+        return True
+
+    def _start_plan(self, phase: float, share: float) -> None:
+        """Start the plan at a phase, with a share of the command at first."""
+        state = self.data.state
         state[layout.PHASE], state[layout.EASY] = phase, share
         state[layout.EASY_FOR] = EASY_CYCLES if share < 1.0 else 0.0
-        kernel.enter(data, layout.SETTLE, 0)
-        return True
+        kernel.enter(self._memory, layout.SETTLE, 0)
 
     def _steady(self) -> bool:
         """Tell whether the robot can stop now, on the feet of its present plan, or need not."""
@@ -193,18 +345,23 @@ class AdaptiveGait(AdaptiveWalk):
             return True
         return plan.kind != "row" and len(stay) > FEWEST_LEGS and stance_holds(self.robot, self.data, stay)
 
-    def _adopt(self, morphology: Morphology | None, carried: Any = None) -> None:
-        """Choose the plan for a Morphology and write it to the arrays; carried: legs (bools) that are used now, which
-        others join only when their joints have arrived; None: whether they have does not matter.
+    def _adopt(self, morphology: Morphology | None, carried: Any = None) -> tuple[np.ndarray, list[str], list[int]]:
+        """Choose the plan for a Morphology and write it to the arrays; return the leg table, the names of the legs that
+        are held up, and the rows of those that came back and are waited for.
+
+        carried: legs (bools) that are used now, which others join only when their joints have arrived; None: whether
+        they have does not matter.
         """
-        self.morphology = morphology
+        self.morphology = self._target = morphology
         table, held = present_legs(self.robot, morphology)
         names = self.robot.leg_names
         back = [] if carried is None else [i for i, name in enumerate(names) if name not in held and not carried[i]]
-        held += [names[i] for i in self.arrival.expect(back)]
+        awaited = self.arrival.awaited(back)
+        held += [names[i] for i in awaited]
         self.plan = self._choice.choose(self.settings.pattern, held, morphology, table)
         write_plan(self.data, self.robot, self.plan, table, held)
         self._use_what_fits()
+        return table, held, awaited
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
@@ -244,10 +401,11 @@ class AdaptiveGait(AdaptiveWalk):
 
     def sit(self) -> None:
         """Sit down and stay until `stand`."""
+        self._finish_change()
         self.data.state[layout.STAY] = 1.0
         if self.data.state[layout.MODE] not in (layout.LOWER, layout.SAT):
-            self.data.state[layout.HEIGHT_NOW] += kernel.place_of_body(self.data)[1]
-            kernel.enter(self.data, layout.LOWER, 0)
+            self.data.state[layout.HEIGHT_NOW] += kernel.place_of_body(self._memory)[1]
+            kernel.enter(self._memory, layout.LOWER, 0)
 
     def press(self, leg: str) -> bool:
         """Stop on all feet, press that of a leg down and go on: 2 s. Return False, and do nothing, where the robot
@@ -256,22 +414,23 @@ class AdaptiveGait(AdaptiveWalk):
         if leg not in self.robot.leg_names:
             raise HexapodError(f"leg {leg!r}: this robot has {', '.join(self.robot.leg_names)}")
         state, plan = self.data.state, self.plan
-        if plan is None or plan.kind == "row" or leg not in plan.legs or state[layout.PRESSED] != 0.0:
+        if self._changing or plan is None or plan.kind == "row" or leg not in plan.legs or state[layout.PRESSED] != 0.0:
             return False
         others = tuple(name for name in plan.legs if name != leg)
         if state[layout.MODE] not in layout.ON_FEET or len(others) < FEWEST_LEGS:
             return False
-        sway, up = kernel.place_of_body(self.data)
+        sway, up = kernel.place_of_body(self._memory)
         if not stance_holds(self.robot, self.data, others):
             return False
         state[layout.PRESSED] = self.robot.leg_names.index(leg) + 1.0
         continue_from(self.data, sway, up)
         state[layout.FAST] = 0.0
-        kernel.enter(self.data, layout.SETTLE, 0)
+        kernel.enter(self._memory, layout.SETTLE, 0)
         return True
 
     def stand(self) -> None:
         """Stand up again; HexapodError where there is no gait for the legs that are left."""
+        self._finish_change()
         if self.plan is None:
             raise HexapodError(f"cannot stand: {self._choice.why}")
         state = self.data.state
@@ -280,8 +439,9 @@ class AdaptiveGait(AdaptiveWalk):
     def set_pattern(self, pattern: str) -> None:
         """Change between the adaptive gait ("auto") and the plain "wave" and "ripple" while it walks."""
         if pattern != self.settings.pattern:
+            self._finish_change()
             self.settings = replace(self.settings, pattern=pattern)
-            self._change(self.morphology)
+            self._change(self._target)
 
     def adjust(self, **settings: Any) -> None:
         """Change the settings LIVE (step_height, body_height, period ...) while it walks; None: unchanged; period 0:
@@ -292,6 +452,7 @@ class AdaptiveGait(AdaptiveWalk):
         unknown = settings.keys() - set(LIVE)
         if unknown:
             raise HexapodError(f"{min(unknown)}: cannot change while the gait is bound")
+        self._finish_change()
         before = self.settings
         settings = {name: value for name, value in settings.items() if value is not None}
         if settings.get("period") == 0.0:
@@ -344,15 +505,15 @@ class AdaptiveGait(AdaptiveWalk):
             state[layout.MODE], state[layout.STAY] = layout.SAT, 1.0
             state[layout.HEIGHT_NOW] = data.settings[layout.BELLY]
         else:
-            state[layout.HEIGHT_NOW] = kernel.stand_height(data)
+            state[layout.HEIGHT_NOW] = kernel.stand_height(self._memory)
             self.command(0.0, 0.0, 0.0)
-            data.plan[cycle.PERIOD] = data.settings[layout.ASKED_PERIOD]
+            data.plan[plan_numbers.PERIOD] = data.settings[layout.ASKED_PERIOD]
             data.feet[:] = 0.0
             if walking:
                 state[layout.TWIST : layout.TWIST + 3] = state[layout.GOING : layout.GOING + 3] = self.walk()
-                data.plan[cycle.PERIOD] = data.settings[layout.ASKED_PERIOD]
+                data.plan[plan_numbers.PERIOD] = data.settings[layout.ASKED_PERIOD]
                 state[layout.MODE], state[layout.WEIGHT], state[layout.PHASE] = layout.WALK, 1.0, phase % 1.0
-            place_feet(data)
+            place_feet(self._memory)
         data.position[:] = data.legs[:, leg_table.REST : leg_table.COLUMNS].ravel()
         self.step(0.0)
         if joints is not None:
@@ -362,14 +523,20 @@ class AdaptiveGait(AdaptiveWalk):
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (n,), the gait's arrays."""
         self.check_step(dt)
+        self.adopt_plan()
         if self._choice.new_plan():
-            self._change(self.morphology)
-        if self.arrival.legs and self.arrival.over(self.data.legs, dt) and (self._steady() or self.arrival.overdue):
-            self._change(self.morphology, arrived=True)
+            self._change(self._target)
+        if (
+            self.arrival.legs
+            and not self._changing
+            and self.arrival.over(self.data.legs, dt)
+            and (self._steady() or self.arrival.overdue)
+        ):
+            self._change(self._target, arrived=True)
         pressed = self.data.state[layout.PRESSED]
-        kernel.advance(self.data, dt)
+        kernel.advance(self._memory, dt)
         if pressed and self.data.state[layout.MODE] == layout.START:
-            self._goes_on(set(self.plan.legs) if self.plan else set())  # from where the feet were set down
+            self._plan_on(lambda twin: twin.planned_restart())  # from where the feet were set down
         if self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             self.data.state[layout.STAY] = 1.0
         return self.data.position, self.data.velocity

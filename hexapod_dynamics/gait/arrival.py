@@ -38,6 +38,10 @@ class Arrival:
         twin.legs = list(self.legs)
         return twin
 
+    def awaited(self, legs: list[int]) -> list[int]:
+        """Return those of the legs that came back that have to be waited for: none without measurements."""
+        return legs if self._angles is not None else []
+
     def measure(self, angles: npt.ArrayLike) -> None:
         """Take measured joint angles (n,) [rad], NaN where unknown."""
         angles = np.array(angles, float)
@@ -47,7 +51,7 @@ class Arrival:
 
     def expect(self, legs: list[int]) -> list[int]:
         """Wait for these legs from now on, if joints are measured; return those that are waited for."""
-        self.legs = legs if self._angles is not None else []
+        self.legs = self.awaited(legs)
         self._waited = self._near_for = self._over_for = 0.0
         if self._angles is not None:
             self._angles[:] = np.nan

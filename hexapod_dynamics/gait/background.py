@@ -1,81 +1,200 @@
-"""Calls a function in a separate process at low priority, so that the control loop is never blocked.
+"""Runs a planning job in a separate process at low priority, so that the control loop is never blocked.
 
-Run as a program, this module reads (function, arguments) pickled from its standard input, calls the function and writes
-what it returns, pickled, to its standard output.
+Request and answer are JSON (background_jobs): nothing that a process writes is executed. A thread starts the process,
+reads its answer while it runs, and checks it; `ask`, `poll` and `cancel` only hand over and return at once. The process
+imports this package from where its caller has it, and nothing from the working directory; it ends when its caller ends.
 """
 
 from __future__ import annotations
 
-import contextlib
-import importlib
+import json
 import os
-import pickle
+import select
+import signal
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from hexapod_dynamics.errors import HexapodError
 
 # Keep the matrix libraries of the process to one core.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+LIMIT = 900.0  # [s] after which a job is ended; plans take seconds to some minutes on a slow computer
+LARGEST = 2**20  # [bytes] of an answer; a plan has about 2000
+_PIECE, _LOOK = 65536, 0.1  # [bytes] read at once; [s] between two looks at whether the job was cancelled
+PACKAGE = Path(__file__).resolve().parents[2]
+# The program of the process; its arguments: the job, and the folders that modules come from.
+PROGRAM = (
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from hexapod_dynamics.gait.background_jobs import serve; serve(sys.argv[1])"
+)
 
 
 class BackgroundCall:
-    """One call at a time of a function, named "package.module:function"; a new call replaces the one before."""
+    """One call at a time of a job of `background_jobs`; a new call replaces the one before.
 
-    def __init__(self, function: str) -> None:
-        self._function = function
-        self._process: subprocess.Popen[bytes] | None = None
+    encode: makes the JSON values of a request from the arguments of `ask`; decode: makes the result from the answer and
+    these arguments, and raises HexapodError for an answer that is wrong. limit [s]: the longest time of a job.
+    """
+
+    def __init__(
+        self, job: str, encode: Callable[..., Any], decode: Callable[..., Any], *, limit: float = LIMIT
+    ) -> None:
+        self._job, self._encode, self._decode, self._limit = job, encode, decode, limit
+        self._running: _Running | None = None
 
     def ask(self, *arguments: Any) -> None:
-        """Start the call; arguments and result must be picklable."""
+        """Start the job."""
         self.cancel()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "hexapod_dynamics.gait.background"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-            env=os.environ | dict.fromkeys(ONE_THREAD, "1"),
-        )
-        assert self._process.stdin is not None
-        pickle.dump((self._function, arguments), self._process.stdin)
-        self._process.stdin.close()
+        self._running = _Running(self._job, self._encode, self._decode, arguments, self._limit)
+        self._running.start()
 
     @property
     def busy(self) -> bool:
         """Whether a call is under way, or its result has not been fetched yet."""
-        return self._process is not None
+        return self._running is not None
 
     def poll(self) -> tuple[Any, str] | None:
-        """Return (result, "") once when the call has ended, (None, reason) when its process failed, else None."""
-        process = self._process
-        if process is None or process.poll() is None:
+        """Return (result, "") once when the call has ended, (None, reason) when it failed, else None."""
+        running = self._running
+        if running is None or running.done is None:
             return None
-        self._process = None
-        assert process.stdout is not None
-        with process.stdout:
-            answer = process.stdout.read()
-        if process.returncode != 0:
-            return None, f"the planning process ended with {process.returncode}"
-        return pickle.loads(answer), ""
+        self._running = None
+        return running.done
 
     def cancel(self) -> None:
-        """End the process, if there is one."""
-        process, self._process = self._process, None
-        if process is not None:
-            with contextlib.suppress(ProcessLookupError):
+        """End the job, if there is one."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.cancel()
+
+
+class _Running(threading.Thread):
+    """One job; done: (result, reason) when it has ended."""
+
+    def __init__(
+        self,
+        job: str,
+        encode: Callable[..., Any],
+        decode: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        limit: float,
+    ) -> None:
+        super().__init__(name=f"job {job}", daemon=True)
+        self._job, self._codec, self._arguments, self._limit = job, (encode, decode), arguments, limit
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock, self._cancelled = threading.Lock(), False
+        self.done: tuple[Any, str] | None = None
+
+    def cancel(self) -> None:
+        """End the process; its result is not wanted any more."""
+        with self._lock:
+            self._cancelled = True
+            if self._process is not None:
+                self._process.kill()
+
+    def run(self) -> None:
+        """Start the process, and take its answer."""
+        encode, decode = self._codec
+        try:
+            request = json.dumps(encode(*self._arguments)).encode() + b"\n"
+            result = decode(_parsed(self._job, self._answer(request)), *self._arguments)
+            self.done = result, ""
+        except (HexapodError, OSError) as error:
+            self.done = None, str(error)
+        except Exception as error:  # whatever it is: the caller goes on, and reports it
+            self.done = None, f"the job {self._job} failed: {type(error).__name__}: {error}"
+
+    def _answer(self, request: bytes) -> bytes:
+        """Return what the process has written; HexapodError where it failed, took too long or wrote too much."""
+        with self._lock:
+            if self._cancelled:
+                raise HexapodError(f"the job {self._job} was cancelled")
+            process = self._process = subprocess.Popen(
+                command(self._job),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+                env=os.environ | dict.fromkeys(ONE_THREAD, "1"),
+            )
+        try:
+            answer = self._exchange(process, request)
+        finally:
+            with self._lock:
+                self._process = None  # from now on its number may be that of another process
+            if process.poll() is None:
                 process.kill()
-            assert process.stdout is not None
-            process.stdout.close()
             process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+        if process.returncode != 0:
+            raise HexapodError(f"the job {self._job} ended with {_named(process.returncode)}")
+        return answer
+
+    def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> bytes:
+        """Write the request and read the answer until the process ends; its input stays open: its end would end it."""
+        if process.stdin is None or process.stdout is None:
+            raise HexapodError(f"the job {self._job} has no pipes")
+        stdin, stdout, left, answer = process.stdin.fileno(), process.stdout.fileno(), memoryview(request), bytearray()
+        os.set_blocking(stdin, False)
+        end = time.monotonic() + self._limit
+        while True:
+            if self._cancelled:
+                raise HexapodError(f"the job {self._job} was cancelled")
+            if time.monotonic() > end:
+                raise HexapodError(f"the job {self._job} gave no answer within {self._limit:.0f} s and was ended")
+            readable, writable, _ = select.select([stdout], [stdin] if left else [], [], _LOOK)
+            if writable:
+                try:
+                    left = left[os.write(stdin, left[:_PIECE]) :]
+                except BrokenPipeError:  # it has ended: its exit status says why
+                    left = left[:0]
+            if readable:
+                piece = os.read(stdout, _PIECE)
+                answer += piece
+                if len(answer) > LARGEST:
+                    raise HexapodError(f"the job {self._job} wrote more than {LARGEST} bytes and was ended")
+                if not piece:
+                    break
+        process.wait(max(0.0, end - time.monotonic()))
+        return bytes(answer)
 
 
-def main() -> None:
-    """Execute the call read from standard input."""
-    os.nice(10)
-    function, arguments = pickle.load(sys.stdin.buffer)
-    module, _, name = function.partition(":")
-    result = getattr(importlib.import_module(module), name)(*arguments)
-    pickle.dump(result, sys.stdout.buffer)
+def command(job: str) -> list[str]:
+    """Return the command of a job's process: isolated (-I), with the caller's folders less the working directory."""
+    here = Path.cwd().resolve() if _has_directory() else None
+    paths = [str(PACKAGE)]
+    for path in sys.path:
+        if path and Path(path).is_absolute() and Path(path).resolve() not in (here, PACKAGE):
+            paths.append(path)
+    return [sys.executable, "-I", "-c", PROGRAM, job, *paths]
 
 
-if __name__ == "__main__":
-    main()
+def _has_directory() -> bool:
+    """Return whether the working directory still exists."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
+
+
+def _parsed(job: str, answer: bytes) -> Any:
+    try:
+        return json.loads(answer)
+    except (ValueError, RecursionError):
+        start = answer[:60].decode(errors="replace")
+        raise HexapodError(f"the job {job} answered {start!r}, which is no JSON") from None
+
+
+def _named(code: int) -> str:
+    """Return the exit status of a process in words."""
+    if code >= 0:
+        return f"exit status {code}; its own words are in the log"
+    return f"signal {signal.Signals(-code).name}; a process that needs too much memory is ended by SIGKILL"

@@ -87,6 +87,10 @@ class Gait(ABC):
         """Set the measured attitude of the body [rad]; a gait that does not use it ignores it."""
         return
 
+    def adopt_plan(self) -> None:
+        """Take over a plan that was worked out beside the walk; `step` does, too. By default there is none."""
+        return
+
     def measure_joints(self, angles: npt.ArrayLike) -> None:
         """Set the measured joint angles (n,) [rad], NaN where unknown, while `awaits_joints`; by default ignored."""
         return

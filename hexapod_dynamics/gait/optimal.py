@@ -7,13 +7,15 @@ leg changes between them at lift-off without a jump; a plan that no longer fits 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.gait import leg_table, swing_planning
-from hexapod_dynamics.gait import tripod_kernel as kernel
+from hexapod_dynamics.gait import tripod_state as layout
 from hexapod_dynamics.gait.background import BackgroundCall
+from hexapod_dynamics.gait.background_jobs import decode_swings, encode_swings_request
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.swing_planning import Swing, SwingPlan
 from hexapod_dynamics.gait.tripod import TripodGait
@@ -85,7 +87,7 @@ class OptimalGait(Gait):
         self._position[:], self._velocity[:] = q, qd
         steady = self._planned_for is not None and self._steady(self._planned_for)
         for i in range(len(self._legs)):
-            p = (self.plain.data.state[kernel.PHASE] + self.plain.data.legs[i, leg_table.PHASE]) % 1.0
+            p = (self.plain.data.state[layout.PHASE] + self.plain.data.legs[i, leg_table.PHASE]) % 1.0
             swinging = self.plain.walking and p >= 0.5
             plan = self.plans.get(i)
             if plan is None or not swinging:
@@ -113,8 +115,8 @@ class OptimalGait(Gait):
     def _steady(self, twist: np.ndarray) -> bool:
         state = self.plain.data.state
         return bool(
-            (np.abs(state[kernel.TWIST : kernel.TWIST + 3] - twist) < NEAR).all()
-            and np.abs(state[kernel.RATE : kernel.RATE + 3]).max() < 1e-2
+            (np.abs(state[layout.TWIST : layout.TWIST + 3] - twist) < NEAR).all()
+            and np.abs(state[layout.RATE : layout.RATE + 3]).max() < 1e-2
         )
 
     def _think(self) -> None:
@@ -129,11 +131,17 @@ class OptimalGait(Gait):
             return
         if self.plain.walking and np.abs(command).max() > 0.0 and self._steady(command):
             self._asked_for = command.copy()
-            self.planner.ask(self.robot, self._damage, self.swings(command))
+            probe, twist = self._probe.copy(), command.copy()
+            moving, plannable = list(self._moving), list(self._plannable)
+            self.planner.ask(self.robot, self._damage, lambda: self._swings(probe, twist, moving, plannable))
 
-    def swings(self, command: Any) -> list[Any]:
+    def swings(self, command: Any) -> list[Swing]:
         """Return the boundary conditions of the swing of every plannable leg, for a steady walk at a twist (3,)."""
-        probe, samples = self._probe, 100
+        return self._swings(self._probe, command, self._moving, self._plannable)
+
+    def _swings(self, probe: TripodGait, command: Any, all_moving: list[Any], all_plannable: list[bool]) -> list[Swing]:
+        """Return `swings`, walked by a gait that nothing else uses meanwhile."""
+        samples = 100
         probe.reset()
         probe.command(*command)
         dt = probe.period / samples
@@ -143,15 +151,15 @@ class OptimalGait(Gait):
         rates: list[list[np.ndarray]] = [[] for _ in self._legs]
         for _ in range(2 * samples):
             q, qd = probe.step(dt)
-            ticks = np.round((probe.data.state[kernel.PHASE] + probe.data.legs[:, leg_table.PHASE]) % 1.0 * samples)
-            for moving, path, rate, tick in zip(self._moving, paths, rates, ticks, strict=True):
+            ticks = np.round((probe.data.state[layout.PHASE] + probe.data.legs[:, leg_table.PHASE]) % 1.0 * samples)
+            for moving, path, rate, tick in zip(all_moving, paths, rates, ticks, strict=True):
                 # Record one swing, from lift-off at half the cycle to touch-down at its end.
                 if tick == samples // 2 and not path or path and len(path) <= samples // 2:
                     path.append(q[moving].copy())
                     rate.append(qd[moving].copy())
         return [
             swing_planning.Swing(leg.name, np.array(path), rate[0], rate[-1], 0.5 * probe.period)
-            for leg, path, rate, plannable in zip(self.robot.legs, paths, rates, self._plannable, strict=True)
+            for leg, path, rate, plannable in zip(self.robot.legs, paths, rates, all_plannable, strict=True)
             if plannable
         ]
 
@@ -204,9 +212,9 @@ class ImmediatePlanner:
 
     _done = None
 
-    def ask(self, robot: Robot, morphology: Morphology, swings: Any) -> None:
+    def ask(self, robot: Robot, morphology: Morphology, swings: list[Swing] | Callable[[], list[Swing]]) -> None:
         """Plan."""
-        self._done = swing_planning.plan_all(robot, morphology, swings)
+        self._done = swing_planning.plan_all(robot, morphology, swings() if callable(swings) else swings)
 
     def poll(self) -> tuple[list[SwingPlan], list[str]] | None:
         """Return plans and reasons once after `ask`, else None."""
@@ -222,10 +230,10 @@ class BackgroundSwingPlanner:
     """Plans in a separate process at low priority, so that the control loop is never blocked."""
 
     def __init__(self) -> None:
-        self._call = BackgroundCall("hexapod_dynamics.gait.swing_planning:plan_all")
+        self._call = BackgroundCall("swings", encode_swings_request, decode_swings)
 
-    def ask(self, robot: Robot, morphology: Morphology, swings: list[Swing]) -> None:
-        """Start planning; a new request replaces the one before."""
+    def ask(self, robot: Robot, morphology: Morphology, swings: list[Swing] | Callable[[], list[Swing]]) -> None:
+        """Start planning; a new request replaces the one before. swings, or what makes them, which runs in a thread."""
         self._call.ask(robot, morphology, swings)
 
     def poll(self) -> tuple[list[SwingPlan], list[str]] | None:

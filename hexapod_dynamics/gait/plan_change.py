@@ -1,18 +1,25 @@
-"""Change of plan while the robot walks: whether the feet carry the body, and the phase at which the new plan starts."""
+"""Change of plan while the robot walks: whether the feet carry the body, and the phase at which the new plan starts.
+
+A change is worked out on a copy of the gait (`PlanChange`), in another thread where the gait has a PlanWorker; the gait
+itself takes it over in a tick.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
 
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import leg_table
 from hexapod_dynamics.gait.adaptive_kernel import enter
+from hexapod_dynamics.gait.adaptive_settings import AdaptiveSettings
 from hexapod_dynamics.gait.first_cycle import FINDINGS, PLENTY, SCORE, first_cycle, make_scratch
+from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.planning.evaluation import hull_margin, link_points
 from hexapod_dynamics.gait.planning.plan import GaitPlan
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Morphology, Robot
 
 # The stance holds for a change of plan without sitting down if the centre of mass is this far [m] inside the polygon of
 # all feet that are left.
@@ -21,6 +28,47 @@ HOLDS = 0.015
 PHASES, SHARES, EASY_CYCLES = 24, (1.0, 0.85, 0.7, 0.55, 0.4, 0.2), 0.4
 # Scores [m] above which a start is good, and below which the robot sits down.
 GOOD, SAFE = 0.0, -0.002
+
+
+class Transition(Enum):
+    """How a robot changes to a new plan."""
+
+    KEEP = "the plan is the one before"
+    SHIFT = "the same steps, to other places"
+    SIT = "sits down and stays: there is no plan"
+    LOWER = "sits down, moves its feet and stands up"
+    GO_ON = "goes on from where its feet are"
+    RESTART = "walks on with the same plan, from where a foot was pressed down"
+
+
+@dataclass(frozen=True)
+class PlanChange:
+    """A change of plan as a copy of the gait has worked it out.
+
+    morphology, settings, mode: of the gait when it was asked for. plan: the new one, None: none. table (legs, COLUMNS):
+    the leg table; held: names of legs that are held up; awaited: rows of those of them that came back and have not
+    arrived. used: settings in force; given_up: names of those that are the plan's own instead. why: reason why there is
+    no plan. wanted, followed, asked_period: the command as it was given, as it is followed, and its period [s].
+    phase, easy: phase at which the plan starts, share of the command in its first cycles; only for GO_ON
+    and RESTART.
+    """
+
+    morphology: Morphology | None
+    settings: AdaptiveSettings
+    mode: float
+    plan: GaitPlan | None
+    table: np.ndarray
+    held: tuple[str, ...]
+    awaited: tuple[int, ...]
+    used: AdaptiveSettings
+    given_up: str
+    why: str
+    transition: Transition
+    wanted: tuple[float, float, float] | None
+    followed: np.ndarray
+    asked_period: float
+    phase: float = 0.0
+    easy: float = 1.0
 
 
 def stance_holds(robot: Robot, walk: layout.Walk, legs: tuple[str, ...]) -> bool:
@@ -36,7 +84,7 @@ def center_of_mass(robot: Robot, walk: layout.Walk) -> np.ndarray:
     table = walk.legs
     total, moment, centres = robot.body.mass, robot.body.mass * robot.body.com[:2], np.zeros((3, 3))
     for i, row in enumerate(table):
-        link_points(table, i, *walk.position[3 * i : 3 * i + 3], centres, 0, np.zeros(6))
+        link_points(table, i, walk.position[3 * i : 3 * i + 3], centres, 0, np.zeros(6))
         masses = row[leg_table.MASS : leg_table.CENTRE]
         total += masses.sum()
         moment += masses @ centres[:, :2]
@@ -67,6 +115,7 @@ def best_start(robot: Robot, walk: layout.Walk) -> tuple[float, float, float]:
     hold: a foot that has not stepped yet is carried back less far. Below the score SAFE the robot had better sit down.
     """
     twin = layout.Walk(*(array.copy() for array in walk))
+    memory = WalkMemory(twin)
     scratch, found = make_scratch(len(walk.legs)), np.zeros(FINDINGS)
     body = robot.body.box_and_com, robot.body.mass, robot.gravity
     best = 0.0, 1.0, -np.inf
@@ -77,8 +126,8 @@ def best_start(robot: Robot, walk: layout.Walk) -> tuple[float, float, float]:
             state = twin.state
             state[layout.PHASE], state[layout.SENSED], state[layout.TILTED] = phase, 0.0, 0.0
             state[layout.EASY], state[layout.EASY_FOR] = share, EASY_CYCLES
-            enter(twin, layout.SETTLE, 0)
-            first_cycle(twin, *body, best[2], scratch, found)
+            enter(memory, layout.SETTLE, 0)
+            first_cycle(memory, *body, best[2], scratch, found)
             if found[SCORE] > best[2]:
                 best = float(phase), share, float(found[SCORE])
             if best[2] >= PLENTY:

@@ -67,7 +67,7 @@ def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray
     total = robot.body.mass + table[:, leg_table.MASS : leg_table.CENTRE].sum()
     moment, centres = np.zeros(2), np.zeros((3, 3))
     for i in legs:
-        link_points(table, i, *table[i, leg_table.REST : leg_table.COLUMNS], centres, 0, np.zeros(6))
+        link_points(table, i, table[i, leg_table.REST : leg_table.COLUMNS], centres, 0, np.zeros(6))
         moment += table[i, leg_table.MASS : leg_table.CENTRE] @ centres[:, :2]
     return moment / total
 
@@ -134,7 +134,8 @@ class PlanChoice:
         """Add a plan that was made in the background to the library; return whether there was one."""
         made = None if self.planner is None or not self.planner.busy else self.planner.poll()
         if isinstance(made, str):
-            self.why = made
+            if self.why:  # else there is a plan by now: for other legs
+                self.why = made
             return False
         if made is None:
             return False

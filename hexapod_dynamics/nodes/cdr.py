@@ -12,15 +12,30 @@ import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu, JointState
 
-LITTLE_ENDIAN = b"\x00\x01"
+LITTLE_ENDIAN, BIG_ENDIAN = b"\x00\x01", b"\x00\x00"
 START = 4  # of the members
 _STAMP = struct.Struct("<iII")  # seconds, nanoseconds, length of the frame's name with its final zero
 _COUNT = struct.Struct("<I")
 _IMU = struct.Struct("<37d")
 _DOUBLE = np.dtype("<f8")
 _NOTHING = np.empty(0)
-# What bytes that are no message of the type raise when they are read.
+# What bytes that are no message of the type raise when they are read: `struct` and numpy here, and deserialize_message
+# (RuntimeError: RMWError of rclpy; MemoryError: a length beyond the memory; ValueError: pocket_ros2).
 _MALFORMED = (struct.error, ValueError, IndexError)
+MALFORMED = (*_MALFORMED, RuntimeError, MemoryError)
+
+
+def read_message(data, kind):
+    """Return the message of some bytes; raise one of MALFORMED if they are none of this type.
+
+    The encapsulation is checked here: rmw_cyclonedds of Humble takes whatever is not little-endian CDR (PL_CDR, XCDR2)
+    for big-endian CDR, and reads beyond the end of less than four bytes.
+    """
+    if len(data) < START or data[:2] not in (LITTLE_ENDIAN, BIG_ENDIAN):
+        raise ValueError(
+            f"the data of a {kind.__name__} begins with {data[:START].hex() or 'nothing'}; 0001 or 0000 (CDR) is needed"
+        )
+    return deserialize_message(data, kind)
 
 
 class _Fields:
@@ -62,14 +77,14 @@ class JointStateReader:
     def read(self, data):
         """Return the message of some bytes: this object, or one of rclpy's if the bytes are of another kind."""
         if data[:2] != LITTLE_ENDIAN:
-            return deserialize_message(data, JointState)
+            return read_message(data, JointState)
         try:
             offset = self._read_names(data, self.header.read(data))
             self.position, offset = _numbers(data, offset)
             self.velocity, offset = _numbers(data, offset)
             self.effort, offset = _numbers(data, offset)
         except _MALFORMED:
-            return deserialize_message(data, JointState)  # which says what is wrong
+            return read_message(data, JointState)  # which says what is wrong
         return self
 
     def _read_names(self, data, offset):
@@ -101,11 +116,11 @@ class ImuReader:
     def read(self, data):
         """Return the message of some bytes: this object, or one of rclpy's if the bytes are of another kind."""
         if data[:2] != LITTLE_ENDIAN:
-            return deserialize_message(data, Imu)
+            return read_message(data, Imu)
         try:
             numbers = _IMU.unpack_from(data, _aligned(self.header.read(data), 8))
         except _MALFORMED:
-            return deserialize_message(data, Imu)
+            return read_message(data, Imu)
         o, w, a = self.orientation, self.angular_velocity, self.linear_acceleration
         o.x, o.y, o.z, o.w = numbers[:4]
         w.x, w.y, w.z = numbers[13:16]
@@ -116,6 +131,11 @@ class ImuReader:
 
 
 READERS = {JointState: JointStateReader, Imu: ImuReader}
+
+
+def message_reader(kind):
+    """Return read(bytes) -> message of a type; it raises one of MALFORMED for bytes that are no such message."""
+    return READERS[kind]().read if kind in READERS else lambda data: read_message(data, kind)
 
 
 def _aligned(offset, size):

@@ -5,6 +5,7 @@ import math
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.compile_notice import when_compiling
 from hexapod_dynamics.errors import ParameterError
+from hexapod_dynamics.nodes.malformed import MalformedMessages
 from hexapod_dynamics.nodes.running import Refused
 from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.robot import Robot
@@ -143,11 +144,12 @@ class Diagnostics:
     """Publishes one status a second on /diagnostics under the name of the node.
 
     `look` is called at each period and returns (level, message, {key: value}), level one of ok, warn, error, stale.
+    Malformed messages of the node's topics are added.
     every(period [s], callback): how it is called, by default by a timer; `TickLoop.every` of a node that has one.
     """
 
     def __init__(self, node, hardware_id, look, period=1.0, every=None):
-        self._node, self._look = node, look
+        self._node, self._look, self._malformed = node, look, MalformedMessages.of(node)
         self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
         self._array, self._keys = DiagnosticArray(status=[self._status]), None  # names of its values
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -158,7 +160,7 @@ class Diagnostics:
 
     def publish(self):
         """Call `look` and publish its status now."""
-        level, message, values = self._look()
+        level, message, values = self._malformed.report(*self._look())
         status = self._status
         status.level, status.message = LEVELS[level], message
         texts = [text_of(value) for value in values.values()]  # objects are kept while the names stay the same

@@ -17,6 +17,7 @@ from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.nodes.common import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.declarations import Declarations
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
@@ -30,11 +31,12 @@ from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool, String
 
 # Stamps further back than this [s], or in the future, come from another clock: the time of arrival is used instead.
-OLDEST = 0.5
+# Younger ones keep their time: what is late is not judged.
+OLDEST = 2.0
 # If `update` is called later than this [s], the machine was busy, and messages may have been late or lost.
 STALLED = 0.4
-# Diagnostics name what has been suspected for so long [s]: single banks suspect a healthy robot, too.
-LASTING = 0.6
+# Diagnostics warn of a declaration for so long [s]; then the damage is what everybody knows.
+NEW = 10.0
 SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -62,10 +64,10 @@ class DamageDetectorNode(Node):
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, SENSOR)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
-        self.create_subscription(DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
+        subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        subscribe(self, Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
+        subscribe(self, DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
         self._pressed = None  # the leg whose foot the gait presses down
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._presses = self.create_publisher(String, "press_foot", 10)
@@ -188,7 +190,7 @@ class DamageDetectorNode(Node):
             message.status.append(
                 DiagnosticStatus(
                     name=finding.name,
-                    level=LEVELS["error" if finding.declared else "warn"],
+                    level=LEVELS["error" if finding.declared else "warn" if finding.lasting else "ok"],
                     message="declared" if finding.declared else "suspected",
                     hardware_id=self.robot.name,
                     values=[
@@ -208,17 +210,28 @@ class DamageDetectorNode(Node):
             "detect": self.mode,
             "declared by this node": ", ".join(detector.decisions.own) or "nothing",
             "suspicion": detector.suspicion,
+            "below the threshold of a warning": ", ".join(
+                f"{one.name} (p = {one.probability:.2f})" for one in findings if not (one.declared or one.lasting)
+            )
+            or "nothing",
             "banks simulated": detector.banks,
+            "left out, because they diverged": ", ".join(
+                f"{name} ({count} times)" for name, count in detector.diverged.items()
+            )
+            or "none",
             "last bank [s]": detector.bank_time,
             "probes asked for": detector.probes,
             "refused": self._refused,
         }
         if lacking:
             return "warn", "; ".join(lacking), values
-        suspected = [one.name for one in findings if not one.declared and now - one.since >= LASTING]
-        if suspected:
-            return "warn", f"suspects: {', '.join(suspected)}", values
-        return "ok", ", ".join(finding.name for finding in findings) or "nothing found", values
+        declared = [one.name for one in findings if one.declared and now - one.since < NEW]
+        if declared:
+            return "warn", f"declared: {', '.join(declared)}", values
+        lasting = [one.name for one in findings if one.lasting]
+        if lasting:
+            return "warn", f"suspects: {', '.join(lasting)}", values
+        return "ok", ", ".join(one.name for one in findings if one.declared) or "nothing found", values
 
     def close(self):
         """End the bank's threads."""

@@ -1,6 +1,7 @@
 """Holds the declared damage: parameters, the service `set_morphology`, the topic `morphology`."""
 
 import time
+from collections import deque
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot
@@ -14,10 +15,15 @@ from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 # Joint angles older than this [s] are not used for the angle of a newly locked joint.
 OLDEST = 2.0
+# Changes accepted within WINDOW [s]: each one lets every node plan anew, and is stored. Further ones are refused.
+MOST_CHANGES, WINDOW = 20, 1.0
+# Requests that wait for their turn; the usual ten overflow when several clients call at once, and get no answer.
+SERVICE = QoSProfile(depth=200)
 
 
 class DamageManager(Node):
@@ -29,8 +35,9 @@ class DamageManager(Node):
         self._session_state = SessionState(self)
         self._morphology = Morphology.whole(self.robot)
         self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
-        self._following = True
         self._unknown = ""  # why the damage that was declared before a restart is not known
+        self._changed_at = deque(maxlen=MOST_CHANGES)  # monotonic times [s] of the last changes
+        self._following = False  # whether `_follow` is setting parameters
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
         # Only the newest message counts, and only when a joint is locked: it is taken then, and with each tick, so that
         # its age is known; it does not wake this node.
@@ -40,7 +47,7 @@ class DamageManager(Node):
         self._restore()
         self._follow({})
         self.add_on_set_parameters_callback(self._on_set)
-        self._service = self.create_service(SetParametersAtomically, "set_morphology", self._serve)
+        self._service = self.create_service(SetParametersAtomically, "set_morphology", self._serve, qos_profile=SERVICE)
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
         self._publish()
 
@@ -87,7 +94,10 @@ class DamageManager(Node):
             self._unknown = f"the declared damage from before a restart is not known ({stored.problem}): {remedy}"
 
     def _follow(self, stored):
-        """Set the parameters to the values of the morphology; `stored`: values that the caller is about to set."""
+        """Set the parameters to the values of the morphology; `stored`: values that the caller is about to set.
+
+        Raises MorphologyError if the parameters do not take the values; none of them has changed.
+        """
         wanted = self._morphology.parameters() | stored
         late = [
             Parameter(name, value=value)
@@ -96,10 +106,12 @@ class DamageManager(Node):
         ]
         if late:
             self._following = True
-            result = self.set_parameters_atomically(late)
+            try:
+                result = self.set_parameters_atomically(late)
+            finally:
+                self._following = False
             if not result.successful:
                 raise MorphologyError(f"parameters did not follow the morphology: {result.reason}")
-        self._following = False
 
     def _on_set(self, parameters):
         """Check a change of parameters and adopt it if it is possible, else reject it with a reason."""
@@ -109,19 +121,32 @@ class DamageManager(Node):
         values = {p.name: p.value for p in parameters if p.name in known}
         if not values:
             return SetParametersResult(successful=True)
+        before = self._morphology
         try:
-            self._morphology = changed(self._morphology, values, self._angles)
+            self._check_rate()
+            self._morphology = changed(before, values, self._angles)
+            self._follow(values)
         except MorphologyError as error:
+            self._morphology = before
             return SetParametersResult(successful=False, reason=str(error))
-        self._follow(values)
+        self._changed_at.append(time.monotonic())
         self._unknown = ""
         self._session_state.post(self._morphology.parameters())
         self._publish()
         return SetParametersResult(successful=True)
 
+    def _check_rate(self):
+        """Raise MorphologyError if there have been MOST_CHANGES changes within WINDOW."""
+        if len(self._changed_at) == MOST_CHANGES and time.monotonic() - self._changed_at[0] < WINDOW:
+            raise MorphologyError(
+                f"{MOST_CHANGES} changes within {WINDOW:g} s are the most that are accepted; nothing has changed: "
+                f"call again after {WINDOW:g} s"
+            )
+
     def _serve(self, request, response):
         """Serve set_morphology: names and types are checked first, then the change as in `_on_set`."""
         try:
+            self._check_rate()
             values = values_of(request.parameters)
             changed(self._morphology, values, self._angles)
             response.result = self.set_parameters_atomically([Parameter(n, value=v) for n, v in values.items()])

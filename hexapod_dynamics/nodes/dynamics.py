@@ -16,6 +16,7 @@ from hexapod_dynamics.estimation.observer import Gains, Observer
 from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
 from hexapod_dynamics.nodes.running import run
@@ -106,8 +107,8 @@ class DynamicsNode(Node):
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 5, needed=self._untimed)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(Bool, "servos/following", lambda m: self.observer.follow(m.data), LATCHED)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        subscribe(self, Bool, "servos/following", lambda m: self.observer.follow(m.data), LATCHED)
         self._diagnostics = Diagnostics(self, robot.name, self._look, every=self.loop.every)
 
     def _warm_up(self):

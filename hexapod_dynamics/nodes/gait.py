@@ -29,6 +29,7 @@ from hexapod_dynamics.nodes.common import (
     text_of,
 )
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
@@ -88,13 +89,13 @@ class GaitNode(Node):
         self._moving = list(range(self.robot.joint_count))
         self._message = joint_template(self.robot.joint_names, self._source)
         self._send = sender(self.create_publisher(JointState, "joint_commands", 10))
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, self.period, self._tick)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data, newest=True)
         self.loop.subscribe(Twist, "cmd_vel", self._on_cmd_vel, 10)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, lambda: self.gait.awaits_joints)
-        self.create_subscription(Pose, "body_pose", self._on_body_pose, 10)
-        self.create_subscription(String, "press_foot", self._on_press_foot, 10)
+        subscribe(self, Pose, "body_pose", self._on_body_pose, 10)
+        subscribe(self, String, "press_foot", self._on_press_foot, 10)
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self._told = None
         self.create_service(Trigger, "stand", lambda _, answer: self._on_trigger(self.gait.stand, answer))
@@ -229,6 +230,7 @@ class GaitNode(Node):
             return
         self._ticks += due
         self._choose_speed(now)
+        self.gait.adopt_plan()
         if not self.permit.may_walk or not self._moving:
             return  # the servos hold the pose
         # After a stall the gait does not catch up: the legs would jump.

@@ -15,6 +15,7 @@ def make(kind, values):
         raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(GAITS)}")
     period = values["period"] or None
     if kind in ADAPTIVE:
+        from hexapod_dynamics.gait.plan_worker import PlanWorker
         from hexapod_dynamics.gait.planning.background import BackgroundPlanner
 
         return AdaptiveGait(
@@ -27,6 +28,7 @@ def make(kind, values):
             plans=values["plans"] or None,
             pattern=kind,
             planner=BackgroundPlanner(),
+            worker=PlanWorker(),
         )
     plain = {name: values[name] for name in ("step_length", "step_height", "step_depth", "body_height")}
     plain |= {"period": period or TRIPOD_PERIOD, "response_time": values["response_time"]}

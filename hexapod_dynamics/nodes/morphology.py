@@ -1,23 +1,35 @@
 """Morphologies as ROS messages: parameters in a request, the whole set of named values in a ParameterEvent."""
 
+import reprlib
+
 from hexapod_dynamics.errors import MorphologyError
 from rcl_interfaces.msg import ParameterEvent, ParameterType
 from rclpy.parameter import Parameter, parameter_value_to_python
 
+LONGEST_NAME = 200  # characters of a parameter's name: what is refused is repeated in the reason
 TYPES = {ParameterType.PARAMETER_BOOL: bool, ParameterType.PARAMETER_DOUBLE: float}
 
 
 def values_of(parameters):
     """Return {name: value} of rcl_interfaces/Parameter messages.
 
-    Raises MorphologyError for a parameter that is neither bool nor double, has no value, or is named twice.
+    Raises MorphologyError for a parameter that is neither bool nor double, has no value, is named twice, or
+    has a name of more than LONGEST_NAME characters.
     """
     values = {}
     for parameter in parameters:
-        if parameter.value.type not in TYPES:
-            given = parameter_value_to_python(parameter.value)
+        if len(parameter.name) > LONGEST_NAME:
             raise MorphologyError(
-                f"{parameter.name}: {given!r} given, a bool is needed (legs., links., locked., limp.) "
+                f"{parameter.name[:LONGEST_NAME]}...: a name of {len(parameter.name)} characters given, "
+                f"at most {LONGEST_NAME} allowed"
+            )
+        if parameter.value.type not in TYPES:
+            try:
+                given = reprlib.repr(parameter_value_to_python(parameter.value))
+            except (RuntimeError, ValueError):  # a type that ROS has not
+                given = f"a value of type {parameter.value.type}"
+            raise MorphologyError(
+                f"{parameter.name}: {given} given, a bool is needed (legs., links., locked., limp.) "
                 "or a double (remaining.: 0..1, locked_at.: rad)"
             )
         if parameter.name in values:

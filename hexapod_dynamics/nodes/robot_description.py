@@ -14,6 +14,7 @@ import numpy as np
 from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.errors import HexapodError, MorphologyError, RobotError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
@@ -97,7 +98,7 @@ class RobotDescription(Node):
         )
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
         self._take(Morphology.whole(self.robot))
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, 1.0 / rate, self._publish)
         self._watched, self._next_look = False, 0.0
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)

@@ -13,6 +13,7 @@ torque is off, nor before all joints have been measured again.
 """
 
 import math
+import sys
 import time
 
 import numpy as np
@@ -24,6 +25,7 @@ from hexapod_dynamics.drivers.servos.servo_health import SEVERITY, ServoHealth, 
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.servos.stop_state import StopState
+from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes import start
 from hexapod_dynamics.nodes.cdr import joint_template
@@ -31,9 +33,11 @@ from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, Wanted, load_robot, sender, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
+from hexapod_dynamics.nodes.stop_inputs import StopInputs
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent
@@ -49,6 +53,10 @@ MOST_LATE, ALIGNED = 0.01, 0.002
 PUNCTUAL = 25
 # After a stall of this process for longer than the command timeout, what has queued meanwhile comes for so long [s].
 BACKLOG = 0.2
+# Time [s] after which a thread that computes lets another one of this process run: a stop does not wait for a tick.
+SWITCH_INTERVAL = 0.001
+# Real-time priority of all threads but those that stop the robot, which have a higher one; where permitted.
+PRIORITY = 10
 # Time [s] after which a port that is not open is reported in the log, once; in a launch the simulator needs longer.
 PORT_PATIENCE = {"alone": 2.0, "launched": 60.0}
 
@@ -103,7 +111,7 @@ class ServosNode(Node):
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         # Reentrant: one that waits for the disk keeps no other waiting. All run in the thread that ticks.
         for kind, name, callback in (
             (SetBool, "emergency_stop", self._on_emergency_stop),
@@ -117,6 +125,10 @@ class ServosNode(Node):
         )
         self.loop.every(1.0, self._publish_battery)
         self.loop.every(0.2, self._watch_sources)
+        self.stop_inputs = StopInputs(
+            self.control, self.loop, parameters, self.get_logger(), self.get_namespace(), self._session_state.stored
+        )
+        self.priority = prefer_this_process(PRIORITY)
         self.chain.start()  # the hardware comes last, after all checks
 
     # What outlives a crash -------------------------------------------------------------------------------------------
@@ -250,7 +262,8 @@ class ServosNode(Node):
         self.chain.set_gone(gone)
 
     async def _on_emergency_stop(self, request, response):
-        response.success, response.message = self.control.emergency_stop(request.data)
+        refusal = "" if request.data else self.stop_inputs.refuse_resume()
+        response.success, response.message = (False, refusal) if refusal else self.control.emergency_stop(request.data)
         self._next_news = 0.0
         return await self._stored(response)
 
@@ -358,6 +371,7 @@ class ServosNode(Node):
             self.watch.assess(self.guard.clamped, now),
             self.control.doing(),
             self._session_state.assess(now),
+            self.stop_inputs.assess(now),
         )
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(w for _, words in parts for w in words)
 
@@ -366,6 +380,7 @@ class ServosNode(Node):
         self._level = self._assess(now)
         values = figures(state, self._names, now)
         values["priority of the bus thread"] = self.chain.priority
+        values["priority of the other threads"] = self.priority
         values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
         values["losses of the stored state"] = self._session_state.losses
@@ -373,6 +388,7 @@ class ServosNode(Node):
 
     def close(self):
         """Hold the pose, or switch torque off if configured so, and close the port."""
+        self.stop_inputs.close()
         if self.parameters.release_on_shutdown:
             self.chain.set_torque(False)
             self.chain.wait_confirmed(1.0)
@@ -381,6 +397,7 @@ class ServosNode(Node):
 
 def main(args=None):
     """Run the node."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
     run(ServosNode, args)
 
 

@@ -34,6 +34,9 @@ class ServosParameters:
     stale: float
     use_feedforward: bool
     release_on_shutdown: bool
+    stop_joy_button: int
+    stop_button_pin: int
+    stop_button_level: str
 
 
 def declare_parameters(node, robot) -> ServosParameters:
@@ -68,6 +71,9 @@ def declare_parameters(node, robot) -> ServosParameters:
         values["stale_age"],
         values["use_feedforward"],
         values["on_shutdown"] == "release",
+        values["stop_joy_button"],
+        values["stop_button_pin"],
+        values["stop_button_level"],
     )
 
 

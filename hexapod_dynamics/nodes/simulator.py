@@ -6,6 +6,7 @@ from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, frame, load_robot, steady_timer
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, OWN
@@ -68,8 +69,8 @@ class SimulatorNode(Node):
         self._odometry_publisher = self.create_publisher(Odometry, "~/odom", 10)
         self._joints_publisher = self.create_publisher(JointState, "~/joint_states", 10)
         self.create_service(SetParametersAtomically, "~/set_damage", self._on_damage)
-        self.create_subscription(Quaternion, "~/set_attitude", self._on_attitude, 1)
-        self.create_subscription(Wrench, "~/push", self._on_push, 1)
+        subscribe(self, Quaternion, "~/set_attitude", self._on_attitude, 1)
+        subscribe(self, Wrench, "~/push", self._on_push, 1)
         self.simulated.start()
         steady_timer(self, 1.0 / values["rate"], self._publish)
         self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._look)

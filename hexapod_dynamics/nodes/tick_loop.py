@@ -4,15 +4,19 @@ An executor of rclpy builds its wait set anew for each message and each timer, w
 with a message. Here the node sleeps until its next tick, takes what has come on its polled subscriptions, and ticks.
 Services, parameters and rare topics stay with the executor. A second thread waits in it, and hands each callback that
 is due to the thread that ticks, which it wakes: callbacks and ticks run one at a time, as with one executor alone, and
-the request of an emergency stop does not wait for the next tick.
+the request of an emergency stop does not wait for the next tick. Other threads hand functions
+to the thread that ticks by `submit`.
 """
 
 import os
 import select
 import threading
 import time
+from collections import deque
+from concurrent.futures import Future
 
-from hexapod_dynamics.nodes.cdr import READERS
+from hexapod_dynamics.nodes.cdr import MALFORMED, message_reader
+from hexapod_dynamics.nodes.malformed import MalformedMessages
 from rclpy.callback_groups import CallbackGroup
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, ShutdownException
@@ -23,6 +27,10 @@ MOST = 64
 LOOK = 0.1
 # Share of a phase error that one message corrects, see `TickLoop.align`.
 ALIGN = 0.1
+
+
+# Words in the pipe that wakes the thread that ticks.
+CALLBACK, CALL = b"1", b"2"
 
 
 class _Polled(CallbackGroup):
@@ -39,10 +47,13 @@ class _Polled(CallbackGroup):
 
 
 class _Waiter:
-    """A thread that waits for callbacks of an executor; `serve` runs them in the thread that calls it."""
+    """A thread that waits for callbacks of an executor; `serve` runs them in the thread that calls it.
 
-    def __init__(self, executor):
-        self._executor = executor
+    calls: (function, Future) of `TickLoop.submit`; `serve` runs these, too.
+    """
+
+    def __init__(self, executor, calls):
+        self._executor, self._calls = executor, calls
         self._handler, self._error, self._ending = None, None, False
         self._wake, self._woken = os.pipe()
         self._served = threading.Semaphore(0)
@@ -59,8 +70,21 @@ class _Waiter:
                 continue
             except Exception as error:  # raised again where the node runs
                 self._error = error
-            os.write(self._woken, b"1")
+            os.write(self._woken, CALLBACK)
             self._served.acquire()
+
+    def call_soon(self):
+        """Wake the thread that serves: `calls` has one more; from any thread."""
+        os.write(self._woken, CALL)
+
+    def _call(self):
+        function, future = self._calls.popleft()
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(function())
+            except Exception as error:  # raised again where the node runs, and where the result is awaited
+                future.set_exception(error)
+                raise
 
     def serve(self, until):
         """Run the callbacks that are due until the monotonic time `until` [s]; at least one if it is over already."""
@@ -68,28 +92,42 @@ class _Waiter:
             left = max(until - time.monotonic(), 0.0)
             if not select.select([self._wake], [], [], left)[0]:
                 return
-            os.read(self._wake, 1)
-            if self._error is not None:
-                raise self._error
-            self._handler()
-            failed = self._handler.exception() if self._handler.done() else None
-            self._served.release()
-            if failed is not None:
-                raise failed
+            if os.read(self._wake, 1) == CALL:
+                self._call()
+            else:
+                self._callback()
             if not left:
                 return
 
+    def _callback(self):
+        if self._error is not None:
+            raise self._error
+        self._handler()
+        failed = self._handler.exception() if self._handler.done() else None
+        self._served.release()
+        if failed is not None:
+            raise failed
+
     def close(self):
-        """End the thread."""
+        """End the thread; functions that wait are cancelled."""
         self._ending = True
+        while self._calls:
+            self._calls.popleft()[1].cancel()
         self._executor.create_task(lambda: None)  # ends the wait; the thread hands nothing on any more
         self._served.release()
         self._thread.join(1.0)
         if not self._thread.is_alive():
-            if select.select([self._wake], [], [], 0.0)[0]:
+            if CALLBACK in self._left():
                 self._handler()  # the one that was handed over last; rclpy complains of a callback that is not run
             os.close(self._wake)
             os.close(self._woken)
+
+    def _left(self):
+        """What nobody has read from the pipe."""
+        left = b""
+        while select.select([self._wake], [], [], 0.0)[0]:
+            left += os.read(self._wake, 64)
+        return left
 
 
 class TickLoop:
@@ -103,39 +141,60 @@ class TickLoop:
         self._group, self._polled, self._at_times = _Polled(), [], []
         self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
         self._due = time.monotonic()
+        self._calls, self._waiter, self._calling = deque(), None, threading.Lock()
+
+    def submit(self, function):
+        """Let the thread that ticks call function(), before its next tick; from any other thread.
+
+        Return a Future of the result. It is cancelled when the loop ends before; an exception ends the node.
+        """
+        future = Future()
+        with self._calling:
+            if self._waiter is None:
+                future.cancel()
+            else:
+                self._calls.append((function, future))
+                self._waiter.call_soon()
+        return future
 
     def subscribe(self, kind, topic, callback, qos, needed=None, newest=False):
         """Create a subscription that the loop takes messages from before each tick.
 
         Types that cdr.READERS has are read from their bytes: the callback gets the reader, whose members last until the
         next message. newest: of several messages that have come since the last tick only the newest is read. needed():
-        while it is False, there is no subscription, so that the publisher has nobody to send to.
+        while it is False, there is no subscription, so that the publisher has nobody to send to. Bytes that are no
+        message of the type are ignored and counted (MalformedMessages).
         """
         if needed is not None:
             self._at_times.append([needed, (kind, topic, callback, qos), {"newest": newest}, None])
             return None
-        reader = READERS.get(kind)
-        subscription = self._node.create_subscription(
-            kind, topic, callback, qos, callback_group=self._group, raw=reader is not None
-        )
-        take = subscription.handle.take_message
-        self._polled.append((subscription, take, None if reader is None else reader().read, newest))
+        subscription = self._node.create_subscription(kind, topic, callback, qos, callback_group=self._group, raw=True)
+        self._polled.append((subscription, subscription.handle.take_message, message_reader(kind), newest))
         return self._polled[-1]
 
     def taker(self, kind, topic, callback):
         """Create a subscription to the newest message and return a function that takes it, if one has come.
 
-        For messages that are used more seldom than they come. kind: one of cdr.READERS.
+        For messages that are used more seldom than they come.
         """
         subscription = self._node.create_subscription(kind, topic, callback, 1, callback_group=self._group, raw=True)
-        take_message, read = subscription.handle.take_message, READERS[kind]().read
+        take_message, read = subscription.handle.take_message, message_reader(kind)
 
         def take():
             taken = take_message(kind, True)
             if taken is not None:
-                callback(read(taken[0]))
+                self._deliver(subscription, read, taken[0])
 
         return take
+
+    def _deliver(self, subscription, read, data):
+        """Call the callback with the message of some bytes; count them if they are none."""
+        try:
+            message = read(data)
+        except MALFORMED as error:
+            MalformedMessages.of(self._node).count(subscription, error)
+            return
+        subscription.callback(message)
 
     def unsubscribe(self):
         """Destroy the subscriptions."""
@@ -182,19 +241,19 @@ class TickLoop:
         for subscription, take, read, newest in self._polled:
             kept = None
             for _ in range(MOST):
-                taken = take(subscription.msg_type, read is not None)
+                taken = take(subscription.msg_type, True)
                 if taken is None:
                     break
                 if newest:
                     kept = taken
                 else:
-                    subscription.callback(taken[0] if read is None else read(taken[0]))
+                    self._deliver(subscription, read, taken[0])
             if kept is not None:
-                subscription.callback(kept[0] if read is None else read(kept[0]))
+                self._deliver(subscription, read, kept[0])
 
     def run(self, executor, running):
         """Tick while running() is true, which is asked ten times a second."""
-        waiter = _Waiter(executor)
+        waiter = self._waiter = _Waiter(executor, self._calls)
         self._due = now = time.monotonic()
         look = now
         try:
@@ -209,6 +268,8 @@ class TickLoop:
                 if now >= self._next_slow:
                     self._call_slow(now)
         finally:
+            with self._calling:
+                self._waiter = None
             waiter.close()
 
     def _call_slow(self, now):

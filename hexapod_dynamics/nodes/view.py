@@ -5,8 +5,10 @@ solid one stands at the predicted pose with the measured joints. A click on a le
 """
 
 import math
+import os
 import threading
 import time
+import traceback
 from collections import deque
 
 import numpy as np
@@ -16,12 +18,13 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.common import LATCHED, declare_all, steady_timer
+from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, steady_timer
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.parameters.view import PARAMETERS
 from hexapod_dynamics.simulation import Ground, Truth
-from hexapod_dynamics.view.panel import Commands, Panel
+from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
+from hexapod_dynamics.view.panel import NOBODY, Commands, Panel
 from hexapod_dynamics.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim, serve
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
@@ -42,6 +45,7 @@ SUPPORT_EVERY = 3  # pictures; the browser takes new shapes more slowly than new
 SUPPORT_OLD = 1.0  # [s] older support is not drawn
 WAITING = "waiting for the robot: neither predicted_state nor simulator/odom is published (same ROS_DOMAIN_ID?)"
 STOPPED = 'EMERGENCY STOP: the pose is frozen until "allow motion"'
+FAILURE_SHOWN = 5.0  # [s] for which a failure of the drawing is shown
 SILENT_AFTER = 2.0  # [s] without a pose the robot is lost
 
 
@@ -68,21 +72,31 @@ class LatestMessages:
 class RosCommands(Commands):
     """Sends what the panel asks for; answers of services become a line in the panel."""
 
-    def __init__(self, node):
-        self._node = node
-        self.twist = None  # of the last drive command; the node repeats it
+    def __init__(self, node, seat):
+        self._node, self._seat = node, seat
+        self.stopped = False  # whether the emergency stop is on
         self.answer = ""
         self._emergency = node.create_client(SetBool, "emergency_stop")
         self._tell = node.create_client(SetParametersAtomically, "set_morphology")
         self._break = node.create_client(SetParametersAtomically, "simulator/set_damage")
 
-    def drive(self, vx, vy, wz):
-        """Repeat this twist as cmd_vel."""
-        self.twist = (vx, vy, wz)
+    def drive(self, client, twist):
+        """Repeat this twist as cmd_vel, while the page of this client is open."""
+        if self.stopped and any(twist):
+            problem = 'the emergency stop is on; "allow motion" ends it'
+        else:
+            problem = self._seat.command(client, twist, time.monotonic())
+        if problem:
+            self.answer = f"{page_name(client)}: not driven: {problem}"
+        return self._seat.twist
+
+    def take_over(self, client):
+        """Give the controls to the page of this client."""
+        self._seat.take_over(client, time.monotonic())
 
     def emergency_stop(self, engaged):
         """Call the service emergency_stop; driving ends either way."""
-        self.twist = (0.0, 0.0, 0.0)
+        self._seat.stand()
         self._call(self._emergency, SetBool.Request(data=engaged), lambda r: (r.success, r.message))
 
     def break_part(self, values):
@@ -116,7 +130,6 @@ class View(Node):
     def __init__(self):
         super().__init__("view")
         values = declare_all(self, PARAMETERS)
-        port, host, rate = values["port"], values["host"], values["rate"]
         self._newest = LatestMessages(self)
         newest = self._newest.subscribe
         newest(String, "robot_description", LATCHED)
@@ -134,41 +147,64 @@ class View(Node):
         self._stopped, self._servos = "", f"{self.get_namespace()}/servos".lstrip("/")
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         self._cmd_vel = self.create_publisher(Twist, "cmd_vel", 10)
-        self._commands = RosCommands(self)
-        self._server = serve(port, host)
+        self._seat = DriveSeat()
+        self._commands = RosCommands(self, self._seat)
+        names = [name for name in values["names"] if name]
+        self._page = serve(values["port"], values["host"], names=names, title=self._robot_title(""))
+        self._page.on_alive = lambda client: self._seat.receive_sign_of_life(client, time.monotonic())
+        self._server = self._page.server
+        self._server.on_client_disconnect(lambda client: self._seat.leave(client.client_id))
         self._robot = RobotFigure(self._server, "robot", on_click=self._clicked)
         self._ghost = RobotFigure(self._server, "prediction", opacity=0.25)
         self._surroundings = Surroundings(self._server)
         self._panel = Panel(self._server, self._commands)
+        self._panel.title(self._page.title)
+        self._driving = None  # what the panel shows of it
+        self._failures, self._failure = 0, (-math.inf, "")  # of the drawing: how many, time [s] and text of the last
+        self._broken = None  # the exception for which the node ends
         self._before, self._met = None, False  # when the plots began; whether there was a robot
         self._places = deque()  # (time, x, y) over the last SPEED_OVER seconds
         self._aimed = JETHEXA_REACH  # [m] reach of the robot that the camera was placed for
         self._shown_support = None
         self._support = None  # the subscription of that name
         self._truth, self._ground = "", Ground()
-        self._period, self._closing = 1.0 / rate, threading.Event()
+        self._period, self._closing = 1.0 / values["rate"], threading.Event()
+        Diagnostics(self, "browser view", self._diagnose)
         steady_timer(self, 0.1, self._repeat_command)
         steady_timer(self, 0.2, self._attend)
         self._thread = threading.Thread(target=self._draw_all, daemon=True)
         self._thread.start()
-        print(f"open http://{host}:{port}", flush=True)
+        print(f"open {self._page.url} ({self._page.title})", flush=True)
 
     def close(self):
         """End the drawing and the web page."""
         self._closing.set()
         self._thread.join(2.0)
-        self._server.stop()
+        self._page.stop()
+
+    def _robot_title(self, robot):
+        """Return what robot this is, for the page's title and its first line."""
+        domain = os.environ.get("ROS_DOMAIN_ID") or "0"
+        return ", ".join(filter(None, (robot, f"namespace {self.get_namespace()}", f"domain {domain}")))
 
     def _repeat_command(self):
-        """A cmd_vel is repeated, or the gait stops by itself; a robot nobody drove from here is left alone."""
-        twist = self._commands.twist
-        if twist is None:
-            return
-        message = Twist()
-        message.linear.x, message.linear.y, message.angular.z = (float(value) for value in twist)
-        self._cmd_vel.publish(message)
-        if twist == (0.0, 0.0, 0.0):
-            self._commands.twist = None  # said once: another driver may take over
+        """A cmd_vel is repeated, or the gait stops by itself; a robot nobody drives from here is left alone."""
+        if self._broken is not None:
+            raise self._broken
+        twist = self._seat.next_command(time.monotonic())
+        if twist is not None:
+            message = Twist()
+            message.linear.x, message.linear.y, message.angular.z = (float(value) for value in twist)
+            self._cmd_vel.publish(message)
+        self._show_driver()
+
+    def _show_driver(self):
+        driver, ended = self._seat.driver, self._seat.ended
+        text = ended or (NOBODY if driver is None else f"{page_name(driver)} drives")
+        driving = text, not any(self._seat.twist), driver is not None and len(self._server.get_clients()) > 1
+        if driving != self._driving:
+            self._driving = driving
+            self._panel.driving(text, stands=driving[1], may_take_over=driving[2])
 
     def _attend(self):
         """Subscribe to `support` while somebody looks at it: `dynamics` computes it for subscribers only."""
@@ -184,7 +220,9 @@ class View(Node):
         for status in message.status:
             if status.name == self._servos:
                 frozen = any(v.key == "emergency stop" and v.value.lower() == "true" for v in status.values)
-                self._stopped = STOPPED if frozen else ""
+                self._stopped, self._commands.stopped = STOPPED if frozen else "", frozen
+                if frozen and any(self._seat.twist):
+                    self._seat.stand()  # nothing walks on when the stop ends
 
     def _clicked(self, link):
         leg = link.rpartition("_")[2]
@@ -206,10 +244,39 @@ class View(Node):
                 try:
                     with self._server.atomic():
                         self._draw(ticks)
-                except HexapodError as error:
-                    self.get_logger().error(str(error), throttle_duration_sec=5.0)
+                except Exception as error:  # of whatever message: the page and /diagnostics say so, the next is drawn
+                    self._report_failure(error)
                 ticks += 1
             self._closing.wait(due - time.monotonic())
+
+    def _report_failure(self, error):
+        """Report on the page and in the log that the drawing failed; the node ends if the page cannot show it."""
+        text = f"{type(error).__name__}: {error}"
+        self._failures, self._failure = self._failures + 1, (time.monotonic(), text)
+        details = "" if isinstance(error, HexapodError) else f"\n{''.join(traceback.format_exception(error))}"
+        self.get_logger().error(f"the view cannot draw: {text}{details}", throttle_duration_sec=5.0)
+        try:
+            self._panel.status(self._failure_line(), self._stopped, self._commands.answer)
+        except Exception as broken:  # raised again in the thread of the node
+            self._broken = broken
+            self._closing.set()
+
+    def _failure_line(self):
+        """Return what the page says about a failure of the last seconds, or an empty text."""
+        at, text = self._failure
+        return f"**the view cannot draw all**: {text}" if time.monotonic() - at < FAILURE_SHOWN else ""
+
+    def _diagnose(self):
+        failed = self._failure_line()
+        driver = self._seat.driver
+        values = {
+            "pages": len(self._server.get_clients()),
+            "drives": "nobody" if driver is None else page_name(driver),
+            "refused requests": sum(self._page.refused.values()),
+            "dropped messages": sum(self._page.dropped.values()),
+            "failures of drawing": self._failures,
+        }
+        return ("error", failed.replace("*", ""), values) if failed else ("ok", "shown in the browser", values)
 
     def _draw(self, ticks):
         told = self._newest.get("robot_description")
@@ -217,6 +284,8 @@ class View(Node):
         for figure, description in ((self._robot, true or told), (self._ghost, told or true)):
             if description is not None:
                 figure.load(description.data)
+        self._page.title = self._robot_title(self._robot.robot_name)
+        self._panel.title(self._page.title)
         reach = self._robot.reach
         if abs(reach / self._aimed - 1.0) > ANOTHER_SIZE:
             self._aimed = reach
@@ -320,7 +389,8 @@ class View(Node):
         else:
             state = "connected"
         self._met = self._met or shown is not None
-        self._panel.status(state, self._stopped, self._commands.answer)
+        failed = self._failure_line()
+        self._panel.status(f"{failed}\n\n{state}" if failed else state, self._stopped, self._commands.answer)
         array = self._newest.get("damage_hypotheses")
         if array is not None:
             self._panel.hypotheses(sorted((_hypothesis(s) for s in array.status), key=lambda h: -h[1])[:SHOWN])

@@ -95,4 +95,21 @@ POSTURE = (
         in_file=True,
     ),
 )
-PARAMETERS = PORT + CONTROL + POSTURE
+STOPS = (
+    ParameterSpec(
+        "stop_joy_button",
+        1,
+        "index of the game pad's button, in `buttons` of the topic joy, that is an emergency stop; -1: none",
+        low=-1,
+        high=63,
+    ),
+    ParameterSpec(
+        "stop_button_pin",
+        -1,
+        "BCM number of the Jetson's pin with a button that is an emergency stop; -1: none",
+        low=-1,
+        high=64,
+    ),
+    ParameterSpec("stop_button_level", "low", "level of that pin while the button is pressed", choices=("low", "high")),
+)
+PARAMETERS = PORT + CONTROL + POSTURE + STOPS

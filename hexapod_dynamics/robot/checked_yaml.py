@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import reprlib
+from collections import Counter
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -11,21 +15,92 @@ import yaml
 from hexapod_dynamics.errors import RobotError
 
 MISSING = object()
+# What a file may hold. A robot file has 20 kB, 10 levels and numbers of 20 characters.
+MOST_BYTES, DEEPEST, MOST_NODES, LONGEST_NUMBER = 4 << 20, 50, 200_000, 100
+_SHOWN = reprlib.Repr()
+_SHOWN.maxstring = _SHOWN.maxother = _SHOWN.maxlong = 80
+_SHOWN.maxlist = _SHOWN.maxdict = 20
 
 
 class UniqueKeyLoader(yaml.SafeLoader):
-    """A YAML loader that rejects a key given twice; PyYAML would silently use the last one."""
+    """A YAML loader that rejects a key given twice (PyYAML would silently use the last one) and what is too large.
+
+    Aliases count as often as they are used: nine lists of nine aliases each are a tree of 9**9 values.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self._depth = 0
+        self._sizes: dict[int, int] = {}  # id of a composed node: nodes in it, aliases counted in full
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Compose a node as PyYAML does, and raise RobotError where the file is too deep or too large."""
+        line = self.peek_event().start_mark.line + 1
+        if self._depth >= DEEPEST:
+            raise RobotError(f"line {line}: nested more than {DEEPEST} deep")
+        self._depth += 1
+        alias = self.check_event(yaml.AliasEvent)
+        node: Any = super().compose_node(parent, index)
+        self._depth -= 1
+        if alias and id(node) not in self._sizes:
+            raise RobotError(f"line {line}: an alias of what it is in")
+        if not alias:
+            inner = () if isinstance(node, yaml.ScalarNode) else node.value
+            parts = [part for entry in inner for part in (entry if isinstance(entry, tuple) else (entry,))]
+            self._sizes[id(node)] = 1 + sum(self._sizes[id(part)] for part in parts)
+            if self._sizes[id(node)] > MOST_NODES:
+                raise RobotError(f"line {line}: more than {MOST_NODES} values, aliases counted in full")
+        return node
 
 
 def _construct_mapping(loader: Any, node: Any, deep: bool = False) -> Any:
     keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
-    twice = sorted({str(key) for key in keys if keys.count(key) > 1})
+    counts = Counter(str(key) for key in keys if isinstance(key, Hashable))
+    twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
-        raise RobotError(f"line {node.start_mark.line + 1}: key {', '.join(twice)} is given more than once")
+        raise RobotError(f"line {node.start_mark.line + 1}: key {', '.join(twice)[:200]} is given more than once")
     return yaml.SafeLoader.construct_mapping(loader, node, deep)
 
 
+def _construct_integer(loader: Any, node: Any) -> Any:
+    if len(node.value) > LONGEST_NUMBER:
+        raise RobotError(
+            f"line {node.start_mark.line + 1}: a number of {len(node.value)} digits given, "
+            f"at most {LONGEST_NUMBER} allowed"
+        )
+    return yaml.SafeLoader.construct_yaml_int(loader, node)
+
+
 UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
+UniqueKeyLoader.add_constructor("tag:yaml.org,2002:int", _construct_integer)
+
+
+def load_yaml(path: str | os.PathLike[str]) -> Any:
+    """Read a YAML file; RobotError says in one line what is wrong with it, and where.
+
+    A file of more than MOST_BYTES, nested more than DEEPEST deep, or with more than MOST_NODES values is refused.
+    """
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+        text = raw.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RobotError(f"cannot be read: {error}") from None
+    if len(raw) > MOST_BYTES:
+        raise RobotError(f"cannot be read: it has more than {MOST_BYTES >> 20} MiB")
+    try:
+        return yaml.load(text, Loader=UniqueKeyLoader)
+    except yaml.YAMLError as error:
+        raise RobotError(f"not YAML: {' '.join(str(error).split())[:500]}") from None
+    except RobotError:
+        raise
+    except (ValueError, TypeError, OverflowError) as error:  # of a constructor: a date that is none, for example
+        raise RobotError(f"not YAML: {error}") from None
+
+
+def shown(value: Any) -> str:
+    """Return repr(value), shortened where it is long."""
+    return _SHOWN.repr(value)
 
 
 class Section:
@@ -33,7 +108,7 @@ class Section:
 
     def __init__(self, value: Any, where: str) -> None:
         if not isinstance(value, dict):
-            raise RobotError(f"{where or 'file'}: {value!r} given, a mapping of keys to values needed")
+            raise RobotError(f"{where or 'file'}: {shown(value)} given, a mapping of keys to values needed")
         self.values, self.where = value, where
         self.asked: list[str] = []
 
@@ -60,21 +135,21 @@ class Section:
         value = number(self.take(name, default), self.key(name))
         if value < low or value <= above:
             bound = f">= {low}" if low > -math.inf else f"> {above}"
-            raise RobotError(f"{self.key(name)}: {value!r} given, a number {bound} needed")
+            raise RobotError(f"{self.key(name)}: {shown(value)} given, a number {bound} needed")
         return value
 
     def vector(self, name: str, count: int, default: Any = MISSING) -> np.ndarray:
         """A list of `count` finite numbers, (count,)."""
         value = self.take(name, default)
         if not isinstance(value, (list, tuple)) or len(value) != count:
-            raise RobotError(f"{self.key(name)}: {value!r} given, a list of {count} numbers needed")
+            raise RobotError(f"{self.key(name)}: {shown(value)} given, a list of {count} numbers needed")
         return np.array([number(item, self.key(name)) for item in value])
 
     def text(self, name: str, default: Any = MISSING) -> str:
         """A text that is not empty."""
         value = self.take(name, default)
         if not isinstance(value, str) or not value:
-            raise RobotError(f"{self.key(name)}: {value!r} given, a name needed")
+            raise RobotError(f"{self.key(name)}: {shown(value)} given, a name needed")
         return value
 
     def section(self, name: str, default: Any = MISSING) -> Section:
@@ -86,7 +161,7 @@ class Section:
         value = self.take("inertia")
         if not isinstance(value, list) or len(value) not in (3, 6):
             raise RobotError(
-                f"{self.key('inertia')}: {value!r} given, [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz] needed"
+                f"{self.key('inertia')}: {shown(value)} given, [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz] needed"
             )
         xx, yy, zz, xy, xz, yz = [number(item, self.key("inertia")) for item in value] + [0.0] * (6 - len(value))
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -98,23 +173,27 @@ def number(value: Any, key: str) -> float:
         try:
             value = float(value)
         except ValueError:
-            raise RobotError(f"{key}: {value!r} given, a number needed") from None
+            raise RobotError(f"{key}: {shown(value)} given, a number needed") from None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise RobotError(f"{key}: {value!r} given, a number needed")
+        raise RobotError(f"{key}: {shown(value)} given, a number needed")
+    try:
+        value = float(value)
+    except OverflowError:
+        raise RobotError(f"{key}: {shown(value)} given, a number below 1e308 needed") from None
     if not math.isfinite(value):
-        raise RobotError(f"{key}: {value!r} is not finite")
-    return float(value)
+        raise RobotError(f"{key}: {value} is not finite")
+    return value
 
 
 def integer(value: Any, key: str, allowed: range) -> int:
     """Check that a value is a whole number in `allowed`; RobotError."""
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
-        raise RobotError(f"{key}: {value!r} given, a whole number {allowed.start}..{allowed.stop - 1} needed")
+        raise RobotError(f"{key}: {shown(value)} given, a whole number {allowed.start}..{allowed.stop - 1} needed")
     return value
 
 
 def sign(value: Any, key: str) -> int:
     """Check that a value is +1 or -1; RobotError."""
     if isinstance(value, bool) or value not in (-1, 1):
-        raise RobotError(f"{key}: {value!r} given, +1 or -1 needed")
+        raise RobotError(f"{key}: {shown(value)} given, +1 or -1 needed")
     return int(value)

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import yaml
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import Section, UniqueKeyLoader, integer, sign
+from hexapod_dynamics.robot.checked_yaml import Section, integer, load_yaml, shown, sign
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo, constant
 from hexapod_dynamics.se3 import rotation_rpy, rotation_x_to
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
+
+LONGEST_REASON = 1000  # characters: names in a file are not bounded
 
 
 def jethexa_path() -> Path:
@@ -54,15 +55,11 @@ def load_robot(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
     if str(path).endswith(".py"):
         return _robot_of_program(path, make)
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RobotError(f"robot file {path}: cannot be read: {error}") from None
-    try:
-        return make(**robot_fields(yaml.load(text, Loader=UniqueKeyLoader)))
-    except yaml.YAMLError as error:
-        raise RobotError(f"robot file {path}: not YAML: {error}") from None
+        return make(**robot_fields(load_yaml(path)))
     except RobotError as error:
-        raise RobotError(f"robot file {path}: {error}") from None
+        text = str(error)
+        text = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."
+        raise RobotError(f"robot file {path}: {text}") from None
 
 
 def _robot_of_program(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
@@ -119,7 +116,7 @@ def robot_fields(data: Any) -> dict[str, Any]:
     modules = top.section("leg_modules")
     order = top.take("leg_order")
     if not isinstance(order, list) or not order or not all(isinstance(item, str) for item in order):
-        raise RobotError(f"leg_order: {order!r} given, a list of leg names needed")
+        raise RobotError(f"leg_order: {shown(order)} given, a list of leg names needed")
     if len(set(order)) != len(order):
         raise RobotError(f"leg_order: {order} names a leg twice")
     section = top.section("legs")
@@ -150,15 +147,15 @@ def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
     module = section.text("module")
     if module not in modules.values:
         known = ", ".join(map(str, modules.values))
-        raise RobotError(f"{section.key('module')}: {module!r} given, one of {known} needed")
+        raise RobotError(f"{section.key('module')}: {shown(module)} given, one of {known} needed")
     parts = modules.take(module)
     if not isinstance(parts, list) or not parts:
-        raise RobotError(f"leg_modules.{module}: {parts!r} given, a list of joints with their links needed")
+        raise RobotError(f"leg_modules.{module}: {shown(parts)} given, a list of joints with their links needed")
     servo_ids = section.take("servo_ids", [None] * len(parts))
     directions = section.take("servo_directions", [None] * len(parts))
     for key, values in (("servo_ids", servo_ids), ("servo_directions", directions)):
         if not isinstance(values, list) or len(values) != len(parts):
-            raise RobotError(f"{section.key(key)}: {values!r} given, a list of {len(parts)} (one a joint) needed")
+            raise RobotError(f"{section.key(key)}: {shown(values)} given, a list of {len(parts)} (one a joint) needed")
     for index, (servo_id, direction) in enumerate(zip(servo_ids, directions, strict=True)):
         if (servo_id is None) != (direction is None):
             raise RobotError(
@@ -217,7 +214,7 @@ def _parse_link(section: Section) -> Link:
     mass = section.number("mass", above=0.0)
     name = section.text("name")
     if any(character in name for character in ". /"):
-        raise RobotError(f"{section.key('name')}: {name!r} given, one word without dots needed")
+        raise RobotError(f"{section.key('name')}: {shown(name)} given, one word without dots needed")
     link = Link(
         name=name,
         mass=mass,

@@ -11,8 +11,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import yaml
-
 from hexapod_dynamics.drivers.checks.findings import all_passed, markdown, summary
 from hexapod_dynamics.drivers.checks.sequence import CHECKS, Bench, run_checks
 from hexapod_dynamics.drivers.checks.terminal_owner import TerminalOwner
@@ -21,10 +19,11 @@ from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection, GpioDirection
 from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.slow_move import SPEED
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, RobotError
 from hexapod_dynamics.parameters import imu as imu_parameters
 from hexapod_dynamics.parameters import servos as servos_parameters
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.loading import jethexa_path
 from hexapod_dynamics.simulated_devices.faults import parse as parse_faults
 from hexapod_dynamics.simulated_devices.suspended_robot import SimulatedOwner, SuspendedRobot
@@ -83,9 +82,9 @@ def hardware(given):
     """Device parameters: those of the file, replaced by those of the command line."""
     file = Path(given.hardware) if given.hardware else Path(jethexa_path()).with_name("hardware_jethexa.yaml")
     try:
-        nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
+        nodes = load_yaml(file)
         values = {name: {**default, **nodes[f"/**/{name}"]["ros__parameters"]} for name, default in DEFAULTS.items()}
-    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+    except (RobotError, KeyError, TypeError, AttributeError) as error:
         raise HexapodError(f"{file} has no parameters of servos and imu: {error!r}") from error
     for node, name in (("servos", "port"), ("servos", "direction"), ("imu", "bus")):
         if getattr(given, name):

@@ -1,12 +1,20 @@
-"""`ros2 run hexapod_dynamics stop`: the emergency stop; `--resume` ends it, `--release` lets the servos go at once."""
+"""`ros2 run hexapod_dynamics stop`: the emergency stop; `--resume` ends it, `--release` lets the servos go at once.
+
+The stop goes by a local socket first (drivers/stop_request.py): nothing but the standard library is imported for it.
+Without an answer there, and for all other requests, the service is called, and rclpy is imported only then.
+"""
 
 import argparse
+import contextlib
+import os
 import sys
+import time
 
-import rclpy
-from hexapod_dynamics.nodes.participant import take_place
-from rclpy.utilities import remove_ros_args
-from std_srvs.srv import SetBool, Trigger
+from hexapod_dynamics.drivers.stop_request import StopRequest
+
+PATIENCE = 0.5  # [s] after which the service is called besides
+LOOK = 0.02  # [s] between two looks at the socket meanwhile
+NICE = -20
 
 
 def _arguments(words):
@@ -22,8 +30,56 @@ def _arguments(words):
     return parser.parse_args(words)
 
 
+def main(args=None):
+    """Send one request; exit code 0: done, 1: rejected, 2: no answer."""
+    words = list(sys.argv if args is None else args)[1:]
+    named = "--ros-args" not in words  # else ROS knows the namespace, and its arguments are not the parser's
+    given = _arguments(words if named else _without_ros_arguments(words))
+    request = None
+    if named and not (given.resume or given.release or given.sit):
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, NICE)
+        request = StopRequest(given.namespace)
+        answer = request.answer(min(PATIENCE, given.timeout))
+        if answer is not None:
+            sys.exit(_tell(*answer))
+    sys.exit(_call(given, args, request))
+
+
+def _without_ros_arguments(words):
+    from rclpy.utilities import remove_ros_args
+
+    return remove_ros_args(["stop", *words])[1:]
+
+
+def _tell(success, message):
+    print(message, file=sys.stdout if success else sys.stderr)
+    return 0 if success else 1
+
+
+def _call(given, args, request):
+    """Call the service once, while a request that the socket has taken may still be answered; return the exit code."""
+    import rclpy
+    from hexapod_dynamics.nodes.participant import take_place
+
+    take_place()
+    rclpy.init(args=args)
+    node = rclpy.create_node(
+        "stop_call", namespace=given.namespace or None, start_parameter_services=False, enable_rosout=False
+    )
+    try:
+        return _answer(node, given, request)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
 def _call_of(given):
     """Service type, name and request that the arguments ask for."""
+    from std_srvs.srv import SetBool, Trigger
+
     if given.release:
         return Trigger, "servos/release", Trigger.Request()
     if given.sit:
@@ -31,41 +87,33 @@ def _call_of(given):
     return SetBool, "emergency_stop", SetBool.Request(data=not given.resume)
 
 
-def main(args=None):
-    """Call the service once; exit code 0: done, 1: rejected, 2: no answer."""
-    words = remove_ros_args(sys.argv if args is None else args)[1:]
-    given = _arguments(words)
-    take_place()
-    rclpy.init(args=args)
-    node = rclpy.create_node(
-        "stop_call", namespace=given.namespace or None, start_parameter_services=False, enable_rosout=False
-    )
-    try:
-        sys.exit(_call(node, *_call_of(given), given.timeout))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
+def _answer(node, given, stop):
+    import rclpy
 
-
-def _call(node, kind, name, request, timeout):
-    client = node.create_client(kind, name)
-    if not client.wait_for_service(timeout_sec=timeout):
+    kind, name, request = _call_of(given)
+    client, future = node.create_client(kind, name), None
+    end = time.monotonic() + given.timeout
+    while time.monotonic() < end:
+        answer = None if stop is None else stop.answer(0.0)
+        if answer is not None:
+            return _tell(*answer)
+        if future is None:
+            if client.wait_for_service(timeout_sec=LOOK):
+                future = client.call_async(request)
+                end = time.monotonic() + given.timeout
+        else:
+            rclpy.spin_until_future_complete(node, future, timeout_sec=LOOK)
+            if future.done():
+                return _tell(future.result().success, future.result().message)
+    if future is None:
         print(
             f"nobody offers {client.srv_name}: is the node servos running, in this --namespace and ROS_DOMAIN_ID? "
             "Without it the servos hold where they are; the battery switch lets them go.",
             file=sys.stderr,
         )
-        return 2
-    future = client.call_async(request)
-    rclpy.spin_until_future_complete(node, future, timeout_sec=timeout)
-    if not future.done():
-        print(f"{client.srv_name} did not answer within {timeout} s", file=sys.stderr)
-        return 2
-    answer = future.result()
-    print(answer.message, file=sys.stdout if answer.success else sys.stderr)
-    return 0 if answer.success else 1
+    else:
+        print(f"{client.srv_name} did not answer within {given.timeout} s", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

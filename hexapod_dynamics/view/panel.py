@@ -7,13 +7,16 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.view.drive_seat import SPEED, STAND, TURN, Twist, page_name
+from hexapod_dynamics.view.web_page import TITLE_ID
+
 WIDTH = 290  # [pixels] of the panels at both sides
 NO_HYPOTHESES = '<div style="font-size:12px;margin:6px 8px">no hypotheses yet</div>'
-SPEED, TURN = 0.15, 0.6  # largest commands of the sliders [m/s], [rad/s]
 KEYS = {
     "W": ("forward", (0.077, 0.0, 0.0)),
     "S": ("backward", (-0.077, 0.0, 0.0)),
@@ -24,6 +27,9 @@ KEYS = {
 }
 STATES = ("works", "locked", "limp")
 WHOLE = {"legs": True, "links": True, "remaining": 1.0, "locked": False, "limp": False}  # by kind of named value
+CONFIRM = "yes, it may move"  # the button that ends the emergency stop
+NOBODY = "nobody drives"
+TITLE_ORDER, PAGE_ORDER = -1.0, 0.0  # of the robot's and the page's name: above all others
 UNANSWERED = 2.0  # [s] a person's change that the robot has not followed by then is put back
 
 
@@ -31,8 +37,15 @@ class Commands(ABC):
     """Requests of the panel to the robot; the node `view` sends them over ROS. Called from viser's threads."""
 
     @abstractmethod
-    def drive(self, vx: float, vy: float, wz: float) -> None:
-        """Walk at this twist [m/s, m/s, rad/s] from now on; all zero: stand."""
+    def drive(self, client: int, twist: Twist) -> Twist:
+        """Walk at this twist [m/s, m/s, rad/s] from now on, asked for by a page; all zero: stand.
+
+        Returns the twist that holds now: another one if this one is refused. Does not block.
+        """
+
+    @abstractmethod
+    def take_over(self, client: int) -> None:
+        """Give a page the controls of driving."""
 
     @abstractmethod
     def emergency_stop(self, engaged: bool) -> None:
@@ -151,23 +164,29 @@ class Panel:
         gui.set_panel_label("hexapod_dynamics")
         gui.main_panel.dock_right()
         gui.main_panel.set_width(WIDTH)
+        self._title = gui.add_html("", order=TITLE_ORDER)
         self._status = gui.add_markdown("waiting for the robot")
         self._stop = gui.add_button("STOP", color="red", hint="freeze the pose at once (emergency stop)")
         self._stop.on_click(lambda _: self._emergency_stop())
         self._resume = gui.add_button("allow motion", color="gray", hint="end the emergency stop")
-        self._resume.on_click(lambda _: commands.emergency_stop(False))
+        self._resume.on_click(self._confirm_motion)
+        self._questions: dict[int, Any] = {}  # the open window of each page
         with gui.add_folder("drive: keys w a s d q e, x stands"):
+            self._twist = STAND  # as the sliders show it
+            self._driver = gui.add_markdown(NOBODY)
+            self._take_over = gui.add_button("take over", visible=False, hint="drive from this page")
+            self._take_over.on_click(lambda event: self._commands.take_over(event.client_id))
             self._sliders = [
                 gui.add_slider("forward [m/s]", -SPEED, SPEED, 0.001, 0.0),
                 gui.add_slider("left [m/s]", -SPEED, SPEED, 0.001, 0.0),
                 gui.add_slider("turn [rad/s]", -TURN, TURN, 0.01, 0.0),
             ]
-            gui.add_button("stand", color="gray").on_click(lambda _: self._drive((0.0, 0.0, 0.0)))
-        for slider in self._sliders:
-            slider.on_update(self._slider_moved)
+            gui.add_button("stand", color="gray").on_click(partial(self._drive, STAND))
+        for axis, slider in enumerate(self._sliders):
+            slider.on_update(partial(self._move_slider, axis))
         for key, (label, twist) in KEYS.items():
-            gui.add_command(label, hotkey=key).on_trigger(lambda _, twist=twist: self._drive(twist))
-        gui.add_command("stand", hotkey="X").on_trigger(lambda _: self._drive((0.0, 0.0, 0.0)))
+            gui.add_command(label, hotkey=key).on_trigger(partial(self._drive, twist))
+        gui.add_command("stand", hotkey="X").on_trigger(partial(self._drive, STAND))
         self.simulated = PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True)
         self.simulated.visible = False  # until there is one
         self.told = PartsFolder(gui, "declare to the software", commands.tell, expand=False)
@@ -182,6 +201,8 @@ class Panel:
             self._plots = Plots(gui)
         seen.dock_left()
         seen.set_width(WIDTH)
+        server.on_client_connect(self._name_page)
+        server.on_client_disconnect(lambda client: self._questions.pop(client.client_id, None))
 
     @property
     def follows(self) -> bool:
@@ -193,21 +214,69 @@ class Panel:
         """Whether foot forces, support polygon, centre of mass and zero-moment point are to be drawn."""
         return bool(self._shows_support.value)
 
-    def _drive(self, twist: tuple[float, float, float]) -> None:
-        self._show(twist)
-        self._commands.drive(*twist)
+    def _name_page(self, client: Any) -> None:
+        client.gui.add_markdown(f"this is {page_name(client.client_id)}", order=PAGE_ORDER)
+
+    # Coroutines run in the thread of the server, in the order of the messages: between a page's message and its call no
+    # other page changes a slider.
+
+    async def _drive(self, twist: Twist, event: Any) -> None:
+        self._show(self._commands.drive(event.client_id, twist))
+
+    async def _move_slider(self, axis: int, event: Any) -> None:
+        if event.client is None:  # moved by `_show`
+            return
+        twist = list(self._twist)
+        twist[axis] = float(event.target.value)
+        self._show(self._commands.drive(event.client_id, (twist[0], twist[1], twist[2])))
 
     def _emergency_stop(self) -> None:
         self._commands.emergency_stop(True)
-        self._show((0.0, 0.0, 0.0))
+        self._show(STAND)
 
-    def _show(self, twist: tuple[float, float, float]) -> None:
+    def _confirm_motion(self, event: Any) -> None:
+        """Ask on this page alone whether the emergency stop ends."""
+        client, gui = event.client_id, event.client.gui
+        self._close_question(client)
+        self._questions[client] = question = gui.add_modal("End the emergency stop?")
+        with question:
+            gui.add_markdown("The robot will follow commands again. Is everybody clear of it?")
+            gui.add_button(CONFIRM, color="red").on_click(lambda _: self._answer_question(client, True))
+            gui.add_button("no, it stays stopped", color="gray").on_click(
+                lambda _: self._answer_question(client, False)
+            )
+
+    def _close_question(self, client: int) -> bool:
+        """Close the window of this page; False if there is none: a second click on its button does nothing."""
+        question = self._questions.pop(client, None)
+        if question is not None:
+            question.close()
+        return question is not None
+
+    def _answer_question(self, client: int, motion: bool) -> None:
+        if self._close_question(client) and motion:
+            self._commands.emergency_stop(False)
+
+    def _show(self, twist: Twist) -> None:
+        self._twist = twist
         for slider, value in zip(self._sliders, twist, strict=True):
-            slider.value = value
+            if slider.value != value:
+                slider.value = value
 
-    def _slider_moved(self, event: Any) -> None:
-        if event.client is not None:
-            self._commands.drive(*(float(slider.value) for slider in self._sliders))
+    def driving(self, text: str, *, stands: bool, may_take_over: bool) -> None:
+        """Show who drives, or why nobody does any more, and the button "take over"; stands: sliders to zero."""
+        if self._driver.content != text:
+            self._driver.content = text
+        if self._take_over.visible != may_take_over:
+            self._take_over.visible = may_take_over
+        if stands:
+            self._show(STAND)
+
+    def title(self, text: str) -> None:
+        """Show what robot this is: the first line, and the page's title."""
+        content = f'<div id="{TITLE_ID}" style="font-size:13px;margin:6px 12px">{html.escape(text)}</div>'
+        if self._title.content != content:
+            self._title.content = content
 
     def status(self, state: str, stopped: str = "", answer: str = "") -> None:
         """Show at the top how the robot is, that it is stopped, and the answer to the last request."""

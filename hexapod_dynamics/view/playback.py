@@ -34,7 +34,8 @@ class Playback:
                 "give the robot of the log: show(log, robot=...)"
             )
         urdf = robot.to_urdf(morphology)
-        self.server = serve(port, host)
+        self._page = serve(port, host, title=f"{robot.name}: playback", framed=True)
+        self.server = self._page.server
         self._log, self._robot = log, robot
         self._names, self._tree = robot.joint_names, LinkTree(robot, morphology)
         self._present = [leg for leg in robot.leg_names if f"foot_{leg}" in self._tree.children]
@@ -56,8 +57,8 @@ class Playback:
 
     @property
     def url(self) -> str:
-        """Address for the browser."""
-        return f"http://{self.server.get_host()}:{self.server.get_port()}"
+        """Address for the browser, with the token that it needs."""
+        return self._page.url
 
     def draw(self, t: float) -> None:
         """Show the state at time t [s] of the log."""
@@ -89,7 +90,7 @@ class Playback:
     def close(self) -> None:
         """End the server."""
         self._closed = True
-        self.server.stop()
+        self._page.stop()
 
     def _repr_html_(self) -> str:
         return f'<iframe src="{self.url}" width="100%" height="520"></iframe>'

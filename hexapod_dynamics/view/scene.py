@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from hexapod_dynamics.control.support import FORCE_SCALE
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.view.urdf_model import UrdfModel, parse
+from hexapod_dynamics.view.web_page import WebPage
 
 PATH, POLYGON, FORCE = (40, 110, 220), (240, 150, 30), (220, 40, 40)
 WORLD = "/world"  # frame in the scene of everything that is drawn
@@ -24,17 +24,19 @@ MESH_SIZE, MESH_STEP = 0.9, 0.03  # [m] half side and spacing of the mesh of a r
 MESH_MARGIN, PLANE_MARGIN, SECTION = 0.4, 2.5, 0.5
 
 
-def serve(port: int, host: str = "127.0.0.1") -> Any:
-    """Start the viser server. HexapodError: viser is not installed, or the port is taken."""
-    try:
-        import viser
-    except ImportError:
-        raise HexapodError('the view needs viser: pip install "viser>=1.1,<2"') from None
-    _check_port(host, port)
-    server = viser.ViserServer(host=host, port=port, label="hexapod_dynamics", verbose=False)
-    server.scene.set_up_direction("+z")
-    aim(server, JETHEXA_REACH)
-    return server
+def serve(
+    port: int,
+    host: str = "127.0.0.1",
+    *,
+    names: Sequence[str] = (),
+    title: str = "hexapod_dynamics",
+    framed: bool = False,
+) -> WebPage:
+    """Start the server of the page, see WebPage; `WebPage.server` is viser's."""
+    page = WebPage(host, port, names, title, framed=framed)
+    page.server.scene.set_up_direction("+z")
+    aim(page.server, JETHEXA_REACH)
+    return page
 
 
 def aim(server: Any, reach: float) -> None:
@@ -43,18 +45,6 @@ def aim(server: Any, reach: float) -> None:
     server.initial_camera.position, server.initial_camera.look_at = position, look_at
     for client in server.get_clients().values():
         client.camera.position, client.camera.look_at = position, look_at
-
-
-def _check_port(host: str, port: int) -> None:
-    """Raise HexapodError for a port in use: viser would silently use the next one."""
-    import socket
-
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise HexapodError(f"the view cannot use {host}:{port}: {error}; choose another port") from None
 
 
 class RobotFigure:
@@ -87,6 +77,11 @@ class RobotFigure:
     def has_robot(self) -> bool:
         """Whether it has got a URDF."""
         return self._model is not None
+
+    @property
+    def robot_name(self) -> str:
+        """The name of the robot in its URDF; empty while there is none."""
+        return self._model.name if self._model is not None else ""
 
     def load(self, text: str) -> None:
         """Show a URDF; the same text again changes nothing. HexapodError if it is not a URDF."""

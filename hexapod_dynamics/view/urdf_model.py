@@ -52,6 +52,7 @@ class UrdfModel:
     root: str
     joints: list[UrdfJoint] = field(default_factory=list)
     meshes: dict[str, list[UrdfMesh]] = field(default_factory=dict)
+    name: str = ""
 
     @property
     def reach(self) -> float:
@@ -77,7 +78,7 @@ def parse(text: str) -> UrdfModel:
     roots = [name for name in links if name not in {joint.child for joint in unordered}]
     if len(roots) != 1:
         raise HexapodError(f"robot_description has {len(roots)} root links ({', '.join(roots)}); one is needed")
-    model = UrdfModel(roots[0])
+    model = UrdfModel(roots[0], name=tree.get("name", ""))
     known, waiting = {roots[0]}, unordered
     while waiting:
         ready = [joint for joint in waiting if joint.parent in known]

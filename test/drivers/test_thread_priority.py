@@ -2,6 +2,8 @@
 
 import logging
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -45,3 +47,27 @@ def test_else_it_has_a_nice_value_else_none_and_the_log_has_a_line_at_debug_leve
     monkeypatch.setattr(os, "setpriority", refuse)
     assert in_a_thread(lambda: prefer_this_thread(12)) == "normal"
     assert {record.levelname for record in caplog.records} == {"DEBUG"} and "thread bus" in caplog.text
+
+
+def test_a_process_that_must_not_wait_prefers_all_its_threads():
+    """In a process of its own: the priority stays."""
+    code = (
+        "import os, threading\n"
+        "from hexapod_dynamics.drivers.thread_priority import prefer_this_process\n"
+        "end = threading.Event()\n"
+        "threading.Thread(target=end.wait).start()\n"
+        "print(prefer_this_process(10))\n"
+        "threading.Thread(target=end.wait).start()\n"
+        "threads = [int(name) for name in os.listdir('/proc/self/task')]\n"
+        "print(*[os.sched_getscheduler(t) for t in threads], *[os.getpriority(os.PRIO_PROCESS, t) for t in threads])\n"
+        "end.set()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    told, values = done.stdout.splitlines()
+    policies, nices = values.split()[:3], values.split()[3:]
+    if told == "SCHED_FIFO 10":
+        assert policies == [str(os.SCHED_FIFO)] * 3
+    elif told == "nice -10":
+        assert nices == ["-10"] * 3
+    else:
+        assert told == "normal" and policies == [str(os.SCHED_OTHER)] * 3

@@ -44,6 +44,9 @@ def domain():
         ("truth:=weight=2", "allowed are name=number with mass, payload"),
         ("truth:=friction=-1", "friction=-1.0 given, allowed are numbers from 0.0 to 5.0"),
         ("physics:=bullet", "mujoco"),
+        ("view_port:=http", "allowed are 0 (any free port) to 65535"),
+        ("view_port:=65536", "allowed are 0 (any free port) to 65535"),
+        ("view_port:=8081", "add view:=true"),
     ],
 )
 def test_a_wrong_argument_is_refused_with_its_reason_before_any_node_starts(argument, reason):

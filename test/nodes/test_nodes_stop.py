@@ -15,9 +15,10 @@ from machine_load import busy
 from ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
+from hexapod_dynamics.drivers.stop_request import request_stop
 from hexapod_dynamics.runtime_directory import runtime_directory
 from hexapod_dynamics.simulated_devices.servo_bus_device import BusFaults
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, Joy
 
 COUNT = 0.0042  # [rad]
 HERE = np.full(18, 0.1)
@@ -96,6 +97,23 @@ def test_the_emergency_stop_freezes_at_once_survives_a_kill_and_lasts_until_it_i
     )
     assert done.returncode == 0 and "joint_commands move the robot again" in done.stdout, done
     wait_until(lambda: robot.fastest(begin) > 0.5, 10, "commands move it again")
+
+
+def test_the_local_socket_freezes_the_pose_without_ros_and_cannot_end_the_stop(robot, servos, commands):
+    commands.pose = waving
+    wait_until(lambda: robot.fastest(time.monotonic() - 0.3) > 0.5, 10, "it moves")
+    asked = time.monotonic()
+    success, message = request_stop("", 10.0)
+    assert success and "frozen" in message
+    assert stays(robot)
+    print(f"frozen {1e3 * (robot.last_motion(asked) - asked):.1f} ms after the request")
+    assert robot.last_motion(asked) - asked < 0.2
+    servos.says(DiagnosticStatus.ERROR, "emergency stop")
+    assert request_stop("", 10.0)[0] and stays(robot, 0.3)
+    servos.kill()
+    servos.start()
+    assert stays(robot), "it was stored"
+    assert request_stop("", 10.0)[0], "the node that came back has taken over the socket"
 
 
 def test_under_load_the_emergency_stop_freezes_within_20_ms(robot, servos, commands):
@@ -303,6 +321,28 @@ def test_a_command_stamped_long_ago_or_in_the_future_is_refused(robot, servos, c
 def test_many_clamps_raise_the_level(servos, commands):
     commands.pose = np.full(18, 1.6)
     servos.says(DiagnosticStatus.WARN, "commands are clamped, a second: angle")
+
+
+def test_the_button_of_a_game_pad_stops_and_its_loss_is_reported(probe, robot, servos, commands):
+    pad, release = probe.node.create_publisher(Joy, "joy", 10), Joy(axes=[0.0], buttons=[1, 0, 1])
+    commands.pose = waving
+    try:
+        for _ in range(10):  # other buttons
+            pad.publish(release)
+            time.sleep(0.05)
+        assert servos.value("emergency stop") == "False"
+        asked = time.monotonic()
+        pad.publish(Joy(axes=[0.0], buttons=[0, 1, 0]))
+        wait_until(lambda: any(t > asked for t in robot.stops), 10, "a MOVE_STOP on the wire")
+        assert stays(robot)
+        servos.says(DiagnosticStatus.ERROR, "game pad lost: no joy message")
+        assert "emergency stop" in servos.status.message
+        pad.publish(release)
+        assert servos.ask("emergency_stop", False).success
+        pad.publish(Joy(buttons=[0]))
+        servos.says(DiagnosticStatus.WARN, "the game pad has 1 buttons, none of index 1")
+    finally:
+        probe.node.destroy_publisher(pad)
 
 
 def test_a_node_alone_says_once_what_is_wrong(probe):

@@ -162,3 +162,24 @@ def test_ticks_are_aligned_with_periodic_messages(phase):
             ages.append(now - 1.0 - 0.02 * message)
             loop.align(ages[-1], 0.002)
     assert np.abs(np.array(ages[-50:]) - 0.002).max() < 5e-4
+
+
+def test_another_thread_hands_functions_to_the_one_that_ticks(probe, looped):
+    mine = looped(0.05)
+    assert mine.loop.submit(lambda: 1).cancelled(), "it does not run yet"
+    mine.start()
+    wait_until(lambda: mine.ticks, 10, "it ticks")
+    begin = time.monotonic()
+    threads = [mine.loop.submit(threading.get_ident).result(10) for _ in range(20)]
+    assert {*threads} == mine.threads, "all in the thread that ticks"
+    assert time.monotonic() - begin < 10 * 0.05, "none waits for a tick"
+
+
+def test_a_function_that_waits_at_the_end_is_cancelled_and_one_that_fails_ends_the_loop(probe, looped):
+    mine = looped(0.01).start()
+    wait_until(lambda: mine.ticks, 10, "it ticks")
+    failing = mine.loop.submit(lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        failing.result(10)
+    wait_until(lambda: isinstance(mine.error, ZeroDivisionError), 10, "the loop has ended")
+    assert mine.loop.submit(lambda: 1).cancelled()

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from ros_session import LATCHED, Probe, Process, separate, wait_until
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.nodes.view import RosCommands
+from hexapod_dynamics.view.drive_seat import DriveSeat
+from hexapod_dynamics.view.panel import CONFIRM
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
@@ -51,6 +54,11 @@ def session():
     probe.close()
 
 
+def address(view):
+    """The address that the view has printed."""
+    return wait_until(lambda: re.search(r"open (http\S+)", view.output), 60, lambda: view.output).group(1)
+
+
 @pytest.fixture(scope="module")
 def page(session):
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -58,12 +66,12 @@ def page(session):
         missing = pytest.fail if os.environ.get("CI") else pytest.skip
         missing("the view's test needs a browser: sudo apt install chromium")
     probe, view = session
-    wait_until(lambda: "open http" in view.output, 60, lambda: view.output)
+    url = address(view)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         page = browser.new_page(viewport={"width": 960, "height": 500})  # 290 at each side are panels
         page.set_default_timeout(PATIENCE)
-        page.goto(f"http://127.0.0.1:{PORT}")
+        page.goto(url)
         page.get_by_text("connected").first.wait_for(timeout=90_000)
         yield page
         browser.close()
@@ -136,6 +144,7 @@ def test_a_key_drives_and_stop_stands(session, page):
     wait_until(lambda: twists[-1][1].linear.x == 0.0, 20, lambda: view.output)
     wait_until(lambda: stops == [True], 20, "the emergency stop is asked for, once")
     press(page.get_by_role("button", name="allow motion"))
+    press(page.get_by_role("button", name=CONFIRM))
     wait_until(lambda: stops == [True, False], 20, "the emergency stop is ended")
 
 
@@ -178,7 +187,7 @@ def test_two_viewers_see_and_drive_the_same_robot(session, page):
     true = probe.hear(String, "simulator/robot_description", LATCHED)
     other = page.context.browser.new_page(viewport={"width": 700, "height": 200})
     other.set_default_timeout(PATIENCE)
-    other.goto(f"http://127.0.0.1:{PORT}")
+    other.goto(address(view))
     other.get_by_text("connected").first.wait_for(timeout=90_000)
     boxes = [where.get_by_label("LF", exact=True).first for where in (page, other)]
     press(boxes[1])
@@ -268,7 +277,7 @@ def test_a_port_that_is_taken_is_refused_with_its_number(session):
 
 def test_a_request_without_an_answer_is_said():
     client = Mock(srv_name="set_morphology")
-    commands = RosCommands(Mock(create_client=lambda *_: client))
+    commands = RosCommands(Mock(create_client=lambda *_: client), DriveSeat())
     commands.tell({"legs.RM": False})
     assert commands.answer == "set_morphology: no answer yet; if this stays, ask again"
     future = client.call_async.return_value

@@ -84,7 +84,7 @@ def environment():
 
 
 def test_the_dockerfile_has_known_instructions_and_its_steps_are_shell():
-    known = {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "ENTRYPOINT", "CMD"}
+    known = {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "USER", "ENTRYPOINT", "CMD"}
     assert {instruction for instruction, _ in instructions()} <= known
     assert instructions()[0][0] == "FROM"
     for step in arguments_of("RUN"):
@@ -151,8 +151,8 @@ def test_the_compose_file_has_known_keys_and_what_grows_is_bounded():
     service = compose()
     volumes = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["volumes"]
     assert set(service) == set(
-        "build image container_name command restart stop_signal stop_grace_period network_mode ipc environment devices "
-        "group_add volumes tmpfs cap_add ulimits logging".split()
+        "build image container_name command restart stop_signal stop_grace_period network_mode user security_opt "
+        "cap_drop read_only pids_limit environment devices group_add volumes tmpfs ulimits logging".split()
     )
     options = service["logging"]["options"]
     assert service["logging"]["driver"] == "json-file" and options == {"max-size": "5m", "max-file": "3"}
@@ -161,6 +161,34 @@ def test_the_compose_file_has_known_keys_and_what_grows_is_bounded():
     for name in volumes:
         assert mounted[name] in (environment()["HEXAPOD_DYNAMICS_CACHE"], environment()["ROS_HOME"])
     assert "privileged" not in service
+
+
+def test_the_container_has_the_least_rights():
+    service, text = compose(), (DEPLOY / "compose.yaml").read_text().splitlines()
+    assert service["cap_drop"] == ["ALL"] and "cap_add" not in service
+    assert service["security_opt"] == ["no-new-privileges:true"] and service["read_only"] is True
+    user = service["user"].split(":")[0]
+    assert user != "0" and f"useradd --uid {user} " in (DEPLOY / "Dockerfile").read_text()
+    assert arguments_of("USER") == [service["user"]]
+    assert [instruction for instruction, _ in instructions()][-3:] == ["USER", "ENTRYPOINT", "CMD"]
+    # What the nodes write to, and a file system in memory or a volume that their user owns.
+    places = [each.split(":")[0] for each in service["tmpfs"]]
+    assert set(places) == {"/tmp", environment()["ROS_LOG_DIR"]}
+    owned = next(step for step in arguments_of("RUN") if "useradd" in step)
+    for name in ("HEXAPOD_DYNAMICS_CACHE", "ROS_HOME", "ROS_LOG_DIR"):
+        assert environment()[name] in owned.split("chown robot:robot")[1]
+    for key in ("network_mode", "user", "security_opt", "cap_drop", "read_only", "devices", "group_add", "ulimits"):
+        line = next(k for k, each in enumerate(text) if each.startswith(f"    {key}:"))
+        assert text[line - 1].strip().startswith("#"), f"{key} has its reason above it"
+
+
+def test_real_time_priorities_and_nice_need_no_capability():
+    from hexapod_dynamics.drivers import thread_priority
+    from hexapod_dynamics.drivers.servos import servo_chain
+
+    limits = compose()["ulimits"]
+    assert limits["nice"] == 20 - thread_priority.NICE
+    assert limits["rtprio"] > servo_chain.PRIORITY
 
 
 def test_systemd_understands_the_unit(tmp_path):
@@ -186,7 +214,7 @@ def docker_run(tmp_path, *arguments):
     """The words that deploy/docker_run gives to docker."""
     (tmp_path / "docker").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
     (tmp_path / "docker").chmod(0o755)
-    names = ("ROS_DOMAIN_ID", "ROS_LOCALHOST_ONLY", "I2C_GROUP")
+    names = ("ROS_DOMAIN_ID", "ROS_LOCALHOST_ONLY", "I2C_GROUP", "GPIO_GROUP")
     given = {name: value for name, value in os.environ.items() if name not in names}
     given["PATH"] = f"{tmp_path}:{given['PATH']}"
     done = subprocess.run([DEPLOY / "docker_run", *arguments], capture_output=True, text=True, timeout=30, env=given)
@@ -206,7 +234,7 @@ def test_docker_run_starts_what_the_compose_file_starts(tmp_path):
     options, found = words[1:image], {}
     while options:
         name = options.pop(0)
-        found.setdefault(name, []).append(True if name == "-d" else options.pop(0))
+        found.setdefault(name, []).append(True if name in ("-d", "--read-only") else options.pop(0))
     project = DEPLOY.name  # compose puts it before the names of its volumes
     named = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["volumes"]
     volumes = [f"{project}_{each}" if each.split(":")[0] in named else each for each in service["volumes"]]
@@ -217,13 +245,16 @@ def test_docker_run_starts_what_the_compose_file_starts(tmp_path):
         "--stop-signal": [service["stop_signal"]],
         "--stop-timeout": [service["stop_grace_period"].rstrip("s")],
         "--network": [service["network_mode"]],
-        "--ipc": [service["ipc"]],
+        "--user": [service["user"]],
+        "--security-opt": service["security_opt"],
+        "--cap-drop": service["cap_drop"],
+        "--read-only": [True],
+        "--pids-limit": [str(service["pids_limit"])],
         "-e": [f"{name}={default(value)}" for name, value in service["environment"].items()],
         "--device": service["devices"],
         "--group-add": [default(group) for group in service["group_add"]],
         "-v": volumes,
         "--tmpfs": service["tmpfs"],
-        "--cap-add": service["cap_add"],
         "--ulimit": [f"{name}={value}" for name, value in service["ulimits"].items()],
         "--log-driver": [service["logging"]["driver"]],
         "--log-opt": [f"{name}={value}" for name, value in service["logging"]["options"].items()],

@@ -17,7 +17,7 @@ def server():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = serve(port)
+    server = serve(port).server
     yield server
     server.stop()
 

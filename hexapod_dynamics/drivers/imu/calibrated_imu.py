@@ -147,5 +147,5 @@ class CalibratedImu:
                     self.offsets, self.calibrated = Calibration(gyro, accel), True
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             self._warn(f"{self._memory} is not used: {error}")

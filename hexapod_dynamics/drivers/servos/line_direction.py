@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from hexapod_dynamics.errors import MissingPackageError
+from hexapod_dynamics.drivers.jetson_gpio import import_gpio
 
 
 class Direction(Protocol):
@@ -50,16 +50,9 @@ class GpioDirection:
 
     def __init__(self, transmit_pin: int = 27, receive_pin: int = 17, gpio: Any = None) -> None:
         if gpio is None:
-            try:
-                from Jetson import GPIO
-
-                gpio = GPIO
-            except Exception as error:  # on import it asks which board this is, and raises whatever comes of that
-                raise MissingPackageError(
-                    f'direction "gpio" needs the package Jetson.GPIO on a Jetson, and importing it failed '
-                    f"({type(error).__name__}: {' '.join(str(error).split())}); pip install Jetson.GPIO, or with a USB "
-                    'adapter set direction to "adapter"'
-                ) from error
+            gpio = import_gpio(
+                'direction "gpio"', 'pip install Jetson.GPIO, or with a USB adapter set direction to "adapter"'
+            )
         self._gpio, self._transmit, self._receive = gpio, transmit_pin, receive_pin
         gpio.setmode(gpio.BCM)
         gpio.setup(transmit_pin, gpio.OUT, initial=gpio.HIGH)

@@ -26,7 +26,7 @@ from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
 _log = logging.getLogger(__name__)
-_PRIORITY = 12  # real-time priority of the bus thread, where permitted
+PRIORITY = 12  # real-time priority of the bus thread, where permitted
 _OVERDUE = 0.05  # [s] after which a bus thread that still waits is woken
 # A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies are sent, and again a little later.
 _STOPS, _STOP_AGAIN = lx.move_stop(lx_frames.BROADCAST_ID) * 6, 0.02  # [s]
@@ -197,7 +197,7 @@ class ServoChain:
             self.bus.release()
 
     def _serve_until_stopped(self) -> None:
-        self.priority = prefer_this_thread(_PRIORITY)
+        self.priority = prefer_this_thread(PRIORITY)
         while True:
             try:
                 if not self.bus.is_open:

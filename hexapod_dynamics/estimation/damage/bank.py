@@ -18,14 +18,20 @@ from hexapod_dynamics.simulation import Ground, Predictor
 
 # Ranges of the ensemble: relative stiffness, friction, slope [deg], payload [kg] and its position [m].
 _STIFFNESS, _FRICTION, _SLOPE, _PAYLOAD, _PLACE = 0.2, (0.4, 1.0), 3.0, 0.23, (0.06, 0.03)
+# A simulation with a joint beyond this angle [rad] or displacement [m] has diverged.
+_DIVERGED = 100.0
 # Roughness of the ground [m] in the second half of the ensemble.
 _ROUGH = 0.008
+
+
+Simulated = tuple[np.ndarray, np.ndarray]
 
 
 class HypothesisBank:
     """Runs many Predictors over the same ticks; horizon: largest number of ticks of a run.
 
-    Results are (H, T, n) joint angles [rad] and (H, T, 3) roll, pitch, yaw [rad] after each tick.
+    A result is joint angles (T, n) [rad] and roll, pitch, yaw (T, 3) [rad] after each tick; None where the simulation
+    has diverged.
     """
 
     def __init__(self, robot: Robot, period: float, timestep: float, horizon: int, members: int, seed: int = 0) -> None:
@@ -34,7 +40,8 @@ class HypothesisBank:
         random = self._random = np.random.default_rng(seed)
         self._members = []
         for k in range(2 * members):
-            self._members.append(self._member(random) if k < members else self._rough(random, k))
+            member = self._member(random) if k < members else self._rough(random, k)
+            self._members.append((*member, threading.Lock()))
 
     def _predictor(self, robot: Robot, ground: Ground | None = None) -> Predictor:
         return Predictor(
@@ -65,21 +72,21 @@ class HypothesisBank:
 
     def tasks(
         self, snapshot: Any, morphology: Morphology, targets: np.ndarray, hypotheses: Any
-    ) -> list[Callable[[], tuple[np.ndarray, np.ndarray]]]:
+    ) -> list[Callable[[], Simulated | None]]:
         """Return callables without arguments, one for each simulation: the declared robot, the hypotheses, the
         ensemble. Each may run in any thread.
 
-        snapshot: state at the start; targets (T, n) [rad], a row a tick. Each returns (q (T, n), tilt (T, 3)).
+        snapshot: state at the start; targets (T, n) [rad], a row a tick.
         """
         found = [self._simulation(snapshot, morphology, targets)]
         found += self.damaged(snapshot, morphology, targets, hypotheses)
-        for predictor, wrench in self._members:
-            found.append(self._ensemble(snapshot, morphology, targets, predictor, wrench))
+        for member in self._members:
+            found.append(self._ensemble(snapshot, morphology, targets, *member))
         return found
 
     def damaged(
         self, snapshot: Any, morphology: Morphology, targets: np.ndarray, hypotheses: Any
-    ) -> list[Callable[[], tuple[np.ndarray, np.ndarray]]]:
+    ) -> list[Callable[[], Simulated | None]]:
         """Return `tasks` of hypotheses alone."""
         return [self._simulation(snapshot, morphology, targets, one) for one in hypotheses]
 
@@ -95,24 +102,33 @@ class HypothesisBank:
         return run
 
     def _ensemble(
-        self, snapshot: Any, morphology: Morphology, targets: np.ndarray, predictor: Any, wrench: np.ndarray
+        self,
+        snapshot: Any,
+        morphology: Morphology,
+        targets: np.ndarray,
+        predictor: Any,
+        wrench: np.ndarray,
+        lock: threading.Lock,
     ) -> Any:
         # Each run starts at another place of the rough ground, so that the runs differ.
         place = self._random.uniform(-3.0, 3.0, 2) if predictor.ground.rough else (0.0, 0.0)
 
         def run() -> Any:
-            predictor.set_morphology(Morphology.from_parameters(predictor.robot, morphology.parameters()))
-            predictor.restore(snapshot)
-            predictor.position[:2] = place
-            predictor.position[2] += predictor.ground.height(*place)
-            predictor.push(wrench)
-            return self._run(predictor, targets)
+            with lock:  # a bank that was cancelled may still be in it
+                predictor.set_morphology(Morphology.from_parameters(predictor.robot, morphology.parameters()))
+                predictor.restore(snapshot)
+                predictor.position[:2] = place
+                predictor.position[2] += predictor.ground.height(*place)
+                predictor.push(wrench)
+                return self._run(predictor, targets)
 
         return run
 
     @staticmethod
-    def _run(predictor: Any, targets: np.ndarray) -> tuple[np.ndarray, Any]:
+    def _run(predictor: Any, targets: np.ndarray) -> Simulated | None:
         _, rotations, joints = predictor.roll_out(targets)
+        if not (np.isfinite(rotations).all() and np.abs(joints).max(initial=0.0) < _DIVERGED):
+            return None
         tilt = np.empty((len(targets), 3))
         tilt[:, 0] = np.arctan2(rotations[:, 2, 1], rotations[:, 2, 2])
         tilt[:, 1] = np.arcsin(np.clip(-rotations[:, 2, 0], -1.0, 1.0))

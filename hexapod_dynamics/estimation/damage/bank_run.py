@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,12 +49,14 @@ class _Job:
     results: list[Any]
     begun: float
     suspicion: float
+    cancelled: threading.Event = field(default_factory=threading.Event)
 
 
 class BankRun:
     """One simulation of a HypothesisBank at a time; count: of those that are done, duration: of the last one [s].
 
-    executor: of concurrent.futures; None: the simulations run within `start`.
+    executor: of concurrent.futures; None: the simulations run within `start`. diverged: how often the simulation of
+    each hypothesis has diverged, by its name, and was left out.
     """
 
     def __init__(self, robot: Robot, settings: DetectorSettings, executor: Any, model: RunningModel) -> None:
@@ -62,6 +66,7 @@ class BankRun:
         self._job: _Job | None = None
         self._comparison: Any = None  # future of the Posterior, after all simulations
         self.count, self.duration = 0, 0.0
+        self.diverged: Counter[str] = Counter()
 
     def warm_up(self, morphology: Morphology) -> None:
         """Compile all kernels of the bank; the model has been started."""
@@ -76,8 +81,14 @@ class BankRun:
         return self._job is not None
 
     def cancel(self) -> None:
-        """Drop the bank that is being simulated."""
+        """Drop the bank that is being simulated; of its simulations only those that are under way still end."""
+        job, comparison = self._job, self._comparison
         self._job = self._comparison = None
+        if job is None or self.executor is None:
+            return
+        job.cancelled.set()
+        for future in (*job.results, *([comparison] if comparison is not None else [])):
+            future.cancel()
 
     def start(
         self,
@@ -141,10 +152,14 @@ class BankRun:
         self, job: _Job, results: list[Any], x: np.ndarray, unknown: np.ndarray, scatter: Scatter
     ) -> tuple[list[Hypothesis], Posterior] | None:
         """Return hypotheses and their Posterior, from the simulated and the measured features; two damages at once
-        are among them where one is more probable than none. A simulation that diverged is left out; None: too many did.
+        are among them where one is more probable than none. A simulation that diverged is left out and counted; None:
+        too many did, or the job was cancelled.
         """
         view, ticks = job.view, self._settings.slice_ticks
         declared, *results = results
+        if declared is None:
+            self.diverged["declared robot"] += 1
+            return None
 
         def features(simulated: list[Any]) -> np.ndarray:
             apart = [
@@ -153,26 +168,34 @@ class BankRun:
             return np.array(apart).reshape(-1, *view.noise.shape)
 
         count, members = len(job.singles), self._settings.members
-        singles, simulated = _finite(job.singles, results[:count])
-        halves = results[count : count + members], results[count + members :]
-        static, rough = (features(_finite(half, half)[1]) for half in halves)
-        if not singles or 2 * min(len(static), len(rough)) < members or not _is_finite(declared):
+        singles, simulated = self._kept(job.singles, results[:count])
+        ensemble = [f"plausible healthy robot {k}" for k in range(2 * members)]
+        static, rough = (
+            features(self._kept(ensemble[half], results[count:][half])[1])
+            for half in (slice(members), slice(members, None))
+        )
+        if not singles or 2 * min(len(static), len(rough)) < members:
             return None
         cov = covariance(static, rough, view.noise, unknown, scatter, job.moved)
         deviations, prior = features(simulated), self._settings.prior
         posterior = posterior_of(x, view.noise, cov, deviations, np.full(len(singles), prior))
         if not job.pairs or posterior.declared > _HEALTHY:
             return singles, posterior
-        pairs, simulated = _finite(job.pairs, [task() for task in job.pair_tasks])
+        done = []
+        for task in job.pair_tasks:
+            if job.cancelled.is_set():
+                return None
+            done.append(task())
+        pairs, simulated = self._kept(job.pairs, done)
         deviations = np.concatenate([deviations, features(simulated)])
         return singles + pairs, posterior_of(x, view.noise, cov, deviations, np.full(len(deviations), prior))
 
-
-def _is_finite(simulated: tuple[np.ndarray, np.ndarray]) -> bool:
-    return all(bool(np.isfinite(part).all()) for part in simulated)
-
-
-def _finite(named: list[Any], simulated: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Those of `named` whose simulation has not diverged, and their results."""
-    kept = [pair for pair in zip(named, simulated, strict=True) if _is_finite(pair[1])]
-    return [one for one, _ in kept], [result for _, result in kept]
+    def _kept(self, named: list[Any], simulated: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Return those of `named` whose simulation has not diverged, and their results; count the others."""
+        kept = []
+        for one, result in zip(named, simulated, strict=True):
+            if result is None:
+                self.diverged[getattr(one, "name", one)] += 1
+            else:
+                kept.append((one, result))
+        return [one for one, _ in kept], [result for _, result in kept]

@@ -12,6 +12,7 @@ from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence, SilentC
 from hexapod_dynamics.estimation.damage.hypotheses import (
     Hypothesis,
     foot_group,
+    groups_of,
     joint_of_group,
     limp,
     locked,
@@ -30,6 +31,9 @@ _MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
 _STANDS = 6  # readings without motion after which a joint that does not follow is locked
 _ALL = 0.02  # share of the declared robot's chi-square that a damage leaves which explains the other joints of its leg
 _BLAMED = 0.9  # probability from which the next readings of a joint say how it is damaged
+# A suspicion is worth a warning when this many banks in a row name the same leg or joint with this probability, this
+# long [s] apart: single banks suspect healthy robots (12 robots on rough ground, 18 minutes: never two in a row).
+_WARNED_BANKS, WARNED, _WARNED_AFTER = 2, 0.9, 0.6
 _REPEAT = 5.0  # [s] after which a decision that was not executed is repeated
 
 
@@ -47,13 +51,17 @@ class Decision:
 
 @dataclass(frozen=True)
 class Finding:
-    """A current hypothesis: name, probability, evidence in words, since [s], whether it has been declared."""
+    """A current hypothesis: name, probability, evidence in words, since [s], whether it has been declared.
+
+    lasting: whether several banks in a row were so sure of it that it is worth a warning.
+    """
 
     name: str
     probability: float
     evidence: str
     since: float
     declared: bool
+    lasting: bool = False
 
 
 class DecisionMaker:
@@ -66,6 +74,8 @@ class DecisionMaker:
         self._found: dict[tuple, Decision] = {}  # values of decisions: the Decision, until it is undone
         self._lasting = LastingEvidence(settings)
         self.suspect: tuple[str, float, float] | None = None  # (name, probability, since)
+        self._named: tuple[str, int, float] = ("", 0, -math.inf)  # group of which banks in a row are sure, count, since
+        self._lasts = False  # for so long that it is worth a warning
 
     def follow(self, old: Morphology, new: Morphology) -> None:
         """Update `own` after a change of the declared Morphology: add executed decisions, remove those that were
@@ -78,7 +88,8 @@ class DecisionMaker:
                 del self._asked[values]
         self.own = {name: value for name, value in self.own.items() if after.get(name, value) == value}
         self._found = {key: one for key, one in self._found.items() if all(self.own.get(n) == v for n, v in key)}
-        self.suspect = None
+        self.suspect, self._lasts = None, False
+        self._named = "", 0, -math.inf
         self._lasting.clear()
 
     def _decide(
@@ -105,7 +116,10 @@ class DecisionMaker:
             for k in np.argsort(-posterior.probability)[:5]:
                 what, probability = hypotheses[k], float(posterior.probability[k])
                 if probability > 0.02:
-                    found.append(Finding(what.name, probability, _sentence(what, probability), self.suspect[2], False))
+                    lasts = self._lasts and self.suspect[0] in groups_of(what)
+                    found.append(
+                        Finding(what.name, probability, _sentence(what, probability), self.suspect[2], False, lasts)
+                    )
         return found
 
     # ---- the bus -----------------------------------------------------------------------------------------------------
@@ -189,11 +203,33 @@ class DecisionMaker:
             found += self._decide(time, "declare", what.name, what.values, probability, text, time)
         return found
 
+    def own_joints(self) -> dict[int, float | None]:
+        """Return the joints that this detector has declared locked, with the angle [rad], or limp: None."""
+        found: dict[int, float | None] = {}
+        for joint in range(self.robot.joint_count):
+            _, part = part_of(self.robot, joint)
+            if self.own.get(f"locked.{part}") is True and f"locked_at.{part}" in self.own:
+                found[joint] = float(self.own[f"locked_at.{part}"])
+            elif self.own.get(f"limp.{part}") is True:
+                found[joint] = None
+        return found
+
+    def from_mended(self, time: float, joints: list[int]) -> list[Decision]:
+        """Take back joints that this detector declared and that are whole again."""
+        found = []
+        for joint in joints:
+            _, part = part_of(self.robot, joint)
+            kind = "limp" if self.own.get(f"limp.{part}") is True else "locked"
+            text = f"{part} back: it stands where its command is again, and was {kind} (p = 0.990)"
+            found += self._decide(time, "restore", f"{part} back", {f"{kind}.{part}": False}, 0.99, text, time)
+        return found
+
     # ---- the bank ----------------------------------------------------------------------------------------------------
 
     def from_bank(self, time: float, hypotheses: Any, posterior: Any, news: Any) -> list[Decision]:
         """Decide on the leg or joint of which the banks are sure."""
         found = self._lasting.look(time, hypotheses, posterior)
+        self._note_suspected(time)
         if self._lasting.suspected is None:
             self.suspect = None
             return []
@@ -209,6 +245,16 @@ class DecisionMaker:
             if what is None:
                 return []
         return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
+
+    def _note_suspected(self, time: float) -> None:
+        """Count the banks in a row that are sure of the same leg or joint."""
+        group, probability = self._lasting.suspected or ("", 0.0)
+        if probability < WARNED:
+            self._named, self._lasts = ("", 0, -math.inf), False
+            return
+        name, count, since = self._named
+        self._named = (group, count + 1, since) if group == name else (group, 1, time)
+        self._lasts = self._named[1] >= _WARNED_BANKS and time - self._named[2] >= _WARNED_AFTER
 
     @property
     def suspected_joint(self) -> int | None:

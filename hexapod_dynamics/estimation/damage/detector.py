@@ -26,9 +26,11 @@ from hexapod_dynamics.estimation.damage.baseline import Baseline
 from hexapod_dynamics.estimation.damage.bus_evidence import BusEvidence
 from hexapod_dynamics.estimation.damage.commanded_model import CommandedModel
 from hexapod_dynamics.estimation.damage.decisions import Decision, DecisionMaker, Finding
-from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, locked, of_answering_servos, of_foot
+from hexapod_dynamics.estimation.damage.hypotheses import Hypothesis, locked, of_answering_servos, of_foot, part_of
 from hexapod_dynamics.estimation.damage.joint_evidence import JointCondition
 from hexapod_dynamics.estimation.damage.joint_watch import JointWatch
+from hexapod_dynamics.estimation.damage.lateness import Lateness
+from hexapod_dynamics.estimation.damage.mended_joints import MendedJoints
 from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.probe import Probe
 from hexapod_dynamics.estimation.damage.scatter import kinds_of
@@ -76,6 +78,8 @@ class DamageDetector:
         self._bank = BankRun(robot, s, executor, self.model)
         self._watch = JointWatch(n, s.slice_ticks)
         self._probe = Probe()
+        self._mended = MendedJoints()
+        self._asked = np.full(n, np.nan)  # last command of each joint [rad]
         self._angle = np.full(n, np.nan)
         # A limp joint is moved by whatever touches its leg: its angle says nothing of the rest of the robot.
         self._limp = np.zeros(n, bool)
@@ -88,6 +92,7 @@ class DamageDetector:
         self._suspicion = Suspicion(n)
         # Commands or readings come too late to compare with the model.
         self.disturbed, self._disturbed_until = False, -math.inf
+        self._lateness = Lateness()
         self._settling = Settling(s.slice)
         # Of a lost foot that a bank has decided on: its values, and the slice in which it was lost.
         self._onsets: list[tuple[dict, int]] = []
@@ -110,6 +115,9 @@ class DamageDetector:
     def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
         """Take a command: joint angles (n,) [rad], NaN where nothing is asked; torques (n,) [N m]: feed-forward."""
         if self.following:
+            self._lateness.command(time)
+            given = np.isfinite(positions)
+            self._asked[given] = np.asarray(positions, float)[given]
             self._commanded.command(time, positions, torques)
 
     def follow(self, following: bool) -> None:
@@ -122,10 +130,14 @@ class DamageDetector:
 
     def measure_joints(self, time: float, angles: np.ndarray) -> None:
         """Take measured joint angles (n,) [rad], NaN where none was read; `time` [s]: of the readings."""
-        for joint in np.flatnonzero(np.isfinite(angles)):
+        joints = np.flatnonzero(np.isfinite(angles))
+        if joints.size:
+            self._lateness.reading(time)
+        for joint in joints:
             self._readings.append((time, int(joint), float(angles[joint])))
             self._angle[joint] = angles[joint]
             self.bus_evidence.measured(time, joint)
+            self._mended.reading(time, int(joint), float(angles[joint]), float(self._asked[joint]))
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
         """Take the attitude of base_link: rotation (3, 3) world <- base_link of any yaw origin."""
@@ -152,6 +164,7 @@ class DamageDetector:
             return
         doubted = self.decisions.doubted
         self.decisions.follow(self.morphology, morphology)
+        self._mended.watch(self.decisions.own_joints())
         onset = next((at for values, at in self._onsets if self.morphology.updated(values) == morphology), None)
         self._onsets.clear()
         self._follows_from[morphology.driven_mask & ~self.morphology.driven_mask] = self.time + _RETURNING
@@ -204,6 +217,7 @@ class DamageDetector:
         self._suspicion.restart()
         self.baseline.forget_waiting()
         self._watch.clear()
+        self._mended.forget()
         self._readings.clear()
         self._attitudes.clear()
 
@@ -217,6 +231,13 @@ class DamageDetector:
     def update(self, time: float) -> list[Decision]:
         """Process all data up to `time` [s]; return the list of new Decisions."""
         self.time = time
+        if self._lateness.look(time):
+            self._ignore_late(time)
+        if self._lateness.recent(time):  # the model does not start yet: what comes may be late, too
+            self._commanded.clear()
+            self._readings.clear()
+            self._attitudes.clear()
+            return self._from_bus(time)
         if not self.model.started:
             if self._commanded.start(self._angle, self.morphology):
                 self._readings.clear()
@@ -228,12 +249,27 @@ class DamageDetector:
         self._take_measurements()
         found = self._from_bus(time)
         while self._slice_complete():
+            if self._lateness.lags(time, self.window.lag(2 * self.settings.slice_ticks)):
+                self._ignore_late(time)
+                self.disturbed = True
+                return found
             self._look_at(self._slice)
             self._slice += 1
         found += self._collect(time)
         if self.disturbed or not self._settling.settled(time):
             return found
+        found += self._take_back(time)
         return found + self.decisions.from_joints(time, self.news, self.morphology, self.bus_evidence.let_go(time))
+
+    def _take_back(self, time: float) -> list[Decision]:
+        """Take back joints that this detector has declared locked or limp and that are whole again."""
+        let_go = self.bus_evidence.let_go(time)
+        found = self.decisions.from_mended(time, [j for j in self._mended.mended(time) if not let_go[j]])
+        for decision in found:
+            for joint in range(self.robot.joint_count):
+                if part_of(self.robot, joint)[1] == decision.name.removesuffix(" back"):
+                    self._mended.taken_back(joint)
+        return found
 
     def press(self, time: float) -> str | None:
         """Return the leg whose foot the gait is to press down now (`Gait.press`), once for each probe; None: no leg."""
@@ -258,7 +294,9 @@ class DamageDetector:
             lacking.append("no joint_commands: only silent servos and torque that is off can be found")
         if time - self._last_attitude > 1.0:
             lacking.append("no attitude from the IMU: a lost foot whose servos answer cannot be found")
-        if self.disturbed and not lacking:
+        if self.disturbed and not lacking and self._lateness.why:
+            lacking.append(f"readings come late: not judged ({self._lateness.why})")
+        elif self.disturbed and not lacking:
             lacking.append("commands or readings arrive too late to check sag, tilt and single servos")
         return lacking
 
@@ -280,6 +318,12 @@ class DamageDetector:
                 self.window.add_joint(*reading)
         while self._attitudes and self._attitudes[0][0] <= last:
             self.window.add_attitude(*self._attitudes.popleft())
+
+    def _ignore_late(self, time: float) -> None:
+        """Discard what was compared with the model, and judge neither sag nor tilt nor single servos for a while."""
+        if self.model.started:
+            self.restart()
+        self._disturbed_until = time + _DISTURBED
 
     def _slice_complete(self) -> bool:
         # A reading arrives a little later than the state that it measures.
@@ -334,6 +378,11 @@ class DamageDetector:
     def banks(self) -> int:
         """Number of banks that have been simulated."""
         return self._bank.count
+
+    @property
+    def diverged(self) -> dict[str, int]:
+        """{hypothesis: number of times that its simulation has diverged and was left out}."""
+        return dict(self._bank.diverged)
 
     @property
     def bank_time(self) -> float:

@@ -115,3 +115,8 @@ class RunningModel:
         q = (1.0 - share) * self.q[a, joint] + share * self.q[b, joint]
         target = (1.0 - share) * self.targets[a, joint] + share * self.targets[b, joint]
         return q, (self.q[b, joint] - self.q[a, joint]) / self.period, target - q
+
+    def rate_at(self, place: float, joint: int) -> float:
+        """Modelled rate [rad/s] of a joint at a fractional tick, the last one included."""
+        tick = max(1, min(int(place), self.tick - 2))
+        return float((self.q[self.row(tick + 1), joint] - self.q[self.row(tick), joint]) / self.period)

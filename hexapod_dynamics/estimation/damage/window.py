@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.estimation.damage.lateness import common_lag
 from hexapod_dynamics.estimation.damage.running_model import RunningModel
 
 TILTS = 3  # roll, pitch [rad], yaw rate [rad/s]
 _KEPT = 4096  # joint measurements
+_MOVED, _SHARE_MOVED = 0.02, 0.3  # [rad] of a joint that moves; share of the joints that do where all are late
 _QUANTISATION, _TIMING = 1.7e-3, 4e-3  # [rad] of a reading, [s] of its time
 
 
@@ -26,7 +28,7 @@ class MeasurementWindow:
         self._place = np.full(_KEPT, np.nan)
         self._joint = np.zeros(_KEPT, np.int64)
         self._angle, self._residual = np.zeros(_KEPT), np.zeros(_KEPT)
-        self._load, self._weight = np.zeros(_KEPT), np.zeros(_KEPT)
+        self._load, self._weight, self._rate = np.zeros(_KEPT), np.zeros(_KEPT), np.zeros(_KEPT)
         self._next = 0
         self._tilts: dict[
             int, list[Any]
@@ -55,6 +57,7 @@ class MeasurementWindow:
         """Compare reading `k` with the model."""
         modelled, rate, load = self._model.joint_at(self._place[k], self._joint[k])
         self._residual[k], self._load[k] = self._angle[k] - modelled, load
+        self._rate[k] = self._model.rate_at(self._place[k], int(self._joint[k]))
         self._weight[k] = 1.0 / (_QUANTISATION**2 + (_TIMING * rate) ** 2)
 
     def add_joint(self, time: float, joint: int, angle: float) -> bool:
@@ -94,6 +97,18 @@ class MeasurementWindow:
         order = (np.arange(self._next - _KEPT, self._next)) % _KEPT
         mine = order[(self._joint[order] == joint) & np.isfinite(self._place[order])][-count:]
         return self._place[mine], self._angle[mine], self._residual[mine]
+
+    def lag(self, ticks: int) -> float:
+        """Return by how much [s] all joints are behind the model in the last `ticks` ticks.
+
+        NaN: not known, as where joints are held and hardly any moves.
+        """
+        with np.errstate(invalid="ignore"):
+            since = np.flatnonzero(self._place > self._model.tick - ticks)
+        read = [self._angle[since[self._joint[since] == joint]] for joint in np.unique(self._joint[since])]
+        if not read or np.mean([np.ptp(angles) > _MOVED for angles in read]) < _SHARE_MOVED:
+            return np.nan
+        return common_lag(self._joint[since], self._residual[since], self._rate[since])
 
     def view(self, first: Any, count: int) -> SliceFeatures:
         """Return the SliceFeatures of `count` slices, beginning with slice `first`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hexapod_dynamics.gait.background import BackgroundCall
+from hexapod_dynamics.gait.background_jobs import decode_plan, encode_plan_request
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -13,7 +14,7 @@ class BackgroundPlanner:
     """One plan at a time; a new request replaces the one before."""
 
     def __init__(self) -> None:
-        self._call = BackgroundCall("hexapod_dynamics.gait.planning.making:plan_or_reason")
+        self._call = BackgroundCall("plan", encode_plan_request, decode_plan)
 
     def ask(self, robot: Robot, lost: Iterable[str], morphology: Morphology) -> None:
         """Start planning for a robot without these legs (names)."""

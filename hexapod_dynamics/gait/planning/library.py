@@ -19,7 +19,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.checked_yaml import Section, UniqueKeyLoader
+from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
 
 FORMAT = 1
 
@@ -88,9 +88,8 @@ class PlanLibrary:
         """Read and check a library; HexapodError names the file, the plan and what is wrong with it."""
         path = Path(path)
         try:
-            content = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)
-            return cls._parse(robot, content)
-        except (OSError, UnicodeDecodeError, yaml.YAMLError, HexapodError) as error:
+            return cls._parse(robot, load_yaml(path))
+        except HexapodError as error:
             raise HexapodError(
                 f"gait plans {path}: {error}; make the file with `ros2 run hexapod_dynamics plan`"
             ) from None
@@ -99,14 +98,14 @@ class PlanLibrary:
     def _parse(cls, robot: Robot, content: Any) -> PlanLibrary:
         top = Section(content, "")
         if top.take("format") != FORMAT:
-            raise HexapodError(f"format: {top.take('format')!r} given, {FORMAT} needed")
+            raise HexapodError(f"format: {shown(top.take('format'))} given, {FORMAT} needed")
         name, digest, plans = top.text("robot"), top.text("digest"), top.take("plans")
         top.done()
         if digest != robot_digest(robot):
             raise HexapodError(f"digest: the plans are of another robot ({name}) than {robot.name}, or it has changed")
         if not isinstance(plans, list):
-            raise HexapodError(f"plans: {plans!r} given, a list needed")
-        return cls(robot, [_plan(robot, Section(entry, f"plans[{k}]")) for k, entry in enumerate(plans)])
+            raise HexapodError(f"plans: {shown(plans)} given, a list needed")
+        return cls(robot, [plan_of(robot, Section(entry, f"plans[{k}]")) for k, entry in enumerate(plans)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the library."""
@@ -133,14 +132,15 @@ def _written(plan: Any) -> dict[str, Any]:
     }
 
 
-def _plan(robot: Robot, section: Any) -> GaitPlan:
+def plan_of(robot: Robot, section: Section) -> GaitPlan:
+    """Return the GaitPlan that a section of a file or a message describes; HexapodError says what is wrong in it."""
     legs = section.take("legs")
     if not isinstance(legs, list) or [name for name in robot.leg_names if name in legs] != legs:
         names = ", ".join(robot.leg_names)
-        raise HexapodError(f"{section.key('legs')}: {legs!r} given, names out of {names} in this order needed")
+        raise HexapodError(f"{section.key('legs')}: {shown(legs)} given, names out of {names} in this order needed")
     kind = section.text("kind")
     if kind not in ("walk", "row"):
-        raise HexapodError(f"{section.key('kind')}: {kind!r} given, walk or row needed")
+        raise HexapodError(f"{section.key('kind')}: {shown(kind)} given, walk or row needed")
     footholds = section.take("footholds")
     if not isinstance(footholds, list) or len(footholds) != len(legs):
         raise HexapodError(f"{section.key('footholds')}: a list of {len(legs)} places needed")

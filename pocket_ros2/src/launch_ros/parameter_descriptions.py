@@ -10,6 +10,7 @@ from launch.substitutions import EnvironmentVariable, LaunchConfiguration, Subst
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from launch.utilities.type_utils import normalize_typed_substitution, perform_typed_substitution
 
+from pocket_ros2.bounded_yaml import load_yaml
 from pocket_ros2.errors import NotCovered
 
 
@@ -113,7 +114,7 @@ class ParameterFile:
     def _replaced(self, context, path):
         text = perform_substitutions(context, parse_substitutions(path.read_text(encoding="utf-8")))
         try:
-            yaml.safe_load(text)
+            load_yaml(text)
         except yaml.YAMLError as error:
             raise SubstitutionFailure(
                 f"The substituted parameter file {path} is not a valid yaml file: {error}"

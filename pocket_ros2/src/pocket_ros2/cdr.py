@@ -20,6 +20,7 @@ from .cdr_writer import Writer
 from .definitions import definition
 
 HEADER = b"\x00\x01\x00\x00"
+ENCODING = HEADER[:2]
 
 
 @cache
@@ -42,15 +43,22 @@ def serializer(typename: str) -> Callable[[Any, bytes], bytes]:
 
 @cache
 def deserializer(typename: str) -> Callable[[bytes, int], Any]:
-    """Return `unpack(buffer, start) -> message`; start is 4, or 20 behind a service header."""
+    """Return `unpack(buffer, start) -> message`; start is 4, or 20 behind a service header.
+
+    `unpack` raises CorruptMessage, and nothing else, for bytes that are no message of the type.
+    """
     read = Reader(8, 4).function(typename, definition(typename))
 
     def unpack(buffer: bytes, start: int = 4) -> Any:
-        if buffer[1] != 1:
-            raise CorruptMessage(f"a {typename} came as {buffer[:2].hex()}; only 0001 (CDR, little endian) is read")
+        if buffer[:2] != ENCODING:
+            given = f"begins with {buffer[:2].hex()}" if buffer else "is empty"
+            raise CorruptMessage(f"the data of a {typename} {given}; only 0001 (CDR, little endian) can be read")
         try:
-            return read(buffer, start)[0]
+            message, end = read(buffer, start)
         except (struct.error, ValueError, IndexError) as error:
             raise CorruptMessage(f"the bytes of a {typename} do not fit its type: {error}") from error
+        if end > len(buffer):
+            raise CorruptMessage(f"the data of a {typename} has {len(buffer)} bytes; its members need {end}")
+        return message
 
     return unpack

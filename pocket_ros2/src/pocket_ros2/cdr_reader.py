@@ -107,7 +107,7 @@ class Reader(Generator):
         if size > 4 or self.alignment < 4:
             lines.append(f"    o += (4 - o) & {size - 1}")
         if base == "byte":
-            lines.append(f"    {target} = [b[i:i + 1] for i in range(o, o + n)]")
+            lines.append(f"    {target} = [b[i:i + 1] for i in range(o, min(o + n, len(b)))]")
         elif base == "bool":
             lines.append(f"    {target} = [x != 0 for x in b[o:o + n]]")
         else:

@@ -207,6 +207,16 @@ def matched_handles(endpoint: int, *, of_writer: bool) -> list[int]:
     return list(handles[: min(count, len(handles))])
 
 
+def writer_guid(reader: int, publication_handle: int) -> bytes | None:
+    """Return the GUID of the writer that a sample of this reader came from; None if the writer has left."""
+
+    def key(*endpoint: Any) -> bytes:
+        return bytes(endpoint[0])
+
+    found = _clayer.ddspy_get_matched_publication_data(reader, publication_handle, key, _CQos.cqos_to_qos)
+    return found if isinstance(found, bytes) else None
+
+
 def set_status_mask(entity: int, mask: int) -> None:
     """Choose the statuses that make an entity attached to a waitset trigger."""
     check(_set_status_mask(entity, mask), "enabling statuses")

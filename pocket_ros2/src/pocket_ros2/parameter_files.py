@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from .bounded_yaml import load_yaml
+
 
 class ParameterFileError(RuntimeError):
     """A parameter file or value that cannot be used; the text names file, key and value."""
@@ -71,7 +73,7 @@ def _checked(value: Any, where: str) -> Any:
     """Return a value as a parameter holds it; an empty list is no value, as in rcl."""
     if isinstance(value, (bool, int, float, str)):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise ParameterFileError(f"{where}: {value} does not fit a 64-bit integer")
+            raise ParameterFileError(f"{where}: {str(value)[:60]} does not fit a 64-bit integer")
         return value
     if isinstance(value, list) and not isinstance(value, _Map):
         kinds = {type(v) for v in value}
@@ -88,9 +90,9 @@ def parse_value(text: str) -> Any:
     if not text:
         raise ParameterFileError("the value is empty; '' (in quotes for YAML) is the empty string")
     try:
-        value = yaml.load(text, _Loader)  # derived from SafeLoader
+        value = load_yaml(text, _Loader)
     except yaml.YAMLError as error:
-        raise ParameterFileError(f"{text!r} is not YAML: {error}") from error
+        raise ParameterFileError(f"{text[:100]!r} is not YAML: {error}") from error
     return text if value is None else _checked(value, "value")
 
 
@@ -127,7 +129,7 @@ def load_parameter_file(path: str) -> list[tuple[str, str, Any]]:
     """Return (node pattern, parameter name, value) of a parameter file in its order."""
     try:
         with open(path, encoding="utf-8") as stream:
-            tree = yaml.load(stream, _Loader)
+            tree = load_yaml(stream, _Loader)
     except OSError as error:
         raise ParameterFileError(f"cannot read parameter file {path!r}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -44,6 +44,7 @@ class Client:
         self._unpack = deserializer(srv_type.Response._typename)
         self._number = next(entity_numbers)
         self._condition = dds.create_read_condition(replies.handle)
+        self._server_writer = 0  # instance handle of the writer of the last reply
         self._executor: Callable[[], Any] = lambda: None  # the node puts its own here
 
     def call(self, request: Any) -> Any:
@@ -84,15 +85,20 @@ class Client:
             if isinstance(found, int) or not found:
                 return None
             raw, info = found[0]
-            if not info.valid_data or raw[4:12] != self._identity_bytes:
+            if not info.valid_data or raw[4:12] != self._identity_bytes or len(raw) < 20:
                 continue  # a server has left, or the reply is another client's
+            self._server_writer = info.publication_handle
             future = self._pending_requests.get(IDENTITY.unpack_from(raw, 4)[1])
             if future is not None:
-                return self._received, (future, raw)
+                return self._received, (future, self._unpack(raw, 20))
 
-    def _received(self, future: Future, raw: bytes) -> None:
+    def _sender(self) -> bytes | None:
+        """Return the GUID of the server's writer of the last reply."""
+        return dds.writer_guid(self._replies.handle, self._server_writer)
+
+    def _received(self, future: Future, response: Any) -> None:
         future._set_executor(self._executor())
-        future.set_result(self._unpack(raw, 20))
+        future.set_result(response)
 
     def get_pending_request(self, sequence_number: int) -> Future:
         """Return the future of a request; KeyError if it is not waited for."""

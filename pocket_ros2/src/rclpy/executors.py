@@ -12,9 +12,11 @@ from concurrent.futures import Future as PoolFuture
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from pocket_ros2.cdr_source import CorruptMessage
 from pocket_ros2.errors import NotCovered
 
 from .exceptions import NotInitializedException
+from .logging import get_logger
 from .signals import wakes_on_signal
 from .task import Future, Task
 from .utilities import get_default_context, timeout_sec_to_nsec
@@ -242,6 +244,9 @@ class Executor:
             return None
         try:
             job = entity._take_job()
+        except CorruptMessage as error:  # Cyclone DDS's middleware for ROS 2 drops it, too, without a word
+            self._report_dropped(entity, error)
+            job = None
         except BaseException:
             self._end(entity)
             raise
@@ -252,6 +257,17 @@ class Executor:
         with self._idle:
             self._running += 1
         return lambda: self._run(entity, callback, arguments)
+
+    def _report_dropped(self, entity: Any, error: CorruptMessage) -> None:
+        sender = entity._sender()
+        node = self._context._participant.graph.node_of(sender, writer=True) if sender is not None else None
+        name = "a publisher that has left" if sender is None else f"no ROS node: GUID {sender.hex()}"
+        if node is not None:
+            name = f"{node.namespace.rstrip('/')}/{node.name}"
+        what = entity.topic_name if hasattr(entity, "topic_name") else entity.service_name
+        get_logger("rclpy").warning(
+            f"malformed data on {what} is dropped: {error}; it came from {name}", throttle_duration_sec=5.0
+        )
 
     def _end(self, entity: Any) -> None:
         entity.callback_group.ending_execution(entity)

@@ -151,8 +151,10 @@ def get_parameter_value(string_value: str) -> ParameterValue:
     """Return the ParameterValue that a text means, read as YAML; what YAML cannot say is a string."""
     import yaml
 
+    from pocket_ros2.bounded_yaml import load_yaml
+
     try:
-        value = yaml.safe_load(string_value)
+        value = load_yaml(string_value)
     except yaml.YAMLError:
         value = string_value
     if value is None or isinstance(value, list):

@@ -47,6 +47,7 @@ class Service:
         self._reply_path = ReplyPath(requests, replies)
         self._number = next(entity_numbers)
         self._condition = dds.create_read_condition(requests.handle)
+        self._client_writer = 0  # instance handle of the writer of the last request
 
     def _take_job(self) -> tuple[Callable[..., Any], tuple] | None:
         found = dds.take(self._requests.handle, dds.ANY, 1)
@@ -56,8 +57,13 @@ class Service:
         if not info.valid_data:
             self._reply_path.forget(info.publication_handle)
             return None
+        self._client_writer = info.publication_handle
         header = RequestHeader(raw[4:20], info.publication_handle)
         return self._answer, (self._unpack(raw, 20), header)
+
+    def _sender(self) -> bytes | None:
+        """Return the GUID of the client's writer of the last request."""
+        return dds.writer_guid(self._requests.handle, self._client_writer)
 
     def _answer(self, request: Any, header: RequestHeader) -> Any:
         response = self.callback(request, self.srv_type.Response())

@@ -20,16 +20,28 @@ class SubscriptionHandle:
 
     def __init__(self, endpoint: Any, unpack: Callable[[bytes], Any] | None) -> None:
         self.endpoint, self._unpack = endpoint, unpack
+        self._publication: int | None = None  # instance handle of the publisher of the last message taken
 
     def take_message(self, _msg_type: type, raw: bool) -> tuple[Any, dict] | None:
-        """Return (message, information about it), the message as bytes if `raw`; None if there is none."""
+        """Return (message, information about it), the message as bytes if `raw`; None if there is none.
+
+        Raises CorruptMessage for bytes that are no message of the type; they are taken, too.
+        """
         while True:
             found = dds.take(self.endpoint.handle, dds.ANY, 1)
             if isinstance(found, int) or not found:
                 return None
             data, info = found[0]
             if info.valid_data:  # else a publisher has left
+                self._publication = info.publication_handle
                 return (data if raw or self._unpack is None else self._unpack(data)), {}
+
+    def last_publisher_gid(self) -> bytes | None:
+        """Return the GUID (16 bytes) of the publisher of the last message taken, None if it has left.
+
+        rclpy of Humble has nothing like it.
+        """
+        return None if self._publication is None else dds.writer_guid(self.endpoint.handle, self._publication)
 
     def __enter__(self) -> SubscriptionHandle:
         return self
@@ -66,6 +78,10 @@ class Subscription:
     def _take_job(self) -> tuple[Callable[..., Any], tuple] | None:
         taken = self._handle.take_message(self.msg_type, self.raw)
         return None if taken is None else (self.callback, (taken[0],))
+
+    def _sender(self) -> bytes | None:
+        """Return the GUID of the publisher of the last message."""
+        return self._handle.last_publisher_gid()
 
     def get_publisher_count(self) -> int:
         """Return how many publishers are matched."""

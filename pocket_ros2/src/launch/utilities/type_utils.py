@@ -5,6 +5,8 @@ from typing import get_args, get_origin
 
 import yaml
 
+from pocket_ros2.bounded_yaml import load_yaml
+
 from ..substitution import Substitution
 from . import normalize_to_list_of_substitutions, perform_substitutions
 
@@ -43,7 +45,7 @@ def coerce_to_type(text, data_type=None):
     if not text:
         return text
     try:
-        value = yaml.safe_load(text)
+        value = load_yaml(text)
     except yaml.YAMLError as error:
         raise ValueError(f"Failed to convert '{text}' to '{data_type or 'a value by yaml rules'}': {error}") from error
     if not is_instance_of(value, data_type):

@@ -8,6 +8,8 @@ from launch.substitutions import TextSubstitution
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from launch.utilities.type_utils import is_substitution
 
+from pocket_ros2.bounded_yaml import load_yaml
+
 from ..parameter_descriptions import Parameter, ParameterFile, ParameterValue
 
 SCALARS = (bool, int, float, str, bytes)
@@ -100,7 +102,7 @@ def _evaluated(context, name, value):
 
 def _read(name, text):
     try:
-        value = yaml.safe_load(text) if text else ""
+        value = load_yaml(text) if text else ""
     except yaml.YAMLError as error:
         raise TypeError(
             f"Unable to parse the value of parameter {name} as yaml: {error}. If the parameter is meant to be a "

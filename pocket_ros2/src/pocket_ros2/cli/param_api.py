@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import yaml
 
+from ..bounded_yaml import load_yaml
 from .graph import absolute, graph_node, node_names, strategy_arguments
 from .node import has_node
 
@@ -63,7 +64,7 @@ def value_message(text):
     from rcl_interfaces.msg import ParameterValue
 
     try:
-        value = yaml.safe_load(text)
+        value = load_yaml(text)
     except yaml.YAMLError:
         value = text
     if isinstance(value, list):

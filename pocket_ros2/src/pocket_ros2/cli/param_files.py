@@ -5,6 +5,7 @@ import sys
 
 import yaml
 
+from ..bounded_yaml import load_yaml
 from .graph import absolute
 from .param_api import NOT_FOUND, call, node_arguments, node_of, plain_value, report, set_parameters, value_message
 
@@ -94,7 +95,11 @@ def load_verb(args):
         if node is None:
             return NOT_FOUND
         with open(args.parameter_file) as file:
-            found = file_parameters(yaml.safe_load(file), name, not args.no_use_wildcard)
+            try:
+                tree = load_yaml(file)
+            except (yaml.YAMLError, UnicodeDecodeError) as error:
+                return f"parameter file {args.parameter_file} is not YAML: {error}"
+            found = file_parameters(tree, name, not args.no_use_wildcard)
         parameters = [(key, value_message(str(value))) for key, value in flat(found)]
         for (key, _), result in zip(parameters, set_parameters(node, name, parameters), strict=True):
             report(result, f"Set parameter {key} successful", f"Set parameter {key} failed")

@@ -2,8 +2,7 @@
 
 import time
 
-import yaml
-
+from ..bounded_yaml import load_yaml
 from .fill import fill
 from .interfaces import service_class
 
@@ -28,7 +27,7 @@ def call_verb(args):
     kind = service_class(args.service_type)
     request = kind.Request()
     try:
-        fill(request, yaml.safe_load(args.values))
+        fill(request, load_yaml(args.values))
     except Exception as error:  # whatever the message's own checks raise
         return f"Failed to populate field: {error}"
     import rclpy

@@ -4,6 +4,7 @@ import time
 
 import yaml
 
+from ..bounded_yaml import load_yaml
 from .fill import fill
 from .graph import direct_arguments, graph_node
 from .interfaces import message_class
@@ -95,7 +96,10 @@ def pub_verb(args):
         kind = message_class(args.message_type)
     except (AttributeError, ModuleNotFoundError, ValueError):
         raise RuntimeError("The passed message type is invalid") from None
-    values = yaml.safe_load(args.values)
+    try:
+        values = load_yaml(args.values)
+    except yaml.YAMLError as error:
+        return f"The passed value is not YAML: {error}"
     if not isinstance(values, dict):
         return "The passed value needs to be a dictionary in YAML format"
     message = kind()

@@ -1,0 +1,77 @@
+"""Asks the node `servos` of this computer and user for the emergency stop, over a UNIX socket and without ROS.
+
+A ROS client imports rclpy, joins the network and discovers the service: 0.4 s of processor time, seconds on a loaded
+computer. Here the stop is one byte in a local socket. This module imports nothing but the standard library, and little
+of that: it is what `ros2 run hexapod_dynamics stop` waits for.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+
+from hexapod_dynamics.drivers.device_paths import device_directory
+from hexapod_dynamics.errors import UnsafePathError
+
+SOCKET = "stop.sock"
+STOP = b"s"
+LONGEST = 4096  # bytes of an answer
+
+
+def socket_path(namespace: str = "", domain_id: str | None = None) -> str:
+    """Path of the stop socket of a robot; its directory is private to the user.
+
+    Raises UnsafePathError where another user could have put a socket there.
+    """
+    return os.path.join(device_directory(namespace, domain_id), SOCKET)
+
+
+class StopRequest:
+    """One request for the emergency stop; it is sent by the constructor.
+
+    namespace: of the robot, as in walk.launch.py. sent: whether a node `servos` has taken the connection.
+    """
+
+    def __init__(self, namespace: str = "") -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        self._socket.setblocking(False)
+        self._received = b""
+        try:
+            self._socket.connect(socket_path(namespace))
+            self._socket.send(STOP)
+            self.sent = True
+        except (OSError, UnsafePathError):  # no node, or one of another user or computer: the service reaches those
+            self.sent = False
+
+    def answer(self, timeout: float) -> tuple[bool, str] | None:
+        """Wait up to `timeout` [s]; return (whether the stop was sent to the servos and stored, message), else None."""
+        end = time.monotonic() + timeout
+        while self.sent and not self._received.endswith(b"\n"):
+            if not select.select([self._socket], [], [], max(end - time.monotonic(), 0.0))[0]:
+                return None
+            try:
+                more = self._socket.recv(LONGEST)
+            except OSError:
+                more = b""
+            if not more:
+                self.sent = False  # the node has ended
+            self._received += more
+        if not self.sent:
+            return None
+        success, _, message = self._received.decode(errors="replace").rstrip("\n").partition(" ")
+        return success == "1", message
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+
+def request_stop(namespace: str = "", timeout: float = 0.5) -> tuple[bool, str] | None:
+    """Ask for the emergency stop and wait up to `timeout` [s]; see `StopRequest.answer`."""
+    request = StopRequest(namespace)
+    try:
+        return request.answer(timeout)
+    finally:
+        request.close()

@@ -1,0 +1,97 @@
+"""Whether commands and readings come late: on a loaded computer their evidence does not count.
+
+What is measured late is compared with the wrong state of the model, and joints that stand still for a moment because
+their commands wait look locked. Three signs, each enough:
+
+- a message is processed long after its stamp, or the caller was not called for long;
+- readings stop for a while, all of them;
+- all joints are behind the model by the same time: readings are stamped late, or servos and simulation
+  execute their commands late. With r the residuals and v the modelled rates, the lag is the median of -r / v, which one
+  or two damaged joints do not move.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+# Ages [s] at which a reading, a command is late; a gap [s] between two updates, between two readings of any joint.
+READING, COMMAND, UPDATE, GAP = 0.15, 0.12, 0.2, 0.25
+LAG = 0.03  # [s] between robot and model, of all joints, beyond what is usual; on time it is below 0.005
+_USUAL_GAIN, _MOST_USUAL = 0.03, 0.05  # of the running mean; [s] that slow servos are behind at most, always
+_MOVING, _FEWEST, _JOINTS = 0.4, 8, 6  # [rad/s] of a joint that shows a lag; readings, joints that it takes
+_OVER = 0.3  # [s] without a sign of lateness after which the model may start again
+
+
+class Lateness:
+    """Remembers when commands or readings were late; all times are seconds on one clock. why: the last sign, in words.
+
+    Call `command` and `readings` with what arrives, then `look` once in each update.
+    """
+
+    def __init__(self) -> None:
+        self.why = ""
+        self._last_late = self._updated = self._last_reading = -math.inf
+        self._command, self._reading = math.inf, math.inf  # oldest stamps since the last update
+        self._gap = 0.0
+        self._usual = 0.0  # lag [s] of these servos
+
+    def command(self, time: float) -> None:
+        """Note a command with its time."""
+        self._command = min(self._command, time)
+
+    def reading(self, time: float) -> None:
+        """Note a reading with its time."""
+        self._reading = min(self._reading, time)
+        if math.isfinite(self._last_reading):
+            self._gap = max(self._gap, time - self._last_reading)
+        self._last_reading = max(self._last_reading, time)
+
+    def look(self, time: float) -> bool:
+        """Return whether what has come since the last update was late."""
+        stood = time - self._updated if math.isfinite(self._updated) else 0.0
+        signs = (
+            (time - self._reading, READING, "a reading came {:.2f} s after it was taken"),
+            (time - self._command, COMMAND, "a command came {:.2f} s after it was sent"),
+            (
+                stood,
+                UPDATE,
+                "the detector stood still for {:.2f} s",
+            ),
+            (self._gap, GAP, "no joint was read for {:.2f} s"),
+        )
+        self._updated, self._gap = time, 0.0
+        self._command = self._reading = math.inf
+        late = [words.format(age) for age, limit, words in signs if age > limit]
+        for words in late[:1]:
+            self._note(time, words)
+        return bool(late)
+
+    def lags(self, time: float, lag: float) -> bool:
+        """Return whether all joints are behind the model by a lag [s] (NaN: not known) that is too long."""
+        if math.isnan(lag):
+            return False
+        beyond = lag - self._usual
+        self._usual = min(max(self._usual + _USUAL_GAIN * beyond, 0.0), _MOST_USUAL)
+        if beyond <= LAG:
+            return False
+        self._note(time, f"all joints are {lag:.2f} s behind their commands")
+        return True
+
+    def _note(self, time: float, why: str) -> None:
+        self._last_late, self.why = time, why
+
+    def recent(self, time: float) -> bool:
+        """Return whether something was late a moment ago."""
+        return time - self._last_late < _OVER
+
+
+def common_lag(joints: np.ndarray, residuals: np.ndarray, rates: np.ndarray) -> float:
+    """Return by how much [s] all joints are behind the model, NaN where too few move: joints (m,), their residuals
+    [rad] and modelled rates [rad/s] at the times of m readings.
+    """
+    moving = np.abs(rates) > _MOVING
+    if moving.sum() < _FEWEST or len(np.unique(joints[moving])) < _JOINTS:
+        return math.nan
+    return float(np.median(-residuals[moving] / rates[moving]))

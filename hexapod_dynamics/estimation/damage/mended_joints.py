@@ -1,0 +1,85 @@
+"""Which joints that the detector declared locked or limp move with their commands again.
+
+A locked joint stands at the angle at which it was declared; one that is whole goes to its last set-point and stays
+there. A limp joint hangs away from its command; one that is whole goes to it. A joint that was away from where a whole
+one would be, and then is there for LASTS seconds in ENOUGH readings in a row, is taken back. Joints that were not away
+tell nothing. What is declared again after it was taken back stays declared: a loose plug is no repair.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+AWAY, NEAR = 0.08, 0.035  # [rad] from the angle of the lock, or from the command
+LASTS, ENOUGH = 1.2, 5  # [s], readings
+_STILL = 0.02  # [rad] over which the readings of a joint that stands at its set-point spread
+
+
+@dataclass
+class _Watched:
+    """A joint that was declared: locked_at [rad], None for a limp one; was_damaged: seen as it was declared."""
+
+    locked_at: float | None
+    was_damaged: bool = False
+    since: float = math.inf
+    count: int = 0
+    low: float = math.inf
+    high: float = -math.inf
+
+    def restart(self) -> None:
+        """Begin to count again."""
+        self.since, self.count, self.low, self.high = math.inf, 0, math.inf, -math.inf
+
+
+class MendedJoints:
+    """Follows the joints that this detector declared; times are seconds on one clock."""
+
+    def __init__(self) -> None:
+        self._watched: dict[int, _Watched] = {}
+        self._taken_back: set[int] = set()
+
+    def watch(self, declared: dict[int, float | None]) -> None:
+        """Follow these joints from now on: {joint: angle of the lock [rad], None: limp}."""
+        self._watched = {
+            joint: self._watched[joint]
+            if joint in self._watched and self._watched[joint].locked_at == angle
+            else _Watched(angle)
+            for joint, angle in declared.items()
+            if joint not in self._taken_back
+        }
+
+    def taken_back(self, joint: int) -> None:
+        """Note that a joint was taken back: once."""
+        self._taken_back.add(joint)
+        self._watched.pop(joint, None)
+
+    def forget(self) -> None:
+        """Begin to count again: readings came late, or the joints were not commanded."""
+        for one in self._watched.values():
+            one.restart()
+
+    def reading(self, time: float, joint: int, angle: float, command: float) -> None:
+        """Use a reading [rad] of a joint; command [rad]: its last one, NaN: none."""
+        one = self._watched.get(joint)
+        if one is None:
+            return
+        if one.locked_at is not None:
+            apart = abs(angle - one.locked_at)
+            damaged, whole = apart < NEAR, apart > AWAY
+        else:
+            apart = abs(angle - command)
+            damaged, whole = apart > AWAY, apart < NEAR
+        one.was_damaged |= damaged
+        if not (whole and one.was_damaged):
+            one.restart()
+            return
+        one.low, one.high = min(one.low, angle), max(one.high, angle)
+        if one.locked_at is not None and one.high - one.low > _STILL:  # pushed about, or on its way
+            one.restart()
+            one.low = one.high = angle
+        one.since, one.count = min(one.since, time), one.count + 1
+
+    def mended(self, time: float) -> list[int]:
+        """Return the joints that are whole again."""
+        return [joint for joint, one in self._watched.items() if one.count >= ENOUGH and time - one.since >= LASTS]

@@ -1,0 +1,80 @@
+"""A thread that works out changes of plan, so that the thread that ticks only takes over what is finished."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class PlanWorker:
+    """Calls one function at a time; a new request replaces the one before. The compiled rehearsals release the
+    interpreter lock, so the thread that ticks does not wait for them.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._asked: tuple[int, Callable[[], Any]] | None = None
+        self._done: tuple[int, Any, BaseException | None] | None = None
+        self._number = 0  # of the last request
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread, if it has not been started: a control loop that asks later need not."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="plan worker", daemon=True)
+            self._thread.start()
+
+    def ask(self, function: Callable[[], Any]) -> None:
+        """Call a function without arguments in the thread; what was asked before is not wanted any more."""
+        self.start()
+        with self._changed:
+            self._number += 1
+            self._asked = self._number, function
+            self._done = None
+            self._changed.notify_all()
+
+    def poll(self) -> Any:
+        """Return what the last function has returned, once, else None; what it raised is raised here."""
+        done = self._done
+        if done is None:
+            return None
+        self._done = None
+        number, result, error = done
+        if number != self._number:
+            return None
+        if error is not None:
+            raise error
+        return result
+
+    def wait(self) -> Any:
+        """Wait for the last function, and return as `poll`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._done is not None or self._closed)
+        return self.poll()
+
+    def close(self) -> None:
+        """End the thread; a function that it is in ends first."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._asked is not None or self._closed)
+                if self._closed or self._asked is None:
+                    return
+                (number, function), self._asked = self._asked, None
+            result, failed = None, None
+            try:
+                result = function()
+            except BaseException as error:  # raised again by `poll`, in the thread that asked
+                failed = error
+            with self._changed:
+                if number == self._number:
+                    self._done = number, result, failed
+                    self._changed.notify_all()

@@ -1,0 +1,118 @@
+"""What stops the robot besides the service `emergency_stop`: the local socket, a game pad, a button of the board.
+
+None of them ends a stop. The local socket (`ros2 run hexapod_dynamics stop`, the space bar of the launch) and the
+board's button put the stop on the wire in their own threads; what follows is done by the thread that ticks.
+"""
+
+import threading
+import time
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as StillBusy
+
+from hexapod_dynamics.drivers.stop_button import StopButton
+from hexapod_dynamics.drivers.stop_request import socket_path
+from hexapod_dynamics.drivers.stop_socket import StopSocket
+from hexapod_dynamics.errors import DeviceError, UnsafePathError
+from sensor_msgs.msg import Joy
+
+PATIENCE = 5.0  # [s] for which a stop that is on the wire may wait for the thread that ticks
+PAD_SILENT = 1.0  # [s] without a message of the game pad after which it is reported as lost
+
+
+class GamePad:
+    """The stop button of a game pad that publishes `joy` (sensor_msgs/Joy).
+
+    button: index in `buttons`, negative for none. press() is called when the button goes down.
+    """
+
+    def __init__(self, loop, button, press):
+        self._button, self._press = button, press
+        self._received, self._down, self.reason = None, False, ""
+        if button >= 0:
+            loop.subscribe(Joy, "joy", self._on_joy, 10)
+
+    def _on_joy(self, message):
+        self._received = time.monotonic()
+        count = len(message.buttons)
+        self.reason = "" if self._button < count else f"the game pad has {count} buttons, none of index {self._button}"
+        down = self._button < count and message.buttons[self._button] != 0
+        if down and not self._down:
+            self._press()
+        self._down = down
+
+    def assess(self, now):
+        """Return level and texts at the monotonic time `now` [s]."""
+        if self._received is None:
+            return "ok", []
+        silence = now - self._received
+        if silence > PAD_SILENT:
+            return "warn", [
+                f"game pad lost: no joy message for {silence:.0f} s, its stop button has no effect; check its "
+                "connection, and that autorepeat_rate of joy_node is 2 Hz or more"
+            ]
+        return ("warn", [self.reason]) if self.reason else ("ok", [])
+
+
+class StopInputs:
+    """All stops of a node `servos` besides its service.
+
+    control: ServoSupervisor. loop: TickLoop. parameters: ServosParameters. log: the node's logger. namespace: of the
+    node. stored(): a Future that is done when the stop is on the disk, with the reason as its result if it is not
+    (crash_recovery.SessionState).
+    """
+
+    def __init__(self, control, loop, parameters, log, namespace, stored):
+        self._control, self._loop, self._log, self._stored = control, loop, log, stored
+        self._pad = GamePad(loop, parameters.stop_joy_button, self._on_pad)
+        self._button = self._socket = None
+        if parameters.stop_button_pin >= 0:
+            self._button = StopButton(parameters.stop_button_pin, parameters.stop_button_level, self._on_button)
+        try:
+            self._socket = StopSocket(socket_path(namespace), self.stop)
+        except (DeviceError, UnsafePathError) as error:
+            log.warning(str(error))
+
+    def stop(self):
+        """Stop at once, from any thread but the one that ticks; return (success, message) once it is on the disk."""
+        self._control.chain.freeze()
+        try:
+            success, message = self._loop.submit(lambda: self._control.emergency_stop(True)).result(PATIENCE)
+        except StillBusy:
+            return False, f"the stop was sent, but the node has not confirmed it within {PATIENCE:g} s"
+        except CancelledError:
+            return False, "the stop was sent, but the node is ending or not ready yet: call again"
+        failure = self._wait_for_disk()
+        return success, f"{message}; {failure}" if failure else message
+
+    def refuse_resume(self):
+        """Return why the emergency stop cannot end now, else an empty text."""
+        if self._button is not None and self._button.pressed:
+            return "the stop button of the board is pressed: release it first"
+        return ""
+
+    def assess(self, now):
+        """Return level and texts for /diagnostics at the monotonic time `now` [s]."""
+        level, words = self._pad.assess(now)
+        if self._button is not None and self._button.fault:
+            return "error", [*words, self._button.fault]
+        return level, words
+
+    def close(self):
+        """Release the socket and the pin."""
+        for each in (self._button, self._socket):
+            if each is not None:
+                each.close()
+
+    def _wait_for_disk(self):
+        """Return why the stop is not on the disk, else an empty text."""
+        future, written = self._stored(), threading.Event()
+        future.add_done_callback(lambda _: written.set())
+        if not written.wait(PATIENCE):
+            return f"a restart of this node may lose it: it is not on the disk after {PATIENCE:g} s"
+        return f"a restart of this node may lose it: {future.result()}" if future.result() else ""
+
+    def _on_pad(self):
+        self._log.warning(f"game pad: {self._control.emergency_stop(True)[1]}")
+
+    def _on_button(self):
+        self._log.warning(f"stop button of the board: {self.stop()[1]}")

@@ -1,0 +1,123 @@
+"""The space bar in the terminal of `ros2 launch`: the emergency stop of the robots that this launch has started.
+
+It works in the launch process, which owns the terminal's input; the nodes have none. Only the mode "line by line" of
+the terminal is switched off, so that a key counts without Enter; echo and Ctrl-C stay. Nothing here ends a stop.
+"""
+
+import atexit
+import os
+import select
+import signal
+import subprocess
+import sys
+import termios
+import threading
+
+from hexapod_dynamics.drivers.stop_request import request_stop
+
+KEY = b" "
+LOOK = 0.2  # [s] between two looks whether this process has the terminal
+PATIENCE = 0.5  # [s] for an answer of the node, before the service is called besides
+ENDS = "`ros2 run hexapod_dynamics stop --resume` ends it"
+
+
+class StopKey:
+    """Reads a terminal and calls stop() at each key press of the space bar, in a thread of its own.
+
+    fd: the terminal. While another process group has it (the launch was put into the background) nothing is read.
+    """
+
+    def __init__(self, fd, stop):
+        self._fd, self._stop = fd, stop
+        self._before, self._ending, self._lock = None, False, threading.Lock()
+        self._wake, self._ring = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="stop_key", daemon=True)
+        self._thread.start()
+
+    def close(self):
+        """Restore the terminal and end the thread."""
+        with self._lock:
+            self._ending = True
+            if self._before is not None and self._owns():
+                termios.tcsetattr(self._fd, termios.TCSANOW, self._before)
+        os.write(self._ring, b"x")
+        self._thread.join(1.0)
+
+    def _owns(self):
+        try:
+            return os.tcgetpgrp(self._fd) == os.getpgrp()
+        except OSError:  # hung up, or no terminal of this session
+            return False
+
+    def _run(self):
+        # Should another process group get the terminal between look and read, the read fails and does not stop us.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTIN, signal.SIGTTOU})
+        while not self._ending:
+            if not self._owns():
+                if select.select([self._wake], [], [], LOOK)[0]:
+                    return
+                continue
+            try:
+                self._prepare()
+                ready = select.select([self._fd, self._wake], [], [], LOOK)[0]
+                keys = os.read(self._fd, 64) if self._fd in ready and self._owns() else None
+            except (OSError, termios.error):
+                keys = None
+                if select.select([self._wake], [], [], LOOK)[0]:
+                    return
+            if keys == b"":  # hung up
+                return
+            if keys and KEY in keys:
+                self._stop()
+
+    def _prepare(self):
+        """Let single keys be read; again after a shell has set the terminal otherwise."""
+        with self._lock:
+            settings = termios.tcgetattr(self._fd)
+            if self._ending or not settings[3] & termios.ICANON:
+                return
+            if self._before is None:
+                self._before = termios.tcgetattr(self._fd)
+            settings[3] &= ~termios.ICANON
+            settings[6][termios.VMIN], settings[6][termios.VTIME] = 1, 0
+            termios.tcsetattr(self._fd, termios.TCSANOW, settings)
+
+
+class _Launch:
+    """The robots of this launch process, and the one StopKey for all of them."""
+
+    namespaces, key = [], None
+
+
+def stop_robot(namespace):
+    """Stop one robot; return what came of it."""
+    answer = request_stop(namespace, PATIENCE)
+    if answer is not None:
+        return answer[1]
+    command = [sys.executable, "-m", "hexapod_dynamics.tools.stop", "--namespace", namespace]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return (done.stdout or done.stderr).strip()
+
+
+def _stop_all(say):
+    for namespace in _Launch.namespaces:
+        name = f" of {namespace}" if namespace else ""
+        say(f"space bar, emergency stop{name}: {stop_robot(namespace)}; {ENDS}")
+
+
+def listen(namespace, say):
+    """Let the space bar stop the robot of a namespace; say(text) reports it.
+
+    Return whether standard input is a terminal; without one nothing happens.
+    """
+    try:
+        fd = sys.stdin.fileno()
+    except (AttributeError, OSError, ValueError):  # closed, or replaced by something without a number
+        return False
+    if not os.isatty(fd):
+        return False
+    _Launch.namespaces.append(namespace)
+    if _Launch.key is None:
+        _Launch.key = StopKey(fd, lambda: _stop_all(say))
+        atexit.register(_Launch.key.close)
+    return True

@@ -1,0 +1,119 @@
+"""Decides which page drives, within which limits, and that driving ends when nothing is received from that page."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+
+Twist = tuple[float, float, float]
+
+STAND: Twist = (0.0, 0.0, 0.0)
+SPEED, TURN = 0.15, 0.6  # largest commands [m/s], [rad/s]
+LIMITS: Twist = (SPEED, SPEED, TURN)
+NAMES = ("forward [m/s]", "left [m/s]", "turn [rad/s]")
+PATIENCE = 0.5  # [s] without input of the page that drives, after which the robot stands
+ROUNDING = 1e-9
+
+
+def page_name(client: int) -> str:
+    """Return the name of a page on all pages."""
+    return f"page {client + 1}"
+
+
+class DriveSeat:
+    """The one page that drives, and its twist (forward, left, turn) [m/s, m/s, rad/s].
+
+    The first page that asks for motion drives until it closes, gives no sign of life for `PATIENCE`, or another page
+    takes over. Every page may make the robot stand. Times are monotonic times [s] of the server; calls may come from
+    several threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._driver: int | None = None
+        self._twist, self._fresh = STAND, -math.inf
+        self._due = False  # whether standing is to be published
+        self.ended = ""  # why driving ended, if no person ended it
+
+    @property
+    def driver(self) -> int | None:
+        """The page that drives, or None."""
+        return self._driver
+
+    @property
+    def twist(self) -> Twist:
+        """The twist that is published; all zero: the robot stands."""
+        return self._twist
+
+    def command(self, client: int, twist: Sequence[float], now: float) -> str:
+        """Drive by a twist (3,); return why it is refused, or an empty text."""
+        problem = out_of_limits(twist)
+        if problem:
+            return problem
+        with self._lock:
+            self._expire(now)
+            forward, left, turn = (float(value) for value in twist)
+            moving = (forward, left, turn) != STAND
+            if moving and self._driver not in (None, client):
+                return f'{page_name(self._driver or 0)} drives; "take over" gives this page the controls'
+            if moving:
+                self._driver = client
+            if client == self._driver:
+                self._fresh = now
+            self._twist, self._due, self.ended = (forward, left, turn), not moving, ""
+        return ""
+
+    def take_over(self, client: int, now: float) -> None:
+        """Give a page the controls; if another one drove, the robot stands."""
+        with self._lock:
+            self._expire(now)
+            if self._driver != client and self._twist != STAND:
+                self._twist, self._due = STAND, True
+            self._driver, self._fresh, self.ended = client, now, ""
+
+    def receive_sign_of_life(self, client: int, now: float) -> None:
+        """Note that a page is open, shown and works."""
+        with self._lock:
+            self._expire(now)
+            if client == self._driver:
+                self._fresh = now
+
+    def leave(self, client: int) -> None:
+        """Note that a page is closed."""
+        with self._lock:
+            if client == self._driver:
+                self._end(f"{page_name(client)} was closed")
+
+    def stand(self) -> None:
+        """Make the robot stand, whoever drives; also a robot that is driven by nobody here."""
+        with self._lock:
+            self._twist, self._due, self.ended = STAND, True, ""
+
+    def next_command(self, now: float) -> Twist | None:
+        """Return the twist to publish now: repeated while the robot is driven, all zero once, then None."""
+        with self._lock:
+            self._expire(now)
+            if self._twist == STAND and not self._due:
+                return None
+            self._due = False
+            return self._twist
+
+    def _expire(self, now: float) -> None:
+        if self._driver is not None and now - self._fresh > PATIENCE:
+            self._end(f"nothing received from {page_name(self._driver)} for {PATIENCE} s")
+
+    def _end(self, why: str) -> None:
+        if self._twist != STAND:
+            self.ended, self._due = f"{why}: the robot stands", True
+        self._driver, self._twist = None, STAND
+
+
+def out_of_limits(twist: Sequence[float]) -> str:
+    """Return what is wrong with a twist (3,), or an empty text."""
+    if len(twist) != len(LIMITS):
+        return f"a twist has {len(LIMITS)} numbers, {len(twist)} were given"
+    for value, limit, name in zip(twist, LIMITS, NAMES, strict=True):
+        if not abs(value) <= limit + ROUNDING:  # also for NaN
+            return f"{name} {value:.6g} was given, allowed are {-limit} to {limit}"
+    return ""

@@ -1,0 +1,158 @@
+"""The local socket for the emergency stop: real sockets, a real directory, the real client."""
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from hexapod_dynamics.drivers.stop_request import StopRequest, request_stop, socket_path
+from hexapod_dynamics.drivers.stop_socket import StopSocket
+from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.runtime_directory import VARIABLE
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "r"))
+    monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+    return tmp_path / "r"
+
+
+class Robot:
+    """Counts the stops."""
+
+    def __init__(self, namespace="", answer=(True, "the pose is\nfrozen")):
+        self.stops, self._answer = 0, answer
+        self.socket = StopSocket(socket_path(namespace), self._stop)
+
+    def _stop(self):
+        self.stops += 1
+        return self._answer
+
+
+@pytest.fixture
+def robots():
+    made = []
+
+    def make(*arguments):
+        made.append(Robot(*arguments))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.socket.close()
+
+
+def test_a_request_stops_the_robot_and_is_answered(robots):
+    robot = robots()
+    assert request_stop("", 5.0) == (True, "the pose is frozen")
+    assert robot.stops == 1
+
+
+def test_a_failure_is_answered_as_one(robots):
+    robots("", (False, "the port is closed"))
+    assert request_stop("", 5.0) == (False, "the port is closed")
+
+
+def test_the_robot_of_the_namespace_is_stopped_and_no_other(robots):
+    left, right = robots("left"), robots("right")
+    assert request_stop("/right", 5.0)[0]
+    assert (left.stops, right.stops) == (0, 1)
+
+
+def test_without_a_node_the_answer_is_none_at_once(place):
+    begin = time.monotonic()
+    assert request_stop("", 5.0) is None
+    assert time.monotonic() - begin < 1.0
+
+
+def test_a_directory_in_which_others_may_write_is_not_used(robots, place):
+    robot = robots()
+    os.chmod(place, 0o777)
+    assert request_stop("", 1.0) is None and robot.stops == 0
+
+
+def test_only_this_user_can_reach_the_socket(robots, place):
+    robots()
+    status = os.stat(socket_path())
+    assert stat.S_IMODE(status.st_mode) == 0o600 and status.st_uid == os.geteuid()
+    assert stat.S_IMODE(os.stat(place).st_mode) == 0o700
+
+
+def test_another_user_in_spite_of_that_is_not_served(robots, place):
+    """A process of another user to whom directory and socket were opened."""
+    if os.getuid() != 0:
+        pytest.skip("only root can start a process of another user")
+    robot, path = robots(), socket_path()
+    code = (
+        "import os, socket, sys\n"
+        "os.chdir(sys.argv[1]); os.setuid(65534)\n"
+        "caller = socket.socket(socket.AF_UNIX); caller.settimeout(5.0); caller.connect('stop.sock')\n"
+        "try:\n"
+        "    caller.send(b's'); print(caller.recv(10))\n"
+        "except OSError:\n"
+        "    print(b'')\n"
+    )
+    os.chmod(os.path.dirname(path), 0o711)
+    os.chmod(path, 0o666)
+    words = [sys.executable, "-S", "-c", code, os.path.dirname(path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+    assert done.stdout == "b''\n" and robot.stops == 0, done
+
+
+def test_other_words_and_silence_stop_nothing_and_hold_nobody_up(robots):
+    robot = robots()
+    callers = [socket.socket(socket.AF_UNIX) for _ in range(8)]
+    for caller in callers:
+        caller.connect(socket_path())
+    callers[0].send(b"resume\n")
+    callers[1].close()
+    assert request_stop("", 5.0)[0] and robot.stops == 1
+    for caller in callers:
+        caller.close()
+
+
+def test_a_caller_that_does_not_wait_stops_the_robot_all_the_same(robots):
+    robot = robots()
+    StopRequest("").close()
+    end = time.monotonic() + 5.0
+    while robot.stops == 0 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert robot.stops == 1
+
+
+def test_a_socket_that_is_deleted_is_made_again(robots):
+    robot = robots()
+    os.unlink(socket_path())
+    assert request_stop("", 1.0) is None
+    end = time.monotonic() + 10.0
+    while request_stop("", 1.0) is None:
+        assert time.monotonic() < end, "it is made again"
+        time.sleep(0.05)
+    assert robot.stops == 1
+
+
+def test_what_a_killed_node_has_left_is_replaced(robots):
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(socket_path())
+    assert request_stop("", 1.0) is None
+    robot = robots()
+    assert request_stop("", 5.0)[0] and robot.stops == 1
+
+
+def test_a_second_node_does_not_take_the_socket_of_the_first(robots):
+    robot = robots()
+    with pytest.raises(DeviceError, match="another node listens"):
+        robots()
+    assert request_stop("", 5.0)[0] and robot.stops == 1
+
+
+def test_a_path_that_is_too_long_is_an_error_with_a_remedy(robots, tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path / ("d" * 100)))
+    with pytest.raises(DeviceError, match="HEXAPOD_DYNAMICS_RUNTIME"):
+        robots()
+    assert request_stop("", 1.0) is None

@@ -1,0 +1,126 @@
+"""damage_manager under storms of requests, and with parameters that do not follow: each request gets its answer."""
+
+import math
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from ros_session import Process, wait_until
+
+from hexapod_dynamics.nodes.damage_manager import MOST_CHANGES, WINDOW, DamageManager
+from hexapod_dynamics.robot import Morphology, Robot
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue, SetParametersResult
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.qos import QoSProfile
+
+WHOLE = Morphology.whole(Robot.jethexa()).parameters()
+RATE, CALLS = 100.0, 300
+# Replies of all clients pass through each one's reader: its usual ten overflow while this test's process waits for CPU.
+CLIENT = QoSProfile(depth=2000)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "nodes.md"
+COMMANDS = [line.strip() for line in PAGE.read_text().splitlines() if "ros2 service call /set_morphology" in line]
+
+
+def request(**values):
+    parameters = [Parameter(name.replace("__", "."), value=value).to_parameter_msg() for name, value in values.items()]
+    return SetParametersAtomically.Request(parameters=parameters)
+
+
+@pytest.fixture(scope="module")
+def manager(probe):
+    process = Process.node("damage_manager")
+    yield process
+    process.end()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_each_of_a_hundred_calls_a_second_is_answered_or_refused(probe, manager, count):
+    last = probe.morphology()
+    wait_until(last, 30, lambda: manager.output)
+    clients = [
+        probe.node.create_client(SetParametersAtomically, "set_morphology", qos_profile=CLIENT) for _ in range(count)
+    ]
+    assert all(client.wait_for_service(30) for client in clients)
+    time.sleep(WINDOW)  # changes of another test count, too
+    futures, begin = [], time.monotonic()
+    for k in range(CALLS):
+        futures += [client.call_async(request(legs__RM=bool(k % 2))) for client in clients]
+        time.sleep(max(0.0, begin + (k + 1) / RATE - time.monotonic()))
+    took = time.monotonic() - begin
+    wait_until(lambda: all(future.done() for future in futures), 20, lambda: sum(f.done() for f in futures))
+    results = [future.result().result for future in futures]
+    accepted = sum(result.successful for result in results)
+    assert MOST_CHANGES <= accepted <= MOST_CHANGES * (took / WINDOW + 3)
+    assert all(f"{MOST_CHANGES} changes" in result.reason for result in results if not result.successful)
+    assert accepted < len(results)
+    # Nothing is left behind: after the window the next request is accepted, on the topic, too.
+    time.sleep(WINDOW)
+    assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
+    wait_until(lambda: last()["legs.RM"] is False, 10, "the change is published")
+    assert probe.set("set_morphology", {"legs.RM": True}) == (True, "")
+
+
+def test_a_change_that_the_parameters_do_not_follow_is_refused_and_the_next_one_is_adopted(probe, manager):
+    node = DamageManager()
+    try:
+
+        def refuse(parameters):
+            late = any(parameter.name == "links.RM.femur" for parameter in parameters)
+            return SetParametersResult(successful=not late, reason="not now" if late else "")
+
+        node.add_on_set_parameters_callback(refuse)
+        result = node.set_parameters_atomically([Parameter("legs.RM", value=False)])
+        assert not result.successful and "not now" in result.reason
+        assert {name: node.get_parameter(name).value for name in WHOLE} == WHOLE
+        node.remove_on_set_parameters_callback(refuse)
+        # An impossible set was accepted and ignored from then on.
+        refused = node.set_parameters_atomically([Parameter("locked_at.LF.tibia", value=0.4)])
+        assert not refused.successful and "give locked.LF.tibia" in refused.reason
+        assert node.set_parameters_atomically([Parameter("legs.RM", value=False)]).successful
+        assert not node.get_parameter("links.RM.femur").value
+        assert node.set_parameters_atomically([Parameter("legs.RM", value=True)]).successful
+        assert {name: node.get_parameter(name).value for name in WHOLE} == WHOLE
+    finally:
+        node.destroy_node()
+
+
+def test_the_commands_of_the_page_declare_each_kind_of_damage_and_its_repair(probe, manager):
+    last = probe.morphology()
+    wait_until(last, 30, lambda: manager.output)
+    time.sleep(WINDOW)
+    damaged = []
+    for command in COMMANDS:
+        done = subprocess.run(shlex.split(command), text=True, capture_output=True, timeout=60)
+        assert done.returncode == 0 and "successful=True" in done.stdout, (command, done.stdout, done.stderr)
+        wait_until(lambda: last() == declared(probe), 10, "the topic has it")
+        damaged.append({name: value for name, value in last().items() if value != WHOLE[name]})
+    missing, locked, limp, remaining, several, restored = damaged
+    assert missing["legs.RM"] is False
+    assert locked["locked.RF.tibia"] is True and math.isclose(locked["locked_at.RF.tibia"], 0.4)
+    assert limp["limp.LR.femur"] is True and math.isclose(remaining["remaining.LF.tibia"], 0.5)
+    assert several["links.LM.femur"] is False and several["limp.RR.tibia"] is True
+    assert restored == {}
+
+
+def declared(probe):
+    answer = probe.call(GetParameters, "damage_manager/get_parameters", GetParameters.Request(names=list(WHOLE)))
+    return dict(zip(WHOLE, map(parameter_value_to_python, answer.values), strict=True))
+
+
+def test_the_page_is_right_about_the_bound_of_changes():
+    assert f"At most {MOST_CHANGES} changes a second" in " ".join(PAGE.read_text().split()) and WINDOW == 1.0
+
+
+def test_a_type_that_ros_has_not_is_refused(probe, manager):
+    for kind in (77, 255):
+        request = SetParametersAtomically.Request()
+        request.parameters = [ParameterMessage(name="legs.RM", value=ParameterValue(type=kind))]
+        result = probe.call(SetParametersAtomically, "set_morphology", request, timeout=30).result
+        assert not result.successful and f"type {kind}" in result.reason
+    assert manager.running(), manager.output

@@ -1,0 +1,120 @@
+"""The space bar in the terminal of a real `ros2 launch` stops the robot; the terminal is a pty."""
+
+import fcntl
+import os
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import numpy as np
+import pytest
+from ros_session import LEASE, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+
+pytestmark = pytest.mark.waiting
+
+
+class Terminal:
+    """A command whose controlling terminal is a pty; its output is read when it is asked for."""
+
+    def __init__(self, *command):
+        self._master, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 50, 200, 0, 0))
+        self.slave, self._output = slave, b""
+        self.before = termios.tcgetattr(slave)
+        os.set_blocking(self._master, False)
+
+        def take():
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        self.popen = subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=take
+        )
+
+    @property
+    def output(self):
+        try:
+            while more := os.read(self._master, 65536):
+                self._output += more
+        except BlockingIOError:
+            pass
+        return self._output.decode(errors="replace")
+
+    def press(self, keys):
+        os.write(self._master, keys)
+
+    def settings(self):
+        return termios.tcgetattr(self.slave)
+
+    def end(self):
+        self.popen.send_signal(signal.SIGINT)
+        end = time.monotonic() + 20.0
+        while self.popen.poll() is None and time.monotonic() < end:
+            self.output  # noqa: B018 - a full pty would hold the launch up
+            time.sleep(0.05)
+        if self.popen.poll() is None:
+            os.killpg(self.popen.pid, signal.SIGKILL)
+            self.popen.wait(10)
+
+    def close(self):
+        self.end()
+        os.close(self._master)
+        os.close(self.slave)
+
+
+@pytest.fixture
+def terminal(probe):
+    terminal = Terminal("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "detect:=off", "status:=false")
+    yield terminal
+    terminal.close()
+
+
+def moved(joints, since):
+    """Largest range of a true joint angle [rad] since a monotonic time."""
+    poses = np.array([message.position for at, message in list(joints) if at >= since])
+    return float(np.ptp(poses, axis=0).max()) if len(poses) > 20 else None
+
+
+def frozen(status):
+    return any(
+        each.name == "servos" and "emergency stop" in each.message for _, array in list(status) for each in array.status
+    )
+
+
+def test_the_space_bar_stops_the_robot_does_not_end_the_stop_and_leaves_the_terminal_as_it_was(probe, terminal):
+    joints = probe.hear(JointState, "simulator/joint_states", keep=300)
+    status = probe.hear(DiagnosticArray, "/diagnostics", keep=20)
+    walks = lambda: (moved(joints, time.monotonic() - 1.0) or 0.0) > 0.2  # noqa: E731
+    wait_until(walks, 120, lambda: terminal.output)
+    head = terminal.output
+    assert "space bar: emergency stop" in head[: head.index("process started")], head
+    terminal.press(b"walk\n")  # other keys, and Enter
+    time.sleep(1.0)
+    assert walks() and not frozen(status)
+
+    terminal.press(b" ")
+    wait_until(lambda: "the pose is frozen" in terminal.output, 20, lambda: terminal.output)
+    wait_until(lambda: frozen(status), 10, lambda: status)
+    time.sleep(1.0)  # what was on its way; the body settles
+    still = time.monotonic()
+    time.sleep(1.0)
+    assert moved(joints, still) < 0.02
+
+    terminal.press(b"  \n ")
+    still = time.monotonic()
+    time.sleep(1.5)
+    assert moved(joints, still) < 0.02, "the space bar ends no stop"
+    answer = probe.call(SetBool, "emergency_stop", SetBool.Request(data=False), LEASE)
+    assert "has ended" in answer.message
+    wait_until(walks, 30, "it walks again when a person has said so")
+
+    assert not terminal.settings()[3] & termios.ICANON
+    terminal.end()
+    assert terminal.popen.returncode == 0, terminal.output
+    assert terminal.settings() == terminal.before
+    assert "Traceback" not in terminal.output, terminal.output

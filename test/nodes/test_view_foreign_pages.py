@@ -1,0 +1,224 @@
+"""A real browser: the page of the view drives while it is open and shown; a page of anybody else gets nothing."""
+
+import contextlib
+import http.server
+import os
+import re
+import shutil
+import signal
+import threading
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
+pytest.importorskip("playwright", reason="the view's test needs PyPI's playwright")
+
+from playwright.sync_api import sync_playwright
+from ros_session import Process, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Twist
+from std_srvs.srv import SetBool
+
+REBOUND = "rebound.example"  # a name that an attacker's name server resolves to this computer
+FLAGS = (
+    "--no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --disable-background-networking --disable-sync "
+    "--no-first-run --disable-quic"
+).split() + [f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1"]
+# What a page of anybody tries with the addresses of the view; the best that came of it.
+ATTACK = """async ([sockets, pages]) => {
+  const limit = (promise) => Promise.race([promise, new Promise((done) => setTimeout(() => done("nothing"), 5000))]);
+  const socket = (url) => limit(new Promise((done) => {
+    const link = new WebSocket(url, ["viser-v1.1.1"]);
+    link.onopen = () => done("opened");
+    link.onmessage = () => done("message");
+    link.onerror = () => done("refused");
+  }));
+  const read = (url, mode) => limit(fetch(url, {mode, credentials: "include"}).then(
+    (answer) => answer.type === "opaque" ? "opaque" : answer.text().then((text) => `${answer.status} ${text.length}`),
+    () => "refused"));
+  const results = {};
+  for (const url of sockets) results[url] = await socket(url);
+  for (const url of pages) for (const mode of ["cors", "no-cors"]) results[`${mode} ${url}`] = await read(url, mode);
+  return results;
+}"""
+
+
+@pytest.fixture(scope="module")
+def robot(probe):
+    """The node `view`, what it publishes, and the calls of the emergency stop."""
+    stops = []
+
+    def stop(request, response):
+        stops.append(request.data)
+        response.success = True
+        return response
+
+    probe.node.create_service(SetBool, "emergency_stop", stop)
+    twists, statuses = probe.hear(Twist, "cmd_vel"), probe.hear(DiagnosticArray, "/diagnostics")
+    view = Process.node("view", "-p", "port:=0")
+
+    def values():
+        found = [s for _, array in statuses for s in array.status if s.name == "view"]
+        return {pair.key: pair.value for pair in found[-1].values} if found else {}
+
+    try:
+        url = wait_until(lambda: re.search(r"open (http\S+)", view.output), 60, lambda: view.output).group(1)
+        yield view, url, twists, stops, values
+    finally:
+        view.end()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:  # on a user's machine the rest of the tests is worth running without one; CI installs it
+        missing = pytest.fail if os.environ.get("CI") else pytest.skip
+        missing("the view's test needs a browser: sudo apt install chromium")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def elsewhere():
+    """A web server of somebody else, on another port of this computer; its page is empty."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<title>elsewhere</title><body></body>")
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_address[1]
+    server.shutdown()
+    server.server_close()
+
+
+def open_view(browser, url):
+    page = browser.new_page(viewport={"width": 900, "height": 400})
+    page.set_default_timeout(120_000)
+    page.goto(url)
+    page.get_by_text("this is page").wait_for()
+    return page
+
+
+def attack(page, url, host):
+    """Try all addresses of the view by this host name, with and without the token; return what came of each."""
+    port, path = urlsplit(url).port, urlsplit(url).path
+    paths = ["", "/index.html", path, path.rstrip("/")]
+    return page.evaluate(
+        ATTACK, [[f"ws://{host}:{port}{each}" for each in paths], [f"http://{host}:{port}{each}" for each in paths]]
+    )
+
+
+def test_the_own_page_opens_a_websocket_and_reads_itself(browser, robot):
+    view, url, *_ = robot
+    page = open_view(browser, url)
+    found = attack(page, url, "127.0.0.1")
+    own = {address: result for address, result in found.items() if urlsplit(url).path[:-1] in address}
+    assert {result.split()[0] for address, result in own.items() if "http" in address} == {"200"}, own
+    assert {result for address, result in own.items() if address.startswith("ws")} == {"opened"}, own
+    wait_until(lambda: page.title() == f"namespace /, domain {os.environ['ROS_DOMAIN_ID']}", 20, page.title)
+    page.close()
+
+
+@pytest.mark.parametrize("origin", ["127.0.0.1", "localhost"])
+def test_a_page_of_another_port_of_this_computer_gets_nothing(browser, robot, elsewhere, origin):
+    view, url, twists, stops, values = robot
+    before = len(twists), list(stops)
+    page = browser.new_page()
+    page.goto(f"http://{origin}:{elsewhere}/")
+    for host in ("127.0.0.1", "localhost"):
+        found = attack(page, url, host)
+        assert set(found.values()) <= {"refused", "nothing"}, found
+    page.evaluate(
+        """(url) => new Promise((done) => {
+             const frame = document.createElement("iframe");
+             frame.onload = done;
+             frame.src = url;
+             document.body.append(frame);
+           })""",
+        url,
+    )
+    assert page.frames[1].url.startswith("chrome-error://")  # not shown in a frame, even to whoever has the token
+    assert page.frames[1].locator("canvas").count() == 0
+    page.close()
+    wait_until(lambda: values().get("pages") == "0", 20, lambda: str(values()))
+    assert (len(twists), stops) == before
+
+
+def test_a_name_that_is_rebound_to_this_computer_gets_nothing(browser, robot):
+    view, url, twists, stops, values = robot
+    before, refused = (len(twists), list(stops)), int(values().get("refused requests", 0))
+    port, path = urlsplit(url).port, urlsplit(url).path
+    page = browser.new_page()
+    answer = page.goto(f"http://{REBOUND}:{port}{path}")
+    assert answer.status == 403
+    assert page.locator("canvas").count() == 0
+    # The attacker's own server answered under this name and port before the name was rebound.
+    page.route("**/attack", lambda route: route.fulfill(body="<title>attack</title>", content_type="text/html"))
+    page.goto(f"http://{REBOUND}:{port}/attack")
+    assert page.title() == "attack"
+    found = attack(page, url, REBOUND)
+    assert {result.split()[0] for result in found.values()} <= {"refused", "nothing", "403"}, found
+    sockets = [result for address, result in found.items() if address.startswith("ws")]
+    assert sockets == ["refused"] * 4, found
+    page.close()
+    wait_until(lambda: int(values()["refused requests"]) > refused, 20, lambda: str(values()))
+    assert values()["pages"] == "0"
+    assert (len(twists), stops) == before
+
+
+@contextlib.contextmanager
+def asleep(browser):
+    """Stop the processes that run the browser's pages; its connections stay, as those of a computer that sleeps."""
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    pages = [process["id"] for process in processes if process["type"] == "renderer"]
+    assert pages
+    for pid in pages:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pages:
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_the_robot_is_driven_while_the_page_is_open_and_works(browser, robot):
+    view, url, twists, stops, values = robot
+
+    def speeds():
+        return [twist.linear.x for _, twist in twists]
+
+    def drive(page):
+        """Press the key and wait until the page's reports keep it going: without them it ends after five commands."""
+        before = len(twists)
+        page.keyboard.press("w")
+        wait_until(lambda: len(twists) - before > 15, 60, lambda: view.output)
+        assert set(speeds()[before:]) == {0.077}
+        page.get_by_text("drives", exact=False).first.wait_for()
+
+    page = open_view(browser, url)
+    drive(page)
+    with asleep(browser):
+        wait_until(lambda: speeds()[-1] == 0.0, 20, lambda: view.output)
+        assert int(values()["pages"]) == 1  # its websocket is open
+        ended = len(twists)
+    page.get_by_text("the robot stands").wait_for()
+    assert len(twists) == ended  # awake again, it drives on request only
+    drive(page)
+    page.close()
+    wait_until(lambda: speeds()[-1] == 0.0, 20, lambda: view.output)
+    wait_until(lambda: values()["pages"] == "0", 20, lambda: str(values()))
+    assert speeds().count(0.0) == 2  # once each time
+    assert values()["dropped messages"] == "0"  # the filter lets through all that the own page sends
+    assert stops == []

@@ -1,0 +1,315 @@
+"""Who may open the browser view and what a page can do, by raw websockets that do more than a browser would."""
+
+import os
+import re
+import socket
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+
+pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
+
+from ros_session import LATCHED, Process, wait_until
+from view_client import ViewClient
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import Point, Twist
+from hexapod_dynamics.robot import Robot
+from std_msgs.msg import String
+from std_srvs.srv import SetBool
+from visualization_msgs.msg import Marker, MarkerArray
+
+FORWARD, TAKE_OVER, CONFIRM = "forward [m/s]", "take over", "yes, it may move"
+
+
+def heard(probe, kind, topic):
+    """Messages of a topic, subscribed to once."""
+    return probe.messages[topic] if topic in probe.messages else probe.hear(kind, topic)
+
+
+class View:
+    """The node `view` with its address, what it publishes, and the pages that a test opens."""
+
+    def __init__(self, probe, *arguments, name="view"):
+        self.process = Process.node("view", *(arguments or ("-p", "port:=0")))
+        try:
+            self.url = wait_until(lambda: re.search(r"open (http\S+)", self.output()), 60, self.output).group(1)
+        except AssertionError:
+            self.process.end()
+            raise
+        self.address = urlsplit(self.url)
+        self.twists, self.statuses = heard(probe, Twist, "cmd_vel"), heard(probe, DiagnosticArray, "/diagnostics")
+        del self.twists[:], self.statuses[:]
+        self.pages, self.name = [], name
+
+    def output(self):
+        return self.process.output
+
+    def page(self, **options):
+        """Open a page that has all its controls."""
+        page = ViewClient(self.url, **options)
+        self.pages.append(page)
+        page.wait("stand")
+        wait_until(lambda: page.shows("this is page"), 20, self.output)
+        return page
+
+    def speeds(self):
+        """Forward speeds [m/s] published so far."""
+        return [twist.linear.x for _, twist in self.twists]
+
+    def status(self):
+        """The node's last status: (level, message, values)."""
+        found = [s for _, array in self.statuses for s in array.status if s.name == self.name]
+        if not found:
+            return None
+        return found[-1].level, found[-1].message, {pair.key: pair.value for pair in found[-1].values}
+
+    def count(self, key):
+        """A number among the values of the status, 0 before the first."""
+        status = self.status()
+        return int(status[2][key]) if status else 0
+
+    def request(self, *, host=None, origin=None, path=None, websocket=True):
+        """Send one HTTP request as given, and return the number of the answer's status."""
+        port = self.address.port
+        lines = [f"GET {self.address.path if path is None else path} HTTP/1.1", f"Host: {host or self.address.netloc}"]
+        if origin:
+            lines.append(f"Origin: {origin}")
+        if websocket:
+            lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
+            lines += ["Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol: viser-v1.1.1"]
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as link:
+            link.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+            return int(link.recv(100).split()[1])
+
+    def close(self):
+        for page in self.pages:
+            page.close()
+        self.process.end()
+
+
+@pytest.fixture
+def view(probe):
+    view = View(probe)
+    yield view
+    view.close()
+
+
+@pytest.fixture(scope="module")
+def stops(probe):
+    """What the service `emergency_stop` was asked for."""
+    stops = []
+
+    def stop(request, response):
+        stops.append(request.data)
+        response.success = True
+        return response
+
+    probe.node.create_service(SetBool, "emergency_stop", stop)
+    return stops
+
+
+def test_only_the_printed_address_opens_a_page_or_a_websocket(view):
+    own, port, path = f"http://{view.address.netloc}", view.address.port, view.address.path
+    assert view.request(origin=own) == 101
+    assert view.request(websocket=False) == 200
+    assert view.request(host=f"localhost:{port}", origin=f"http://localhost:{port}") == 101
+    refused = [
+        {"origin": None},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:9"},
+        {"origin": "https://example.org"},
+        {"origin": f"http://localhost:{port}"},  # one address is not another's page
+        {"host": f"rebound.example:{port}", "origin": f"http://rebound.example:{port}"},
+        {"host": f"rebound.example:{port}", "websocket": False},
+        {"host": f"127.0.0.1:{port + 1}", "origin": f"http://127.0.0.1:{port + 1}"},
+        {"origin": own, "path": "/"},
+        {"origin": own, "path": path[:-2] + "/"},
+        {"origin": own, "path": path + "x"},
+        {"path": "/", "websocket": False},
+        {"path": "/index.html", "websocket": False},
+        {"path": f"/?token={path.strip('/')}", "websocket": False},
+        {"origin": "https://example.org", "websocket": False},
+    ]
+    for request in refused:
+        assert view.request(**request) == 403, request
+    wait_until(lambda: view.count("refused requests") == len(refused), 20, view.output)
+    assert path.strip("/") not in str(view.statuses)  # whoever reads diagnostics does not learn the address
+
+
+def test_a_page_cannot_change_or_remove_widgets_or_open_a_tunnel(view, stops):
+    attacker, other = view.page(), view.page()
+    stop = attacker.control("STOP")
+    attacks = [
+        {"type": "ShareUrlRequest"},
+        {"type": "GuiRemoveMessage", "uuid": stop},
+        {"type": "ResetGuiMessage"},
+        {"type": "RemoveSceneNodeMessage", "name": "/world"},
+        {"type": "RunJavascriptMessage", "source": "alert(1)"},
+        {"type": "GuiUpdateMessage", "uuid": stop, "updates": {"removed": True}},
+        {"type": "GuiUpdateMessage", "uuid": stop, "updates": {"value": True, "removed": True}},
+        {"type": "GuiUpdateMessage", "uuid": stop, "updates": {"update_cb": []}},
+        {"type": "GuiUpdateMessage", "uuid": stop, "updates": {}},
+        {"type": "GuiUpdateMessage", "uuid": "unknown", "updates": {"value": True}},
+        {"type": "GuiUpdateMessage", "uuid": [stop], "updates": {"value": True}},
+        {"type": "GuiUpdateMessage", "uuid": stop},
+        {"type": "CommandTriggerMessage", "uuid": "unknown"},
+        {"type": "SceneNodeClickMessage", "name": "/world"},
+        {"type": "FileTransferStartUpload", "source_component_uuid": stop},
+        {"type": ["ShareUrlRequest"]},
+        [],
+        "text",
+        b"\xc1",
+        b"\x91" * 5000,
+    ]
+    for attack in attacks:
+        attacker.send(attack)
+    wait_until(lambda: view.count("dropped messages") == len(attacks), 20, lambda: str(view.status()))
+    del stops[:]
+    other.set("STOP")
+    wait_until(lambda: stops == [True], 20, "the button of the other page works")
+    attacker.set("STOP")
+    wait_until(lambda: stops == [True, True], 20, "the connection that sent them goes on")
+    assert "Share" not in view.output()
+    assert "Traceback" not in view.output()
+
+
+def test_values_beyond_the_limits_of_a_control_move_nothing(view):
+    page = view.page(beats=True)
+    bad = [5.0, -0.16, 1e308, float("inf"), float("nan"), 2**63, True, None, "0.1", [0.1], {"value": 0.1}]
+    for value in bad:
+        page.set(FORWARD, value)
+    wait_until(lambda: view.count("dropped messages") == len(bad), 20, lambda: str(view.status()))
+    assert view.speeds() == []
+    page.set(FORWARD, 0.15)
+    wait_until(lambda: view.speeds(), 20, view.output)
+    assert set(view.speeds()) == {0.15}
+
+
+@pytest.mark.parametrize("end", ["close", "vanish"])
+def test_the_robot_stands_when_the_page_that_drives_is_closed_or_silent(view, end):
+    page = view.page(beats=True)
+    page.set(FORWARD, 0.1)
+    wait_until(lambda: len(view.speeds()) > 15, 30, view.output)  # it drives on while the page is open
+    assert set(view.speeds()) == {0.1}
+    before = len(view.speeds())
+    getattr(page, end)()
+    wait_until(lambda: view.speeds()[-1] == 0.0, 20, view.output)
+    witness = view.page()
+    wait_until(lambda: witness.shows("nobody drives") or witness.shows("the robot stands"), 20, view.output)
+    first = view.status()
+    wait_until(lambda: view.status() is not first, 20, "another second has passed")
+    after = view.speeds()[before:]
+    assert after[-1] == 0.0 and after.count(0.0) == 1, after
+    assert len(after) <= 8, after  # ten a second for half a second, and what was under way
+    if end == "vanish":
+        page.beats = True  # the computer wakes up: that alone drives nothing
+        again = view.status()
+        wait_until(lambda: view.status() is not again, 20, "another second has passed")
+        assert len(view.speeds()) == before + len(after)
+
+
+def test_one_page_drives_and_the_others_ask(view):
+    one, two = view.page(beats=True), view.page(beats=True)
+    one.set(FORWARD, 0.1)
+    wait_until(lambda: view.speeds()[-1:] == [0.1], 20, view.output)
+    wait_until(lambda: two.shows("page 1 drives"), 20, view.output)
+    two.set(FORWARD, -0.05)
+    wait_until(lambda: two.shows("page 2: not driven: page 1 drives"), 20, view.output)
+    wait_until(lambda: two.value(FORWARD) == 0.1, 20, "its slider shows what holds")
+    wait_until(lambda: two.value(TAKE_OVER, "visible"), 20, view.output)
+    two.set(TAKE_OVER)
+    wait_until(lambda: two.shows("page 2 drives"), 20, view.output)
+    wait_until(lambda: view.speeds()[-1] == 0.0, 20, "the robot stands when the controls change hands")
+    two.set(FORWARD, -0.05)
+    wait_until(lambda: view.speeds()[-1] == -0.05, 20, view.output)
+    one.set(FORWARD, 0.12)
+    wait_until(lambda: one.shows("page 1: not driven: page 2 drives"), 20, view.output)
+    one.set("stand")
+    wait_until(lambda: view.speeds()[-1] == 0.0, 20, "every page may make it stand")
+    two.press("forward")
+    wait_until(lambda: view.speeds()[-1] == 0.077, 20, "the key of the page that has the controls drives")
+    one.press("backward")
+    one.press("stand")
+    wait_until(lambda: view.speeds()[-1] == 0.0, 20, view.output)
+    assert set(view.speeds()) == {0.1, 0.0, -0.05, 0.077}
+
+
+def test_an_emergency_stop_is_ended_by_a_confirmation_on_the_page_that_asks(view, stops):
+    page, other = view.page(), view.page()
+    del stops[:]
+    page.set("STOP")
+    wait_until(lambda: stops == [True], 20, view.output)
+    page.set("allow motion")
+    question = page.wait(CONFIRM)
+    assert other.control(CONFIRM) is None
+    other.send({"type": "GuiUpdateMessage", "uuid": question, "updates": {"value": True}})
+    wait_until(lambda: view.count("dropped messages") == 1, 20, view.output)
+    assert stops == [True]
+    page.set("no, it stays stopped")
+    wait_until(lambda: page.control(CONFIRM) is None, 20, "the question is closed")
+    page.set("allow motion")
+    page.wait(CONFIRM)
+    page.set(CONFIRM)
+    page.set(CONFIRM)
+    wait_until(lambda: stops == [True, False], 20, view.output)
+    page.set("STOP")
+    wait_until(lambda: stops == [True, False, True], 20, "confirmed once means ended once")
+
+
+def test_an_emergency_stop_ends_driving_and_refuses_it(probe, view):
+    publisher = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+    page = view.page(beats=True)
+
+    def report(on):
+        values = [KeyValue(key="emergency stop", value=str(on))]
+        publisher.publish(DiagnosticArray(status=[DiagnosticStatus(name="servos", values=values)]))
+        return view.speeds()
+
+    page.set(FORWARD, 0.1)
+    wait_until(lambda: view.speeds()[-1:] == [0.1], 20, view.output)
+    wait_until(lambda: report(True)[-1] == 0.0, 20, "driving ends")
+    page.set(FORWARD, 0.05)
+    wait_until(lambda: page.shows("not driven: the emergency stop is on"), 20, view.output)
+    wait_until(lambda: report(False) and not page.shows("EMERGENCY STOP"), 20, view.output)
+    wait_until(lambda: page.value(FORWARD) == 0.0, 20, "the slider does not drive when the stop ends")
+    assert 0.05 not in view.speeds() and view.speeds()[-1] == 0.0
+
+
+def test_the_page_names_robot_namespace_and_domain(probe):
+    robot, domain = Robot.jethexa(), os.environ["ROS_DOMAIN_ID"]
+    views = [
+        View(probe, "-p", "port:=0", "-r", f"__ns:={namespace}", name=f"{namespace.strip('/')}/view")
+        for namespace in ("/left", "/right")
+    ]
+    try:
+        assert views[0].address.port != views[1].address.port
+        for view, namespace in zip(views, ("/left", "/right"), strict=True):
+            publisher = probe.node.create_publisher(String, f"{namespace}/robot_description", LATCHED)
+            publisher.publish(String(data=robot.to_urdf()))
+            name = f"{robot.name}, namespace {namespace}, domain {domain}"
+            page = view.page()
+            wait_until(lambda page=page, name=name: page.shows(name), 30, view.output)
+            assert f"<title>{name}</title>" in urlopen(view.url, timeout=20).read().decode()
+    finally:
+        for view in views:
+            view.close()
+
+
+def test_a_message_that_cannot_be_drawn_is_reported_and_the_drawing_goes_on(probe, view):
+    page = view.page()
+    wait_until(lambda: probe.node.count_subscribers("support") == 1, 20, view.output)
+    publisher = probe.node.create_publisher(MarkerArray, "support", 10)
+    arrow = Marker(type=Marker.ARROW, ns="foot_forces", points=[Point()])  # an arrow has two
+
+    def send():
+        publisher.publish(MarkerArray(markers=[arrow]))
+        return page.shows("the view cannot draw all")
+
+    wait_until(send, 20, view.output)
+    wait_until(lambda: (view.status() or (b"",))[0] == DiagnosticStatus.ERROR, 20, lambda: str(view.status()))
+    assert "IndexError" in view.status()[1]
+    wait_until(lambda: not page.shows("the view cannot draw all"), 20, "the page goes on when such messages end")
+    wait_until(lambda: view.status()[0] == DiagnosticStatus.OK, 20, lambda: str(view.status()))
+    assert view.process.running()
