@@ -20,7 +20,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 
 LIBRARY = "library"  # the last part, which links what the others have called
-# This installation, not one in the working directory, which Python would look into first.
+# This installation, not one in the working directory, which Python searches first.
 SCRIPT = """
 import sys
 sys.path[0] = sys.argv[1]
@@ -34,7 +34,7 @@ def main(args: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="compile", description="Compile what the nodes use, once.")
     parser.add_argument("--robot", default="", help="the robot's YAML file; by default the JetHexa")
     given = parser.parse_args(args)
-    # In a process that has imported none of the compiled functions yet: how they are called is noted from there on.
+    # A new process that has imported none of the compiled functions records how they are called.
     command = [sys.executable, "-c", SCRIPT, str(PACKAGE.parent), given.robot]
     return subprocess.run(command, check=False).returncode
 

@@ -1,4 +1,4 @@
-"""Pages of docs/: paths and pages that code, pages and launch files name exist; user pages are short, results complete."""
+"""Pages of docs/: named paths and pages exist, links lead somewhere, user pages are short, results complete."""
 
 import ast
 import io
@@ -13,7 +13,18 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the pages are in the source tree only")
 
-FOLDERS = ("hexapod_dynamics", "pocket_ros2", "launch", "config", "test", "benchmark", "examples", "scripts", "deploy", "docs")
+FOLDERS = (
+    "hexapod_dynamics",
+    "pocket_ros2",
+    "launch",
+    "config",
+    "test",
+    "benchmark",
+    "examples",
+    "scripts",
+    "deploy",
+    "docs",
+)
 TEXTS = {".py", ".md", ".yaml", ".sh", ".xml", ".cfg", ".toml", ".txt", ""}
 GENERATED = ("docs/_api", "docs/_build")
 PAGE_NAMES = {path.name for path in DOCS.rglob("*.md")} | {path.name for path in ROOT.glob("*.md")}
@@ -81,7 +92,9 @@ def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page):
 def test_a_page_for_users_has_fewer_than_1200_words_and_no_history(name):
     text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     assert len(text.split()) < 1200
-    assert re.findall(r"\b(?:19|20)\d\d-\d\d-\d\d\b|\b\d{1,2} November\b|\b(?=\w*[a-f])(?=\w*\d)[0-9a-f]{7}\b", text) == []
+    assert (
+        re.findall(r"\b(?:19|20)\d\d-\d\d-\d\d\b|\b\d{1,2} November\b|\b(?=\w*[a-f])(?=\w*\d)[0-9a-f]{7}\b", text) == []
+    )
     assert f"results/{name}.md" in text
 
 
@@ -97,5 +110,7 @@ def test_a_page_of_results_names_commands_commits_and_the_truth(page):
         return
     for commit in commits:
         done = subprocess.run(["git", "cat-file", "-e", commit], cwd=ROOT, check=False)
-        shallow = subprocess.run(["git", "rev-parse", "--is-shallow-repository"], cwd=ROOT, capture_output=True, text=True)
+        shallow = subprocess.run(
+            ["git", "rev-parse", "--is-shallow-repository"], cwd=ROOT, capture_output=True, text=True
+        )
         assert done.returncode == 0 or shallow.stdout.strip() == "true", f"{page.name}: {commit} is not a commit"
