@@ -27,6 +27,7 @@ LAYERS = (
     "compiled",
     "kernel_bridge",
     "kernel_linking",
+    "native",
     "robot",
     "kinematics",
     "dynamics",
