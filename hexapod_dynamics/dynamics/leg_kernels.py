@@ -1,6 +1,6 @@
 """The programs of the leg kernels: forward dynamics in steps and at once, inverse dynamics, the head's solution.
 
-The arrow-shaped system of a robot (equations.md, section 1) falls apart into the legs' blocks and one 6x6: each leg is
+The arrow-shaped system of a robot (docs/whole_body_model.md) falls apart into the legs' blocks and one 6x6: each leg is
 eliminated by itself (L D L^T of its block, Schur complement onto the head), and substituted back from the body's
 acceleration.
 """

@@ -1,6 +1,6 @@
 """The whole-body model of a robot that may lose legs: what scripts and nodes call.
 
-Farghdani & Chhabra 2025; equations.md's section 1 states the equations, closed_form.py has them line by line, and
+Farghdani & Chhabra 2025; closed_form.py has the paper's equations line by line, and
 here they run as compiled leg kernels. q always has all joints of the robot (a missing or locked joint's entry is
 ignored); nu = (v, w, qdot) with the body twist of base_link in base_link axes, linear first, then the rates of the n
 joints that exist and move, in the robot's order; rotation is world <- base_link. Units are SI. Positions q are refused

@@ -12,7 +12,7 @@ __all__ = ["DamageDetector", "DetectorSettings"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the damage detector when it is asked for: much that the observer does without."""
+    """Import the damage detector on first use, because the observer does not need it."""
     if name in __all__:
         return getattr(importlib.import_module(f"{__name__}.damage"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

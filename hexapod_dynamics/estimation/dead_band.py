@@ -1,4 +1,4 @@
-"""Learns the servos' dead band from how far loaded joints stand off their set-points.
+"""Estimates the servos' dead band from the distance of loaded joints from their set-points.
 
 A servo with a dead band pulls only on what a joint lags behind its set-point beyond the band: under load it stands at
 the band's edge. With the stretch x of the servo's spring that the model predicts (torque over stiffness, [rad]),
@@ -35,7 +35,7 @@ class DeadBandFilter:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Reset the estimate."""
         self._information = np.diag(self._prior)
         self._sums = np.zeros(TRIMS + self.count)
         self._sums[RATIO_INDEX] = self._prior[RATIO_INDEX]  # c is about 1
@@ -64,7 +64,7 @@ class DeadBandFilter:
                 self._information[i, k] += weight * here * there
 
     def forget(self, seconds: float) -> None:
-        """Let a time pass: what was learnt counts less, what was assumed before counts more."""
+        """Advance by a time: the weight of the data decays towards the prior."""
         share = 1.0 - float(np.exp(-seconds / MEMORY))
         self._information *= 1.0 - share
         self._sums *= 1.0 - share

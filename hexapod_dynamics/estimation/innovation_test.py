@@ -17,7 +17,7 @@ AXES = ("roll", "pitch", "yaw")
 
 @dataclass(frozen=True)
 class Limits:
-    """Largest innovations of a healthy robot.
+    """Largest innovations of an intact robot.
 
     joint [rad]: of a joint at rest. timing [s]: what a joint's rate adds. tilt, yaw [rad]. offset [rad]: of a
     set-point's learnt offset. silence [s]: longest time without a reading of a joint while others are read. patience
@@ -45,7 +45,7 @@ class InnovationTest:
         self.clear()
 
     def clear(self) -> None:
-        """End all doubts."""
+        """Reset all inconsistencies."""
         n = len(self.names)
         self._since = [math.inf] * n  # [s] when the quantity left its limit
         self._excess = [0.0] * n
@@ -79,7 +79,7 @@ class InnovationTest:
         self._since[k] = min(self._since[k], time) if excess > 1.0 else math.inf
 
     def level(self, time: float) -> tuple[str, str]:
-        """Return ("ok", "warn" or "error", what is doubted) now."""
+        """Return the present level ("ok", "warn" or "error") and the inconsistent joints and axes."""
         if time - min(self._since) >= self.limits.patience:
             doubted = [k for k, since in enumerate(self._since) if time - since >= self.limits.patience]
             self.doubted = [self.names[k] for k in sorted(doubted, key=lambda k: -self._excess[k])]

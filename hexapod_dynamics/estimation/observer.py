@@ -171,7 +171,7 @@ class Observer:
 
     @property
     def started(self) -> bool:
-        """Whether there is a state: the joints have been measured."""
+        """True if there is a state, which begins with measured joints."""
         return self.time is not None
 
     @property
@@ -261,7 +261,7 @@ class Observer:
         self.doubts.joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
 
     def _begin(self, joint: int, angle: float) -> None:
-        """Let a joint that came back begin at its measured angle [rad], from where its servo goes on slowly."""
+        """Start a restored joint at its measured angle [rad]; its servo approaches the command slowly from there."""
         self._returning.discard(joint)
         self.q[joint] = self.model.setpoints[joint] = angle
         self.nu[6 + joint] = self.joint_filter.offsets[joint] = 0.0
@@ -273,7 +273,7 @@ class Observer:
 
     @property
     def _learns(self) -> bool:
-        """Whether the model's loads are to be trusted: the robot is whole and nothing contradicts it."""
+        """True if the model's loads are reliable: the robot is intact and consistent with its model."""
         return self._whole and self.confidence[0] == "ok"
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
@@ -331,7 +331,7 @@ class Observer:
         self.doubts.clear()
 
     def _adopt(self, morphology: Morphology) -> None:
-        """Keep a morphology and what is asked of it often."""
+        """Store a morphology and the values of it that are used often."""
         self.morphology, self._whole = morphology, morphology.is_whole
         self._existing = np.flatnonzero(morphology.existing_mask).tolist()
         self._driven = morphology.driven_mask.tolist()
@@ -390,7 +390,7 @@ class Observer:
         return True
 
     def _lengthen_way(self, time: float) -> None:
-        """Move the robot on along the ground by what it makes more, or less, than the modelled way since then."""
+        """Correct the position along the ground by the speed factor's share of the modelled way since then."""
         (x, y), then = self._before
         turned = self.attitude_filter.innovation.item(2) if time - self._attitude_time < EVEN else 0.0
         share = self.speed_factor.update(self._band, turned, time - then)
@@ -473,7 +473,7 @@ class Observer:
         self.doubts.clear()
 
     def _meet(self, joints: np.ndarray) -> None:
-        """Let the commands begin at joint angles (n,) [rad]."""
+        """Start the command history at joint angles (n,) [rad]."""
         self._returning.clear()
         self._generation += 1
         self.guard.meet(self._generation, joints, np.ones(self.count, bool))

@@ -81,7 +81,7 @@ class PoseUncertainty:
         self.clear()
 
     def clear(self) -> None:
-        """Reset: the pose is known."""
+        """Reset the covariance to that of a known pose."""
         s = self.spread
         self.covariance = np.diag(
             np.square([s.start, s.start, s.start_yaw, s.along, s.across, s.rate, s.early_along, s.early_across])

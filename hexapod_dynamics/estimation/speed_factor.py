@@ -1,4 +1,4 @@
-"""How much of the modelled way the robot makes, as far as the servos' sag and the IMU tell.
+"""Estimates the ratio of the true to the modelled way from the servos' sag and the IMU.
 
     way = (1 + SAG b - STUMBLE max(|z| - CALM, 0)) modelled way
 
@@ -28,7 +28,7 @@ class SpeedFactor:
         self.clear()
 
     def clear(self) -> None:
-        """Forget the mean."""
+        """Reset the mean."""
         self.share = self._mean = 0.0
 
     def update(self, band: float, yaw_innovation: float, dt: float) -> float:

@@ -1,4 +1,4 @@
-"""A gait for whatever legs are left: planned footholds, phases and body sway, changed while the robot walks."""
+"""A gait for any remaining legs: planned footholds, phases and body sway, changed while the robot walks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
 
 
 class AdaptiveGait(AdaptiveWalk):
-    """Walks with whatever legs there are.
+    """Walks with the legs that remain.
 
     step_height [m]: lift of a swinging foot. body_height [m]: base_link over the ground, by default
     that of the plan. period [s]: of the cycle; by default the plan's, shorter for fast commands. acceleration [m/s^2]
@@ -87,14 +87,14 @@ class AdaptiveGait(AdaptiveWalk):
             step_height, body_height, period, acceleration, turning, yaw_hold, tilt_limit, pattern
         )
         self.planner, self.worker = planner, worker
-        self._changing = False  # the worker works a change out
+        self._changing = False  # the worker computes a change
         self._target: Morphology | None = None  # the morphology that the last change is for
         self._plans = plans
         self.plan: GaitPlan | None = None
         self._wanted: tuple[float, float, float] | None = None
         self._followed = np.zeros(3)
         self._used = self.settings  # in force
-        self._given_up = ""  # names of the settings that are the plan's instead
+        self._given_up = ""  # names of the settings that the plan's own replace
 
     # ---- set up ------------------------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class AdaptiveGait(AdaptiveWalk):
         return self
 
     def _rehearse(self) -> None:
-        """Call what only a change of the plan calls: it is compiled now, not while the robot walks without a leg."""
+        """Call every function of a change of plan, so that none is compiled or loaded later, while the robot walks."""
         kernel.enter(self._memory, int(self.data.state[layout.MODE]), 0)
         kernel.place_of_body(self._memory)
         if self.plan is not None:
@@ -139,7 +139,7 @@ class AdaptiveGait(AdaptiveWalk):
         return twin
 
     def _twin(self) -> AdaptiveGait:
-        """Return a copy that changes its plan by itself, and knows which joints are measured."""
+        """Return a copy that changes its plan by itself and has the same measured joints."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.worker, twin._changing = None, False
@@ -183,13 +183,13 @@ class AdaptiveGait(AdaptiveWalk):
         self.worker.ask(lambda: planned(twin))
 
     def adopt_plan(self) -> None:
-        """Take a change over that the worker has finished, as `step` does, while the gait is not stepped."""
+        """Adopt a change that the worker has finished, as `step` does, while the gait is not stepped."""
         change = None if self.worker is None or not self._changing else self.worker.poll()
         if change is not None:
             self._take_over_or_ask(change)
 
     def _take_over_or_ask(self, change: PlanChange) -> None:
-        """Take a change over; where the robot does something else by now, ask for it again."""
+        """Adopt a change; if the robot's action has changed meanwhile, request the change again."""
         self._changing = False
         if change.mode == self.data.state[layout.MODE] and change.settings == self.settings:
             self._take_over(change)
@@ -197,7 +197,7 @@ class AdaptiveGait(AdaptiveWalk):
             self._change(change.morphology)
 
     def _finish_change(self) -> None:
-        """Wait for a change that is being worked out, and take it over: what follows needs the new plan."""
+        """Wait for a pending change and adopt it, because the caller needs the new plan."""
         while self._changing and self.worker is not None:
             change = self.worker.wait()
             if change is None:
@@ -205,13 +205,13 @@ class AdaptiveGait(AdaptiveWalk):
             self._take_over_or_ask(change)
 
     def planned_restart(self) -> PlanChange:
-        """Work out how to walk on after a foot was pressed down, on this gait, which is a copy."""
+        """Compute how to walk on after a contact probe, on this gait, which is a copy."""
         mode = float(self.data.state[layout.MODE])
         self._goes_on(set(self.plan.legs) if self.plan else set())
         return self._worked_out(mode, Transition.RESTART)
 
     def planned_change(self, morphology: Morphology | None, arrived: bool = False) -> PlanChange:
-        """Work out the change to a Morphology on this gait, which is a copy, and is of no use afterwards."""
+        """Compute the change to a Morphology on this gait, a copy that is discarded afterwards."""
         data, state = self.data, self.data.state
         mode = float(state[layout.MODE])
         before, used = self.plan, set() if self.plan is None else set(self.plan.legs)
@@ -270,7 +270,7 @@ class AdaptiveGait(AdaptiveWalk):
         return Transition.GO_ON if goes_on else Transition.LOWER
 
     def _take_over(self, change: PlanChange) -> None:
-        """Change to a plan that was worked out on a copy: nothing but numbers is written here."""
+        """Adopt a plan that was computed on a copy; only numbers are written."""
         if change.transition is Transition.RESTART:
             self._start_plan(change.phase, change.easy)
             return
@@ -396,11 +396,11 @@ class AdaptiveGait(AdaptiveWalk):
         self.command(*(wanted or (0.0, 0.0, 0.0)))
 
     def walk(self) -> np.ndarray:
-        """Ask for the nominal walk, forward at 7.7 cm/s."""
+        """Command the nominal walk, forward at 7.7 cm/s."""
         return self.command(NOMINAL_VELOCITY, 0.0, 0.0)
 
     def sit(self) -> None:
-        """Sit down and stay until `stand`."""
+        """Sit down and stay down until `stand`."""
         self._finish_change()
         self.data.state[layout.STAY] = 1.0
         if self.data.state[layout.MODE] not in (layout.LOWER, layout.SAT):
@@ -429,7 +429,7 @@ class AdaptiveGait(AdaptiveWalk):
         return True
 
     def stand(self) -> None:
-        """Stand up again; HexapodError where there is no gait for the legs that are left."""
+        """Stand up again. Raises HexapodError if there is no gait for the remaining legs."""
         self._finish_change()
         if self.plan is None:
             raise HexapodError(f"cannot stand: {self._choice.why}")
@@ -541,7 +541,7 @@ class AdaptiveGait(AdaptiveWalk):
             self.data.state[layout.STAY] = 1.0
         return self.data.position, self.data.velocity
 
-    # ---- what it does ------------------------------------------------------------------------------------------------
+    # ---- diagnostics -------------------------------------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
         """Return diagnostics: action, legs, commanded and followed twist, period, reason."""

@@ -33,24 +33,24 @@ class Arrival:
         self._waited = self._near_for = self._over_for = 0.0
 
     def copy(self) -> Arrival:
-        """Return one that has the same legs and is not measured."""
+        """Return a copy with the same legs that gets no measurements."""
         twin = Arrival(self._joints)
         twin.legs = list(self.legs)
         return twin
 
     def awaited(self, legs: list[int]) -> list[int]:
-        """Return those of the legs that came back that have to be waited for: none without measurements."""
+        """Return the restored legs that are awaited; none without measurements."""
         return legs if self._angles is not None else []
 
     def measure(self, angles: npt.ArrayLike) -> None:
-        """Take measured joint angles (n,) [rad], NaN where unknown."""
+        """Add measured joint angles (n,) [rad], NaN where unknown."""
         angles = np.array(angles, float)
         if angles.shape != (self._joints,):
             raise HexapodError(f"joints: {self._joints} angles [rad] needed, given an array {angles.shape}")
         self._angles = angles
 
     def expect(self, legs: list[int]) -> list[int]:
-        """Wait for these legs from now on, if joints are measured; return those that are waited for."""
+        """Wait for these legs from now on, if joints are measured; return the awaited legs."""
         self.legs = self.awaited(legs)
         self._waited = self._near_for = self._over_for = 0.0
         if self._angles is not None:
@@ -72,5 +72,5 @@ class Arrival:
 
     @property
     def overdue(self) -> bool:
-        """Whether the wait has been over for so long that the robot need not stop well."""
+        """True if the wait ended so long ago that the robot may stop without waiting for stable feet."""
         return self._over_for >= STEADY

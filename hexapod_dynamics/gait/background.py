@@ -55,7 +55,7 @@ class BackgroundCall:
 
     @property
     def busy(self) -> bool:
-        """Whether a call is under way, or its result has not been fetched yet."""
+        """True if a call is running or its result has not been fetched."""
         return self._running is not None
 
     def poll(self) -> tuple[Any, str] | None:
@@ -91,14 +91,14 @@ class _Running(threading.Thread):
         self.done: tuple[Any, str] | None = None
 
     def cancel(self) -> None:
-        """End the process; its result is not wanted any more."""
+        """End the process and discard its result."""
         with self._lock:
             self._cancelled = True
             if self._process is not None:
                 self._process.kill()
 
     def run(self) -> None:
-        """Start the process, and take its answer."""
+        """Start the process and store its answer."""
         encode, decode = self._codec
         try:
             request = json.dumps(encode(*self._arguments)).encode() + b"\n"
@@ -106,7 +106,7 @@ class _Running(threading.Thread):
             self.done = result, ""
         except (HexapodError, OSError) as error:
             self.done = None, str(error)
-        except Exception as error:  # whatever it is: the caller goes on, and reports it
+        except Exception as error:  # any error: the caller continues and reports it
             self.done = None, f"the job {self._job} failed: {type(error).__name__}: {error}"
 
     def _answer(self, request: bytes) -> bytes:

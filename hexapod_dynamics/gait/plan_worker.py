@@ -1,4 +1,4 @@
-"""A thread that works out changes of plan, so that the thread that ticks only takes over what is finished."""
+"""A thread that computes changes of plan, so that the control thread only adopts finished ones."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class PlanWorker:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the thread, if it has not been started: a control loop that asks later need not."""
+        """Start the thread if it is not running, so that the control loop does not have to."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="plan worker", daemon=True)
             self._thread.start()
 
     def ask(self, function: Callable[[], Any]) -> None:
-        """Call a function without arguments in the thread; what was asked before is not wanted any more."""
+        """Call a function without arguments in the thread; it replaces an earlier request."""
         self.start()
         with self._changed:
             self._number += 1

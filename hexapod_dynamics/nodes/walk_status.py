@@ -122,7 +122,7 @@ class WalkStatus(Node):
         self.loop.every(1.0, self._print)
 
     def _on_prediction(self, status):
-        """Take the pose in the diagnostics of `dynamics`, and compare it with the truth of now."""
+        """Read the pose from the diagnostics of `dynamics` and compare it with the present truth."""
         try:
             found = predicted_pose.read(status.values)
         except (ValueError, HexapodError):
@@ -203,7 +203,7 @@ class WalkStatus(Node):
         complaints = {
             name: message
             for name, (since, message) in self._complaints.items()
-            # Who starts or compiles serves nobody yet: what others report about that is no news.
+            # A node that starts or compiles does not serve yet: what other nodes report about it is not repeated.
             if not compiling and not starting and name not in absent and max(since, elapsed - since) > STARTING
         }
         for name, message in complaints.items():

@@ -1,7 +1,7 @@
 """Which legs and links exist, which joints are locked or limp, how much of a link is left: immutable, hashable.
 
 The existence numbers lam_i, lam_ij are those of Farghdani & Chhabra 2025, definition 1; locked joints, limp joints and
-shortened links are the further kinds of damage of equations.md, section 1. Parts beyond a lost or broken link are lost.
+shortened links are further kinds of damage (docs/whole_body_model.md). Parts beyond a lost or broken link are lost.
 """
 
 from __future__ import annotations

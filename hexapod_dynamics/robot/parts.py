@@ -146,7 +146,7 @@ class Link:
         return self.rotation @ self.inertia @ self.rotation.T
 
     def cut(self, remaining: float) -> Link:
-        """The link cut off at a fraction r of its length, as a rod with thickness (equations.md, section 1).
+        """The link cut off at a fraction r of its length, as a uniform rod with thickness.
 
         Mass, length and centre of mass scale with r, the inertia about the link's axis as Ia' = r Ia, the other two as
         It' = r^3 (It - Ia/2) + r Ia/2, products of inertia with r^3. In second moments this is r^3 of the whole link's

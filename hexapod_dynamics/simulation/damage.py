@@ -4,7 +4,7 @@ A lock is an impact within the joint. The rows k of the mass matrix that still m
 
     nu_k+ = (M_kk)^-1 (M nu)_k
 
-(equations.md, section 1; zeroing the joint's rate alone loses momentum). Removed parts keep their momentum: no force
+(zeroing the joint's rate alone loses momentum). Removed parts keep their momentum: no force
 acts on the rest, whose velocities do not change. Restored parts start at rest relative to the part that carries them.
 """
 

@@ -28,7 +28,7 @@ from hexapod_dynamics.robot.loading import jethexa_path
 from hexapod_dynamics.simulated_devices.faults import parse as parse_faults
 from hexapod_dynamics.simulated_devices.suspended_robot import SimulatedOwner, SuspendedRobot
 
-# [s] to wait for an answer: nothing here is in a hurry, and a busy computer reads an answer late. The threads of a
+# [s] to wait for an answer: the checks have time, and a busy computer reads an answer late. The threads of a
 # simulated robot are in the same process and take turns with the checks.
 LEAST_TIMEOUT, SIMULATED_TIMEOUT = 0.03, 0.25
 # Values of the parameters that a parameter file leaves out.

@@ -19,7 +19,7 @@ from hexapod_dynamics.simulation import Simulator
 
 
 def kinds_of_damage(robot: Robot) -> dict[str, Morphology]:
-    """One morphology for each kind of damage, the whole robot between two of them."""
+    """One morphology for each kind of damage, with the intact robot between two of them."""
     whole, (first, second, third, *_) = Morphology.whole(robot), robot.legs
     inner, outer = f"{first.name}.{first.link_names[0]}", f"{second.name}.{second.link_names[-1]}"
     return {

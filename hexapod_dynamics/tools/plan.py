@@ -20,7 +20,7 @@ from hexapod_dynamics.errors import HexapodError
 def main(args=None):
     """Run the command; return its exit status."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")  # small matrices: threads only get in each other's way
+        os.environ.setdefault(name, "1")  # threads make operations on small matrices slower
     parser = argparse.ArgumentParser(prog="plan", description="Make or show the gaits for the legs that are left.")
     parser.add_argument("--robot", default="", help="the robot's YAML file; by default the JetHexa")
     parser.add_argument("--out", default="", help="file of the library (or of the picture, with --plot)")
@@ -57,7 +57,7 @@ def _make(given):
     library = PlanLibrary(robot)
 
     def report(done, count, lost, plan):
-        library.save(path)  # an interrupted run leaves what it has
+        library.save(path)  # an interrupted run keeps the plans that are finished
         took = time.monotonic() - begin
         print(f"[{done}/{count}] {took:5.0f} s  without {' '.join(lost):9s} {_line(plan)}", flush=True)
 

@@ -18,14 +18,14 @@ PAPERS = {
 
 
 class Progress:
-    """Shows how far a paper is, on stderr: one line that is rewritten on a terminal, a line a stage elsewhere."""
+    """Shows the progress of a paper on stderr: one line that is rewritten on a terminal, a line a stage elsewhere."""
 
     def __init__(self, paper, stream=None):
         self.paper, self.stream = paper, stream or sys.stderr
         self._begun, self._last = time.monotonic(), None
 
     def __call__(self, fraction, what):
-        """Take the fraction of the work that is done (0 to 1) and what comes next."""
+        """Show the completed fraction of the work (0 to 1) and the name of the next stage."""
         line = f"{self.paper}: {100.0 * fraction:3.0f} % {time.monotonic() - self._begun:5.1f} s  {what}"
         if self.stream.isatty():
             width = shutil.get_terminal_size().columns - 1
@@ -53,7 +53,7 @@ def reproduce(papers, output, *, progress=Progress):
 
 
 def main(args=None):
-    """Read the command line, make what it asks for, print what agrees with the papers and what differs."""
+    """Read the command line, make the requested pages, print what agrees with the papers and what differs."""
     parser = argparse.ArgumentParser(
         prog="reproduce",
         description="Make a paper's figures (PNG), data (CSV) and tables again, and say what agrees and what differs.",

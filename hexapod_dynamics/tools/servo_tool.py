@@ -89,7 +89,7 @@ class ServoTool:
                     break
                 if self._bus.fault is Fault.TIMEOUT and (attempt or servo_id not in self._names):
                     break
-                time.sleep(QUIET)  # answers that come late are not to meet the next request
+                time.sleep(QUIET)  # late answers must not be taken for answers to the next request
             else:
                 if self._bus.fault is not Fault.TIMEOUT:
                     damaged.append(servo_id)

@@ -14,7 +14,7 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.utilities import remove_ros_args
 
-# What each kind of named value is of a link that is whole.
+# Value of each kind of named value for an intact link.
 WHOLE = {"legs": True, "links": True, "locked": False, "locked_at": 0.0, "limp": False, "remaining": 1.0}
 
 
@@ -26,7 +26,7 @@ def _number(word, complaint):
 
 
 def changes(*, missing=(), locked=(), limp=(), remaining=(), restore=(), known=()):
-    """Return {named value: bool or float} for names as people write them: RM, LM.femur, LF.tibia=0.5.
+    """Return {named value: bool or float} for names of the command line: RM, LM.femur, LF.tibia=0.5.
 
     known: all names that can be set; a leg is restored link by link. MorphologyError names the wrong word.
     """

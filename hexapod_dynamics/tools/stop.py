@@ -12,7 +12,7 @@ import time
 
 from hexapod_dynamics.drivers.stop_request import StopRequest
 
-PATIENCE = 0.5  # [s] after which the service is called besides
+PATIENCE = 0.5  # [s] after which the service is called, too
 LOOK = 0.02  # [s] between two looks at the socket meanwhile
 NICE = -20
 

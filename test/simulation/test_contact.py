@@ -1,4 +1,4 @@
-"""Ground contact: the law of equations.md, Coulomb's cone, sliding by its closed form, slopes, steps, rough ground,
+"""Ground contact: the spring and damper law, Coulomb's cone, sliding by its closed form, slopes, steps, rough ground,
 knees, corners, joint stops.
 """
 

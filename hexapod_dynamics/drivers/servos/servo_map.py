@@ -17,7 +17,7 @@ from hexapod_dynamics.robot import Robot
 class ServoMap:
     """Joint names (n) in robot order with servo ids and directions (+1 or -1: sign of counts over joint angle).
 
-    count = 500 + direction * angle * 1000 / 240 deg, rounded to the nearest (hardware.md, section 1).
+    count = 500 + direction * angle * 1000 / 240 deg, rounded to the nearest (1000 counts: 240 degrees).
     """
 
     joint_names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Simulates the hypotheses and an ensemble of plausible healthy robots under the commands that were sent.
+"""Simulates the hypotheses and an ensemble of plausible intact robots under the commands that were sent.
 
 The simulations run in threads: the compiled model releases the interpreter lock, so they use other cores while the
 caller continues.

@@ -25,7 +25,7 @@ _HEALTHY = 0.5  # probability of the declared robot above which two damages at o
 
 @dataclass(frozen=True)
 class BankResult:
-    """What a bank has found; first: its first slice that was compared; suspicion: that at its start."""
+    """Result of a bank; first: its first slice that was compared; suspicion: that at its start."""
 
     hypotheses: list[Hypothesis]
     posterior: Posterior
@@ -69,7 +69,7 @@ class BankRun:
         self.diverged: Counter[str] = Counter()
 
     def warm_up(self, morphology: Morphology) -> None:
-        """Compile all kernels of the bank; the model has been started."""
+        """Compile all kernels of the bank; the model must have been started."""
         targets = np.zeros((2, self._joints))
         tasks = self._bank.tasks(self._model.model.snapshot(), morphology, targets, [])
         for task in (tasks[0], tasks[1], tasks[-1]):  # the model, a smooth and a rough ground
@@ -81,7 +81,7 @@ class BankRun:
         return self._job is not None
 
     def cancel(self) -> None:
-        """Drop the bank that is being simulated; of its simulations only those that are under way still end."""
+        """Cancel the bank that is being simulated; only simulations that already run are completed."""
         job, comparison = self._job, self._comparison
         self._job = self._comparison = None
         if job is None or self.executor is None:

@@ -1,4 +1,4 @@
-"""Identifies how the healthy robot and its ground differ from the model, and how large what remains is.
+"""Identifies how the intact robot and its ground differ from the model, and the variance of the remaining residuals.
 
 The residual of a joint (measured less modelled, mean of a slice) and those of roll, pitch and yaw rate are taken as
 
@@ -114,7 +114,7 @@ class Baseline:
         self._novelty = 1.0 if unknown else 0.0
 
     def forget_waiting(self) -> None:
-        """Discard the slices that wait to be used, because something was wrong in them."""
+        """Discard the queued slices, because a fault was found in them."""
         self._waiting.clear()
 
     def predict(self, load: np.ndarray, yaw: np.ndarray) -> np.ndarray:

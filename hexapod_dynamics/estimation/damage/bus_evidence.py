@@ -119,7 +119,7 @@ class BusEvidence:
         return expected & late & ~self.silent(time, expected)
 
     def dead(self, time: float) -> bool:
-        """Whether no servo was read recently, so that the bus gives no evidence."""
+        """Return True if no servo was read recently, so that the bus is no evidence."""
         return not np.any(time - self.heard < 3.0 * self._after)
 
     def chains(self, silent: np.ndarray, expected: np.ndarray) -> list[SilentChain]:

@@ -36,7 +36,7 @@ class CommandedModel:
         self.last_command = self.late_at = -math.inf
 
     def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
-        """Take a command: joint angles (n,) [rad], NaN where nothing is asked; torques (n,) [N m]: feed-forward."""
+        """Add a command: joint angles (n,) [rad], NaN: no command; torques (n,) [N m]: feed-forward."""
         if torques is not None:
             self._torques[:] = torques
         self._commands.append((time, np.array(positions, float)))

@@ -1,4 +1,4 @@
-"""Covariance of a healthy robot's features: what its model, its baseline and its ground leave open.
+"""Covariance of an intact robot's features that model, baseline and ground do not explain.
 
     S = s (U C_static U + R C_rough R + diagonal) + M
 

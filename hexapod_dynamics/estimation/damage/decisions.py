@@ -25,16 +25,16 @@ from hexapod_dynamics.estimation.damage.posterior import Posterior
 from hexapod_dynamics.estimation.damage.settings import DetectorSettings
 from hexapod_dynamics.robot import Morphology, Robot
 
-_MANY = 3  # this many joints or legs at once are not damage: commands are not executed, or the bus is down
+_MANY = 3  # number of joints or legs at once that is no damage: commands are not executed, or the bus is down
 _ALONE = 1.5  # [s] after which a single servo counts as silent while servos further out answer
 _MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
 _STANDS = 6  # readings without motion after which a joint that does not follow is locked
-_ALL = 0.02  # share of the declared robot's chi-square that a damage leaves which explains the other joints of its leg
-_BLAMED = 0.9  # probability from which the next readings of a joint say how it is damaged
+_ALL = 0.02  # share of the declared robot's chi-square below which a damage explains the other joints of its leg, too
+_BLAMED = 0.9  # probability from which the next readings of a joint decide its kind of damage
 # A suspicion is worth a warning when this many banks in a row name the same leg or joint with this probability, this
 # long [s] apart: single banks suspect healthy robots (12 robots on rough ground, 18 minutes: never two in a row).
 _WARNED_BANKS, WARNED, _WARNED_AFTER = 2, 0.9, 0.6
-_REPEAT = 5.0  # [s] after which a decision that was not executed is repeated
+_REPEAT = 5.0  # [s] until a decision that was not executed is repeated
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class DecisionMaker:
     # ---- joints ------------------------------------------------------------------------------------------------------
 
     def from_joints(self, time: float, news: Any, morphology: Morphology, let_go: np.ndarray) -> list[Decision]:
-        """Decide on joints that do not move although commanded, while others do."""
+        """Decide on joints that do not follow their commands while other joints do."""
         stuck = [joint for joint, one in news.items() if one.state == "locked" and not let_go[joint]]
         if len(stuck) >= _MANY or sum(one.state != "follows" for one in news.values()) > 2 * _MANY:
             return []
@@ -215,7 +215,7 @@ class DecisionMaker:
         return found
 
     def from_mended(self, time: float, joints: list[int]) -> list[Decision]:
-        """Take back joints that this detector declared and that are whole again."""
+        """Restore joints that this detector declared and that are intact again."""
         found = []
         for joint in joints:
             _, part = part_of(self.robot, joint)
@@ -227,7 +227,7 @@ class DecisionMaker:
     # ---- the bank ----------------------------------------------------------------------------------------------------
 
     def from_bank(self, time: float, hypotheses: Any, posterior: Any, news: Any) -> list[Decision]:
-        """Decide on the leg or joint of which the banks are sure."""
+        """Decide on the leg or joint that the last banks agree on."""
         found = self._lasting.look(time, hypotheses, posterior)
         self._note_suspected(time)
         if self._lasting.suspected is None:
@@ -258,14 +258,14 @@ class DecisionMaker:
 
     @property
     def suspected_joint(self) -> int | None:
-        """The joint that is to blame by the last bank, None: none is."""
+        """Joint (index) that the last bank holds responsible; None if there is none."""
         if self.suspect is None or self.suspect[1] < _BLAMED:
             return None
         return joint_of_group(self.suspect[0])
 
     @property
     def doubted(self) -> str | None:
-        """The leg that may have lost its foot together with the one that was declared last; None: no leg."""
+        """Leg that may have lost its foot together with the leg that was declared last; None if there is none."""
         return self._lasting.doubted
 
     def pressed(self, time: float, leg: str) -> None:

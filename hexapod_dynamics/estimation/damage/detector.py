@@ -110,10 +110,10 @@ class DamageDetector:
         self._bank.warm_up(self.morphology)
         self.model.started = False
 
-    # ---- what is heard -----------------------------------------------------------------------------------------------
+    # ---- inputs ------------------------------------------------------------------------------------------------------
 
     def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
-        """Take a command: joint angles (n,) [rad], NaN where nothing is asked; torques (n,) [N m]: feed-forward."""
+        """Add a command: joint angles (n,) [rad], NaN: no command; torques (n,) [N m]: feed-forward."""
         if self.following:
             self._lateness.command(time)
             given = np.isfinite(positions)
@@ -129,7 +129,7 @@ class DamageDetector:
             self.restart()
 
     def measure_joints(self, time: float, angles: np.ndarray) -> None:
-        """Take measured joint angles (n,) [rad], NaN where none was read; `time` [s]: of the readings."""
+        """Add measured joint angles (n,) [rad], NaN for joints that were not read; `time` [s] of the readings."""
         joints = np.flatnonzero(np.isfinite(angles))
         if joints.size:
             self._lateness.reading(time)
@@ -140,7 +140,7 @@ class DamageDetector:
             self._mended.reading(time, int(joint), float(angles[joint]), float(self._asked[joint]))
 
     def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
-        """Take the attitude of base_link: rotation (3, 3) world <- base_link of any yaw origin."""
+        """Add the attitude of base_link: rotation (3, 3) world <- base_link of any yaw origin."""
         yaw, pitch, roll = euler_zyx(rotation)
         if not np.isfinite([yaw, pitch, roll]).all():
             raise HexapodError(f"rotation: {np.asarray(rotation).tolist()} is not finite")
@@ -148,7 +148,7 @@ class DamageDetector:
         self._last_attitude, self._lean = time, max(abs(roll), abs(pitch))
 
     def bus(self, time: float, silent: np.ndarray, let_go: np.ndarray, answering: np.ndarray | None = None) -> None:
-        """Take what the servo bus reports, (n,) bool each: silent servos, servos whose torque went off by itself.
+        """Add a report of the servo bus, (n,) bool each: silent servos, servos that switched their torque off.
 
         answering: servos that answer although they are declared missing.
         """
@@ -222,7 +222,7 @@ class DamageDetector:
         self._attitudes.clear()
 
     def disturb(self, time: float) -> None:
-        """Restart, and ignore the evidence for a while: the caller was late, so the times of its data are wrong."""
+        """Restart and ignore evidence for some seconds, because a late caller made the times of its data wrong."""
         self.restart()
         self.disturbed, self._disturbed_until = True, time + _DISTURBED
 
@@ -262,7 +262,7 @@ class DamageDetector:
         return found + self.decisions.from_joints(time, self.news, self.morphology, self.bus_evidence.let_go(time))
 
     def _take_back(self, time: float) -> list[Decision]:
-        """Take back joints that this detector has declared locked or limp and that are whole again."""
+        """Restore joints that this detector has declared locked or limp and that are intact again."""
         let_go = self.bus_evidence.let_go(time)
         found = self.decisions.from_mended(time, [j for j in self._mended.mended(time) if not let_go[j]])
         for decision in found:
@@ -272,11 +272,11 @@ class DamageDetector:
         return found
 
     def press(self, time: float) -> str | None:
-        """Return the leg whose foot the gait is to press down now (`Gait.press`), once for each probe; None: no leg."""
+        """Return the leg for a contact probe now (`Gait.press`), once for each probe; None: no leg."""
         return None if self.disturbed or not self.following else self._probe.asks(time, self.decisions.suspect)
 
     def pressed(self, time: float, leg: str) -> None:
-        """Note that the gait presses the foot of a leg down from `time` [s] on."""
+        """Note that the contact probe of a leg begins at `time` [s]."""
         self.decisions.pressed(time, leg)
 
     def findings(self) -> list[Finding]:
@@ -284,7 +284,7 @@ class DamageDetector:
         return self.decisions.findings(*(self.posterior or ([], None)))
 
     def cannot_know(self, time: float) -> list[str]:
-        """Description of the measurements that are missing at `time`, for people; empty if none is."""
+        """Description of the measurements that are missing at `time`, as text; empty if none is missing."""
         lacking = []
         if self.bus_evidence.dead(time):
             lacking.append("no joint is measured: damage cannot be detected")
@@ -301,7 +301,7 @@ class DamageDetector:
         return lacking
 
     def _from_bus(self, time: float) -> list[Decision]:
-        """Decide by silent servos, unless the bus is slow; see whether commands or readings are too late."""
+        """Decide on silent servos unless the bus is slow; check whether commands or readings are late."""
         slow = self.bus_evidence.pace(time, self.morphology.existing_mask) > _SLOW
         if slow:
             self._disturbed_until = time + _DISTURBED
@@ -320,7 +320,7 @@ class DamageDetector:
             self.window.add_attitude(*self._attitudes.popleft())
 
     def _ignore_late(self, time: float) -> None:
-        """Discard what was compared with the model, and judge neither sag nor tilt nor single servos for a while."""
+        """Discard the residuals; ignore sag, tilt and single servos for some seconds."""
         if self.model.started:
             self.restart()
         self._disturbed_until = time + _DISTURBED
@@ -361,7 +361,7 @@ class DamageDetector:
 
     @property
     def suspicion(self) -> float:
-        """How unusual the last slices are; above 1 the bank is simulated."""
+        """Suspicion of the last slices (1 is the limit above which the bank is simulated)."""
         return self._suspicion.value
 
     @property
@@ -371,7 +371,7 @@ class DamageDetector:
 
     @property
     def probes(self) -> int:
-        """Number of times that a foot was to be pressed down."""
+        """Number of contact probes that were requested."""
         return self._probe.count
 
     @property
@@ -399,7 +399,7 @@ class DamageDetector:
         return found
 
     def _collect(self, time: float) -> list[Decision]:
-        """Decide by the bank if one has been simulated completely."""
+        """Decide by the posterior of a bank that has been simulated completely."""
         result = self._bank.collect(time, self.baseline)
         if result is None:
             return []

@@ -100,7 +100,7 @@ def groups_of(hypothesis: Hypothesis) -> list[str]:
 
 
 def of_foot(hypothesis: Hypothesis) -> bool:
-    """Whether the bank alone can show the hypothesis, and no joint's own readings."""
+    """True if only the bank can show the hypothesis, not the readings of a joint."""
     return hypothesis.kind not in ("limp", "locked")
 
 
@@ -114,7 +114,7 @@ def part_of(robot: Robot, joint: Any) -> tuple[Any, str]:
 
 
 def singles(robot: Robot, morphology: Morphology) -> list[Hypothesis]:
-    """All single damages that are still possible: 54 for a whole JetHexa, without locked joints."""
+    """All single damages that are still possible: 54 for an intact JetHexa, without locked joints."""
     found = []
     for leg in robot.legs:
         joints = robot.leg_joints(leg.name)
@@ -131,7 +131,7 @@ def singles(robot: Robot, morphology: Morphology) -> list[Hypothesis]:
 
 
 def pairs(candidates: Any, with_one_of: Any = None) -> list[Any]:
-    """All pairs of hypotheses of different legs; with_one_of: only those that have one of these in them."""
+    """All pairs of hypotheses of different legs; with_one_of: only pairs that contain one of these."""
     chosen = None if with_one_of is None else {id(h) for h in with_one_of}
     return [
         both(a, b)

@@ -15,7 +15,7 @@ _MOVED = 0.02  # [rad] spread of the readings of a joint that moves
 
 
 class JointWatch:
-    """Remembers since when joints do not follow. news: {joint: JointCondition} of those that do not."""
+    """Stores since when joints do not follow. news: {joint: JointCondition} of these joints."""
 
     def __init__(self, joints: int, slice_ticks: int) -> None:
         self._slice_ticks = slice_ticks

@@ -1,4 +1,4 @@
-"""Whether commands and readings come late: on a loaded computer their evidence does not count.
+"""Detects late commands and readings: on a loaded computer they are no evidence.
 
 What is measured late is compared with the wrong state of the model, and joints that stand still for a moment because
 their commands wait look locked. Three signs, each enough:
@@ -49,7 +49,7 @@ class Lateness:
         self._last_reading = max(self._last_reading, time)
 
     def look(self, time: float) -> bool:
-        """Return whether what has come since the last update was late."""
+        """Return True if commands or readings since the last update were late."""
         stood = time - self._updated if math.isfinite(self._updated) else 0.0
         signs = (
             (time - self._reading, READING, "a reading came {:.2f} s after it was taken"),
@@ -83,7 +83,7 @@ class Lateness:
         self._last_late, self.why = time, why
 
     def recent(self, time: float) -> bool:
-        """Return whether something was late a moment ago."""
+        """Return True if commands or readings were late recently."""
         return time - self._last_late < _OVER
 
 

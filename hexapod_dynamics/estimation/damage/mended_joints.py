@@ -28,19 +28,19 @@ class _Watched:
     high: float = -math.inf
 
     def restart(self) -> None:
-        """Begin to count again."""
+        """Restart the count."""
         self.since, self.count, self.low, self.high = math.inf, 0, math.inf, -math.inf
 
 
 class MendedJoints:
-    """Follows the joints that this detector declared; times are seconds on one clock."""
+    """Tracks the joints that this detector declared; times are seconds on one clock."""
 
     def __init__(self) -> None:
         self._watched: dict[int, _Watched] = {}
         self._taken_back: set[int] = set()
 
     def watch(self, declared: dict[int, float | None]) -> None:
-        """Follow these joints from now on: {joint: angle of the lock [rad], None: limp}."""
+        """Track these joints from now on: {joint: angle of the lock [rad], None: limp}."""
         self._watched = {
             joint: self._watched[joint]
             if joint in self._watched and self._watched[joint].locked_at == angle
@@ -50,12 +50,12 @@ class MendedJoints:
         }
 
     def taken_back(self, joint: int) -> None:
-        """Note that a joint was taken back: once."""
+        """Note that a joint was restored; each joint is restored once."""
         self._taken_back.add(joint)
         self._watched.pop(joint, None)
 
     def forget(self) -> None:
-        """Begin to count again: readings came late, or the joints were not commanded."""
+        """Restart the count, because readings came late or the joints were not commanded."""
         for one in self._watched.values():
             one.restart()
 
@@ -81,5 +81,5 @@ class MendedJoints:
         one.since, one.count = min(one.since, time), one.count + 1
 
     def mended(self, time: float) -> list[int]:
-        """Return the joints that are whole again."""
+        """Return the joints that are intact again."""
         return [joint for joint, one in self._watched.items() if one.count >= ENOUGH and time - one.since >= LASTS]

@@ -34,7 +34,7 @@ _LASTING = (2, 30.0, 8.0), (3, 100.0, 0.0)
 
 
 class PairEvidence:
-    """Remembers which pair of feet has explained more than one foot in the last banks in a row, and by how much."""
+    """Sums the evidence of the last banks in a row in which the same pair of feet explains more than one foot."""
 
     def __init__(self) -> None:
         self.clear()
@@ -45,7 +45,7 @@ class PairEvidence:
         self._count, self._gain, self._tilt = 0, 0.0, 0.0
 
     def look(self, hypotheses: list[Hypothesis], posterior: Posterior) -> bool:
-        """Use the Posterior of a bank; return whether its best pair is lost, by all banks in a row that name it."""
+        """Add the Posterior of a bank; return True if the last banks suffice to declare its best pair."""
         one, two = _best(hypotheses, posterior)
         if one is None or two is None or posterior.log_odds[two] <= posterior.log_odds[one]:
             self.clear()
@@ -89,7 +89,7 @@ def choose(
 
 
 def doubted(hypotheses: list[Hypothesis], posterior: Posterior, declared: Hypothesis) -> str | None:
-    """Return the leg that the best pair adds to a foot that is declared alone; None where that explains no more."""
+    """Return the leg that the best pair adds to a foot that is declared alone; None if the pair explains no more."""
     one, two = _best(hypotheses, posterior)
     if one is None or two is None or posterior.log_odds[two] - posterior.log_odds[one] < _DOUBT:
         return None

@@ -95,7 +95,7 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
 
 
 def spun(deviations: np.ndarray) -> np.ndarray:
-    """Deviations (..., f) whose yaw rate is as uncertain as the tilt makes it."""
+    """Deviations (..., f) with the yaw rate's uncertainty that the tilt causes."""
     found = deviations.copy()
     found[..., -1] = np.hypot(found[..., -1], _SPIN * np.hypot(deviations[..., -3], deviations[..., -2]))
     return found

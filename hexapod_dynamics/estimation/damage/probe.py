@@ -1,4 +1,4 @@
-"""When a foot is pressed down to see whether it is there.
+"""Decides when a contact probe presses a foot down to find out whether it exists.
 
 The banks suspect it for long, and are not sure of it; or another foot was declared lost, and the two together explain
 the measurements a little better: the second may not have carried anything yet, since the body leans onto the first.
@@ -19,7 +19,7 @@ _CHANGED = 0.1  # [s] after which the gait knows of a change, too
 
 
 class Probe:
-    """Remembers which foot is doubted, and when the last one was pressed. Times: seconds on one clock.
+    """Stores the suspected foot and the time of the last contact probe. Times: seconds on one clock.
 
     count: number of times that a foot was to be pressed.
     """
@@ -30,11 +30,11 @@ class Probe:
         self.count = 0
 
     def doubt(self, time: float, leg: str | None) -> None:
-        """Let a leg be pressed as soon as the gait has changed to what was declared at `time` [s]; None: no leg."""
+        """Probe a leg as soon as the gait uses what was declared at `time` [s]; None: no leg."""
         self._doubted = None if leg is None else (leg, time + _CHANGED)
 
     def asks(self, time: float, suspect: tuple[str, float, float] | None) -> str | None:
-        """Return the leg to press down now, or None; suspect: (group, probability, since) of DecisionMaker."""
+        """Return the leg to probe now, or None; suspect: (group, probability, since) of DecisionMaker."""
         if self._doubted is not None and time >= self._doubted[1]:
             doubted, self._doubted = self._doubted[0], None
             return self._press(time, doubted)

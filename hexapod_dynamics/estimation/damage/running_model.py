@@ -49,7 +49,7 @@ class RunningModel:
         self.step(time, joints)
 
     def step(self, time: float, targets: np.ndarray) -> None:
-        """Advance one tick under the targets (n,) [rad], NaN where a servo keeps its own; `time` [s]: its end."""
+        """Advance one tick under the targets (n,) [rad], NaN where a servo keeps its target; `time` [s]: its end."""
         row = self.row(self.tick)
         self.targets[row] = np.where(np.isfinite(targets), targets, self.model.setpoints)
         self.time[row] = time

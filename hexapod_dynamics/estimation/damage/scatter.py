@@ -1,4 +1,4 @@
-"""Variance of a healthy robot's residuals about its baseline: how rough its own ground is."""
+"""Variance of an intact robot's residuals about its baseline, a measure of the roughness of its ground."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def kinds_of(robot: Robot) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Sums of squared residuals without the noise of the readings, the older the less.
+    """Sums of squared residuals less the noise of the readings, with weights that decay with age.
 
     kinds (f,): features of one kind have one variance; squares (f,): sums [rad^2], [rad^2/s^2]; weight: number of
     slices.

@@ -18,7 +18,7 @@ _ON_FEET = 0.9  # share of a slice in which a robot that walks stands on its fee
 
 
 class Settling:
-    """Remembers when the morphology changed; all times are seconds on one clock; duration [s]: of a slice."""
+    """Stores when the morphology changed; all times are seconds on one clock; duration [s]: of a slice."""
 
     def __init__(self, duration: float) -> None:
         self._duration = duration
@@ -40,7 +40,7 @@ class Settling:
         self._changed, self._until = time, time + _LEAST
 
     def settled(self, time: float) -> bool:
-        """Whether joints, sag and tilt are evaluated."""
+        """True if joints, sag and tilt are evaluated."""
         return time >= self._until
 
     def skips(self, time: float, on_feet: float, lean: float, apart: np.ndarray) -> bool:
@@ -56,7 +56,7 @@ class Settling:
             return False
         down = on_feet < _ON_FEET
         # Who falls onto the place of lost legs leans on its body, or lies otherwise than the model, which did not
-        # fall. What tips a robot that had settled is news.
+        # fall. A tilt after the robot had settled is new evidence.
         if time < max(self._changed + _FELL, self._until + self._duration):
             down = down or lean > _TIPPED or np.nan_to_num(np.abs(apart)).max() > _OTHERWISE
         if down and time < self._changed + _LONGEST:

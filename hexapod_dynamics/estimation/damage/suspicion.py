@@ -1,4 +1,4 @@
-"""How unusual a slice is: whether the bank is simulated, and whether the slice teaches the baseline anything.
+"""Statistics of how unusual a slice is: they decide whether the bank is simulated and the baseline learns from it.
 
 Of the f features of a slice the six largest normalised squares are averaged, in two ways:
 
@@ -38,7 +38,7 @@ class Suspicion:
         self.restart()
 
     def restart(self) -> None:
-        """Forget what has been unusual, because the model starts again."""
+        """Reset the statistics, because the model restarts."""
         self.value = self.deviation = 0.0
         self._usual, self._seen, self._surprise = 1.0, 0, 0.0
         self._calm_until, self._calm_value = -np.inf, 0.0
@@ -56,12 +56,12 @@ class Suspicion:
 
     @property
     def learnable(self) -> bool:
-        """Whether the last slice can be that of a healthy robot."""
+        """True if the last slice may be that of an intact robot."""
         return self.deviation < (_STARTING if self._seen <= _BEGINNING else _LEARNABLE)
 
     @property
     def wrong(self) -> bool:
-        """Whether the last slices cannot be those of a healthy robot."""
+        """True if the last slices cannot be those of an intact robot."""
         return self.deviation > _WRONG
 
     def is_usual(self) -> None:
@@ -70,11 +70,11 @@ class Suspicion:
         self._usual += _USUAL_GAIN * (limited - self._usual)
 
     def found_nothing(self, time: float, value: float) -> None:
-        """The bank found nothing at `time` [s]; value: `value` at its start."""
+        """Note that the bank found no damage at `time` [s]; value: `value` at its start."""
         self._calm_until, self._calm_value = time + _CALM, value
 
     def asks(self, time: float) -> bool:
-        """Whether the bank is to be simulated at `time` [s]."""
+        """Return True if the bank is to be simulated at `time` [s]."""
         return self.value > 1.0 and not (time < self._calm_until and self.value < _GROWS * self._calm_value)
 
 

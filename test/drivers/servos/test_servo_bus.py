@@ -80,7 +80,7 @@ def test_the_map_is_the_robots():
     names = dict(zip(MAP.joint_names, zip(MAP.ids, MAP.directions, strict=True), strict=True))
     assert names["coxa_joint_LF"] == (5, -1) and names["tibia_joint_RR"] == (14, 1)
     assert names["femur_joint_LM"] == (9, -1)
-    # The vendor's default stance (hardware.md, section 1) in counts.
+    # The vendor's default stance in counts.
     stance = np.array(
         [
             0.1712,
@@ -486,7 +486,7 @@ def test_a_servo_known_to_be_gone_is_neither_asked_nor_moved(rig, chain):
     wait_until(lambda: chain.snapshot().known.all(), 10.0, "the leg is asked again")
 
 
-# In how much time [s] after the call of `freeze` the servos must have been told to stop (interfaces.md).
+# Time [s] after the call of `freeze` within which every servo must have received a stop.
 STOP_WITHIN = 0.02
 # What is on the wire already, and the first of the stops.
 STOP_WIRE = (lx_frames.UART_FIFO + len(lx.move_stop(254))) * lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
