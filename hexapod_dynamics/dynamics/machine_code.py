@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from hexapod_dynamics import code_cache, shared_library
 from hexapod_dynamics.compile_notice import announce
@@ -35,15 +35,24 @@ def _processor() -> tuple[str, int]:
     known = sorted(line for line in lines if line.startswith(IDENTITY))
     name = hashlib.sha256("\n".join(known).encode()).hexdigest()[:32]
     path = code_cache.installation_directory("processor") / f"{name}.json"
-    kept = code_cache.read_entry(path) if known else None
+    kept = code_cache.read_json(path) if known else None
+    if kept is not None and not _is_processor(kept):
+        code_cache.warn_damaged(path, "it does not hold a processor and the width of its registers")
+        kept = None
     if kept is None:
         from hexapod_dynamics.dynamics import vector_code  # loads LLVM
 
-        kept = json.dumps([vector_code.machine(), vector_code.native_lanes()]).encode()
+        kept = [vector_code.machine(), vector_code.native_lanes()]
         if known:
-            code_cache.write_entry(path, kept)
-    description, lanes = json.loads(kept)
+            code_cache.write_entry(path, json.dumps(kept).encode())
+    description, lanes = kept
     return str(description), int(lanes)
+
+
+def _is_processor(value: Any) -> bool:
+    if not (isinstance(value, list) and len(value) == 2):
+        return False
+    return isinstance(value[0], str) and type(value[1]) is int and 1 <= value[1] <= 64
 
 
 def machine() -> str:
