@@ -10,8 +10,8 @@ import pytest
 import hexapod_dynamics
 from hexapod_dynamics import code_cache, compiled, kernel_library
 
-# The smallest use that goes through both kinds of compiled code: one numba function, and leg kernels of a robot that the
-# package was not built for (JetHexa's come with it).
+# The smallest use that goes through both kinds of compiled code: one numba function, and leg kernels of a robot that
+# the package was not built for (JetHexa's come with it).
 OTHER_ROBOT = Path(__file__).parent / "robots" / "octopod.yaml"
 SCRIPT = f"""
 from hexapod_dynamics.robot import Morphology, Robot
