@@ -22,10 +22,12 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from hexapod_dynamics.runtime_directory import WRITABLE_BY_OTHERS, reason_for_distrust
 
 DIGEST_SIZE = 32
+FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a named pipe would be waited for
 PACKAGE = Path(__file__).resolve().parent
 
 
@@ -79,7 +81,10 @@ def _sources(module: str) -> dict[str, bytes]:
     Parsing 170 kB of sources takes more than 0.2 s, so the imports of each file are stored with its digest.
     """
     index = _entry("imports", hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:24]) / "index.json"
-    known = json.loads(read_entry(index) or b"{}")
+    known = read_json(index) or {}
+    if not (isinstance(known, dict) and all(_is_record(record) for record in known.values())):
+        warn_damaged(index, "it does not hold the imports of files")
+        known = {}
     found: dict[str, bytes] = {}
     pending, changed = [module], False
     while pending:
@@ -99,6 +104,13 @@ def _sources(module: str) -> dict[str, bytes]:
     if changed:
         write_entry(index, json.dumps(known).encode())
     return found
+
+
+def _is_record(value: Any) -> bool:
+    """Whether a value is the digest of a file and the names of the modules that it imports."""
+    if not (isinstance(value, list) and len(value) == 2 and isinstance(value[1], list)):
+        return False
+    return all(isinstance(text, str) for text in (value[0], *value[1]))
 
 
 def _file_of(module: str) -> Path | None:
@@ -157,14 +169,30 @@ def read_entry(path: Path) -> bytes | None:
     return data if hashlib.sha256(data).digest() == digest else None
 
 
+def read_json(path: Path) -> Any:
+    """Value of a cache file in JSON; None where there is none that can be read, which is then a warning."""
+    content = read_entry(path)
+    if content is None:
+        return None
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        warn_damaged(path, str(error) or type(error).__name__)
+        return None
+
+
 def _trusted(path: Path) -> bytes | None:
     """All bytes of a file that no other user could have written, else None."""
     try:
         # The opened file itself is checked; a path could be changed to a link in between.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-            reason = reason_for_distrust(os.fstat(file.fileno()))
+        with os.fdopen(os.open(path, FLAGS), "rb") as file:
+            status = os.fstat(file.fileno())
+            reason = reason_for_distrust(status) if stat.S_ISREG(status.st_mode) else "it is no file"
+            if reason:
+                warn_unusable(f"{path}: {reason}")
+                return None
             content = file.read()
-        refused = f"{path}: {reason}" if reason else _distrusted(path.parent)
+        refused = _distrusted(path.parent)
     except OSError:
         return None
     if refused:
@@ -251,3 +279,10 @@ def warn_unusable(reason: str) -> None:
         "Set HEXAPOD_DYNAMICS_CACHE to a directory of your own.",
         file=sys.stderr,
     )
+
+
+@cache
+def warn_damaged(path: Path, reason: str) -> None:
+    """Report once that a cache file is not used, because its content is not what this program writes."""
+    line = " ".join(reason.split())[:200]
+    print(f"hexapod_dynamics: {path} is damaged ({line}) and is not used; its code is compiled again", file=sys.stderr)

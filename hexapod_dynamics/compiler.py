@@ -61,7 +61,11 @@ class _FunctionFiles:
         if data is None:
             announce(code_cache.cache_directory())
             return None
-        return pickle.loads(data)
+        try:
+            return pickle.loads(data)
+        except Exception as error:  # of whatever is in it
+            code_cache.warn_damaged(self._path(key), f"{type(error).__name__}: {error}")
+            return None
 
     def save(self, key: Any, data: Any) -> None:
         code_cache.write_entry(self._path(key), dumps(data))

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hexapod_dynamics import code_cache, shared_library
 
+LIBRARY_FILE = re.compile(r"[0-9a-f]{24}\.so")
 FAMILY, INDEX = "library", "index.json"
 STEPPING = "hexapod_dynamics.simulation.step"  # a module that every robot's nodes use
 
@@ -25,12 +27,25 @@ def index_path() -> Path:
 
 @cache
 def _opened() -> tuple[dict[str, Any], shared_library.SharedLibrary] | None:
-    content = code_cache.read_entry(index_path())
-    if content is None:
+    index = code_cache.read_json(index_path())
+    if index is None:
         return None
-    index = json.loads(content)
+    if not _is_index(index):
+        code_cache.warn_damaged(index_path(), "it does not name a library, its functions and their modules")
+        return None
     library = shared_library.opened(index_path().with_name(index["file"]))
     return None if library is None else (index, library)
+
+
+def _is_index(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("file"), str):
+        return False
+    names, modules = value.get("functions"), value.get("modules")
+    return (
+        LIBRARY_FILE.fullmatch(value["file"]) is not None
+        and isinstance(names, (list, dict))
+        and isinstance(modules, dict)
+    )
 
 
 def made_from(content: dict[str, Any]) -> bool:

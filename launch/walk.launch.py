@@ -349,8 +349,8 @@ def nodes(context):
             )
         )
     if given["view"] == "true":
-        # Not respawned: it is not part of the robot, and a missing viser or an occupied port is reported once.
-        started.append(node("view", given["view_port"]))
+        # Started again, it has another token, and prints its address again.
+        started.append(node("view", given["view_port"], **RESPAWNED))
     if given["rviz"] == "true":
         started.append(rviz(os.path.join(config, "hexapod.rviz"), given["namespace"]))
     return started

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hexapod_dynamics
-from hexapod_dynamics import code_cache, compiled
+from hexapod_dynamics import code_cache, compiled, kernel_library
 
 # The smallest use that goes through both kinds of compiled code: one numba function, and leg kernels of a robot that
 # the package was not built for (JetHexa's come with it).
@@ -194,3 +194,41 @@ def test_an_object_is_made_once_for_a_key(tmp_path, monkeypatch, key):
     for _ in range(2):
         assert compiled.cached_object("hexapod_dynamics.dynamics.kernels", key, make) == key.encode()
     assert made == [key]
+
+
+DAMAGED = [b"", b"\xff", b"[" * 100_000, b"9" * 20_000, b'"x"', b'{"file": "../x.so"}', b'{"a": ["b", [1]]}', b"1"]
+
+
+def test_a_cache_whose_content_nobody_wrote_is_a_warning_and_compiled_again(tmp_path):
+    """The digest of each file is right: only what is in it is wrong."""
+    expected, _ = finish(start(tmp_path))
+    files = [path for path in entries(tmp_path) if path.suffix in (".json", ".nbc")]
+    assert {path.suffix for path in files} == {".json", ".nbc"}
+    for content in DAMAGED[2], DAMAGED[-2]:
+        for path in files:
+            code_cache.write_entry(path, content)
+        result, err = finish(start(tmp_path))
+        assert result == expected
+        assert "Traceback" not in err
+        assert "is damaged" in err
+        assert all(line.startswith("hexapod_dynamics: ") for line in err.splitlines())
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_a_library_index_that_nobody_wrote_is_a_warning(tmp_path, monkeypatch, capsys, content):
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_CACHE", str(tmp_path))
+    kernel_library._opened.cache_clear()
+    code_cache.warn_damaged.cache_clear()
+    code_cache.write_entry(kernel_library.index_path(), content)
+    try:
+        assert not kernel_library.made_from({"signatures": "x"})
+        warning = capsys.readouterr().err
+        assert "is damaged" in warning and warning.count("\n") == 1 and len(warning) < 500
+    finally:
+        kernel_library._opened.cache_clear()
+
+
+def test_a_named_pipe_in_the_cache_is_not_waited_for(tmp_path, capsys):
+    os.mkfifo(tmp_path / "entry")
+    assert code_cache.read_entry(tmp_path / "entry") is None
+    assert "it is no file" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.nodes.common import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.declarations import Declarations
+from hexapod_dynamics.nodes.guarded_node import GuardedNode
 from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
@@ -25,7 +26,6 @@ from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool, String
@@ -40,7 +40,7 @@ NEW = 10.0
 SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-class DamageDetectorNode(Node):
+class DamageDetectorNode(GuardedNode):
     """Subscribes to commands and measurements; publishes `damage_hypotheses`; calls `set_morphology`."""
 
     def __init__(self):

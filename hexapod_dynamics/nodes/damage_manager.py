@@ -6,6 +6,7 @@ from collections import deque
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.guarded_node import GuardedNode
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
@@ -13,7 +14,6 @@ from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -26,7 +26,7 @@ MOST_CHANGES, WINDOW = 20, 1.0
 SERVICE = QoSProfile(depth=200)
 
 
-class DamageManager(Node):
+class DamageManager(GuardedNode):
     """Holds one Morphology in three forms that always agree: its parameters, the latched topic, the diagnostics."""
 
     def __init__(self):

@@ -16,6 +16,7 @@ from hexapod_dynamics.estimation.observer import Gains, Observer
 from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.guarded_node import GuardedNode
 from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
@@ -26,7 +27,6 @@ from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
@@ -50,7 +50,7 @@ class Order(NamedTuple):
     joints_array: np.ndarray
 
 
-class DynamicsNode(Node):
+class DynamicsNode(GuardedNode):
     """Runs the observer under `joint_commands`, `joint_states`, `imu/data` and `morphology`."""
 
     def __init__(self):

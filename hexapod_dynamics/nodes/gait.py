@@ -29,6 +29,7 @@ from hexapod_dynamics.nodes.common import (
     text_of,
 )
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.guarded_node import GuardedNode
 from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
@@ -38,7 +39,6 @@ from hexapod_dynamics.parameters.gait import COMMANDS, GAIT, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
-from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
@@ -51,7 +51,7 @@ NOT_KNOWN = "whether the robot had fallen before this node was restarted is not 
 FALLEN = "the robot has fallen: legs stopped; put it upright, then command it again (cmd_vel zero, then a speed)"
 
 
-class GaitNode(Node):
+class GaitNode(GuardedNode):
     """Publishes `joint_commands` for joints that exist and move; subscribes to `cmd_vel`, `morphology`, `imu/data`,
     `joint_states`.
     """

@@ -17,12 +17,12 @@ from hexapod_dynamics.drivers.imu.orientation import VqfFilter
 from hexapod_dynamics.nodes.cdr import Template
 from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.common import Diagnostics, Wanted, declare_all, frame, load_robot, sender
+from hexapod_dynamics.nodes.guarded_node import GuardedNode
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
-from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.task import Future
 from rclpy.time import Time
@@ -46,7 +46,7 @@ def _fill_data(message, values):
     turn.x, turn.y, turn.z, turn.w, message.orientation_covariance[0] = values[MOTION:]
 
 
-class ImuNode(Node):
+class ImuNode(GuardedNode):
     """Publishes the IMU; see the module. The thread of the reader publishes."""
 
     def __init__(self):

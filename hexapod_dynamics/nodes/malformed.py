@@ -1,4 +1,6 @@
-"""Messages whose bytes are none of their type: ignored, counted, and reported on /diagnostics with their publisher.
+"""Malformed messages and requests: ignored or refused, counted, and reported on /diagnostics.
+
+Messages are reported with their publisher, requests with their service.
 
 Whoever reaches a topic can publish such bytes on it: a program of another ROS 2 release, or one that means harm. The
 node goes on. Subscriptions take the bytes and read them here, because rclpy drops what its executor cannot read without
@@ -16,6 +18,7 @@ WARNED = 5.0
 ASKED_EVERY = 1.0
 MOST_COUNTED = 16  # pairs of topic and publisher
 LONGEST_NAME = 100  # characters: the names of other nodes are not ours
+LONGEST_REASON = 300  # characters: it may quote what was sent
 UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that no node has announced
 
 
@@ -43,9 +46,10 @@ class MalformedMessages:
     def __init__(self, node):
         self._node = proxy(node)  # `of` keeps this object for as long as the node exists
         self._counts = {}  # {(topic, publisher): malformed messages}
+        self._requests = {}  # {service: malformed requests}
         self._names = {}  # {(topic, GUID): publisher}
         self._next_question = {}  # {topic: monotonic time [s]}
-        self._last, self._where = -WARNED, ""
+        self._last, self._what = -WARNED, ""
 
     @classmethod
     def of(cls, node):
@@ -61,10 +65,23 @@ class MalformedMessages:
         if key not in self._counts and len(self._counts) >= MOST_COUNTED:
             key = topic, "further publishers"
         self._counts[key] = self._counts.get(key, 0) + 1
-        self._last, self._where = now, f"{topic} from {key[1]}"
+        self._last, self._what = now, f"malformed messages on {topic} from {key[1]} are ignored"
         self._node.get_logger().warning(
-            f"malformed message on {topic} from {key[1]} is ignored: {error}", throttle_duration_sec=5.0
+            f"malformed message on {topic} from {key[1]} is ignored: {shortened(str(error))}", throttle_duration_sec=5.0
         )
+
+    def count_request(self, service, error):
+        """Count a request to a service; error: why it is refused, or cannot even be read."""
+        self._requests[service] = self._requests.get(service, 0) + 1
+        self._last, self._what = time.monotonic(), f"malformed requests to {service} are refused"
+        self._node.get_logger().warning(
+            f"malformed request to {service} is refused: {shortened(str(error))}", throttle_duration_sec=5.0
+        )
+
+    @property
+    def recent(self):
+        """What is ignored or refused, if some came in the last seconds; else an empty text."""
+        return self._what if time.monotonic() - self._last < WARNED else ""
 
     def _publisher(self, subscription, topic, now):
         """Return who published the last message of a subscription: a node, a GUID, or those who may have been it."""
@@ -86,14 +103,23 @@ class MalformedMessages:
         return name
 
     def report(self, level, message, values):
-        """Return a diagnostic status with the malformed messages in it; at least a warning while they come."""
-        if not self._counts:
+        """Return a diagnostic status with the malformed messages and requests in it; at least a warning while they
+        come.
+        """
+        if not self._counts and not self._requests:
             return level, message, values
-        if time.monotonic() - self._last < WARNED:
+        if self.recent:
             level = "warn" if level == "ok" else level
-            message = f"{message}; malformed messages on {self._where} are ignored"
+            message = f"{message}; {self.recent}"
         counts = {f"malformed messages on {topic} from {name}": count for (topic, name), count in self._counts.items()}
-        return level, message, values | counts
+        requests = {f"malformed requests to {service}": count for service, count in self._requests.items()}
+        return level, message, values | counts | requests
+
+
+def shortened(text):
+    """Return a text that may quote what was sent in one line of limited length."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}..."
 
 
 def _named(info, gid):

@@ -14,6 +14,7 @@ import numpy as np
 from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.errors import HexapodError, MorphologyError, RobotError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot
+from hexapod_dynamics.nodes.guarded_node import GuardedNode
 from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
@@ -23,7 +24,6 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion, rotation_z
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
@@ -74,7 +74,7 @@ def translucent(urdf, opacity):
     return re.sub(r'rgba="(\S+ \S+ \S+) \S+"', rf'rgba="\1 {opacity}"', urdf)
 
 
-class RobotDescription(Node):
+class RobotDescription(GuardedNode):
     """The node."""
 
     def __init__(self):

@@ -33,6 +33,7 @@ from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, Wanted, load_robot, sender, stamp_seconds
 from hexapod_dynamics.nodes.crash_recovery import SessionState
+from hexapod_dynamics.nodes.guarded_node import GuardedNode
 from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
@@ -42,7 +43,6 @@ from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
@@ -61,7 +61,7 @@ PRIORITY = 10
 PORT_PATIENCE = {"alone": 2.0, "launched": 60.0}
 
 
-class ServosNode(Node):
+class ServosNode(GuardedNode):
     """Owns the servo bus; see the module."""
 
     def __init__(self):

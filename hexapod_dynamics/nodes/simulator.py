@@ -6,6 +6,7 @@ from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, frame, load_robot, steady_timer
+from hexapod_dynamics.nodes.guarded_node import GuardedNode
 from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
 from hexapod_dynamics.nodes.running import run
@@ -18,7 +19,6 @@ from hexapod_dynamics.simulation import Truth
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -26,7 +26,7 @@ from std_msgs.msg import String
 PUSH_DURATION = 0.2  # [s]
 
 
-class SimulatorNode(Node):
+class SimulatorNode(GuardedNode):
     """Publishes `~/odom`, `~/joint_states`, and at each change `~/damage` and `~/robot_description` (latched).
 
     Also latched: `~/truth`, how the simulated robot and its ground differ from the model (`Truth.describe`).

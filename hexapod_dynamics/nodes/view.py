@@ -19,6 +19,8 @@ from geometry_msgs.msg import Twist
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, steady_timer
+from hexapod_dynamics.nodes.guarded_node import GuardedNode
+from hexapod_dynamics.nodes.malformed import subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.parameters.view import PARAMETERS
@@ -29,7 +31,6 @@ from hexapod_dynamics.view.scene import JETHEXA_REACH, RobotFigure, Surroundings
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -61,7 +62,7 @@ class LatestMessages:
         def keep(message):
             self._messages[topic] = time.monotonic(), message
 
-        return self._node.create_subscription(kind, topic, keep, qos)
+        return subscribe(self._node, kind, topic, keep, qos)
 
     def get(self, topic, within=math.inf):
         """Return the newest message of a topic that came within this time [s], or None."""
@@ -124,7 +125,7 @@ class RosCommands(Commands):
         self.answer = f"{client.srv_name}: {'done' if done else 'refused'}{f' ({text})' if text else ''}"
 
 
-class View(Node):
+class View(GuardedNode):
     """The node; its drawing runs in a thread of its own."""
 
     def __init__(self):
@@ -145,7 +146,7 @@ class View(Node):
         newest(Path, "predicted_path")
         newest(DiagnosticArray, "damage_hypotheses", 10)
         self._stopped, self._servos = "", f"{self.get_namespace()}/servos".lstrip("/")
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+        subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         self._cmd_vel = self.create_publisher(Twist, "cmd_vel", 10)
         self._seat = DriveSeat()
         self._commands = RosCommands(self, self._seat)

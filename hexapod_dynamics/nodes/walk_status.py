@@ -10,6 +10,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare_all, stamp_seconds
+from hexapod_dynamics.nodes.guarded_node import GuardedNode
+from hexapod_dynamics.nodes.malformed import MalformedMessages, subscribe
 from hexapod_dynamics.nodes.morphology import values_of
 from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.tick_loop import TickLoop
@@ -17,7 +19,6 @@ from hexapod_dynamics.parameters.walk_status import PARAMETERS
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -101,7 +102,7 @@ def line(elapsed, shown, off, speed, lost, wrong):
     return " | ".join(parts)
 
 
-class WalkStatus(Node):
+class WalkStatus(GuardedNode):
     """Subscribes to diagnostics, with the predicted pose in them, and to the truth, and prints; hidden from
     `ros2 node list`.
     """
@@ -117,8 +118,8 @@ class WalkStatus(Node):
         # Of a hundred true poses a second the newest is wanted.
         self.loop = TickLoop(self, 0.1)
         self.loop.subscribe(Odometry, "simulator/odom", self._on_truth, NEWEST)
-        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
+        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         self.loop.every(1.0, self._print)
 
     def _on_prediction(self, status):
@@ -219,6 +220,7 @@ class WalkStatus(Node):
             "absent": absent,
             "starting": starting,
             "compiling, once": compiling,
+            "received": [MalformedMessages.of(self).recent] if MalformedMessages.of(self).recent else [],
         }
         print(line(elapsed, self._before, off, self._speed, self._lost, wrong), flush=True)
 

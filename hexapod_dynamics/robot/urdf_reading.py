@@ -27,6 +27,7 @@ from hexapod_dynamics.se3 import combined_inertia, rotation_rpy, rotation_x_to
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
 TURN = math.pi  # [rad or m] limits of a joint whose limits are both 0; a continuous one has none
+DEEPEST = 100  # joints in a row; the functions that read them call themselves
 NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))  # mass, centre of mass, inertia about it
 
 
@@ -77,11 +78,12 @@ def _root(text_or_path: Any) -> ET.Element:
     if "<" not in text:
         try:
             text = Path(text_or_path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise RobotError(f"URDF file {text_or_path}: cannot be read: {error}") from None
+        except (OSError, ValueError) as error:  # ValueError: no UTF-8, or no path
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise RobotError(f"URDF file {text[:200]}: cannot be read: {reason}") from None
     try:
         root = ET.fromstring(text.strip())
-    except ET.ParseError as error:
+    except (ET.ParseError, ValueError) as error:  # ValueError: text that no UTF-8 can represent
         check_xacro_text(text)
         raise RobotError(f"URDF: not XML: {error}") from None
     if root.tag != "robot":
@@ -119,10 +121,18 @@ def _tree(root: ET.Element) -> _Part:
 
 
 def _check_connected(base: _Part, parts: list[_Part]) -> None:
-    """Raise RobotError if links are not connected to the body: they carry one another in a ring."""
+    """Raise RobotError if links are not connected to the body (they carry one another in a ring), or too many in a row
+    are.
+    """
     reached, names = [base], {base.name}
+    depths = {base.name: 0}
     for part in reached:  # grows
         reached += part.children
+        depths |= dict.fromkeys((child.name for child in part.children), depths[part.name] + 1)
+        if depths[part.name] > DEEPEST:
+            raise RobotError(
+                f"URDF: link {part.name[:60]} is more than {DEEPEST} joints from the body {base.name[:60]}"
+            )
         names |= {child.name for child in part.children}
     left = [part for part in parts if part.name not in names]
     if left:

@@ -117,8 +117,12 @@ def from_bag(path: Path, robot: Robot | None = None) -> Record:
             for connection, stamp, raw in reader.messages(connections=chosen):
                 message = types.deserialize_cdr(raw, connection.msgtype)
                 found.take(_kind(connection.topic), _time(message, stamp), message)
-    except (ReaderError, OSError) as error:
-        raise HexapodError(f"{path} is no bag that can be read: {error}") from None
+    except HexapodError:
+        raise
+    except Exception as error:  # rosbags reads YAML, SQLite, zstd and CDR, and each raises its own
+        reason = " ".join(str(error).split())[:300]
+        reason = reason if isinstance(error, (ReaderError, OSError)) else f"{type(error).__name__}: {reason}"
+        raise HexapodError(f"{path} is no bag that can be read: {reason}") from None
     return found.record(robot)
 
 

@@ -67,8 +67,17 @@ class UrdfModel:
 def parse(text: str) -> UrdfModel:
     """Read a URDF of boxes, cylinders and spheres; meshes from files are skipped. HexapodError if it is not a URDF."""
     try:
+        return _parse(text)
+    except HexapodError:
+        raise
+    except (ValueError, TypeError) as error:  # of a number that is none, or of too few
+        raise HexapodError(f"robot_description cannot be read: {error}") from None
+
+
+def _parse(text: str) -> UrdfModel:
+    try:
         tree = ET.fromstring(text)
-    except ET.ParseError as error:
+    except (ET.ParseError, ValueError) as error:  # ValueError: text that no UTF-8 can represent
         raise HexapodError(f"robot_description is not XML: {error}") from None
     if tree.tag != "robot":
         raise HexapodError(f"robot_description has the root element <{tree.tag}>; a URDF has <robot>")
@@ -155,7 +164,10 @@ def _origin(element: ET.Element) -> tuple[Rotation, Vector]:
 
 
 def _vector(text: str | None, default: Any) -> Vector:
-    return np.array([float(word) for word in text.split()] if text else default, float)
+    values = np.array([float(word) for word in text.split()] if text else default, float)
+    if values.shape != np.shape(default):
+        raise HexapodError(f"robot_description: {text[:60] if text else ''!r} given, {len(default)} numbers needed")
+    return values
 
 
 def _rgba(material: ET.Element) -> tuple[float, ...]:

@@ -2,8 +2,9 @@
 
 import pytest
 from driver_session import Robots
-from ros_session import Process
+from ros_session import Process, wait_until
 
+from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters, SetParametersAtomically
@@ -36,8 +37,26 @@ def robot(probe):
     robot.close()
 
 
+@pytest.fixture(scope="module")
+def statuses(probe):
+    return probe.hear(DiagnosticArray, "/diagnostics", 50, keep=50)
+
+
+def counted(statuses, name):
+    """Return the last key of a node's status that counts malformed requests, else an empty text."""
+    keys = [
+        pair.key
+        for _, array in statuses
+        for status in array.status
+        if status.name == name
+        for pair in status.values
+        if pair.key.startswith("malformed requests to")
+    ]
+    return keys[-1] if keys else ""
+
+
 @pytest.mark.parametrize("name", NODES)
-def test_no_parameter_and_no_request_ends_a_node(probe, request, name):
+def test_no_parameter_and_no_request_ends_a_node(probe, statuses, request, name):
     if name != "simulator":
         request.getfixturevalue("robot")
     process = Process.node(name)
@@ -60,9 +79,13 @@ def test_no_parameter_and_no_request_ends_a_node(probe, request, name):
             assert all(result.successful or result.reason for result in results)
         unset = [ParameterMessage(name=n) for n in chosen]
         call(SetParameters, "set_parameters", SetParameters.Request(parameters=unset))
-        strange = [ParameterMessage(name="\0x" * 1000, value=ParameterValue(type=kind)) for kind in (1, 4, 9)]
-        call(SetParameters, "set_parameters", SetParameters.Request(parameters=strange))
-        call(SetParametersAtomically, "set_parameters_atomically", SetParametersAtomically.Request(parameters=strange))
+        strange = [ParameterMessage(name="\0x" * 1000, value=ParameterValue(type=kind)) for kind in (1, 4, 9, 77, 255)]
+        results = call(SetParameters, "set_parameters", SetParameters.Request(parameters=strange)).results
+        assert len(results) == len(strange) and not any(result.successful for result in results[-2:])
+        assert all("allowed are 0 to 9" in result.reason for result in results[-2:])
+        whole = SetParametersAtomically.Request(parameters=strange)
+        assert not call(SetParametersAtomically, "set_parameters_atomically", whole).result.successful
+        assert "malformed requests to" in wait_until(lambda: counted(statuses, name), 20, lambda: process.output)
         unknown = ["nobody", "", "x" * 100_000, *chosen]
         call(GetParameters, "get_parameters", GetParameters.Request(names=unknown))
         call(DescribeParameters, "describe_parameters", DescribeParameters.Request(names=unknown))

@@ -105,3 +105,22 @@ def test_times_are_those_of_the_stamps(sample):
 def test_the_sample_bag_is_drawn(tmp_path):
     assert main([str(SAMPLE), "--output", str(tmp_path / "bag.png")]) == 0
     assert (tmp_path / "bag.png").read_bytes().startswith(b"\x89PNG")
+
+
+HOSTILE_METADATA = {
+    "nested": "rosbag2_bagfile_information: " + "[" * 20_000,
+    "nested mappings": "rosbag2_bagfile_information: " + "{a: " * 20_000,
+    "a list": "[1, 2]",
+    "another shape": "rosbag2_bagfile_information: {version: [], storage_identifier: 7}",
+    "a number": "rosbag2_bagfile_information: " + "1" * 20_000,
+    "no text": "\udcff\udcfe",
+}
+
+
+@pytest.mark.parametrize("metadata", HOSTILE_METADATA.values(), ids=HOSTILE_METADATA)
+def test_a_bag_with_hostile_metadata_is_refused_in_one_line(tmp_path, capsys, metadata):
+    (tmp_path / "metadata.yaml").write_bytes(metadata.encode(errors="surrogateescape"))
+    (tmp_path / "bag_0.db3").write_bytes(b"SQLite format 3\0" + b"\xff" * 1000)
+    assert main([str(tmp_path)]) == 1
+    error = capsys.readouterr().err
+    assert "no bag that can be read" in error and error.count("\n") == 1 and len(error) < 1000
