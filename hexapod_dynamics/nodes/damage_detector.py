@@ -42,7 +42,8 @@ SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 class DamageDetectorNode(Node):
     """Subscribes to commands and measurements; publishes `damage_hypotheses`, `press_foot`, `try_joint`; calls
-    `set_morphology`."""
+    `set_morphology`.
+    """
 
     def __init__(self):
         super().__init__("damage_detector")
