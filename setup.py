@@ -1,14 +1,28 @@
+import sys
 from glob import glob
+from pathlib import Path
 
 from setuptools import find_packages, setup
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # colcon links this file to elsewhere, not the one beside it
+
+from build_kernels import BuildKernels, kernel_extensions
+from build_native import MODEL, BuildNative
+
 package_name = "hexapod_dynamics"
+
+
+class BuildExtensions(BuildKernels, BuildNative):
+    """Builds what Cython translates, the model's extension and JetHexa's libraries."""
+
 
 setup(
     name=package_name,
     version="0.2.0",
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
-    package_data={package_name: ["py.typed"]},
+    ext_modules=[MODEL, *kernel_extensions()],
+    cmdclass={"build_ext": BuildExtensions},
+    package_data={package_name: ["py.typed", "native/*.c", "native/include/*", "native/example/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
         (f"share/{package_name}", ["package.xml"]),
@@ -30,12 +44,13 @@ setup(
         "casadi>=3.6,<4",
         "pyserial>=3.5,<4",
         "smbus2>=0.4.1,<1",
-        "vqf>=2.0,<3",
         "pyyaml>=5.4.1,<7",
         "matplotlib>=3.5.1,<4",
         "urdf-parser-py>=0.0.4,<2",
     ],
     extras_require={
+        # Not required: rosdep does not know it, and a console script refuses to start where a requirement is missing.
+        "attitude": ["vqf>=2.0,<3"],
         "jetson": ["Jetson.GPIO>=2.0,<3"],
         "learning": ["gymnasium>=1.0,<2"],
         "mujoco": ["mujoco>=3.2,<5"],
@@ -48,6 +63,7 @@ setup(
             "rosbags>=0.9,<1",
         ],
         "test": [
+            "vqf>=2.0,<3",
             "pytest>=6.2.5,<10",
             "hypothesis>=6.36,<7",
             "pin>=2.6,<5",
@@ -61,6 +77,7 @@ setup(
             "zstandard>=0.20,<1",
         ],
     },
+    # C parts, see build_native.py; Cython's extensions belong in the same list.
     zip_safe=False,
     maintainer="The hexapod_dynamics authors",
     maintainer_email="hexapod-dynamics@example.org",

@@ -134,6 +134,11 @@ def entry_directory(module: str) -> Path:
     return _entry(module.rpartition(".")[2], source_digest(module))
 
 
+def entry_directory_of(family: str, key: str) -> Path:
+    """Directory of code for a key that tells everything it depends on."""
+    return _entry(family, hashlib.sha256(key.encode()).hexdigest()[:24])
+
+
 def installation_directory(family: str) -> Path:
     """Directory of what belongs to this installation and these versions, whatever its sources are."""
     return _entry(family, hashlib.sha256(f"{PACKAGE} {toolchain()}".encode()).hexdigest()[:24])

@@ -30,6 +30,11 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, nogil=True, **OPTIONS)
 
 
+def plain_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A `kernel` without fused multiply-add: its numbers are those of the same lines compiled by Cython."""
+    return _compiled(function, nogil=True, **(OPTIONS | {"fastmath": False}))
+
+
 def inline_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """A `kernel` that machine code has inside its compiled callers: a Workspace is a hundred numbers to hand over."""
     return _compiled(function, nogil=True, forceinline=True, **OPTIONS)

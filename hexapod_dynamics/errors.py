@@ -45,5 +45,9 @@ class UnsafePathError(HexapodError):
     """A file or directory whose content another user could have put there."""
 
 
+class CompilerError(HexapodError):
+    """C code that has to be compiled, and cannot be: no compiler, or it refuses."""
+
+
 class StoredStateError(HexapodError):
     """A stored state that cannot be read or is of another shape."""

@@ -6,26 +6,16 @@ thread makes for itself (some 20 kB are in use: the first-level cache holds them
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Callable
 
 import numpy as np
 
-from hexapod_dynamics.compiled import inline_kernel, kernel
-from hexapod_dynamics.dynamics.batch_code import (
-    DETERMINANT,
-    ROTATION,
-    SKEWNESS,
-    batch_kernels,
-    leg_size,
-)
-from hexapod_dynamics.dynamics.entry_points import ROTATION_TOLERANCE, is_rotation
-from hexapod_dynamics.dynamics.kernels import call_kernel
-from hexapod_dynamics.dynamics.late_intrinsics import fetch_line, move
+from hexapod_dynamics.dynamics.batch_code import ROTATION, leg_size
+from hexapod_dynamics.dynamics.leg_code import batch_library
 from hexapod_dynamics.dynamics.leg_program import LegType
-from hexapod_dynamics.dynamics.machine_code import native_lanes
-from hexapod_dynamics.dynamics.native import floats_at, number_at, write_at
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.dynamics.workspace import (
     BASE_ACCELERATION,
@@ -39,13 +29,33 @@ from hexapod_dynamics.dynamics.workspace import (
     Workspace,
     first_vector,
 )
+from hexapod_dynamics.native.processor import native_lanes
 from hexapod_dynamics.robot import Morphology
 
 KEPT = 256  # morphologies that a model remembers the preparations of; 20 kB each
 LEAST_SHARE = 2048  # states for which another thread is worth its start
 LEAST_GROUP = 48  # states of a morphology for which the memory that a call makes is worth it
 WORTH = 1024  # states of a morphology, in all calls, for which its preparation is worth it
-WASTE, ZERO, CHECK = -3 * LINE, -2 * LINE, -LINE  # rows before the legs' memory; `collect` writes to the last one
+WASTE, ZERO = -3 * LINE, -2 * LINE  # rows before the legs' memory: what is ignored, what is zero
+
+
+class _Plan(ctypes.Structure):
+    """struct hd_batch of native/include/hd_batch.h."""
+
+    _fields_ = (
+        ("forward", ctypes.c_int64),
+        ("legs", ctypes.c_int64),
+        ("leg_size", ctypes.c_int64),
+        ("memory_size", ctypes.c_int64),
+        ("widths", ctypes.c_int64 * 5),
+        ("padded", ctypes.c_int64 * 5),
+        ("places", ctypes.c_void_p),
+        ("whole", ctypes.c_void_p),
+        ("code", ctypes.c_void_p),
+    )
+
+
+RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * 7)
 
 
 class BatchModel:
@@ -54,7 +64,8 @@ class BatchModel:
     def __init__(self, kernels: RobotKernels):
         self.kernels = kernels
         self.lanes = native_lanes()
-        self.code = [batch_kernels(LegType.of(leg), kernels.rows) for leg in kernels.robot.legs]
+        self.code = [batch_library(LegType.of(leg), kernels.rows, self.lanes) for leg in kernels.robot.legs]
+        self.run_batch = RUN(self.code[0].address("hd_run_batch"))  # ctypes lets other threads run meanwhile
         self._known: dict[tuple[bool, Morphology, bool], Callable] = {}  # what `_prepared` made
         self._counts: dict[Morphology, int] = {}  # states so far of morphologies that are not prepared
 
@@ -99,9 +110,6 @@ def _prepared(model: BatchModel, forward: bool, morphology: Morphology, in_place
     legs = [index for index in range(len(ws.legs)) if ws.legs[index, 4] >= 0]
     names = ("forward", "substitute") if forward else ("inverse", "inverse")
     code = np.array([[model.code[leg].address(name) for name in names] for leg in legs], dtype=np.int64).reshape(-1, 2)
-    robot = model.code[0]
-    parts = ("start" if forward else "start_inverse", "solve_head", "spread", "collect")
-    heads = np.array([robot.address(name) for name in parts])
     size = leg_size(ws.rows, lanes)
     template = _template(ws, legs, lanes, size)
     tables = _places(ws, legs, lanes, size, morphology, forward, in_place)
@@ -111,16 +119,18 @@ def _prepared(model: BatchModel, forward: bool, morphology: Morphology, in_place
     places = np.concatenate(
         [np.pad(table, (0, size - len(table)), constant_values=fill) for table, size, fill in fills]
     )
-    layout = (lanes, len(legs), size)
+    plan = _Plan(
+        forward, len(legs), size, template.size, widths, padded, *(a.ctypes.data for a in (places, template, code))
+    )
+    kept = places, template, code, plan
+    address, run = ctypes.addressof(plan), model.run_batch
 
-    def work(states, rotations, q, nu, given, out):
-        memory = np.empty(template.size + LINE)
-        memory = memory[-(memory.ctypes.data // 8) % LINE :][: template.size]
-        memory[:] = template
-        room = np.zeros(max(padded) * lanes)
-        arrays = tuple(array.ctypes.data for array in (rotations, q, nu, given, out))
-        sizes = layout, widths, padded
-        return int(run_batch(memory.ctypes.data, code, heads, *sizes, places, forward, states, arrays, room))
+    def work(states, rotations, q, nu, given, out, kept=kept):
+        memory = np.empty(template.size + LINE + max(padded) * lanes)
+        begin = memory.ctypes.data
+        begin += -begin % (8 * LINE)
+        arrays = (array.ctypes.data for array in (rotations, q, nu, given, out))
+        return int(run(address, states.ctypes.data, len(states), begin, begin + 8 * template.size, *arrays))
 
     return work
 
@@ -157,7 +167,7 @@ def _places(ws: Workspace, legs, lanes: int, size: int, morphology: Morphology, 
 
 
 def _template(ws: Workspace, legs, lanes: int, size: int) -> np.ndarray:
-    """Three rows (WASTE, ZERO, CHECK), the legs' memory, `shared`: all that does not depend on the state."""
+    """Three rows (WASTE, ZERO, one unused), the legs' memory, `shared`: all that does not depend on the state."""
     rows, start = ws.rows, -WASTE
     memory = np.zeros(start + len(legs) * size + SHARED_SIZE * max(lanes, LINE))
     for index, leg in enumerate(legs):
@@ -171,77 +181,3 @@ def _template(ws: Workspace, legs, lanes: int, size: int) -> np.ndarray:
     for place in (GRAVITY, *range(BODY, BODY + 10)):
         shared[place * lanes : (place + 1) * lanes] = ws.shared[place]
     return memory
-
-
-@inline_kernel
-def _fetch_rows(arrays, widths, state, lanes):
-    """Ask for the rows of so many states from one on, of all arrays, while others are computed."""
-    for part in range(5):
-        begin = arrays[part] + 8 * widths[part] * state
-        for place in range(0, 8 * widths[part] * lanes, 64):
-            fetch_line(begin + place)
-
-
-@inline_kernel
-def _copy_rows(states, first, lanes, width, source, room, row):
-    """Copy the rows of those states behind each other, so far apart; past the end the last one again."""
-    for lane in range(lanes):
-        s = states[min(first + lane, states.shape[0] - 1)]
-        for i in range(width):
-            write_at(room, lane * row + i, number_at(source, width * s + i))
-
-
-@inline_kernel
-def _move_columns(mover, states, columns, lanes, memory, places):
-    """Move all columns of as many states as there are lanes; if they are no multiple of the lanes, some twice."""
-    for first in range(0, columns, lanes):
-        column = min(first, columns - lanes)
-        move(mover, states + 8 * column, columns, memory, places + 8 * column)
-
-
-@kernel
-def run_batch(memory, code, heads, layout, widths, padded, places, forward, states, arrays, room):
-    """Fill out for the states; the first one that is no state or whose result is not finite, -1 if none.
-
-    memory and arrays (R, q, nu, given, out) are addresses; widths are the columns of the arrays, and padded those of
-    `places`. Groups of states that follow each other are read and written where they are, others by way of `room`.
-    """
-    lanes, legs, size = layout
-    base = memory - 8 * WASTE
-    shared, count, worst = base + 8 * legs * size, states.shape[0], -1
-    for group in range(0, count, lanes):
-        s = states[group]
-        in_line = group + lanes <= count and states[group + lanes - 1] == s + lanes - 1
-        table = places.ctypes.data
-        for part in range(4):
-            source = arrays[part] + 8 * widths[part] * s
-            if not in_line or widths[part] < lanes:
-                source = room.ctypes.data
-                _copy_rows(states, group, lanes, widths[part], arrays[part], source, padded[part])
-            _move_columns(heads[2], source, padded[part], lanes, base, table)
-            table += 8 * padded[part]
-        if group + lanes < count:
-            _fetch_rows(arrays, widths, states[group + lanes], lanes)
-        call_kernel(heads[0], shared, shared)
-        for leg in range(legs):
-            call_kernel(code[leg, 0], base + 8 * leg * size, shared)
-        if forward:
-            call_kernel(heads[1], shared, shared)
-            for leg in range(legs):
-                call_kernel(code[leg, 1], base + 8 * leg * size, shared)
-        for lane in range(lanes):
-            write_at(base, lane - lanes, 0.0)
-        direct = in_line and widths[4] >= lanes
-        target = arrays[4] + 8 * widths[4] * s if direct else room.ctypes.data
-        _move_columns(heads[3], target, padded[4], lanes, base, table)
-        for lane in range(min(lanes, count - group)):
-            s = states[group + lane]
-            if not direct:
-                for i in range(widths[4]):
-                    write_at(arrays[4], widths[4] * s + i, number_at(target, lane * padded[4] + i))
-            good = number_at(shared, SKEWNESS * lanes + lane) <= ROTATION_TOLERANCE * ROTATION_TOLERANCE
-            if not (good and number_at(shared, DETERMINANT * lanes + lane) > 0.0):
-                good = is_rotation(floats_at(arrays[0] + 72 * s, (3, 3)))
-            if (not good or number_at(base, lane - lanes) != 0.0) and (worst < 0 or s < worst):
-                worst = s
-    return worst

@@ -8,11 +8,6 @@ rows before `q`), and has a row of lanes for each further row of `Rows`; `shared
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from hexapod_dynamics.dynamics.leg_kernels import trace_forward, trace_inverse, trace_solve_head, trace_substitute
-from hexapod_dynamics.dynamics.leg_program import LegType
-from hexapod_dynamics.dynamics.machine_code import MachineCode, native_lanes, opened_code
 from hexapod_dynamics.dynamics.rigid_body import inertia_times, spatial_lower
 from hexapod_dynamics.dynamics.tracing import Scalar, Trace, add, cross, dot
 from hexapod_dynamics.dynamics.workspace import (
@@ -22,7 +17,6 @@ from hexapod_dynamics.dynamics.workspace import (
     HEAD,
     HEAD_FORCE,
     LINE,
-    SHARED_SIZE,
     TWIST,
     WRENCH_BY_TWIST,
     Rows,
@@ -74,24 +68,3 @@ def trace_start(with_accelerations: bool) -> Trace:
     trace.write("shared", SKEWNESS, skewness)
     trace.write("shared", DETERMINANT, dot(lines[0], cross(lines[1], lines[2])))
     return trace
-
-
-@lru_cache(maxsize=64)
-def batch_kernels(leg_type: LegType, rows: Rows) -> MachineCode:
-    """A leg's kernels (forward, substitute, inverse), a robot's (start, start_inverse, solve_head), and the movers."""
-
-    def make(shared: bool) -> bytes:
-        from hexapod_dynamics.dynamics.batch_emitter import emit_batch  # loads LLVM
-
-        lanes = native_lanes()
-        traces = {
-            "forward": trace_forward(leg_type, rows),
-            "substitute": trace_substitute(len(leg_type.joints), rows),
-            "inverse": trace_inverse(leg_type, rows),
-            "start": trace_start(with_accelerations=False),
-            "start_inverse": trace_start(with_accelerations=True),
-            "solve_head": trace_solve_head(),
-        }
-        return emit_batch(traces, lanes, rows, shared)
-
-    return opened_code(__name__, f"batch {leg_type!r} {rows!r} {SHARED_SIZE}", make)

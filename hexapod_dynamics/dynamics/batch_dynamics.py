@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hexapod_dynamics.dynamics.batch import LEAST_GROUP, BatchModel
-from hexapod_dynamics.dynamics.entry_points import FARTHEST_POSITION
-from hexapod_dynamics.dynamics.mixed_batch import run_mixed
+from hexapod_dynamics.dynamics.checks import FARTHEST_POSITION
 from hexapod_dynamics.dynamics.model_core import KEPT_SELECTIONS, ModelCore
 from hexapod_dynamics.dynamics.selection import Selection
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.native.extension import run_each
 from hexapod_dynamics.robot import Morphology
 
 Morphologies = Morphology | Sequence[Morphology] | None
@@ -78,12 +78,19 @@ class BatchDynamics(ModelCore):
                 self._refuse(forward, each, in_place, bad, [array[bad] for array in given])
         return out
 
+    def _run_each(
+        self, forward: bool, memories: list[np.ndarray], states: Any, given: list[np.ndarray], out: np.ndarray
+    ) -> int:
+        """Fill out for the states (indices), each on its own memory; the first that cannot be computed, -1 if none."""
+        indices = np.array(states, dtype=np.int64)
+        return run_each(self._kernels.run_state, memories, indices, forward, *given, out)
+
     def _run_mixed(self, forward: bool, morphologies: Any, given: list[np.ndarray], out: np.ndarray) -> Groups:
         """Run the morphologies that have few states; return the others with their states."""
         each = list(morphologies)
         known = self._known_memories(each)
         if known:
-            self._name_bad(forward, each, [run_mixed(forward, known, range(len(each)), given, out)], given)
+            self._name_bad(forward, each, [self._run_each(forward, known, range(len(each)), given, out)], given)
             return {}
         same = dict[int, list[int]]()
         for state, morphology in enumerate(each):  # one object is one morphology, without a look at what it says
@@ -103,7 +110,7 @@ class BatchDynamics(ModelCore):
                 if len(kept) >= KEPT_SELECTIONS:
                     loose.setdefault(morphology, []).extend(states)
                     continue
-                selection = kept[morphology] = Selection(self._template, morphology, morphology)
+                selection = kept[morphology] = Selection(self._kernels.memory, morphology, morphology)
             if id(selection) in chosen:
                 chosen[id(selection)][1].extend(states)
             else:
@@ -117,7 +124,7 @@ class BatchDynamics(ModelCore):
             else:
                 memories += [selection.memory] * len(states)
                 few += states
-        bad = [run_mixed(forward, memories, few, given, out)]
+        bad = [self._run_each(forward, memories, few, given, out)]
         rest = []
         for morphology, states in loose.items():
             if len(states) >= LEAST_GROUP and is_worth(forward, morphology, len(states)):
@@ -151,15 +158,15 @@ class BatchDynamics(ModelCore):
         """Run morphologies on a few memories in turn; the first state of each turn that cannot be computed, or -1."""
         if not groups:
             return []
-        pool = self._template.new_memories(min(MIXED, len(groups)))
+        pool = self._kernels.memory.new_memories(min(MIXED, len(groups)))
         bad = []
         for start in range(0, len(groups), MIXED):
             memories, few = list[np.ndarray](), list[int]()
             for memory, (morphology, states) in zip(pool, groups[start : start + MIXED], strict=False):
-                self._template.place(memory, morphology.table)
+                self._kernels.memory.place(memory, morphology.table)
                 memories += [memory] * len(states)
                 few += states
-            bad.append(run_mixed(forward, memories, few, given, out))
+            bad.append(self._run_each(forward, memories, few, given, out))
         return bad
 
     def _check_member(self, morphology: Any, state: int) -> None:

@@ -8,6 +8,19 @@ import numpy as np
 
 from hexapod_dynamics.errors import DynamicsError
 
+# Largest position [rad or m] of a joint, HD_FARTHEST_POSITION of hd_rotation.h. The reduction of angles by multiples of
+# pi/2 (Cody and Waite) is exact up to here, with and without fused products; from 1e15 on its error is as large as the
+# sine.
+FARTHEST_POSITION = 1e6
+ROTATION_TOLERANCE = 1e-6  # HD_ROTATION_TOLERANCE of native/include/hd_rotation.h
+
+
+def is_rotation(rotation: np.ndarray) -> bool:
+    """Whether a finite matrix (3, 3) is a rotation within ROTATION_TOLERANCE."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = rotation @ rotation.T - np.eye(3)
+        return bool(np.all(np.abs(error) <= ROTATION_TOLERANCE) and np.linalg.det(rotation) > 0.0)
+
 
 def as_array(name: str, value: Any, shape: tuple[int, ...], what: str = "", ignored: Any = None) -> np.ndarray:
     """Return a float array of that shape, or a DynamicsError that names it; ignored: entries that are set to zero."""

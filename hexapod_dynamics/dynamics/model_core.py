@@ -7,51 +7,42 @@ from functools import partial
 
 import numpy as np
 
-from hexapod_dynamics.dynamics import (
-    derivative_entry_points,
-    entry_points,
-    link_entry_points,
-    matrix_entry_points,
-    point_entry_points,
-    stance_entry_points,
-)
-from hexapod_dynamics.dynamics.checks import as_array
-from hexapod_dynamics.dynamics.entry_points import FARTHEST_POSITION, is_rotation
-from hexapod_dynamics.dynamics.native import ABSENT, builtin
+from hexapod_dynamics.dynamics.checks import FARTHEST_POSITION, as_array, is_rotation
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
-from hexapod_dynamics.dynamics.selection import Selection, Template
+from hexapod_dynamics.dynamics.selection import Selection
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.native.extension import ABSENT
 from hexapod_dynamics.robot import Morphology, Robot
 
-# Entry points by the attribute that is the builtin, loaded (or compiled) on its first call.
-ENTRY_POINTS = {
-    "_forward": entry_points.forward,
-    "_forward_under": entry_points.forward_under,
-    "_inverse": entry_points.inverse,
-    "_gravity": entry_points.gravity,
-    "_mass": matrix_entry_points.mass,
-    "_coriolis": matrix_entry_points.coriolis,
-    "_tip_forces": matrix_entry_points.tip_forces,
-    "_inverse_derivatives": derivative_entry_points.inverse_derivatives,
-    "_forward_derivatives": derivative_entry_points.forward_derivatives,
-    "_tip": point_entry_points.tip,
-    "_poses": point_entry_points.poses,
-    "_point_jacobian": point_entry_points.point_jacobian,
-    "_point_bias": point_entry_points.point_bias,
-    "_center": link_entry_points.center,
-    "_potential_energy": link_entry_points.potential_energy,
-    "_kinetic_energy": link_entry_points.kinetic_energy,
-    "_centroidal_momentum": link_entry_points.centroidal_momentum,
-    "_held": stance_entry_points.held,
-}
-NEED_MATRIX_KERNELS = ("_coriolis", "_inverse_derivatives", "_forward_derivatives")
+# Functions of the robot's library; each is an attribute of the model with an underscore.
+FUNCTIONS = (
+    "forward",
+    "forward_under",
+    "inverse",
+    "gravity",
+    "mass",
+    "coriolis",
+    "tip_forces",
+    "inverse_derivatives",
+    "forward_derivatives",
+    "tip",
+    "poses",
+    "point_jacobian",
+    "point_bias",
+    "center",
+    "potential_energy",
+    "kinetic_energy",
+    "centroidal_momentum",
+    "held",
+)
+NEED_MATRIX_KERNELS = ("coriolis", "inverse_derivatives", "forward_derivatives")  # loaded on their first call
 KEPT_SELECTIONS = 256  # morphologies that a model remembers, so that a loop over them costs a look-up each
 
 
 class ModelCore:
     """Memory of a robot's model and how compiled code is called on it; WholeBodyModel's base."""
 
-    # Plain attributes, one for each of ENTRY_POINTS: Python reads them faster than what a descriptor hands out.
+    # Plain attributes, one for each of FUNCTIONS: Python reads them faster than what a descriptor hands out.
     _forward: Callable
     _forward_under: Callable
     _inverse: Callable
@@ -77,7 +68,7 @@ class ModelCore:
             raise DynamicsError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
         self.robot = robot
         self._kernels = RobotKernels(robot)
-        self._template = Template(self._kernels)
+        memory = self._kernels.memory
         self._legs = {name: np.array([index]) for index, name in enumerate(robot.leg_names)}
         # as entry points take them: the leg's index, the link's place in it, the joint's index
         self._links: dict[str, np.ndarray] = {}
@@ -86,26 +77,25 @@ class ModelCore:
                 self._links[f"{leg.name}.{link}"] = np.array([index, k, len(self._links)])
         self._link_masses = np.array([link.mass for leg in robot.legs for link in leg.links])
         self._whole_mass = float(robot.body.mass + self._link_masses.sum())
-        self._whole = Selection(self._template, Morphology.whole(robot), None)
+        self._whole = Selection(memory, Morphology.whole(robot), None)
         self._selections: dict[Morphology, Selection] = {}
         self._known = self._whole
-        for name in ENTRY_POINTS:
-            setattr(self, name, partial(self._first_call, name))
+        for name in FUNCTIONS:
+            later = name in NEED_MATRIX_KERNELS
+            setattr(self, f"_{name}", partial(self._first_call, name) if later else self._kernels.functions[name])
 
     def prepare(self) -> None:
         """Load (or compile) now what would otherwise be on its first use: for programs with a clock to keep."""
-        for name in ENTRY_POINTS:
-            self._load(name)
+        self._load_matrix_kernels()
 
-    def _load(self, name: str):
-        if name in NEED_MATRIX_KERNELS:
-            self._kernels.matrix_kernels()
-        function = builtin(ENTRY_POINTS[name])
-        setattr(self, name, function)
-        return function
+    def _load_matrix_kernels(self) -> None:
+        self._kernels.matrix_kernels()
+        for name in NEED_MATRIX_KERNELS:
+            setattr(self, f"_{name}", self._kernels.functions[name])
 
     def _first_call(self, name: str, *arguments):
-        return self._load(name)(*arguments)
+        self._load_matrix_kernels()
+        return self._kernels.functions[name](*arguments)
 
     def __reduce__(self):
         return type(self), (self.robot,)
@@ -129,7 +119,7 @@ class ModelCore:
             self._check_robot(morphology)
             if len(self._selections) >= KEPT_SELECTIONS:
                 self._selections = {}
-            selection = self._selections[morphology] = Selection(self._template, morphology, morphology)
+            selection = self._selections[morphology] = Selection(self._kernels.memory, morphology, morphology)
         self._known = selection  # for the next call; this one uses what it is given
         return selection
 

@@ -2,58 +2,30 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.dynamics.leg_derivatives import trace_derivatives
-from hexapod_dynamics.dynamics.leg_kernels import (
-    trace_eliminate,
-    trace_forward,
-    trace_inverse,
-    trace_solve_head,
-    trace_substitute,
-    trace_terms,
-)
-from hexapod_dynamics.dynamics.leg_matrices import trace_center, trace_coriolis, trace_frames, trace_poses
+from hexapod_dynamics.dynamics.leg_code import leg_library, matrix_library, model_library
 from hexapod_dynamics.dynamics.leg_program import LegType, link_parameters, symmetric
-from hexapod_dynamics.dynamics.machine_code import MachineCode, native_lanes, opened_code
+from hexapod_dynamics.dynamics.model_memory import ModelMemory
 from hexapod_dynamics.dynamics.workspace import (
     BODY,
-    CENTER,
+    COLUMNS,
     CORIOLIS,
     DERIVATIVES,
-    ELIMINATE,
-    FORWARD,
-    FRAMES,
     GRAVITY,
-    INVERSE,
     KERNELS,
     LINK_SIZE,
-    POSES,
-    ROTOR,
     SHARED_SIZE,
-    SUBSTITUTE,
-    TERMS,
     Rows,
     Workspace,
 )
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.native import builtins
+from hexapod_dynamics.native.processor import native_lanes
 from hexapod_dynamics.robot import Morphology, Robot
-
-# Columns of Workspace.code that every robot has from the start, and the kernels' names.
-COLUMNS = {
-    TERMS: "terms",
-    ELIMINATE: "eliminate",
-    FORWARD: "forward",
-    SUBSTITUTE: "substitute",
-    INVERSE: "inverse",
-    FRAMES: "frames",
-    CENTER: "center",
-    POSES: "poses",
-}
 
 
 class RobotKernels:
@@ -65,13 +37,13 @@ class RobotKernels:
         by_type: dict[LegType, list[int]] = {}
         for index, leg in enumerate(robot.legs):
             by_type.setdefault(LegType.of(leg), []).append(index)
-        self.lane_count = _lane_count([len(indices) for indices in by_type.values()])
+        self.lane_count = lane_count([LegType.of(leg) for leg in robot.legs], native_lanes())
         places: dict[int, tuple[int, int]] = {}
         code: list[Any] = []
         self._loaded = []  # keeps the code in memory
         self._block_types: list[LegType] = []
         for leg_type, indices in by_type.items():
-            loaded = _leg_kernels(leg_type, rows, self.lane_count)
+            loaded = leg_library(leg_type, rows, self.lane_count)
             self._loaded.append(loaded)
             addresses = [0] * KERNELS
             for column, name in COLUMNS.items():
@@ -82,8 +54,7 @@ class RobotKernels:
                 code.append(addresses)
                 self._block_types.append(leg_type)
         self.code = np.array(code, dtype=np.int64)
-        self._loaded.append(_head_kernel())
-        self.solve_head = np.array([self._loaded[-1].address("solve_head")], dtype=np.int64)
+        self.solve_head = np.array([self._loaded[0].address("solve_head")], dtype=np.int64)
 
         starts = np.cumsum([0] + [len(leg.joints) for leg in robot.legs])
         self.legs = np.array(
@@ -102,9 +73,20 @@ class RobotKernels:
                 for link in leg.links
             ]
         )
-        self._whole = self._template()
+        model = model_library(rows, self.lane_count)
+        self.functions, self.run_state = builtins(model), model.address("hd_run_state")
+        self.memory = ModelMemory(self)
 
-    def _template(self) -> np.ndarray:
+    def whole_shared(self) -> np.ndarray:
+        """Numbers of the whole robot that its legs share."""
+        body, shared = self.robot.body, np.zeros(SHARED_SIZE)
+        shared[GRAVITY] = self.robot.gravity
+        shared[BODY] = body.mass
+        shared[BODY + 1 : BODY + 4] = body.mass * body.com
+        shared[BODY + 4 : BODY + 10] = symmetric(body.spatial_inertia[3:, 3:])
+        return shared
+
+    def whole_lanes(self) -> np.ndarray:
         """Lanes of the whole robot."""
         rows = self.rows
         lanes = np.zeros((len(self.code), rows.size, self.lane_count))
@@ -126,150 +108,37 @@ class RobotKernels:
         if self.code[0, CORIOLIS]:
             return
         for block, leg_type in enumerate(self._block_types):
-            loaded = _matrix_kernels(leg_type, self.rows, self.lane_count)
+            loaded = matrix_library(leg_type, self.rows, self.lane_count)
             self._loaded.append(loaded)
             self.code[block, CORIOLIS] = loaded.address("coriolis")
             self.code[block, DERIVATIVES] = loaded.address("derivatives")
 
     def workspace(self, morphology: Morphology | None = None) -> Workspace:
         """Memory for the model of a morphology (the whole robot where none is given)."""
-        robot, count = self.robot, len(self.joints)
-        shared = np.zeros(SHARED_SIZE)
-        shared[GRAVITY] = robot.gravity
-        body = robot.body
-        shared[BODY] = body.mass
-        shared[BODY + 1 : BODY + 4] = body.mass * body.com
-        shared[BODY + 4 : BODY + 10] = symmetric(body.spatial_inertia[3:, 3:])
-        workspace = Workspace(
-            lanes=self._whole.copy(),
-            shared=shared,
-            legs=self.legs.copy(),
-            joints=self.joints,
-            moving=np.ones(count),
-            locked=np.zeros(count),
-            code=self.code,
-            solve_head=self.solve_head,
-            rows=self.rows,
-        )
         if morphology is not None:
-            self.set_morphology(workspace, morphology)
-        return workspace
+            self._check(morphology)
+        return self.memory.workspace(Morphology.whole(self.robot) if morphology is None else morphology)
 
     def set_morphology(self, workspace: Workspace, morphology: Morphology) -> None:
         """Make a workspace that of another morphology: the same arrays, new numbers, nothing compiled."""
+        self._check(morphology)
+        self.memory.set_morphology(workspace, morphology)
+
+    def _check(self, morphology: Morphology) -> None:
         if morphology.robot != self.robot:
             raise DynamicsError(
                 f"morphology of robot {morphology.robot.name!r} given to the model of {self.robot.name!r}; "
                 "make it from the model's own robot"
             )
-        set_morphology(workspace, self.links, self.cut, morphology.table)
 
 
-def _lane_count(group_sizes: list[int]) -> int:
-    """Lanes that need the fewest instructions for groups of legs of one type, as few lanes as do."""
-    native = native_lanes()
-    costs = {}
+def lane_count(leg_types: list[LegType], native: int) -> int:
+    """Lanes that need the fewest instructions for such legs, as few lanes as do.
+
+    native: doubles that a vector register holds.
+    """
+    group_sizes, costs = Counter(leg_types).values(), {}
     for lanes in (1, 2, 4, 8):
         blocks = sum(-(-size // lanes) for size in group_sizes)
         costs[lanes] = blocks * max(1, lanes // native)
     return min(costs, key=lambda lanes: (costs[lanes], lanes))
-
-
-@lru_cache(maxsize=64)
-def _leg_kernels(leg_type: LegType, rows: Rows, lanes: int) -> MachineCode:
-    def make(shared: bool) -> bytes:
-        from hexapod_dynamics.dynamics.vector_code import emit_object  # loads LLVM
-
-        count = len(leg_type.joints)
-        return emit_object(
-            {
-                "terms": (trace_terms(leg_type, rows), lanes),
-                "eliminate": (trace_eliminate(count, rows), lanes),
-                "forward": (trace_forward(leg_type, rows), lanes),
-                "substitute": (trace_substitute(count, rows), lanes),
-                "inverse": (trace_inverse(leg_type, rows), lanes),
-                "frames": (trace_frames(leg_type, rows), lanes),
-                "center": (trace_center(leg_type, rows), lanes),
-                "poses": (trace_poses(leg_type, rows), lanes),
-            },
-            shared=shared,
-        )
-
-    return opened_code(__name__, f"{leg_type!r} {rows!r} {lanes}", make)
-
-
-@lru_cache(maxsize=64)
-def _matrix_kernels(leg_type: LegType, rows: Rows, lanes: int) -> MachineCode:
-    def make(shared: bool) -> bytes:
-        from hexapod_dynamics.dynamics.vector_code import emit_object  # loads LLVM
-
-        return emit_object(
-            {
-                "coriolis": (trace_coriolis(leg_type, rows), lanes),
-                "derivatives": (trace_derivatives(leg_type, rows), lanes),
-            },
-            shared=shared,
-        )
-
-    return opened_code(__name__, f"matrices {leg_type!r} {rows!r} {lanes}", make)
-
-
-@lru_cache(maxsize=1)
-def _head_kernel() -> MachineCode:
-    def make(shared: bool) -> bytes:
-        from hexapod_dynamics.dynamics.vector_code import emit_object  # loads LLVM
-
-        return emit_object({"solve_head": (trace_solve_head(), 1)}, shared=shared)
-
-    return opened_code(__name__, "head", make)
-
-
-@kernel
-def set_morphology(ws, links, cut, table):
-    """Masks, locked positions and link parameters of a morphology's table.
-
-    A cut link's inertia is that of Link.cut, in the leg's axes: r^3 I + (r - r^3) Ia/2 (1 + x x^T), x along the link.
-    """
-    lanes, rows = ws.lanes, ws.rows
-    remaining, moving, locked = table[0], table[1], table[2]
-    for leg in range(ws.legs.shape[0]):
-        ws.legs[leg, 4] = -1
-        for k in range(ws.legs[leg, 3]):
-            if remaining[ws.legs[leg, 2] + k] > 0.0:
-                ws.legs[leg, 4] = k
-    for j in range(ws.joints.shape[0]):
-        block, lane, k = ws.joints[j, 0], ws.joints[j, 1], ws.joints[j, 2]
-        ws.moving[j] = moving[j]
-        ws.locked[j] = locked[j]
-        lanes[block, rows.mask + k, lane] = moving[j]
-        lanes[block, rows.q + k, lane] = locked[j]
-        for row in (rows.rate, rows.torque, rows.qdd, rows.acc):
-            lanes[block, row + k, lane] = 0.0
-        first = rows.links + LINK_SIZE * k
-        r = remaining[j]
-        for i in range(3):
-            lanes[block, first + 3 + i, lane] = r * links[j, 3 + i]  # the end
-        if r == 0.0 or r == 1.0:
-            for i in range(6, LINK_SIZE):
-                lanes[block, first + i, lane] = r * links[j, i]
-            continue
-        lanes[block, first + ROTOR, lane] = links[j, ROTOR]  # the joint's own: no cut makes it smaller
-        mass = r * links[j, 6]
-        cx, cy, cz = r * cut[j, 10], r * cut[j, 11], r * cut[j, 12]
-        lanes[block, first + 6, lane] = mass
-        lanes[block, first + 7, lane] = mass * cx
-        lanes[block, first + 8, lane] = mass * cy
-        lanes[block, first + 9, lane] = mass * cz
-        # about the frame's origin: cut inertia + m (c.c 1 - c c^T)
-        cubed = r * r * r
-        tube = 0.5 * (r - cubed) * cut[j, 3]
-        square = cx * cx + cy * cy + cz * cz
-        for i in range(6):
-            a = i if i < 3 else (0 if i < 5 else 1)
-            b = i if i < 3 else (1 if i == 3 else 2)
-            total = (
-                cubed * cut[j, 4 + i] + tube * cut[j, a] * cut[j, b] - mass * cut[j, 10 + a] * cut[j, 10 + b] * r * r
-            )
-            if a == b:
-                total += tube + mass * square
-            lanes[block, first + 10 + i, lane] = total

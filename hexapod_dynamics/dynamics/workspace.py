@@ -90,8 +90,20 @@ class Workspace(NamedTuple):
     code: np.ndarray  # int64 (blocks, KERNELS): addresses of the kernels
     solve_head: np.ndarray  # int64 (1,): address
     rows: Rows
+    memory: np.ndarray  # int64: begins with struct hd_model of native/include/hd_model.h; the arrays above are parts
 
 
 CUT_SIZE = 13  # of RobotKernels.cut: link's direction 3, inertia about it 1; inertia 6, centre of mass 3 in leg axes
 # Columns of Workspace.code.
 TERMS, ELIMINATE, FORWARD, SUBSTITUTE, INVERSE, FRAMES, CENTER, POSES, CORIOLIS, DERIVATIVES, KERNELS = range(11)
+# Columns of Workspace.code that every robot has from the start, and the kernels' names.
+COLUMNS = {
+    TERMS: "terms",
+    ELIMINATE: "eliminate",
+    FORWARD: "forward",
+    SUBSTITUTE: "substitute",
+    INVERSE: "inverse",
+    FRAMES: "frames",
+    CENTER: "center",
+    POSES: "poses",
+}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import adaptive_kernel as kernel
 from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait import cycle, leg_table
+from hexapod_dynamics.gait import leg_table, plan_numbers
 from hexapod_dynamics.gait.adaptive_arrays import new_walk, write_plan, write_settings
 from hexapod_dynamics.gait.adaptive_feet import place_feet
 from hexapod_dynamics.gait.adaptive_settings import LIVE, TILT_LIMIT, AdaptiveSettings
@@ -22,6 +22,7 @@ from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.array_gait import finite_twist
 from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
+from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.plan_change import (
@@ -106,6 +107,7 @@ class AdaptiveGait(AdaptiveWalk):
             raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least {FEWEST_LEGS} are needed to walk")
         self.robot = robot
         self.data = new_walk(robot, self.settings)
+        self._memory = WalkMemory(self.data)
         self._choice = PlanChoice(robot, find_library(robot, self._plans), self.planner)
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
         self.arrival = Arrival(robot.joint_count)
@@ -120,8 +122,8 @@ class AdaptiveGait(AdaptiveWalk):
 
     def _rehearse(self) -> None:
         """Call what only a change of the plan calls: it is compiled now, not while the robot walks without a leg."""
-        kernel.enter(self.data, int(self.data.state[layout.MODE]), 0)
-        kernel.place_of_body(self.data)
+        kernel.enter(self._memory, int(self.data.state[layout.MODE]), 0)
+        kernel.place_of_body(self._memory)
         if self.plan is not None:
             stance_holds(self.robot, self.data, self.plan.legs)
             best_start(self.robot, self.data)
@@ -143,6 +145,7 @@ class AdaptiveGait(AdaptiveWalk):
         twin.worker, twin._changing = None, False
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
+            twin._memory = WalkMemory(twin.data)
             twin._choice = copy.copy(self._choice)
             twin._limits = CommandLimits(self.robot, twin.data.legs, twin.data.plan)
         return twin
@@ -213,7 +216,7 @@ class AdaptiveGait(AdaptiveWalk):
         mode = float(state[layout.MODE])
         before, used = self.plan, set() if self.plan is None else set(self.plan.legs)
         carried = self._carried()
-        sway, up = kernel.place_of_body(data)
+        sway, up = kernel.place_of_body(self._memory)
         table, held, awaited = self._adopt(morphology, None if arrived else carried)
         data.feet[:, layout.BACK] = (data.legs[:, leg_table.USED] != 0.0) & ~carried
         state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, 0.0, 0.0
@@ -273,7 +276,7 @@ class AdaptiveGait(AdaptiveWalk):
             return
         data, state = self.data, self.data.state
         carried = self._carried()
-        sway, up = kernel.place_of_body(data)
+        sway, up = kernel.place_of_body(self._memory)
         self.morphology, self.plan = change.morphology, change.plan
         self.arrival.expect(list(change.awaited))
         self._choice.why = change.why
@@ -295,10 +298,10 @@ class AdaptiveGait(AdaptiveWalk):
             self._follow_again()
         if change.transition is Transition.SIT:
             state[layout.STAY] = 1.0
-            kernel.enter(data, layout.LOWER, 0)
+            kernel.enter(self._memory, layout.LOWER, 0)
         elif change.transition is Transition.LOWER:
             state[layout.PHASE] = 0.0
-            kernel.enter(data, layout.LOWER, 0)
+            kernel.enter(self._memory, layout.LOWER, 0)
         elif change.transition is Transition.GO_ON:
             self._start_plan(change.phase, change.easy)
 
@@ -325,7 +328,7 @@ class AdaptiveGait(AdaptiveWalk):
         state = self.data.state
         state[layout.PHASE], state[layout.EASY] = phase, share
         state[layout.EASY_FOR] = EASY_CYCLES if share < 1.0 else 0.0
-        kernel.enter(self.data, layout.SETTLE, 0)
+        kernel.enter(self._memory, layout.SETTLE, 0)
 
     def _steady(self) -> bool:
         """Tell whether the robot can stop now, on the feet of its present plan, or need not."""
@@ -401,8 +404,8 @@ class AdaptiveGait(AdaptiveWalk):
         self._finish_change()
         self.data.state[layout.STAY] = 1.0
         if self.data.state[layout.MODE] not in (layout.LOWER, layout.SAT):
-            self.data.state[layout.HEIGHT_NOW] += kernel.place_of_body(self.data)[1]
-            kernel.enter(self.data, layout.LOWER, 0)
+            self.data.state[layout.HEIGHT_NOW] += kernel.place_of_body(self._memory)[1]
+            kernel.enter(self._memory, layout.LOWER, 0)
 
     def press(self, leg: str) -> bool:
         """Stop on all feet, press that of a leg down and go on: 2 s. Return False, and do nothing, where the robot
@@ -416,13 +419,13 @@ class AdaptiveGait(AdaptiveWalk):
         others = tuple(name for name in plan.legs if name != leg)
         if state[layout.MODE] not in layout.ON_FEET or len(others) < FEWEST_LEGS:
             return False
-        sway, up = kernel.place_of_body(self.data)
+        sway, up = kernel.place_of_body(self._memory)
         if not stance_holds(self.robot, self.data, others):
             return False
         state[layout.PRESSED] = self.robot.leg_names.index(leg) + 1.0
         continue_from(self.data, sway, up)
         state[layout.FAST] = 0.0
-        kernel.enter(self.data, layout.SETTLE, 0)
+        kernel.enter(self._memory, layout.SETTLE, 0)
         return True
 
     def stand(self) -> None:
@@ -502,15 +505,15 @@ class AdaptiveGait(AdaptiveWalk):
             state[layout.MODE], state[layout.STAY] = layout.SAT, 1.0
             state[layout.HEIGHT_NOW] = data.settings[layout.BELLY]
         else:
-            state[layout.HEIGHT_NOW] = kernel.stand_height(data)
+            state[layout.HEIGHT_NOW] = kernel.stand_height(self._memory)
             self.command(0.0, 0.0, 0.0)
-            data.plan[cycle.PERIOD] = data.settings[layout.ASKED_PERIOD]
+            data.plan[plan_numbers.PERIOD] = data.settings[layout.ASKED_PERIOD]
             data.feet[:] = 0.0
             if walking:
                 state[layout.TWIST : layout.TWIST + 3] = state[layout.GOING : layout.GOING + 3] = self.walk()
-                data.plan[cycle.PERIOD] = data.settings[layout.ASKED_PERIOD]
+                data.plan[plan_numbers.PERIOD] = data.settings[layout.ASKED_PERIOD]
                 state[layout.MODE], state[layout.WEIGHT], state[layout.PHASE] = layout.WALK, 1.0, phase % 1.0
-            place_feet(data)
+            place_feet(self._memory)
         data.position[:] = data.legs[:, leg_table.REST : leg_table.COLUMNS].ravel()
         self.step(0.0)
         if joints is not None:
@@ -531,7 +534,7 @@ class AdaptiveGait(AdaptiveWalk):
         ):
             self._change(self._target, arrived=True)
         pressed = self.data.state[layout.PRESSED]
-        kernel.advance(self.data, dt)
+        kernel.advance(self._memory, dt)
         if pressed and self.data.state[layout.MODE] == layout.START:
             self._plan_on(lambda twin: twin.planned_restart())  # from where the feet were set down
         if self.data.state[layout.REFLEXES] > MOST_REFLEXES:

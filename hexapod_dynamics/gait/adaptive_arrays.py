@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait import cycle, leg_table
+from hexapod_dynamics.gait import leg_table, plan_numbers
 from hexapod_dynamics.gait.adaptive_settings import AdaptiveSettings
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Robot
@@ -18,7 +18,7 @@ def new_walk(robot: Robot, settings: AdaptiveSettings) -> layout.Walk:
     """Return the arrays for a robot, with the settings that do not change and without a plan."""
     n = len(robot.legs)
     walk = layout.Walk(
-        plan=np.zeros(cycle.NUMBERS),
+        plan=np.zeros(plan_numbers.NUMBERS),
         legs=leg_table.leg_table(robot),
         settings=np.zeros(layout.SETTINGS),
         command=np.zeros(layout.COMMAND),
@@ -39,11 +39,11 @@ def write_settings(walk: layout.Walk, settings: AdaptiveSettings, plan: GaitPlan
     """Write the settings that can change while the robot walks; a plan decides what they leave open."""
     walk.settings[layout.YAW_GAIN] = YAW_GAIN if settings.yaw_hold else 0.0
     walk.settings[layout.ACCELERATION], walk.settings[layout.TURNING] = settings.acceleration, settings.turning
-    walk.plan[cycle.LIFT] = settings.step_height
+    walk.plan[plan_numbers.LIFT] = settings.step_height
     if plan is not None:
         walk.settings[layout.ASKED_PERIOD] = settings.period or plan.period
         if plan.kind == "walk":
-            walk.settings[layout.BODY] = walk.plan[cycle.HEIGHT] = settings.body_height or plan.height
+            walk.settings[layout.BODY] = walk.plan[plan_numbers.HEIGHT] = settings.body_height or plan.height
 
 
 def write_plan(walk: layout.Walk, robot: Robot, plan: GaitPlan | None, table: np.ndarray, held: list[str]) -> None:
@@ -58,6 +58,6 @@ def write_plan(walk: layout.Walk, robot: Robot, plan: GaitPlan | None, table: np
             row[leg_table.FOOTHOLD : leg_table.REST] = leg_table.neutral_foothold(row)
         return
     plan.fill(walk.legs, robot.leg_names)
-    period = walk.plan[cycle.PERIOD] or plan.period
+    period = walk.plan[plan_numbers.PERIOD] or plan.period
     walk.plan[:] = plan.numbers()
-    walk.plan[cycle.PERIOD] = period if walk.state[layout.MODE] == layout.WALK else plan.period
+    walk.plan[plan_numbers.PERIOD] = period if walk.state[layout.MODE] == layout.WALK else plan.period

@@ -4,25 +4,22 @@ A foot that is there lifts its corner of the body and bends its servos; one that
 compares both with its model, which executes the same commands.
 """
 
-from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.gait.adaptive_state import PRESSED, SPAN, TIME, ZD, Z
-from hexapod_dynamics.gait.leg_motion import minimum_jerk, minimum_jerk_rate
+from hexapod_dynamics.gait import leg_motion
 
 # How far [m] the foot is pressed below the ground, how long [s] that takes from begin to end, and the share of this
 # time in which it goes down, and up again.
 DEPTH, PRESSING, MOVES = 0.025, 1.3, 0.2
 
 
-@kernel
 def press_foot(walk):
     """Move the pressed foot to where it is at the present time of the mode; return whether it is back on the ground."""
-    state, i = walk.state, int(walk.state[PRESSED]) - 1
-    s = state[TIME] / state[SPAN]
-    if i < 0 or s >= 1.0:
-        if i >= 0:
-            walk.feet[i, Z] = walk.feet[i, ZD] = 0.0
-        return True
+    state, feet = walk.state, walk.feet
+    s = state.time / state.span
     down, up = s / MOVES, (s - 1.0) / MOVES + 1.0
-    walk.feet[i, Z] = -DEPTH * (minimum_jerk(down) - minimum_jerk(up))
-    walk.feet[i, ZD] = -DEPTH * (minimum_jerk_rate(down) - minimum_jerk_rate(up)) / (MOVES * state[SPAN])
-    return False
+    height = -DEPTH * (leg_motion.minimum_jerk(down) - leg_motion.minimum_jerk(up))
+    slope = leg_motion.minimum_jerk_rate(down) - leg_motion.minimum_jerk_rate(up)
+    for i in range(walk.legs_count):
+        if state.pressed == i + 1.0:
+            feet[i].place[2] = height if s < 1.0 else 0.0
+            feet[i].rate[2] = -DEPTH * slope / (MOVES * state.span) if s < 1.0 else 0.0
+    return state.pressed == 0.0 or s >= 1.0

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait import cycle
+from hexapod_dynamics.gait import plan_numbers
 from hexapod_dynamics.gait.adaptive_settings import checked_lean
 from hexapod_dynamics.gait.array_gait import ArrayGait
 from hexapod_dynamics.gait.arrival import Arrival
@@ -61,7 +61,7 @@ class AdaptiveWalk(ArrayGait):
     @property
     def period(self) -> float:
         """Time of a whole cycle [s]."""
-        return float(self.data.plan[cycle.PERIOD]) or 1.0
+        return float(self.data.plan[plan_numbers.PERIOD]) or 1.0
 
     @property
     def phase(self) -> float:

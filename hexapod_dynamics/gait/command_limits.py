@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.gait import cycle
+from hexapod_dynamics.gait import plan_numbers
 from hexapod_dynamics.gait.planning.evaluation import (
     APART,
     FINDINGS,
@@ -52,9 +52,9 @@ class CommandLimits:
         """
         robot, plan, found = self._robot, self._plan, self._found
         self._legs[:], plan[:] = self._source
-        plan[cycle.PERIOD] = period
-        guard = min(GUARD_TIME / period, (plan[cycle.DUTY] - 0.5) / 2.2)
-        evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, *twist, guard, self._scratch, found)
+        plan[plan_numbers.PERIOD] = period
+        guard = min(GUARD_TIME / period, (plan[plan_numbers.DUTY] - 0.5) / 2.2)
+        evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, guard, self._scratch, found)
         fits = (
             (found[MARGIN] >= KEEP_MARGIN or not with_margin)
             and found[REACH] >= KEEP_REACH
@@ -67,7 +67,7 @@ class CommandLimits:
         """Return the first of the periods [s] at which the servos follow, else that with the least joint rates; None if
         none is possible.
         """
-        rows = self._source[1][cycle.ROWS] != 0.0
+        rows = self._source[1][plan_numbers.ROWS] != 0.0
         least, best = SATURATED if with_margin and not rows else KEEP_SPEED, None
         for period in periods:
             rate = self._rate(twist, period, with_margin)

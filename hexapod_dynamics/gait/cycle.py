@@ -14,16 +14,11 @@ A rowing gait (three legs) has all legs in step: the body rises from its belly, 
 return. Its nominal frame moves only while the legs push; `progress` gives its speed in units of the mean.
 """
 
-from math import cos, pi, sin
+import math
 
-from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.gait.leg_motion import carried, minimum_jerk, minimum_jerk_rate
-from hexapod_dynamics.gait.leg_table import FOOTHOLD, PHASE
+from hexapod_dynamics.gait import leg_motion
 
-# Numbers of a plan: period [s], duty factor, height of base_link over the ground [m], lift of a swinging foot [m],
-# 1 for a rowing gait; rise of the rowing body [m]; sway [m]: a1, b1, a2, b2 of x, then of y,
-# at rest, then what vx / SPEED_UNIT, vy / SPEED_UNIT and wz / TURN_UNIT add to them.
-PERIOD, DUTY, HEIGHT, LIFT, ROWS, RISE, SWAY, NUMBERS = 0, 1, 2, 3, 4, 5, 6, 38
+TURN = 2.0 * math.pi
 SPEED_UNIT, TURN_UNIT = 0.08, 0.35
 
 # A swinging foot is lifted in this share of its swing, and set down in as much; it begins to move over the ground when
@@ -33,7 +28,6 @@ UP, START, RAMP = 0.32, 0.06, 0.3
 RISING = 0.11
 
 
-@kernel
 def over_ground(s):
     """Return how far a foot has come over the ground, and its derivative, at the fraction s of its swing.
 
@@ -52,80 +46,80 @@ def over_ground(s):
     return peak * (u - 0.5 * RAMP), peak / span
 
 
-@kernel
 def lifted(s):
     """Return the height of a swinging foot as a share of its lift, and its derivative, at the fraction s."""
     if s < UP:
-        return minimum_jerk(s / UP), minimum_jerk_rate(s / UP) / UP
+        return leg_motion.minimum_jerk(s / UP), leg_motion.minimum_jerk_rate(s / UP) / UP
     if s > 1.0 - UP:
-        return minimum_jerk((1.0 - s) / UP), -minimum_jerk_rate((1.0 - s) / UP) / UP
+        return leg_motion.minimum_jerk((1.0 - s) / UP), -leg_motion.minimum_jerk_rate((1.0 - s) / UP) / UP
     return 1.0, 0.0
 
 
-@kernel
 def sway(plan, phase, axis, vx, vy, wz):
     """Return the body's sway [m] along x (axis 0) or y (1) at a twist, and its derivative by the phase [m]."""
-    a = 2.0 * pi * phase
-    c1, s1 = cos(a), sin(a)
+    a = TURN * phase
+    return sway_at(plan, math.cos(a), math.sin(a), axis, vx, vy, wz)
+
+
+def sway_at(plan, c1, s1, axis, vx, vy, wz):
+    """Return what `sway` does, at the phase whose cosine and sine are c1 and s1."""
     c2, s2 = c1 * c1 - s1 * s1, 2.0 * s1 * c1
-    k = SWAY + 4 * axis
+    k = 4 * axis
     x, y, w = vx / SPEED_UNIT, vy / SPEED_UNIT, wz / TURN_UNIT
-    a1 = plan[k] + x * plan[k + 8] + y * plan[k + 16] + w * plan[k + 24]
-    b1 = plan[k + 1] + x * plan[k + 9] + y * plan[k + 17] + w * plan[k + 25]
-    a2 = plan[k + 2] + x * plan[k + 10] + y * plan[k + 18] + w * plan[k + 26]
-    b2 = plan[k + 3] + x * plan[k + 11] + y * plan[k + 19] + w * plan[k + 27]
+    a1 = plan.sway[k] + x * plan.sway[k + 8] + y * plan.sway[k + 16] + w * plan.sway[k + 24]
+    b1 = plan.sway[k + 1] + x * plan.sway[k + 9] + y * plan.sway[k + 17] + w * plan.sway[k + 25]
+    a2 = plan.sway[k + 2] + x * plan.sway[k + 10] + y * plan.sway[k + 18] + w * plan.sway[k + 26]
+    b2 = plan.sway[k + 3] + x * plan.sway[k + 11] + y * plan.sway[k + 19] + w * plan.sway[k + 27]
     value = a1 * c1 + b1 * s1 + a2 * c2 + b2 * s2
-    return value, 2.0 * pi * (b1 * c1 - a1 * s1 + 2.0 * (b2 * c2 - a2 * s2))
+    return value, TURN * (b1 * c1 - a1 * s1 + 2.0 * (b2 * c2 - a2 * s2))
 
 
-@kernel
 def raised(plan, phase):
     """Return how far [m] a rowing body is off its belly, and its derivative by the phase; 0 for a walking one."""
-    if plan[ROWS] == 0.0:
+    if plan.rows == 0.0:
         return 0.0, 0.0
-    duty = plan[DUTY]
+    duty = plan.duty
     if phase < RISING:
-        return plan[RISE] * minimum_jerk(phase / RISING), plan[RISE] * minimum_jerk_rate(phase / RISING) / RISING
+        return plan.rise * leg_motion.minimum_jerk(phase / RISING), plan.rise * leg_motion.minimum_jerk_rate(
+            phase / RISING
+        ) / RISING
     if phase < duty - RISING:
-        return plan[RISE], 0.0
+        return plan.rise, 0.0
     if phase < duty:
         s = (duty - phase) / RISING
-        return plan[RISE] * minimum_jerk(s), -plan[RISE] * minimum_jerk_rate(s) / RISING
+        return plan.rise * leg_motion.minimum_jerk(s), -plan.rise * leg_motion.minimum_jerk_rate(s) / RISING
     return 0.0, 0.0
 
 
-@kernel
 def progress(plan, phase):
     """Return how far the nominal frame has come in this cycle, 0 to 1, and its derivative, at a phase 0 to 1."""
-    if plan[ROWS] == 0.0:
+    if plan.rows == 0.0:
         return phase, 1.0
     begin = 0.6 * RISING
-    span = plan[DUTY] - 2.0 * begin
-    return minimum_jerk((phase - begin) / span), minimum_jerk_rate((phase - begin) / span) / span
+    span = plan.duty - 2.0 * begin
+    return leg_motion.minimum_jerk((phase - begin) / span), leg_motion.minimum_jerk_rate((phase - begin) / span) / span
 
 
-@kernel
 def stance_time(plan, p):
     """Return the time [s] at the mean twist since (until, if negative) the middle of the stance of a leg at p."""
-    if plan[ROWS] != 0.0:
-        return (progress(plan, p)[0] - 0.5) * plan[PERIOD]
-    return (p - 0.5 * plan[DUTY]) * plan[PERIOD]
+    if plan.rows != 0.0:
+        return (progress(plan, p)[0] - 0.5) * plan.period
+    return (p - 0.5 * plan.duty) * plan.period
 
 
-@kernel
 def cycle_foot(plan, legs, i, phase, vx, vy, wz):
     """Return the foot (x, y) [m] of leg i in the nominal frame, its lift [m] and whether it stands (1, else 0), in the
     steady gait.
     """
-    p = (phase + legs[i, PHASE]) % 1.0
-    duty, fx, fy = plan[DUTY], legs[i, FOOTHOLD], legs[i, FOOTHOLD + 1]
+    p = leg_motion.fraction(phase + legs[i].phase)
+    duty, fx, fy = plan.duty, legs[i].foothold[0], legs[i].foothold[1]
     if p < duty:
-        x, y = carried(fx, fy, vx, vy, wz, stance_time(plan, p))
+        x, y = leg_motion.carried(fx, fy, vx, vy, wz, stance_time(plan, p))
         return x, y, 0.0, 1
     s = (p - duty) / (1.0 - duty)
-    rest = 0.0 if plan[ROWS] != 0.0 else (1.0 - duty) * plan[PERIOD]
+    rest = 0.0 if plan.rows != 0.0 else (1.0 - duty) * plan.period
     half = stance_time(plan, duty)
-    lx, ly = carried(fx, fy, vx, vy, wz, half + s * rest)
-    dx, dy = carried(fx, fy, vx, vy, wz, -half - (1.0 - s) * rest)
+    lx, ly = leg_motion.carried(fx, fy, vx, vy, wz, half + s * rest)
+    dx, dy = leg_motion.carried(fx, fy, vx, vy, wz, -half - (1.0 - s) * rest)
     h = over_ground(s)[0]
-    return lx + h * (dx - lx), ly + h * (dy - ly), plan[LIFT] * lifted(s)[0], 0
+    return lx + h * (dx - lx), ly + h * (dy - ly), plan.lift * lifted(s)[0], 0

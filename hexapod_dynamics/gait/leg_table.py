@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.kernel_layout import columns, struct
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.kinematics.three_joint_leg import knee_cosines
 from hexapod_dynamics.robot import Morphology, Robot
@@ -14,8 +15,25 @@ from hexapod_dynamics.robot import Morphology, Robot
 # each joint is free (3) and where it is held otherwise (3), link masses (3), places of their centres of mass along the
 # link as a fraction (3); then what a plan says of the leg: whether it walks, phase, foothold (x, y), joint angles while
 # it is held up (3).
-TO_LEG, MOUNT, LENGTHS, LOWER, UPPER, KNEE, FREE, HELD = 0, 9, 12, 15, 18, 21, 23, 26
-MASS, CENTRE, USED, PHASE, FOOTHOLD, REST, COLUMNS = 29, 32, 35, 36, 37, 39, 42
+LEG = struct(
+    to_leg=9,
+    mount=3,
+    lengths=3,
+    lower=3,
+    upper=3,
+    knee=2,
+    free=3,
+    held=3,
+    mass=3,
+    centre=3,
+    used=1,
+    phase=1,
+    foothold=2,
+    rest=3,
+)
+TO_LEG, MOUNT, LENGTHS, LOWER, UPPER, KNEE, FREE, HELD, MASS, CENTRE, USED, PHASE, FOOTHOLD, REST, COLUMNS = columns(
+    LEG
+)
 
 
 def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:

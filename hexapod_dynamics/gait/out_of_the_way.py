@@ -41,7 +41,7 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
     angles = []
     for twist in TWISTS:
         evaluator.findings(np.array(twist))
-        angles.append(evaluator.scratch[1][::_EVERY].copy())
+        angles.append(evaluator.scratch.angles[::_EVERY].copy())
     walking = np.concatenate(angles)  # (samples, legs, 3)
     for i in here:
         row = table[i]

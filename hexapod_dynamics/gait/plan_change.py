@@ -16,6 +16,7 @@ from hexapod_dynamics.gait import leg_table
 from hexapod_dynamics.gait.adaptive_kernel import enter
 from hexapod_dynamics.gait.adaptive_settings import AdaptiveSettings
 from hexapod_dynamics.gait.first_cycle import FINDINGS, PLENTY, SCORE, first_cycle, make_scratch
+from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.planning.evaluation import hull_margin, link_points
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
@@ -83,7 +84,7 @@ def center_of_mass(robot: Robot, walk: layout.Walk) -> np.ndarray:
     table = walk.legs
     total, moment, centres = robot.body.mass, robot.body.mass * robot.body.com[:2], np.zeros((3, 3))
     for i, row in enumerate(table):
-        link_points(table, i, *walk.position[3 * i : 3 * i + 3], centres, 0, np.zeros(6))
+        link_points(table, i, walk.position[3 * i : 3 * i + 3], centres, 0, np.zeros(6))
         masses = row[leg_table.MASS : leg_table.CENTRE]
         total += masses.sum()
         moment += masses @ centres[:, :2]
@@ -114,6 +115,7 @@ def best_start(robot: Robot, walk: layout.Walk) -> tuple[float, float, float]:
     hold: a foot that has not stepped yet is carried back less far. Below the score SAFE the robot had better sit down.
     """
     twin = layout.Walk(*(array.copy() for array in walk))
+    memory = WalkMemory(twin)
     scratch, found = make_scratch(len(walk.legs)), np.zeros(FINDINGS)
     body = robot.body.box_and_com, robot.body.mass, robot.gravity
     best = 0.0, 1.0, -np.inf
@@ -124,8 +126,8 @@ def best_start(robot: Robot, walk: layout.Walk) -> tuple[float, float, float]:
             state = twin.state
             state[layout.PHASE], state[layout.SENSED], state[layout.TILTED] = phase, 0.0, 0.0
             state[layout.EASY], state[layout.EASY_FOR] = share, EASY_CYCLES
-            enter(twin, layout.SETTLE, 0)
-            first_cycle(twin, *body, best[2], scratch, found)
+            enter(memory, layout.SETTLE, 0)
+            first_cycle(memory, *body, best[2], scratch, found)
             if found[SCORE] > best[2]:
                 best = float(phase), share, float(found[SCORE])
             if best[2] >= PLENTY:

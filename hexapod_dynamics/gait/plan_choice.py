@@ -67,7 +67,7 @@ def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray
     total = robot.body.mass + table[:, leg_table.MASS : leg_table.CENTRE].sum()
     moment, centres = np.zeros(2), np.zeros((3, 3))
     for i in legs:
-        link_points(table, i, *table[i, leg_table.REST : leg_table.COLUMNS], centres, 0, np.zeros(6))
+        link_points(table, i, table[i, leg_table.REST : leg_table.COLUMNS], centres, 0, np.zeros(6))
         moment += table[i, leg_table.MASS : leg_table.CENTRE] @ centres[:, :2]
     return moment / total
 

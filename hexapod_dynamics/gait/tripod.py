@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import leg_table
-from hexapod_dynamics.gait import tripod_kernel as kernel
+from hexapod_dynamics.gait import leg_table, tripod_kernel
+from hexapod_dynamics.gait import tripod_state as layout
 from hexapod_dynamics.gait.array_gait import ArrayGait, finite_twist
+from hexapod_dynamics.gait.gait_memory import TripodMemory
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -98,23 +99,24 @@ class TripodGait(ArrayGait):
         """
         self.robot = robot
         n = len(robot.legs)
-        self.data = kernel.Tripod(
-            parameters=np.zeros(kernel.PARAMETERS),
+        self.data = layout.Tripod(
+            parameters=np.zeros(layout.PARAMETERS),
             legs=leg_table.leg_table(robot),
             command=np.zeros(4),
-            state=np.zeros(kernel.STATE),
-            feet=np.zeros((n, kernel.FEET)),
+            state=np.zeros(layout.STATE),
+            feet=np.zeros((n, layout.FEET)),
             start=np.zeros(3 * n),
             position=np.zeros(3 * n),
             velocity=np.zeros(3 * n),
         )
+        self._memory = TripodMemory(self.data)
         parameters = self.data.parameters
-        parameters[kernel.PERIOD] = self.period
-        parameters[kernel.STEP_HEIGHT] = self.step_height
-        parameters[kernel.STEP_DEPTH] = self.step_depth
-        parameters[kernel.RESPONSE_TIME] = self.response_time
-        parameters[kernel.SMOOTH] = self.swing == "minimum_jerk"
-        parameters[kernel.SPEED_LIMIT] = robot.servo.speed_limit
+        parameters[layout.PERIOD] = self.period
+        parameters[layout.STEP_HEIGHT] = self.step_height
+        parameters[layout.STEP_DEPTH] = self.step_depth
+        parameters[layout.RESPONSE_TIME] = self.response_time
+        parameters[layout.SMOOTH] = self.swing == "minimum_jerk"
+        parameters[layout.SPEED_LIMIT] = robot.servo.speed_limit
         self._lengths = np.array([link_lengths(leg) for leg in robot.legs])
         for row, leg, lengths in zip(self.data.legs, robot.legs, self._lengths, strict=True):
             radius = lengths[0] + lengths[1] if self.stance_radius is None else self.stance_radius
@@ -132,7 +134,8 @@ class TripodGait(ArrayGait):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         if self.robot is not None:
-            twin.data = kernel.Tripod(*(array.copy() for array in self.data))
+            twin.data = layout.Tripod(*(array.copy() for array in self.data))
+            twin._memory = TripodMemory(twin.data)
         return twin
 
     def set_morphology(self, morphology: Morphology) -> None:
@@ -163,7 +166,7 @@ class TripodGait(ArrayGait):
         Raises HexapodError for what is not finite.
         """
         command = finite_twist(vx, vy, wz)
-        longest = kernel.longest_stroke(self.data.parameters, self.data.legs, *command)
+        longest = tripod_kernel.longest_stroke(self._memory, *command)
         if longest > self.limits.stroke:
             command *= self.limits.stroke / longest
         return command
@@ -187,16 +190,16 @@ class TripodGait(ArrayGait):
         """
         state = self.data.state
         state[:] = 0.0
-        state[kernel.TWIST + 3] = self.body_height
+        state[layout.TWIST + 3] = self.body_height
         self.data.command[:] = (0.0, 0.0, 0.0, self.body_height)
         if walking:
-            state[kernel.TWIST : kernel.TWIST + 3] = self.walk()
-            state[kernel.WALKING] = 1.0
-            state[kernel.PHASE] = phase % 1.0
-        kernel.place(self.data.parameters, self.data.legs, state, self.data.feet)
+            state[layout.TWIST : layout.TWIST + 3] = self.walk()
+            state[layout.WALKING] = 1.0
+            state[layout.PHASE] = phase % 1.0
+        tripod_kernel.place(self._memory)
         self.step(0.0)
         if joints is not None:
-            state[kernel.BLEND_TIME] = self.start_at(joints)
+            state[layout.BLEND_TIME] = self.start_at(joints)
             self.step(0.0)
 
     def step(self, dt: float) -> tuple[Any, Any]:
@@ -204,36 +207,37 @@ class TripodGait(ArrayGait):
         object.
         """
         self.check_step(dt)
-        kernel.advance(self.data, dt)
+        tripod_kernel.advance(self._memory, dt)
         return self.data.position, self.data.velocity
 
     @property
-    def compiled(self) -> kernel.Tripod:
-        """The arrays that `kernel.advance` advances."""
+    def compiled(self) -> layout.Tripod:
+        """The arrays that `tripod_kernel.advance` advances."""
         return self.data
 
     @property
     def phase(self) -> float:
         """Phase of group 1 in the cycle, 0 to 1."""
-        return float(self.data.state[kernel.PHASE])
+        return float(self.data.state[layout.PHASE])
 
     @property
     def walking(self) -> bool:
         """Whether the legs are stepping."""
-        return bool(self.data.state[kernel.WALKING])
+        return bool(self.data.state[layout.WALKING])
 
     @property
     def twist(self) -> np.ndarray:
         """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now."""
-        return self.data.state[kernel.TWIST : kernel.TWIST + 3].copy()
+        return self.data.state[layout.TWIST : layout.TWIST + 3].copy()
 
     def _find_limits(self) -> GaitLimits:
         """Bisect for the longest stroke that every leg reaches in every direction within angle and speed limits."""
-        scratch = kernel.Tripod(*(array.copy() for array in self.data))
-        scratch.parameters[kernel.SPEED_LIMIT] *= SPEED_MARGIN
+        scratch = layout.Tripod(*(array.copy() for array in self.data))
+        scratch.parameters[layout.SPEED_LIMIT] *= SPEED_MARGIN
+        memory = TripodMemory(scratch)
 
         def reaches(length: Any) -> Any:
-            return kernel.reaches(scratch, self.body_height, length, 16, 32)
+            return tripod_kernel.reaches(memory, self.body_height, length, 16, 32)
 
         low, high = self.step_length, max(self.step_length, LONGEST_STROKE)
         if not reaches(low):

@@ -93,7 +93,9 @@ class LegKinematics:
         """
         target = _checked_target(self.name, target)
         knee = knee_cosines(self.lower[2], self.upper[2])
-        angles = np.array(place_foot(*target, 0.0, 0.0, 0.0, *self.lengths, *self.free, *self.held, *knee)[:3])
+        x, y, z = target
+        leg = *self.lengths, *self.free, *self.held, *knee
+        angles = np.array(place_foot(x, y, z, 0.0, 0.0, 0.0, *leg)[:3])
         angles = np.where(self.free, np.clip(angles, self.lower, self.upper), self.held)
         return angles, float(np.linalg.norm(self.forward(angles) - target))
 
@@ -135,8 +137,8 @@ class LegKinematics:
                 yield np.array([q1, wrap(q2), wrap(0.5 * pi - knee)])
             elif not knee_down:
                 # One joint or none is free in the leg's plane: one candidate, found in the plane turned to x.
-                at_x = (radius + l1, 0.0, z, 0.0, 0.0, 0.0)
-                _, q2, q3, *_ = place_foot(*at_x, l1, l2, l3, False, *self.free[1:], 0.0, *self.held[1:], 1.0, -1.0)
+                leg = l1, l2, l3, False, *self.free[1:], 0.0, *self.held[1:], 1.0, -1.0
+                _, q2, q3, *_ = place_foot(radius + l1, 0.0, z, 0.0, 0.0, 0.0, *leg)
                 yield np.array([q1, q2, q3])
 
     def _refusal(self, target: np.ndarray, beyond: list[np.ndarray]) -> str:

@@ -4,34 +4,31 @@ Leg frame: origin in the coxa's axis, x outward, z up. At zero the femur is hori
 down. `knee` below is the angle between the femur's and the tibia's directions, 0 when the leg is stretched.
 """
 
-from math import acos, atan2, cos, pi, sin, sqrt
+import math
 
-from hexapod_dynamics.compiled import kernel
-
+PI = math.pi
 # Rates of a leg that is nearer to stretched or folded than this (in sin(knee)) are damped instead of growing.
 STRETCHED = 1e-3
 
 
-def knee_cosines(lower: float, upper: float) -> tuple[float, float]:
+def knee_cosines(lower: float, upper: float):
     """Return the cosines of the smallest and the largest knee angle for a tibia's limits [rad]; see `place_foot`."""
-    return cos(max(0.0, 0.5 * pi - upper)), cos(min(pi, 0.5 * pi - lower))
+    return math.cos(max(0.0, 0.5 * math.pi - upper)), math.cos(min(math.pi, 0.5 * math.pi - lower))
 
 
-@kernel
-def wrap(angle):
-    """Return the angle in [-pi, pi) that points the same way."""
-    return (angle + pi) % (2.0 * pi) - pi
+def wrapped(angle):
+    """Return the angle in [-PI, PI) that points the same way."""
+    rest = math.fmod(angle + PI, 2.0 * PI)
+    return (rest + 2.0 * PI if rest < 0.0 else rest) - PI
 
 
-@kernel
-def foot_position(q1, q2, q3, l1, l2, l3):
+def foot_at(q1, q2, q3, l1, l2, l3):
     """Return the foot (x, y, z) [m] in the leg frame, from joint angles [rad] and link lengths [m]."""
-    radius = l1 + l2 * cos(q2) + l3 * sin(q2 + q3)
-    return radius * cos(q1), radius * sin(q1), l2 * sin(q2) - l3 * cos(q2 + q3)
+    radius = l1 + l2 * math.cos(q2) + l3 * math.sin(q2 + q3)
+    return radius * math.cos(q1), radius * math.sin(q1), l2 * math.sin(q2) - l3 * math.cos(q2 + q3)
 
 
-@kernel
-def place_foot(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held2, held3, straight, folded):
+def solve_leg(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held2, held3, straight, folded):
     """Return the angles [rad] that bring the foot nearest to (x, y, z) [m], and their rates [rad/s] for a target moving
     at (xd, yd, zd) [m/s]: six numbers, coxa, femur, tibia. Foot outward, knee up.
 
@@ -40,13 +37,15 @@ def place_foot(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held
     the tibia's limits allow (1 and -1 without limits). Rates of a leg nearly stretched are damped.
     """
     if free1:
-        distance = sqrt(x * x + y * y)
-        q1 = atan2(y, x)
-        c1, s1 = (x / distance, y / distance) if distance > 0.0 else (1.0, 0.0)
+        distance = math.sqrt(x * x + y * y)
+        q1 = math.atan2(y, x)
+        c1, s1 = 1.0, 0.0
+        if distance > 0.0:
+            c1, s1 = x / distance, y / distance
         radius = distance - l1
         r1 = (c1 * yd - s1 * xd) / max(distance, STRETCHED * (l1 + l2))
     else:
-        q1, c1, s1 = held1, cos(held1), sin(held1)
+        q1, c1, s1 = held1, math.cos(held1), math.sin(held1)
         radius = c1 * x + s1 * y - l1
         r1 = 0.0
     rd = c1 * xd + s1 * yd
@@ -54,22 +53,60 @@ def place_foot(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held
     square = radius * radius + z * z
     if free2 and free3:
         c = min(straight, max(folded, (square - l2 * l2 - l3 * l3) / (2.0 * l2 * l3)))
-        s = sqrt(1.0 - c * c)
+        s = math.sqrt(1.0 - c * c)
         # The foot in the femur's frame is (along, -below); turn that to the target's direction.
         along, below = l2 + l3 * c, l3 * s
         cosine, sine = radius * along - z * below, z * along + radius * below
-        q2, q3 = atan2(sine, cosine), 0.5 * pi - acos(c)
-        size = sqrt(cosine * cosine + sine * sine)
-        c2, s2 = (cosine / size, sine / size) if size > 0.0 else (1.0, 0.0)
+        q2, q3 = math.atan2(sine, cosine), 0.5 * PI - math.acos(c)
+        size = math.sqrt(cosine * cosine + sine * sine)
+        c2, s2 = 1.0, 0.0
+        if size > 0.0:
+            c2, s2 = cosine / size, sine / size
         ct, st = c2 * c + s2 * s, s2 * c - c2 * s
         damped = -s / (s * s + STRETCHED * STRETCHED)
         r2 = (ct * rd + st * zd) * damped / l2
         r3 = -(c2 * rd + s2 * zd) * damped / l3 - r2
     elif free3:
-        dx, dz = radius - l2 * cos(q2), z - l2 * sin(q2)
-        q3 = wrap(atan2(dz, dx) - q2 + 0.5 * pi)
+        dx, dz = radius - l2 * math.cos(q2), z - l2 * math.sin(q2)
+        q3 = wrapped(math.atan2(dz, dx) - q2 + 0.5 * PI)
         r3 = (dx * zd - dz * rd) / max(dx * dx + dz * dz, (STRETCHED * l3) ** 2)
     elif free2:
-        q2 = wrap(atan2(z, radius) - atan2(-l3 * cos(q3), l2 + l3 * sin(q3)))
+        q2 = wrapped(math.atan2(z, radius) - math.atan2(-l3 * math.cos(q3), l2 + l3 * math.sin(q3)))
         r2 = (radius * zd - z * rd) / max(square, (STRETCHED * l2) ** 2)
     return q1, q2, q3, r1, r2, r3
+
+
+# ---- for Python ------------------------------------------------------------------------------------------------------
+
+
+def wrap(angle: float) -> float:
+    """Return the angle in [-pi, pi) that points the same way."""
+    return wrapped(angle)
+
+
+def foot_position(q1: float, q2: float, q3: float, l1: float, l2: float, l3: float):
+    """Return the foot (x, y, z) [m] in the leg frame, from joint angles [rad] and link lengths [m]."""
+    return foot_at(q1, q2, q3, l1, l2, l3)
+
+
+def place_foot(
+    x: float,
+    y: float,
+    z: float,
+    xd: float,
+    yd: float,
+    zd: float,
+    l1: float,
+    l2: float,
+    l3: float,
+    free1: bool,
+    free2: bool,
+    free3: bool,
+    held1: float,
+    held2: float,
+    held3: float,
+    straight: float,
+    folded: float,
+):
+    """Return angles [rad] and rates [rad/s] of a leg whose foot is at (x, y, z) [m]; see `solve_leg`."""
+    return solve_leg(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held2, held3, straight, folded)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.dynamics.kernels import leg_terms, set_state
 from hexapod_dynamics.dynamics.late_intrinsics import borrowed
-from hexapod_dynamics.gait.tripod_kernel import advance
 from hexapod_dynamics.simulation.actuator import RATE, SETPOINT, SPEED, TARGET, TORQUE, command
 from hexapod_dynamics.simulation.contact import CORNERS, corner_point
 from hexapod_dynamics.simulation.ground import surface
+from hexapod_dynamics.simulation.numba_tripod import advance
 from hexapod_dynamics.simulation.step import step
 
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hexapod_dynamics.dynamics.tracing import Trace, cross, dot, matmul, matvec, transpose
-from hexapod_dynamics.dynamics.vector_code import LoadedObject, emit_object
+from hexapod_dynamics.native import LibrarySource, library
+from hexapod_dynamics.native.c_printer import LEG, print_kernel
 
 
 @pytest.fixture
@@ -51,7 +52,8 @@ def test_only_what_results_need_is_in_the_program(trace):
 
 def run(trace, lanes, memory, shared):
     """A kernel's effect on copies of its memory."""
-    loaded = LoadedObject(emit_object({"kernel": (trace, lanes)}))
+    source = f'#define HD_LANES {lanes}\n#include "hd_lanes.h"\n{print_kernel("kernel", trace, LEG)}'
+    loaded = library(LibrarySource("test", source, lambda: source))
     pointer = ctypes.POINTER(ctypes.c_double)
     function = ctypes.CFUNCTYPE(None, pointer, pointer)(loaded.address("kernel"))
     memory, shared = memory.copy(), shared.copy()

@@ -7,6 +7,7 @@ from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait.first_cycle import FINDINGS, MARGIN, MISS, RATE, first_cycle, make_scratch
+from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import Ground, Simulator
@@ -32,7 +33,7 @@ def rehearsed(gait):
     """Findings of the gait's next cycles."""
     twin, found = layout.Walk(*(array.copy() for array in gait.data)), np.zeros(FINDINGS)
     body = ROBOT.body.box_and_com, ROBOT.body.mass, ROBOT.gravity
-    first_cycle(twin, *body, -1.0, make_scratch(len(ROBOT.legs)), found)
+    first_cycle(WalkMemory(twin), *body, -1.0, make_scratch(len(ROBOT.legs)), found)
     return found
 
 

@@ -24,7 +24,7 @@ def test_the_links_of_a_plan_are_where_the_whole_body_model_has_them():
     q = np.random.default_rng(3).uniform(-0.8, 0.8, 18)
     table, centres = leg_table(ROBOT), np.zeros((19, 3))
     for i in range(6):
-        link_points(table, i, *q[3 * i : 3 * i + 3], centres, 3 * i, np.zeros(6))
+        link_points(table, i, q[3 * i : 3 * i + 3], centres, 3 * i, np.zeros(6))
     model = WholeBodyModel(ROBOT)
     masses = np.append(table[:, MASS : MASS + 3].ravel(), ROBOT.body.mass)
     # The mass matrix's upper right block of the body is minus the skew matrix of the first moment of mass.

@@ -5,6 +5,7 @@ import importlib
 import importlib.metadata
 import re
 import runpy
+import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -33,6 +34,8 @@ ROSDEP = {
 }
 # Without a rosdep key: named in a comment of package.xml.
 PYPI_ONLY = {"vqf", "llvmlite", "mpmath", "distributed", "viser", "rosbags", "trimesh", "playwright"}
+# Imported by kernels that are not compiled, so needed to build only: pyproject.toml, package.xml.
+BUILD = {"cython"}
 PYPI_ONLY |= {"websockets", "msgspec", "rich", "zstandard"}  # which viser brings; rosdep's websockets is older
 OPTIONAL = {"mujoco", "gymnasium"}  # for use: package.xml has it among what the tests need
 JETSON = {"Jetson"}  # the boards' own: PCs are not asked for it
@@ -93,11 +96,11 @@ def names_of(requirements):
 
 def test_setup_py_declares_every_import(setup):
     needed = {PIP.get(name, name) for name in imported("hexapod_dynamics", "launch") - ROS}
-    for_tests = {PIP.get(name, name) for name in imported("test", TESTING) - ROS - {"packaging"}}
+    for_tests = {PIP.get(name, name) for name in imported("test", TESTING) - ROS - BUILD - {"packaging"}}
     extras = {extra: names_of(each) for extra, each in setup["extras_require"].items()}
     declared = names_of(setup["install_requires"]) | extras["jetson"] | extras["view"]
-    declared |= extras["mujoco"] | extras["learning"]
-    assert needed - declared == set()
+    declared |= extras["mujoco"] | extras["learning"] | extras["attitude"]
+    assert needed - declared == BUILD
     assert for_tests - declared - extras["test"] == set()
     every_extra = set().union(*extras.values())
     assert names_of(setup["install_requires"]) - {"setuptools"} <= needed  # nothing is asked for that nobody uses
@@ -121,6 +124,23 @@ def installed(name):
         return None
 
 
+def test_what_builds_the_kernels_is_declared():
+    package = ElementTree.fromstring((ROOT / "package.xml").read_text())
+    assert {each.text for each in package if each.tag == "build_depend"} >= {"cython3", "python3-dev"}
+    assert '"cython>=3,<4"' in (ROOT / "pyproject.toml").read_text()
+    assert "'cython>=3,<4'" in (ROOT / "with_ros2").read_text()
+
+
+def test_setup_py_says_nothing_and_compiles_nothing_when_it_is_read():
+    script = (
+        "import sys; sys.argv = ['setup.py', '--name']; import runpy; runpy.run_path('setup.py', run_name='__main__')"
+    )
+    before = sorted(ROOT.rglob("*.c"))
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "hexapod_dynamics\n"
+    assert sorted(ROOT.rglob("*.c")) == before
+
+
 def test_rosdep_knows_every_key():
     """Only the names are copied, so a rule that changes is not seen here: rosdep itself has to be tried, too."""
     package = ElementTree.fromstring((ROOT / "package.xml").read_text())
@@ -140,9 +160,9 @@ def test_package_xml_declares_every_import():
             name for name in names - PYPI_ONLY if name not in known and ROSDEP.get(name, f"python3-{name}") not in known
         }
 
-    assert missing(imported("hexapod_dynamics", "launch") - OPTIONAL - JETSON, for_use) == set()
+    assert missing(imported("hexapod_dynamics", "launch") - OPTIONAL - JETSON - BUILD, for_use) == set()
     assert (
-        missing(imported("test", TESTING) - {"setuptools", "packaging"}, declared) == set()
+        missing(imported("test", TESTING) - BUILD - {"setuptools", "packaging"}, declared) == set()
     )  # pytest brings packaging
     assert {name for name in imported("hexapod_dynamics", "launch") & PYPI_ONLY if name not in text} == set()
 

@@ -12,11 +12,12 @@ import pytest
 SCRIPT = Path(__file__).parents[2] / "with_ros2"
 TOOLS = (
     "bash sh env readlink dirname find sort cmp cat head tail sed cut comm grep rm mkdir flock uname sleep tr cp "
-    "ln true echo"
+    "ln true echo ls basename"
 ).split()
 PYTHON = """#!/usr/bin/env bash
 echo "python $*" >>"$CALLS"
 case "$*" in
+    *Python.h*) echo "$HEADER" ;;
     *version_info*) echo "$VERSION" ;;
     *'import ensurepip'*) exit "$NO_VENV" ;;
     *'-m venv '*)
@@ -36,7 +37,8 @@ esac
 """
 COLCON = """#!/usr/bin/env bash
 echo "colcon $*" >>"$CALLS"
-mkdir -p build/hexapod_dynamics install/hexapod_dynamics
+mkdir -p build/hexapod_dynamics/build/lib.x/hexapod_dynamics install/hexapod_dynamics
+echo built >build/hexapod_dynamics/build/lib.x/hexapod_dynamics/kernel.so
 echo 'export SOURCED=yes' >install/local_setup.bash
 exit "$COLCON_CODE"
 """
@@ -52,6 +54,7 @@ class Checkout:
         for name in (
             "hexapod_dynamics/node.py",
             "setup.py",
+            "build_kernels.py",
             "setup.cfg",
             "package.xml",
             "pocket_ros2/pyproject.toml",
@@ -64,7 +67,7 @@ class Checkout:
         self.bin.mkdir()
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
-        for name, text in (("python3", PYTHON), ("colcon.stand_in", COLCON)):
+        for name, text in (("python3", PYTHON), ("colcon.stand_in", COLCON), ("gcc", "#!/bin/sh\n"), ("Python.h", "")):
             (self.bin / name).write_text(text)
             (self.bin / name).chmod(0o755)
         self.environment = {
@@ -72,6 +75,7 @@ class Checkout:
             "CALLS": str(self.calls_path),
             "VERSION": "3.11",
             "NO_VENV": "0",
+            "HEADER": str(self.bin / "Python.h"),
             "PIP_SECONDS": "0",
             "PIP_ERROR": "",
             "REQUIREMENT": "numpy",
@@ -128,6 +132,30 @@ def test_first_run_makes_all_and_tells_how_far_it_is(checkout):
     assert checkout.calls() == ALL
     for step in range(1, 7):
         assert f"with_ros2: [{step}/6] " in err
+
+
+def test_without_a_compiler_or_its_headers_nothing_begins(checkout):
+    (checkout.bin / "gcc").rename(checkout.bin / "not_gcc")
+    code, _, err = checkout.run("true")
+    assert code == 1 and checkout.calls() == []
+    assert "there is no C compiler (gcc)" in err and "sudo apt install build-essential" in err
+    (checkout.bin / "not_gcc").rename(checkout.bin / "gcc")
+    code, _, err = checkout.run("true", HEADER="/usr/include/python3.11/absent/Python.h")
+    assert code == 1 and checkout.calls() == []
+    assert "Python.h is missing" in err and "-dev" in err
+    assert not (checkout.root / ".ros2_env/venv").exists()
+    assert checkout.run("true")[0] == 0
+
+
+def test_what_is_compiled_lies_beside_its_source_and_nothing_older(checkout):
+    old = checkout.root / "hexapod_dynamics/no_longer_a_kernel.so"
+    old.touch()
+    checkout.run("true")
+    kernel = checkout.root / "hexapod_dynamics/kernel.so"
+    assert kernel.read_text() == "built\n" and not old.exists()
+    kernel.write_text("another\n")  # it is no source: nothing is built again
+    checkout.run("true")
+    assert checkout.calls() == []
 
 
 def test_later_runs_call_nothing(checkout):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.gait import cycle
+from hexapod_dynamics.gait import plan_numbers
 from hexapod_dynamics.gait.leg_table import COLUMNS, REST, leg_table
 from hexapod_dynamics.gait.planning.evaluation import FINDINGS, evaluate, make_scratch
 from hexapod_dynamics.robot import Morphology, Robot
@@ -33,7 +33,7 @@ class PlanEvaluator:
         if rest is not None:
             self.table[:, REST:COLUMNS] = rest
         self.box = robot.body.box_and_com
-        self.numbers = np.zeros(cycle.NUMBERS)
+        self.numbers = np.zeros(plan_numbers.NUMBERS)
         self.scratch, self.found = make_scratch(len(robot.legs)), np.zeros(FINDINGS)
 
     def take(self, plan: Any) -> None:
@@ -44,11 +44,11 @@ class PlanEvaluator:
     def findings(self, twist: np.ndarray) -> np.ndarray:
         """Return the findings (FINDINGS,) of the plan taken at a twist; the array is used again."""
         mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
-        share = guard(numbers[cycle.PERIOD], numbers[cycle.DUTY])
-        evaluate(numbers, self.table, self.box, mass, gravity, *twist, share, self.scratch, self.found)
+        share = guard(numbers[plan_numbers.PERIOD], numbers[plan_numbers.DUTY])
+        evaluate(numbers, self.table, self.box, mass, gravity, twist, share, self.scratch, self.found)
         return self.found
 
     def course(self, twist: np.ndarray) -> np.ndarray:
         """Return the zero-moment point (x, y) [m] in the nominal frame and its margin [m] over the cycle, (K, 3)."""
         self.findings(twist)
-        return self.scratch[4]
+        return self.scratch.course

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import cycle, leg_table
+from hexapod_dynamics.gait import leg_table, plan_numbers
 from hexapod_dynamics.robot import Robot
 
 # Mirroring changes the signs of y, vy and wz.
@@ -40,12 +40,12 @@ class GaitPlan:
     margin: float = 0.0
 
     def numbers(self) -> np.ndarray:
-        """Return the array (cycle.NUMBERS,) that compiled gaits read."""
-        out = np.zeros(cycle.NUMBERS)
-        out[cycle.PERIOD], out[cycle.DUTY] = self.period, self.duty
-        out[cycle.HEIGHT], out[cycle.LIFT] = self.height, self.lift
-        out[cycle.SWAY : cycle.NUMBERS] = self.sway
-        out[cycle.ROWS], out[cycle.RISE] = self.kind == "row", self.rise
+        """Return the array (plan_numbers.NUMBERS,) that compiled gaits read."""
+        out = np.zeros(plan_numbers.NUMBERS)
+        out[plan_numbers.PERIOD], out[plan_numbers.DUTY] = self.period, self.duty
+        out[plan_numbers.HEIGHT], out[plan_numbers.LIFT] = self.height, self.lift
+        out[plan_numbers.SWAY : plan_numbers.NUMBERS] = self.sway
+        out[plan_numbers.ROWS], out[plan_numbers.RISE] = self.kind == "row", self.rise
         return out
 
     def fill(self, table: np.ndarray, names: Sequence[str]) -> None:

@@ -12,33 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import cycle
-from hexapod_dynamics.gait.leg_table import COLUMNS, FOOTHOLD, MOUNT, PHASE, REST, USED, leg_table, neutral_foothold
+from hexapod_dynamics.gait import plan_numbers
+from hexapod_dynamics.gait.leg_table import COLUMNS, FOOTHOLD, PHASE, REST, USED, leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.cma_es import minimise
-from hexapod_dynamics.gait.planning.evaluation import (
-    APART,
-    FINDINGS,
-    MARGIN,
-    RANGE,
-    RATE,
-    REACH,
-    evaluate,
-    make_scratch,
-)
+from hexapod_dynamics.gait.planning.cost import Problem, costs, fill
+from hexapod_dynamics.gait.planning.evaluation import FINDINGS, MARGIN, evaluate, make_scratch
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
 
-# Required of a plan: reach [m], joint range [rad], share of the servos' speed, distance between legs [m].
-REACH_LEFT, RANGE_LEFT, SPEED_SHARE, LEGS_APART = 0.006, 0.06, 1.05, 0.03
 # A foot at the ends of its stance does not count as standing for this time [s].
 GUARD_TIME = 0.02
-# Margins above this [m] give no further reward.
-ENOUGH = 0.035
-# The fast walk of a plan: share of its period, share of the servos' speed (they saturate a little), margin [m] below
-# which it is penalised.
-FAST_PERIOD, FAST_SPEED_SHARE, FAST_MARGIN = 0.72, 1.35, 0.006
 
 
 @dataclass(frozen=True)
@@ -69,88 +53,6 @@ class Demands:
             ],
             float,
         )
-
-
-@kernel
-def _broken(found, speed):
-    """Return the penalty for violated limits of reach, joint range, joint rates (speed [rad/s]), distance of legs."""
-    broken = max(0.0, REACH_LEFT - found[REACH]) / 0.01
-    broken += max(0.0, RANGE_LEFT - found[RANGE]) / 0.1
-    broken += max(0.0, found[RATE] / speed - 1.0) / 0.03
-    return broken + max(0.0, LEGS_APART - found[APART]) / 0.01
-
-
-@kernel
-def cost(x, kind, spread, phases, plan, legs, used, neutral, body, speed_limit, twists, fast, scratch, found):
-    """Return the cost of a plan given as numbers x in units of 10 mm (see `_fill`), the lower the better.
-
-    It consists of the least margin, a share of the mean margin, and penalties for violated constraints. body: its box
-    and centre of mass (6,), its mass, gravity; fast [m/s]: see `Demands`.
-    """
-    _fill(x, kind, spread, phases, plan, legs, used, neutral)
-    box, mass, gravity = body
-    least, mean, broken = 1.0, 0.0, 0.0
-    for t in range(twists.shape[0]):
-        guard = GUARD_TIME / plan[cycle.PERIOD]
-        evaluate(plan, legs, box, mass, gravity, twists[t, 0], twists[t, 1], twists[t, 2], guard, scratch, found)
-        margin = min(found[MARGIN], ENOUGH)
-        least = min(least, margin)
-        mean += margin / twists.shape[0]
-        broken += _broken(found, SPEED_SHARE * speed_limit)
-    if fast > 0.0:
-        plan[cycle.PERIOD] *= FAST_PERIOD
-        guard = GUARD_TIME / plan[cycle.PERIOD]
-        evaluate(plan, legs, box, mass, gravity, fast, 0.0, 0.0, guard, scratch, found)
-        broken += _broken(found, FAST_SPEED_SHARE * speed_limit)
-        broken += max(0.0, FAST_MARGIN - found[MARGIN]) / 0.004
-    if used.size == 2:
-        for i in range(2):
-            side = 1.0 if legs[used[i], MOUNT + 1] >= 0.0 else -1.0
-            broken += max(0.0, 0.5 * box[1] + BESIDE - side * legs[used[i], FOOTHOLD + 1]) / 0.01
-    effort = 0.0
-    for k in range(32):
-        effort += plan[cycle.SWAY + k] ** 2
-    far = 0.0
-    for i in range(used.size):
-        far += (legs[used[i], FOOTHOLD] - neutral[i, 0]) ** 2 + (legs[used[i], FOOTHOLD + 1] - neutral[i, 1]) ** 2
-    return -least / 0.01 - 0.2 * mean / 0.01 + broken + 20.0 * effort + 3.0 * far
-
-
-@kernel
-def costs(points, out, *problem):
-    """Fill out with the `cost` of each of the points; problem: the further arguments of `cost`."""
-    for k in range(points.shape[0]):
-        out[k] = cost(points[k], *problem)
-
-
-@kernel
-def _fill(x, kind, spread, phases, plan, legs, used, neutral):
-    """Write the numbers x into plan and legs.
-
-    x: footholds less the neutral ones (2 a leg), sway (8) [10 mm]; period and duty factor in steps of 0.1 s and 0.03
-    from their middles; with spread, each leg's phase off its place in the order [0.05]. kind 1: rowing, without sway.
-    """
-    n = used.size
-    for i in range(n):
-        row = used[i]
-        legs[row, FOOTHOLD] = neutral[i, 0] + 0.01 * x[2 * i]
-        legs[row, FOOTHOLD + 1] = neutral[i, 1] + 0.01 * x[2 * i + 1]
-        legs[row, PHASE] = phases[i]
-    at = 2 * n
-    if kind == 1:
-        plan[cycle.PERIOD] = PERIODS[1, 0] + PERIODS[1, 1] * np.tanh(x[at])
-        plan[cycle.DUTY] = DUTIES[1, 0] + DUTIES[1, 1] * np.tanh(x[at + 1])
-        return
-    sways = 32 if x.size > 2 * n + 2 + 8 + n else 8
-    for k in range(sways):
-        plan[cycle.SWAY + k] = 0.01 * x[at + k]
-    at += sways
-    row = 2 if spread != 0.0 else 0
-    plan[cycle.PERIOD] = PERIODS[row, 0] + PERIODS[row, 1] * np.tanh(x[at])
-    plan[cycle.DUTY] = DUTIES[row, 0] + DUTIES[row, 1] * np.tanh(x[at + 1])
-    if spread != 0.0:
-        for i in range(n):
-            legs[used[i], PHASE] = (phases[i] + spread * np.tanh(x[at + 2 + i])) % 1.0
 
 
 # Middle and half width of the allowed periods [s] and duty factors: walking on four legs, rowing, five and more legs.
@@ -185,7 +87,7 @@ class Search:
         self.used = np.array([robot.leg_names.index(name) for name in self.names])
         self.table[self.used, USED] = 1.0
         self.neutral = np.array([neutral_foothold(self.table[i]) for i in self.used])
-        self.scratch, self.found = make_scratch(len(robot.legs)), np.zeros(FINDINGS)
+        self.scratch = make_scratch(len(robot.legs))
         self.coarse = make_scratch(len(robot.legs), 24)
         self.evaluations = 0
 
@@ -275,12 +177,12 @@ class Search:
         return self._made(1, 0.0, phases, best[0], "row")
 
     def _numbers(self, kind: Any) -> np.ndarray:
-        plan = np.zeros(cycle.NUMBERS)
-        plan[cycle.HEIGHT], plan[cycle.LIFT] = self.height, self.lift
+        plan = np.zeros(plan_numbers.NUMBERS)
+        plan[plan_numbers.HEIGHT], plan[plan_numbers.LIFT] = self.height, self.lift
         if kind == 1:
             rise = ROW_RISE if len(self.names) > 2 else LOW_RISE
-            plan[cycle.ROWS], plan[cycle.RISE] = 1.0, rise
-            plan[cycle.HEIGHT] = 0.5 * self.robot.body.box[2] + rise
+            plan[plan_numbers.ROWS], plan[plan_numbers.RISE] = 1.0, rise
+            plan[plan_numbers.HEIGHT] = 0.5 * self.robot.body.box[2] + rise
         return plan
 
     def _minimise(
@@ -296,46 +198,50 @@ class Search:
         seed: int | None = None,
         coarse: bool = True,
     ) -> Any:
-        plan = self._numbers(kind)
-        body = self.robot.body.box_and_com, self.robot.body.mass, self.robot.gravity
-        scratch = self.coarse if coarse else self.scratch
+        problem = self._problem(kind, spread, phases, twists, self.coarse if coarse else self.scratch)
 
         def judged(points: np.ndarray, values: Any) -> None:
             self.evaluations += len(points)
-            costs(
-                points,
-                values,
-                kind,
-                spread,
-                phases,
-                plan,
-                self.table,
-                self.used,
-                self.neutral,
-                body,
-                self.robot.servo.speed_limit,
-                twists,
-                self.demands.fast,
-                scratch,
-                self.found,
-            )
+            costs(problem, points, values)
 
         return minimise(judged, start, sigma, generations, seed=seed or self.seed)
 
+    def _problem(self, kind: int, spread: float, phases: Any, twists: Any, scratch: Any) -> Problem:
+        """Return the problem of one order of the legs, whose plan `self.numbers` and `self.table` hold."""
+        self.numbers = self._numbers(kind)
+        row = 1 if kind == 1 else 2 if spread != 0.0 else 0
+        body = self.robot.body.box_and_com, self.robot.body.mass, self.robot.gravity
+        return Problem(
+            kind,
+            spread,
+            phases,
+            self.numbers,
+            self.table,
+            self.used,
+            self.neutral,
+            body,
+            self.robot.servo.speed_limit,
+            twists,
+            self.demands.fast,
+            scratch,
+            PERIODS[row],
+            DUTIES[row],
+        )
+
     def _made(self, kind: Any, spread: Any, phases: Any, x: Any, name: str) -> GaitPlan:
-        plan = self._numbers(kind)
-        _fill(x, kind, spread, phases, plan, self.table, self.used, self.neutral)
+        fill(self._problem(kind, spread, phases, self.demands.twists(), self.scratch), np.array(x, float))
+        plan = self.numbers
         made = GaitPlan(
             kind=name,
             legs=self.names,
             phases=tuple(float(v) for v in self.table[self.used, PHASE]),
             footholds=tuple((float(a), float(b)) for a, b in self.table[self.used, FOOTHOLD : FOOTHOLD + 2]),
-            duty=float(plan[cycle.DUTY]),
-            period=float(plan[cycle.PERIOD]),
-            height=float(plan[cycle.HEIGHT]),
+            duty=float(plan[plan_numbers.DUTY]),
+            period=float(plan[plan_numbers.PERIOD]),
+            height=float(plan[plan_numbers.HEIGHT]),
             lift=self.lift,
-            sway=tuple(float(v) for v in plan[cycle.SWAY : cycle.NUMBERS]),
-            rise=float(plan[cycle.RISE]),
+            sway=tuple(float(v) for v in plan[plan_numbers.SWAY : plan_numbers.NUMBERS]),
+            rise=float(plan[plan_numbers.RISE]),
         )
         worst = self.judged(made)
         return GaitPlan(**{**made.__dict__, "margin": float(worst[:, MARGIN].min())})
@@ -349,11 +255,9 @@ class Search:
         for row, twist in zip(out, twists, strict=True):
             guard = GUARD_TIME / plan.period
             body = box, self.robot.body.mass, self.robot.gravity
-            evaluate(numbers, self.table, *body, *twist, guard, self.scratch, row)
+            evaluate(numbers, self.table, *body, twist, guard, self.scratch, row)
         return out
 
 
 # How far [m] a rowing body rises from its belly; on two legs, where an edge of it stays on the ground.
 ROW_RISE, LOW_RISE = 0.022, 0.006
-# Two feet that row are this far [m] beside the body.
-BESIDE = 0.05

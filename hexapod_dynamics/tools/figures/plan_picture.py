@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.gait import cycle
 from hexapod_dynamics.gait.leg_table import PHASE, USED
-from hexapod_dynamics.gait.planning.evaluation import SAMPLES
+from hexapod_dynamics.gait.planning.evaluation import SAMPLES, cycle_foot
 from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator
 
 
@@ -41,13 +40,13 @@ def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):
     for phase in phases[::6]:
         standing = []
         for i in rows:
-            x, y, _, stands = cycle.cycle_foot(numbers, evaluator.table, i, phase, *velocity)
+            x, y, _, stands = cycle_foot(numbers, evaluator.table, i, phase, *velocity)
             if stands:
                 standing.append((x, y))
         polygon = np.array(_in_order(standing))
         middle.fill(-polygon[:, 1], polygon[:, 0], fill=False, edgecolor=colours(phase), linewidth=0.8)
     for i, name in zip(rows, plan.legs, strict=True):
-        path_of_foot = np.array([cycle.cycle_foot(numbers, evaluator.table, i, p, *velocity)[:2] for p in phases])
+        path_of_foot = np.array([cycle_foot(numbers, evaluator.table, i, p, *velocity)[:2] for p in phases])
         middle.plot(-path_of_foot[:, 1], path_of_foot[:, 0], color="tab:gray", linewidth=2)
         x, y = plan.footholds[plan.legs.index(name)]
         middle.text(-y, x, name, ha="center", va="center", fontsize=9)

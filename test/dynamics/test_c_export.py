@@ -1,0 +1,205 @@
+"""The model as C for others: builds without warnings in every form, and computes what Python computes."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics.c_export import write_model
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.testing.random_robots import random_robot, rotation
+from hexapod_dynamics.tools.compile_model import main
+
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+# Without vectors: plain C99, for any compiler; else lanes of the vector extension, without and with wide registers.
+FORMS = {
+    "C99": ("-std=c99", "-pedantic", "-DHD_LANES=1"),
+    "2 lanes": ("-std=gnu99", "-DHD_LANES=2"),
+    "4 lanes": ("-std=gnu99", "-DHD_LANES=4"),
+    "default": ("-std=gnu99",),
+    "native": ("-std=gnu99", "-march=native"),
+}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("model")
+    assert main(["--out", str(directory)]) == 0
+    return directory
+
+
+def run(*command, cwd):
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def pointer(array):
+    return None if array is None else array.ctypes.data_as(ctypes.c_void_p)
+
+
+class Foreign:
+    """The library, called as C calls it."""
+
+    def __init__(self, path):
+        self.c = ctypes.CDLL(str(path))
+        self.c.hd_init.restype = ctypes.c_void_p
+        self.memory = ctypes.create_string_buffer(1 << 20)
+        self.model = ctypes.c_void_p(self.c.hd_init(self.memory))
+
+    def take(self, morphology):
+        remaining, moving, locked, driven = (np.ascontiguousarray(row) for row in morphology.table)
+        state = np.where(driven > 0, 0, np.where(moving > 0, 2, 1)).astype(np.int32)
+        return self.c.hd_set_morphology(self.model, pointer(remaining), pointer(state), pointer(locked))
+
+    def call(self, name, *given, shape):
+        out = np.zeros(shape)
+        numbers = [pointer(each) if isinstance(each, np.ndarray) else ctypes.c_int64(each) for each in given]
+        return out if getattr(self.c, name)(self.model, *numbers, pointer(out)) else None
+
+
+def compare(robot, foreign, seed):
+    """Every function for several morphologies."""
+    rng, model, whole = np.random.default_rng(seed), WholeBodyModel(robot), Morphology.whole(robot)
+    first, second = robot.legs[0], robot.legs[-1]
+    outer = f"{second.name}.{second.link_names[-1]}"
+    cases = [whole, whole.without(first.name), whole.locked(outer, angle=0.3), whole.limp(outer), whole]
+    cases.insert(2, whole.without(first.name).broken(outer, remaining=0.4))
+    for morphology in cases:
+        n = len(model.joint_names(morphology))
+        assert foreign.take(morphology) == n
+        for _ in range(5):
+            R, q, nu, tau = (
+                rotation(rng),
+                rng.normal(size=robot.joint_count),
+                rng.normal(size=6 + n),
+                rng.normal(size=n),
+            )
+            size = 6 + n
+            pairs = [
+                (
+                    foreign.call("hd_forward_dynamics", R, q, nu, tau, shape=size),
+                    model.forward_dynamics(R, q, nu, tau, morphology),
+                ),
+                (
+                    foreign.call("hd_inverse_dynamics", R, q, nu, nu, shape=size),
+                    model.inverse_dynamics(R, q, nu, nu, morphology),
+                ),
+                (foreign.call("hd_mass_matrix", q, shape=(size, size)), model.mass_matrix(q, morphology)),
+                (foreign.call("hd_gravity_force", R, q, shape=size), model.gravity_force(R, q, morphology)),
+            ]
+            for index, leg in enumerate(robot.leg_names):
+                J = foreign.call("hd_tip_jacobian", q, index, shape=(6, size))
+                if morphology.has_leg(leg):
+                    pairs.append((J, model.tip_jacobian(leg, q, morphology)))
+                else:
+                    assert J is None
+            for given, expected in pairs:
+                np.testing.assert_allclose(given, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_library_computes_what_python_computes(written, tmp_path, form):
+    command = ("gcc", "-O2", *FORMS[form], *WARNINGS, "-fPIC", "-shared", f"-I{written}")
+    run(*command, str(written / "hexapod_model.c"), "-o", str(tmp_path / "model.so"), cwd=tmp_path)
+    compare(Robot.jethexa(), Foreign(tmp_path / "model.so"), 1)
+
+
+def test_the_library_that_is_written_is_used_as_it_is(written):
+    compare(Robot.jethexa(), Foreign(written / "hexapod_model.so"), 2)
+
+
+@pytest.mark.parametrize("family", [1, 2])
+def test_a_robot_with_legs_of_several_types(tmp_path, family):
+    robot = random_robot(np.random.default_rng(family), family, 4)
+    write_model(robot, tmp_path)
+    compare(robot, Foreign(tmp_path / "hexapod_model.so"), 3)
+
+
+def test_an_impossible_morphology_is_refused_and_nothing_changes(written):
+    foreign, robot = Foreign(written / "hexapod_model.so"), Robot.jethexa()
+    q = np.zeros(18)
+    before = foreign.call("hd_mass_matrix", q, shape=(24, 24))
+    for joint, remaining in ((0, -0.1), (0, 1.1), (0, np.nan), (0, 0.0)):  # the last: the femur hangs on the coxa
+        links = np.ones(robot.joint_count)
+        links[joint] = remaining
+        assert foreign.c.hd_set_morphology(foreign.model, pointer(links), None, None) == -1
+    state = np.full(robot.joint_count, 3, np.int32)
+    assert foreign.c.hd_set_morphology(foreign.model, None, pointer(state), None) == -1
+    np.testing.assert_array_equal(foreign.call("hd_mass_matrix", q, shape=(24, 24)), before)
+    assert foreign.call("hd_gravity_force", np.ones((3, 3)), q, shape=24) is None
+    assert foreign.call("hd_mass_matrix", np.full(18, np.nan), shape=(24, 24)) is None
+
+
+def test_the_examples_are_built_by_cmake_and_agree_with_python(written, tmp_path):
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    run("cmake", "-S", str(written), "-B", str(tmp_path), cwd=tmp_path)
+    run("cmake", "--build", str(tmp_path), cwd=tmp_path)
+    run(str(tmp_path / "bare"), cwd=tmp_path)
+    lines = np.array([line.split() for line in run(str(tmp_path / "example"), cwd=tmp_path).splitlines()], float)
+    robot = Robot.jethexa()
+    model, whole = WholeBodyModel(robot), Morphology.whole(robot)
+    q = 0.1 * (np.arange(18) % 3)
+    expected = []
+    for morphology, n in ((whole, 18), (whole.without("RF"), 15)):
+        tau = np.zeros(n)
+        tau[0] = 0.5
+        expected.append(model.forward_dynamics(np.eye(3), q, np.zeros(6 + n), tau, morphology))
+        np.testing.assert_allclose(lines[:, 1][24 * len(expected) - 24 :][: 6 + n][6:], tau, atol=1e-12)
+    np.testing.assert_allclose(lines[:, 0], np.concatenate(expected), atol=1e-12)
+
+
+def test_the_bare_program_takes_no_heap_and_no_library(written, tmp_path):
+    command = ("gcc", "-std=c99", "-O2", "-DHD_LANES=1", "-ffreestanding", f"-I{written}", "-c")
+    run(*command, str(written / "hexapod_model.c"), str(written / "main.c"), cwd=tmp_path)
+    symbols = run("nm", "-u", "hexapod_model.o", "main.o", cwd=tmp_path)
+    needed = set(re.findall(r" U (\w+)", symbols))
+    assert needed <= {"memset", "memcpy", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"} | {
+        name for name in needed if name.startswith("hd_")
+    }
+
+
+def test_a_robot_that_is_none_is_told_in_one_line(tmp_path, capsys):
+    (tmp_path / "robot.yaml").write_text("name: none\n")
+    assert main(["--robot", str(tmp_path / "robot.yaml"), "--out", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err.startswith("compile: ")
+
+
+ARM = """
+#include <stdio.h>
+#include "hexapod_model.h"
+static hd_memory memory;
+int main(void)
+{
+    static double q[HD_JOINTS], tau[HD_JOINTS], nu[6 + HD_JOINTS], out[6 + HD_JOINTS];
+    static const double R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    hd_model *m = hd_init(&memory);
+    for (int j = 0; j < HD_JOINTS; j++)
+        q[j] = 0.3 - 0.07 * j, tau[j] = 0.01 * j, nu[j] = 0.5 - 0.04 * j;
+    if (!hd_forward_dynamics(m, R, q, nu, tau, out))
+        return 1;
+    for (int i = 0; i < 6 + HD_JOINTS; i++)
+        printf("%.17g\\n", out[i]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 8])
+def test_the_model_on_arm64_under_emulation(written, tmp_path, lanes):
+    compiler, emulator = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64")
+    if compiler is None or emulator is None:
+        pytest.skip("sudo apt install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user")
+    (tmp_path / "program.c").write_text(ARM)
+    command = (compiler, "-O2", "-std=gnu99", "-static", f"-DHD_LANES={lanes}", f"-I{written}", *WARNINGS)
+    run(*command, str(written / "hexapod_model.c"), "program.c", "-o", "program", cwd=tmp_path)
+    numbers = np.array(run(emulator, "./program", cwd=tmp_path).split(), float)
+    j, nu = np.arange(18), np.zeros(24)
+    nu[:18] = 0.5 - 0.04 * j
+    expected = WholeBodyModel(Robot.jethexa()).forward_dynamics(np.eye(3), 0.3 - 0.07 * j, nu, 0.01 * j)
+    np.testing.assert_allclose(numbers, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
