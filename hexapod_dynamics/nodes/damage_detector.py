@@ -41,7 +41,9 @@ SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class DamageDetectorNode(GuardedNode):
-    """Subscribes to commands and measurements; publishes `damage_hypotheses`; calls `set_morphology`."""
+    """Subscribes to commands and measurements; publishes `damage_hypotheses`, `press_foot`, `try_joint`; calls
+    `set_morphology`.
+    """
 
     def __init__(self):
         super().__init__("damage_detector")
@@ -71,6 +73,7 @@ class DamageDetectorNode(GuardedNode):
         self._pressed = None  # the leg whose foot the gait presses down
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._presses = self.create_publisher(String, "press_foot", 10)
+        self._trials = self.create_publisher(String, "try_joint", 10)
         self._declarations = Declarations(self)
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
         self.loop.every(0.5, self._publish)
@@ -181,6 +184,9 @@ class DamageDetectorNode(GuardedNode):
         if leg is not None:
             self.get_logger().info(f"not sure whether {leg} has lost its foot: asks the gait to press it down")
             self._presses.publish(String(data=leg))
+        joint = self.detector.tries(now) if self.mode == "declare" else None
+        if joint is not None:
+            self._trials.publish(String(data=joint))
 
     def _publish(self):
         now, clock = time.monotonic(), 1e-9 * self.get_clock().now().nanoseconds

@@ -15,6 +15,7 @@ from geometry_msgs.msg import Pose, Twist
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
+from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.nodes import gait_choice as gaits
 from hexapod_dynamics.nodes.cdr import joint_template
 from hexapod_dynamics.nodes.command_watch import source_name
@@ -88,6 +89,7 @@ class GaitNode(GuardedNode):
         self._source = source_name(self)  # `servos` follows one source at a time
         self._moving = list(range(self.robot.joint_count))
         self._message = joint_template(self.robot.joint_names, self._source)
+        self._trial, self._trial_message = JointTrial(self.robot), self._message
         self._send = sender(self.create_publisher(JointState, "joint_commands", 10))
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, self.period, self._tick)
@@ -96,6 +98,7 @@ class GaitNode(GuardedNode):
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, lambda: self.gait.awaits_joints)
         subscribe(self, Pose, "body_pose", self._on_body_pose, 10)
         subscribe(self, String, "press_foot", self._on_press_foot, 10)
+        subscribe(self, String, "try_joint", self._on_try_joint, 10)
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self._told = None
         self.create_service(Trigger, "stand", lambda _, answer: self._on_trigger(self.gait.stand, answer))
@@ -161,6 +164,12 @@ class GaitNode(GuardedNode):
         except HexapodError as error:
             self._refuse(error)
 
+    def _on_try_joint(self, message):
+        """Command a locked joint beside its lock for a moment, if the robot walks; else nothing moves by it."""
+        if self.permit.may_walk and self.gait.walking and self._trial.begin(time.monotonic(), message.data):
+            names = [self.robot.joint_names[j] for j in (*self._moving, self._trial.joint)]
+            self._trial_message = joint_template(names, self._source)
+
     def _on_trigger(self, action, answer):
         answer.success, answer.message = True, "ok"
         try:
@@ -217,6 +226,7 @@ class GaitNode(GuardedNode):
         self.gait.set_morphology(morphology)
         self._moving = morphology.moving_mask.nonzero()[0].tolist()
         self._message = joint_template([self.robot.joint_names[j] for j in self._moving], self._source)
+        self._trial.set_morphology(morphology)
 
     def _refuse(self, error):
         self._refusals += 1
@@ -236,8 +246,11 @@ class GaitNode(GuardedNode):
         # After a stall the gait does not catch up: the legs would jump.
         position, velocity = self.gait.step(min(due * self.period, 0.25 * self.gait.period))
         moving = self._moving
-        numbers = [*position[moving].tolist(), *velocity[moving].tolist()]
-        self._send(self._message.bytes(time.time_ns(), numbers))
+        positions, velocities, message = position[moving].tolist(), velocity[moving].tolist(), self._message
+        tried = self._trial.setpoint(now)
+        if tried is not None:
+            positions, velocities, message = [*positions, tried], [*velocities, 0.0], self._trial_message
+        self._send(message.bytes(time.time_ns(), [*positions, *velocities]))
         if self._told != self.gait.doing:
             self._diagnostics.publish()
 

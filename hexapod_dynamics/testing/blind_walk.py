@@ -15,6 +15,7 @@ from vqf import VQF
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 
@@ -48,7 +49,7 @@ class BlindWalk:
         obey: bool = True,
     ) -> None:
         self.robot, self.physics, self.obey, self.dead_band = robot, physics, obey, dead_band
-        self.gait = gait.bind(robot)
+        self.gait, self.trial = gait.bind(robot), JointTrial(robot)
         self.detector = DamageDetector(robot, settings, executor)
         self.declared = Morphology.whole(robot)
         self.time = 0.0
@@ -94,6 +95,9 @@ class BlindWalk:
         """Make one command, 20 ms of physics, the sensor readings and one update of the detector."""
         command = self.gait.step(TICK)[0].copy()
         command[~self.declared.moving_mask] = np.nan
+        tried = self.trial.setpoint(self.time)
+        if tried is not None:
+            command[self.trial.joint] = tried
         self.detector.command(self.time, command)
         sent = self._guard.update(command, np.zeros(len(command)), TICK)
         sent[self.unplugged | ~self.physics.morphology.existing_mask] = np.nan
@@ -113,6 +117,9 @@ class BlindWalk:
         leg = self.detector.press(self.time + TICK) if self.obey else None
         if leg is not None and self.gait.press(leg):
             self.pressed.append((self.time, leg))
+        joint = self.detector.tries(self.time + TICK) if self.obey else None
+        if joint is not None:
+            self.trial.begin(self.time + TICK, joint)
         pressing = self.gait.doing == "pressing"
         if pressing and not self._pressing:
             self.detector.pressed(self.time, self.pressed[-1][1])
@@ -127,6 +134,7 @@ class BlindWalk:
         self._guard.meet(self._met, self.physics.q.copy(), np.ones(len(back), bool))
         self.declared = morphology
         self.gait.set_morphology(morphology)
+        self.trial.set_morphology(morphology)
         self.detector.set_morphology(morphology)
 
     def _mute(self) -> np.ndarray:

@@ -69,3 +69,29 @@ def test_a_joint_is_taken_back_once():
     watch.taken_back(4)
     watch.watch({4: 0.7})
     assert run(watch, [0.7, *[0.1] * 10], start=9.0) == []
+
+
+@pytest.mark.parametrize("joint", ["RF.femur", "LM.femur", "RM.coxa", "LR.tibia", "LF.tibia"])
+def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(joint):
+    """The servo holds the last set-point: locks near it were never taken back."""
+    walk = LateWalk("none", 3)
+    k = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links].index(joint)
+    walk.damage(WHOLE.locked(joint, float(walk.physics.q[k])))
+    assert walk.run(4.0, until=lambda walk: not walk.declared.is_whole), "it is declared"
+    # What the guard has sent last: the angle of the lock.
+    walk.physics.command(np.where(np.arange(ROBOT.joint_count) == k, walk.physics.q, np.nan), 0.02)
+    walk.run(2.0)
+    walk.damage(WHOLE)
+    assert walk.run(9.0, until=lambda walk: walk.declared.is_whole), walk.declared.describe()
+    walk.run(6.0)
+    assert walk.declared.is_whole, walk.decisions
+
+
+@pytest.mark.parametrize("joint", ["RF.femur", "RM.coxa"])
+def test_a_joint_that_stays_locked_is_tried_and_stays_declared(joint):
+    walk = LateWalk("none", 5)
+    walk.damage(WHOLE.locked(joint, 0.1))
+    walk.run(16.0)
+    assert walk.declared.is_whole is False and [one.name for _, one in walk.decisions] == [
+        f"{joint} locked at 0.10 rad"
+    ]

@@ -30,6 +30,7 @@ TOPICS = {
     "cmd_vel": (Twist, 10),
     "body_pose": (Pose, 10),
     "press_foot": (String, 10),
+    "try_joint": (String, 10),
     "servos/following": (Bool, LATCHED),
     "gait_state": (DiagnosticStatus, LATCHED),
 }
@@ -37,7 +38,7 @@ TOPICS = {
 NODES = {
     "servos": ("joint_commands", "morphology"),
     "dynamics": ("joint_commands", "servos/measurements", "imu/data", "morphology", "servos/following"),
-    "gait": ("cmd_vel", "imu/data", "morphology", "body_pose", "press_foot"),
+    "gait": ("cmd_vel", "imu/data", "morphology", "body_pose", "press_foot", "try_joint"),
     "damage_detector": ("feedforward_torques", "servos/measurements", "imu/data", "morphology", "gait_state"),
     "damage_manager": ("joint_states",),
     "robot_description": ("morphology",),
@@ -249,6 +250,7 @@ def test_messages_of_the_type_that_no_robot_can_mean_end_no_node(probe, robot, s
         "imu/data": [imu, Imu()],
         "cmd_vel": [twist],
         "body_pose": [pose, Pose()],
+        "try_joint": [String(data=text) for text in ("", "x" * 100_000, "RM.tibia 1e999", "\ufffd")],
         "press_foot": [String(data=text) for text in ("", "x" * 100_000, "RM.tibia 1e999", "\ufffd")],
         "morphology": [event, flood, ParameterEvent()],
     }

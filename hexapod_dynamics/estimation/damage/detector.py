@@ -275,6 +275,15 @@ class DamageDetector:
         """Return the leg for a contact probe now (`Gait.press`), once for each probe; None: no leg."""
         return None if self.disturbed or not self.following else self._probe.asks(time, self.decisions.suspect)
 
+    def tries(self, time: float) -> str | None:
+        """Return the joint (`RF.femur`) that this detector declared locked and that the gait is to command beside its
+        lock now (`JointTrial`), once for each trial; None: no joint.
+        """
+        if self.disturbed or not self.following or not self._settling.settled(time):
+            return None
+        joint = self._mended.tries(time)
+        return None if joint is None else part_of(self.robot, joint)[1]
+
     def pressed(self, time: float, leg: str) -> None:
         """Note that the contact probe of a leg begins at `time` [s]."""
         self.decisions.pressed(time, leg)

@@ -1,9 +1,10 @@
 """Which joints that the detector declared locked or limp move with their commands again.
 
 A locked joint stands at the angle at which it was declared; one that is whole goes to its last set-point and stays
-there. A limp joint hangs away from its command; one that is whole goes to it. A joint that was away from where a whole
-one would be, and then is there for LASTS seconds in ENOUGH readings in a row, is taken back. Joints that were not away
-tell nothing. What is declared again after it was taken back stays declared: a loose plug is no repair.
+there. Where that is the angle of the lock, the gait is asked to command it beside the lock: `tries`. A limp joint hangs
+away from its command; one that is whole goes to it. A joint that was away from where a whole one would be, and then is
+there for LASTS seconds in ENOUGH readings in a row, is taken back. Joints that were not away tell nothing. What is
+declared again after it was taken back stays declared: a loose plug is no repair.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 
 AWAY, NEAR = 0.08, 0.035  # [rad] from the angle of the lock, or from the command
 LASTS, ENOUGH = 1.2, 5  # [s], readings
+# [s] after the declaration, and after the last trial, in which no joint is tried.
+_FIRST, _PAUSE = 3.0, 6.0
 _STILL = 0.02  # [rad] over which the readings of a joint that stands at its set-point spread
 
 
@@ -38,6 +41,8 @@ class MendedJoints:
     def __init__(self) -> None:
         self._watched: dict[int, _Watched] = {}
         self._taken_back: set[int] = set()
+        self._tried: dict[int, float] = {}  # locked joint: time [s] of its declaration or last trial
+        self._last_trial = -math.inf
 
     def watch(self, declared: dict[int, float | None]) -> None:
         """Track these joints from now on: {joint: angle of the lock [rad], None: limp}."""
@@ -58,6 +63,18 @@ class MendedJoints:
         """Restart the count, because readings came late or the joints were not commanded."""
         for one in self._watched.values():
             one.restart()
+
+    def tries(self, time: float) -> int | None:
+        """Return the locked joint that is to be commanded beside its lock now (`JointTrial`), once for each trial."""
+        locked = {joint for joint, one in self._watched.items() if one.locked_at is not None}
+        self._tried = {joint: self._tried.get(joint, time + _FIRST - _PAUSE) for joint in sorted(locked)}
+        if not self._tried or time - self._last_trial < _PAUSE:
+            return None
+        joint = min(self._tried, key=lambda one: self._tried[one])
+        if time - self._tried[joint] < _PAUSE:
+            return None
+        self._tried[joint] = self._last_trial = time
+        return joint
 
     def reading(self, time: float, joint: int, angle: float, command: float) -> None:
         """Use a reading [rad] of a joint; command [rad]: its last one, NaN: none."""

@@ -1,0 +1,53 @@
+"""Whether a joint that was declared locked moves again: for a moment it is commanded beside the angle of its lock.
+
+A joint that is declared locked is not commanded any more. Its servo holds the last set-point, and where that happens to
+be the angle of the lock, a joint that has been repaired stands as a locked one does. A trial tells them apart; after it
+the set-point is the angle of the lock, so that the servo of a joint that is locked does not strain.
+"""
+
+from __future__ import annotations
+
+from hexapod_dynamics.robot import Morphology, Robot
+
+BESIDE = 0.11  # [rad] from the angle of the lock: upwards, away from the stop where that is too near
+_LASTS, _RETURNS = 2.5, 0.5  # [s] beside it, and back at it
+
+
+class JointTrial:
+    """Commands one locked joint of a Robot beside its lock; times are seconds on one clock. joint: its index."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = robot
+        self._locked: dict[str, tuple[int, float]] = {}
+        self._begun = self._angle = self._beside = 0.0
+        self.joint: int | None = None
+
+    def set_morphology(self, morphology: Morphology) -> None:
+        """Adopt the declared morphology; a trial under way ends."""
+        self.joint = None
+        self._locked = {}
+        for leg in self._robot.legs:
+            for joint, link in zip(self._robot.leg_joints(leg.name), leg.links, strict=True):
+                angle = morphology.locked_angle(leg.name, link.name)
+                if angle is not None and morphology.existing_mask[joint]:
+                    self._locked[f"{leg.name}.{link.name}"] = int(joint), float(angle)
+
+    def begin(self, time: float, name: str) -> bool:
+        """Try a joint (`RF.femur`) from `time` [s] on; False: it is not declared locked, or another one is tried."""
+        if self.joint is not None or name not in self._locked:
+            return False
+        joint, angle = self._locked[name]
+        limits = [one for leg in self._robot.legs for one in leg.joints][joint]
+        up = angle + BESIDE <= limits.upper
+        self.joint, self._begun, self._angle = joint, time, angle
+        self._beside = angle + BESIDE if up else angle - BESIDE
+        return True
+
+    def setpoint(self, time: float) -> float | None:
+        """Return the set-point [rad] of `joint` at `time` [s]; None: no joint is tried (any more)."""
+        if self.joint is None:
+            return None
+        if time - self._begun > _LASTS + _RETURNS:
+            self.joint = None
+            return None
+        return self._beside if time - self._begun <= _LASTS else self._angle
