@@ -1,10 +1,10 @@
 """Which joints that the detector declared locked or limp move with their commands again.
 
 A locked joint stands at the angle at which it was declared; one that is whole goes to its last set-point and stays
-there. Where that is the angle of the lock, the gait is asked to command it beside the lock: `tries`. A limp joint hangs
-away from its command; one that is whole goes to it. A joint that was away from where a whole one would be, and then is
-there for LASTS seconds in ENOUGH readings in a row, is taken back. Joints that were not away tell nothing. What is
-declared again after it was taken back stays declared: a loose plug is no repair.
+there. Where that is the angle of the lock, the gait commands it beside the lock for a moment: `tries`. A limp joint
+hangs away from its command; one that is whole goes to it. A joint that was away from where a whole one would be, and
+then is there for LASTS seconds in ENOUGH readings in a row, is taken back. Joints that were not away tell nothing.
+What is declared again after it was taken back stays declared: a loose plug is no repair.
 """
 
 from __future__ import annotations
