@@ -55,6 +55,18 @@ def test_a_limp_joint_counts_only_where_it_was_away_from_its_command():
     assert run(watch, [0.4, 0.4, *[0.01] * 8], start=4.0) == [4]
 
 
+def test_a_joint_that_stays_locked_is_tried_ever_more_rarely_and_another_one_is_not_kept_waiting():
+    watch = MendedJoints()
+    watch.watch({4: 0.7})
+    trials = [0.1 * k for k in range(6000) if watch.tries(0.1 * k) == 4]
+    pauses = np.diff(trials)
+    assert trials[0] == pytest.approx(3.0, abs=0.11)
+    assert pauses[:5] == pytest.approx([6.0, 12.0, 24.0, 48.0, 96.0], abs=0.11)
+    assert pauses[5:] == pytest.approx(120.0, abs=0.11) and len(pauses) > 6
+    watch.watch({4: 0.7, 7: 0.2})
+    assert next(k for k in range(100) if watch.tries(600.0 + 0.1 * k) == 7) <= 91
+
+
 @pytest.mark.parametrize("angles", [[0.7] * 20, [0.7, *[0.4] * (ENOUGH - 1)], [0.7, *np.tile([0.2, 0.7], 10)]])
 def test_a_lock_that_moves_for_a_moment_is_one(angles):
     watch = MendedJoints()

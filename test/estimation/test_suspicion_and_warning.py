@@ -90,5 +90,6 @@ def test_one_bank_that_stays_for_long_on_a_slow_computer_is_no_warning():
 def test_banks_in_a_row_that_are_sure_are_one():
     banks = Banks()
     assert banks.name(0.0, "RR.tibia limp", 0.97) == [] and banks.name(0.3, "RR.tibia limp", 0.97) == []
-    assert banks.name(0.7, "RR.tibia limp", 0.97) == ["RR.tibia limp"]
-    assert banks.name(1.0, "RM.coxa limp", 0.97) == []
+    assert banks.name(0.7, "RR.tibia limp", 0.97) == []
+    assert banks.name(1.3, "RR.tibia limp", 0.97) == ["RR.tibia limp"]
+    assert banks.name(1.6, "RM.coxa limp", 0.97) == []

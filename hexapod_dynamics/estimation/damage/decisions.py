@@ -32,8 +32,9 @@ _STANDS = 6  # readings without motion after which a joint that does not follow 
 _ALL = 0.02  # share of the declared robot's chi-square below which a damage explains the other joints of its leg, too
 _BLAMED = 0.9  # probability from which the next readings of a joint decide its kind of damage
 # A suspicion is worth a warning when this many banks in a row name the same leg or joint with this probability, this
-# long [s] apart: single banks suspect healthy robots (12 robots on rough ground, 18 minutes: never two in a row).
-_WARNED_BANKS, WARNED, _WARNED_AFTER = 2, 0.9, 0.6
+# long [s] apart: single banks suspect healthy robots (12 robots on rough ground, 18 minutes: never two in a row;
+# launched on a busy computer two in a row in 4 of 100 s).
+_WARNED_BANKS, WARNED, _WARNED_AFTER = 3, 0.9, 1.2
 _REPEAT = 5.0  # [s] until a decision that was not executed is repeated
 
 

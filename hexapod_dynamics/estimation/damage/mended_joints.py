@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 AWAY, NEAR = 0.08, 0.035  # [rad] from the angle of the lock, or from the command
 LASTS, ENOUGH = 1.2, 5  # [s], readings
-# [s] after the declaration, and after the last trial, in which no joint is tried.
-_FIRST, _PAUSE = 3.0, 6.0
+# [s] after the declaration until the first trial; between two trials; between two of one joint, doubled after each up
+# to _RARELY: the servo of a joint that stays locked strains against it for 2.5 s in each trial, and heats.
+_FIRST, _PAUSE, _RARELY = 3.0, 6.0, 120.0
 _STILL = 0.02  # [rad] over which the readings of a joint that stands at its set-point spread
 
 
@@ -41,7 +42,7 @@ class MendedJoints:
     def __init__(self) -> None:
         self._watched: dict[int, _Watched] = {}
         self._taken_back: set[int] = set()
-        self._tried: dict[int, float] = {}  # locked joint: time [s] of its declaration or last trial
+        self._next: dict[int, tuple[float, float]] = {}  # locked joint: [s] of its next trial, pause after it
         self._last_trial = -math.inf
 
     def watch(self, declared: dict[int, float | None]) -> None:
@@ -66,14 +67,16 @@ class MendedJoints:
 
     def tries(self, time: float) -> int | None:
         """Return the locked joint that is to be commanded beside its lock now (`JointTrial`), once for each trial."""
-        locked = {joint for joint, one in self._watched.items() if one.locked_at is not None}
-        self._tried = {joint: self._tried.get(joint, time + _FIRST - _PAUSE) for joint in sorted(locked)}
-        if not self._tried or time - self._last_trial < _PAUSE:
+        locked = sorted(joint for joint, one in self._watched.items() if one.locked_at is not None)
+        self._next = {joint: self._next.get(joint, (time + _FIRST, _PAUSE)) for joint in locked}
+        if not self._next or time - self._last_trial < _PAUSE:
             return None
-        joint = min(self._tried, key=lambda one: self._tried[one])
-        if time - self._tried[joint] < _PAUSE:
+        joint = min(self._next, key=lambda one: self._next[one][0])
+        due, pause = self._next[joint]
+        if time < due:
             return None
-        self._tried[joint] = self._last_trial = time
+        self._next[joint] = time + pause, min(2.0 * pause, _RARELY)
+        self._last_trial = time
         return joint
 
     def reading(self, time: float, joint: int, angle: float, command: float) -> None:
