@@ -32,6 +32,8 @@ MARKERS = {
 ALONE = ("nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py", "nodes/test_view.py")
 PACED = (
     "nodes/test_nodes_stop.py",
+    "nodes/test_nodes_stop_state.py",
+    "nodes/test_nodes_missing_legs.py",
     "nodes/test_nodes_walk.py",
     "nodes/test_view_foreign_pages.py",
     "nodes/test_view_security.py",

@@ -180,7 +180,7 @@ def test_only_known_objects_are_made(value):
 
 
 def test_a_plan_of_other_legs_is_refused():
-    plan = PlanLibrary.load(ROBOT, PACKAGE / "config" / "plans_jethexa.yaml").find(["RM"])
+    plan = PlanLibrary.load(ROBOT, Path(__file__).parents[2] / "config" / "plans_jethexa.yaml").find(["RM"])
     fields = {name: list(v) if isinstance(v, tuple) else v for name, v in vars(plan).items()}
     fields["footholds"] = [list(place) for place in plan.footholds]
     assert background_jobs.decode_plan({"plan": fields}, ROBOT, ("RM",), WHOLE) == plan

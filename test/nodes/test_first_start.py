@@ -17,12 +17,12 @@ def domain():
 
 
 def missing_some(cache):
-    """A copy of this user's compiled code without the gait's: to compile all of a node takes a minute."""
+    """A copy of this user's compiled code without some of what `dynamics` compiles: all of it takes a minute."""
     if cache_directory().is_dir():
         shutil.copytree(
             cache_directory(),
             cache,
-            ignore=shutil.ignore_patterns("library-*", "adaptive_feet*", "cycle-*", "three_joint_leg*"),
+            ignore=shutil.ignore_patterns("library-*", "loops-*", "feedforward-*"),
         )
     return str(cache)
 
@@ -30,33 +30,33 @@ def missing_some(cache):
 def test_a_node_that_compiles_says_how_far_it_is_and_the_status_line_shows_it(tmp_path):
     probe = Probe()
     said = probe.hear(DiagnosticArray, "/diagnostics", keep=500)
-    status = Process.node("walk_status", "-p", "nodes:=[gait]")
+    status = Process.node("walk_status", "-p", "nodes:=[dynamics]")
     cache = {"HEXAPOD_DYNAMICS_CACHE": missing_some(tmp_path / "cache")}
-    gait = Process.node("gait", environment=cache)
+    node = Process.node("dynamics", environment=cache)
 
-    def of_gait():
-        return [status for _, array in list(said) for status in array.status if status.name == "gait"]
+    def of_dynamics():
+        return [status for _, array in list(said) for status in array.status if status.name == "dynamics"]
 
     def while_compiling():
-        return [status.message for status in of_gait() if status.message.startswith(COMPILING)]
+        return [status.message for status in of_dynamics() if status.message.startswith(COMPILING)]
 
     try:
         # The last status is the node's own, and no longer that it compiles.
-        wait_until(lambda: of_gait() and COMPILING not in of_gait()[-1].message, 180, lambda: gait.output)
+        wait_until(lambda: of_dynamics() and COMPILING not in of_dynamics()[-1].message, 180, lambda: node.output)
         parts = [int(re.search(r": part (\d+)$", message)[1]) for message in while_compiling()]
         assert len(parts) >= 3 and parts == sorted(parts) and parts[-1] > parts[0], parts
-        assert all(s.level == DiagnosticStatus.WARN for s in of_gait() if s.message.startswith(COMPILING))
-        assert gait.output.count("compiling the model for this machine, once") == 1, gait.output
-        lines = [line for line in status.output.splitlines() if "compiling, once: gait (part " in line]
+        assert all(s.level == DiagnosticStatus.WARN for s in of_dynamics() if s.message.startswith(COMPILING))
+        assert node.output.count("compiling the model for this machine, once") == 1, node.output
+        lines = [line for line in status.output.splitlines() if "compiling, once: dynamics (part " in line]
         assert lines, status.output
-        assert not any("not well: gait" in line for line in lines), lines
+        assert not any("not well: dynamics" in line for line in lines), lines
         # The second start finds what the first has compiled.
-        gait.end()
+        node.end()
         said.clear()
-        gait = Process.node("gait", environment=cache)
-        wait_until(of_gait, 60, lambda: gait.output)
-        assert not while_compiling() and "compiling" not in gait.output, gait.output
+        node = Process.node("dynamics", environment=cache)
+        wait_until(of_dynamics, 60, lambda: node.output)
+        assert not while_compiling() and "compiling" not in node.output, node.output
     finally:
-        gait.end()
+        node.end()
         status.end()
         probe.close()
