@@ -24,6 +24,10 @@ class Readings:
             return places, 0.1 * np.sin(places), np.zeros(len(places))
         return places, np.array(ANGLES[: self.count])[-most:], np.array(RESIDUALS[: self.count])[-most:]
 
+    def reach(self, joint, places, lag):
+        angles, residuals = self.recent(joint, len(places))[1:]
+        return angles - residuals, angles - residuals
+
 
 def watched(blamed_at=None):
     """The coxa's JointConditions after each reading from the sixth on; a bank blames it after reading `blamed_at`."""

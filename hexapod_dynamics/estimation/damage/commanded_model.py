@@ -15,12 +15,16 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 _PAUSE = 0.1  # [s] without commands after which the servos hold
 _GAP = 0.15  # [s] between commands above which evidence is not valid
+_SETTLES = 0.5  # [s] in which the model moves from the measured angles, of various ages, into its walk
 
 
 class CommandedModel:
     """Advances a RunningModel by one tick for each command; all times are seconds on one clock.
 
     last_command: time of the last command. late_at: time of the last `advance` in which a command came too late.
+    in_step_from: tick of the model from which on its set-points are those that the servos have: after a start, or a
+    pause of the commands, each of the two approaches the commands from where it believes the joints to be. Infinite
+    until then.
     """
 
     def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
@@ -34,6 +38,7 @@ class CommandedModel:
         self._commands: deque[tuple[float, np.ndarray]] = deque()
         self._tick_time, self._last = 0.0, math.inf  # of the last tick and the last command executed
         self.last_command = self.late_at = -math.inf
+        self.in_step_from, self._starts_at = math.inf, 0
 
     def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
         """Add a command: joint angles (n,) [rad], NaN: no command; torques (n,) [N m]: feed-forward."""
@@ -61,7 +66,11 @@ class CommandedModel:
         self.model.start(self._executed(begin), start, morphology)
         self._commands.clear()
         self._tick_time = self._last = begin
+        self._fall_out_of_step()
         return True
+
+    def _fall_out_of_step(self) -> None:
+        self.in_step_from, self._starts_at = math.inf, self.model.tick + round(_SETTLES / self._settings.command_period)
 
     def advance(self, time: float) -> None:
         """Execute the commands that servos have executed at `time`; HexapodError when the model is not finite."""
@@ -72,11 +81,15 @@ class CommandedModel:
                 self.late_at = time
             if at - self._last > COMMAND_TIMEOUT:
                 self._guard.pause()
+                self._fall_out_of_step()
             self._last = at
             while at - self._tick_time > 2.5 * s.command_period:
                 self._hold(self._tick_time + s.command_period)
             interval = min(max(at - self._tick_time, 0.5 * s.command_period), 2.0 * s.command_period)
             self._tick(at, self._guard.update(positions, self._torques, interval))
+            if self.model.tick >= self._starts_at and math.isinf(self.in_step_from):
+                if self._guard.following[np.isfinite(positions)].all():
+                    self.in_step_from = self.model.tick
         while time - self._tick_time > _PAUSE + s.command_delay:
             self._hold(self._tick_time + s.command_period)
 

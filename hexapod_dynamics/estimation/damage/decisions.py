@@ -28,7 +28,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 _MANY = 3  # number of joints or legs at once that is no damage: commands are not executed, or the bus is down
 _ALONE = 1.5  # [s] after which a single servo counts as silent while servos further out answer
 _MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
-_STANDS = 6  # readings without motion after which a joint that does not follow is locked
+_STANDS, _STANDS_FOR = 6, 0.85  # readings, [s] without motion after which a joint that does not follow is locked
 _ALL = 0.02  # share of the declared robot's chi-square below which a damage explains the other joints of its leg, too
 _BLAMED = 0.9  # probability from which the next readings of a joint decide its kind of damage
 # A suspicion is worth a warning when this many banks in a row name the same leg or joint with this probability, this
@@ -288,7 +288,7 @@ class DecisionMaker:
             return None
         if one.spread > _MOVES:
             return limp(self.robot, joint)
-        stands = one.state == "locked" or one.count >= _STANDS
+        stands = one.state == "locked" or (one.count >= _STANDS and one.lasts >= _STANDS_FOR)
         return locked(self.robot, joint, one.angle) if stands else None
 
 

@@ -349,7 +349,8 @@ class DamageDetector:
             self._watch.forget()
         expected = self.baseline.predict(load, yaw)[: len(load)]
         watched = np.flatnonzero(self.morphology.driven_mask & (self._follows_from <= self.time))
-        self._watch.look(self.window, self.model.tick, watched, np.nan_to_num(expected))
+        valid = max(self._commanded.in_step_from, self._first_slice * ticks)
+        self._watch.look(self.window, self.model.tick, watched, np.nan_to_num(expected), valid)
         if piece < _FALLING:
             return
         self._suspicion.look(residual, load, yaw, view.noise[0], self.baseline)

@@ -11,6 +11,7 @@ from hexapod_dynamics.estimation.damage.joint_evidence import JointCondition
 from hexapod_dynamics.estimation.damage.window import MeasurementWindow
 
 _FORGIVEN = 5  # slices after which a joint that follows again is no longer suspected
+_PERIOD, _FEWEST, _MOST = 1.65, 9, 40  # [s] of readings that are looked at; their number at least, at most
 _MOVED = 0.02  # [rad] spread of the readings of a joint that moves
 
 
@@ -35,18 +36,22 @@ class JointWatch:
         """Note that a bank blames a joint at this tick: the readings from now on say how it is damaged."""
         self._since[joint], self._last[joint] = min(self._since[joint], tick), tick
 
-    def look(self, window: MeasurementWindow, tick: int, driven: np.ndarray, expected: Any) -> None:
+    def look(
+        self, window: MeasurementWindow, tick: int, driven: np.ndarray, expected: Any, valid: float = -np.inf
+    ) -> None:
         """Find the joints that do not follow; without commands no joint counts as stuck.
 
-        driven: indices of the joints to look at; expected (n,) [rad]: usual residuals; tick: the model's present one.
+        driven: indices of the joints to look at; expected (n,) [rad]: usual residuals; tick: the model's present one;
+        valid: tick from which on the model has the servos' set-points: no joint is locked by what was read before.
         """
         self.news = {}
         moved = 0
         for joint in driven:
-            places, angles, residuals = window.recent(joint, 9)
+            places, angles, residuals = _last(*window.recent(joint, _MOST))
             if tick - self._last[joint] > _FORGIVEN * self._slice_ticks:
                 self._since[joint] = np.inf
-            news = joint_evidence.look(places, angles, residuals, expected[joint], self._since[joint])
+            reach = window.reach(joint, places, joint_evidence.LAG)
+            news = joint_evidence.look(places, angles, residuals, reach, expected[joint], self._since[joint], valid)
             moved += len(angles) > 3 and np.ptp(angles) > _MOVED
             if news.state != "follows":
                 self.news[int(joint)] = news
@@ -57,3 +62,12 @@ class JointWatch:
                 self.news[int(joint)] = news
         if moved < 0.3 * len(driven):
             self.news = {joint: one for joint, one in self.news.items() if one.state != "locked"}
+
+
+def _last(places: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the readings of the last period, at least the fewest, of all these."""
+    if not len(places):
+        return places, *values
+    first = int(np.searchsorted(places, places[-1] - _PERIOD / joint_evidence.TICK))
+    first = max(0, min(first, len(places) - _FEWEST))
+    return tuple(one[first:] for one in (places, *values))

@@ -120,3 +120,10 @@ class RunningModel:
         """Modelled rate [rad/s] of a joint at a fractional tick, the last one included."""
         tick = max(1, min(int(place), self.tick - 2))
         return float((self.q[self.row(tick + 1), joint] - self.q[self.row(tick), joint]) / self.period)
+
+    def reach(self, places: np.ndarray, joint: int, lag: float) -> tuple[np.ndarray, np.ndarray]:
+        """Least and largest angle [rad] of a joint within `lag` [s] of fractional ticks, each like `places`."""
+        ticks = int(np.ceil(lag / self.period))
+        around = np.round(np.asarray(places)[:, None]).astype(np.int64) + np.arange(-ticks, ticks + 1)
+        angles = self.q[self.row(np.clip(around, max(0, self.tick - _TICKS), self.tick - 1)), joint]
+        return angles.min(axis=1), angles.max(axis=1)

@@ -98,6 +98,12 @@ class MeasurementWindow:
         mine = order[(self._joint[order] == joint) & np.isfinite(self._place[order])][-count:]
         return self._place[mine], self._angle[mine], self._residual[mine]
 
+    def reach(self, joint: Any, places: np.ndarray, lag: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return least and largest modelled angle [rad] of a joint within `lag` [s] before and after each of these
+        fractional ticks, each like `places`.
+        """
+        return self._model.reach(places, joint, lag)
+
     def lag(self, ticks: int) -> float:
         """Return by how much [s] all joints are behind the model in the last `ticks` ticks.
 
