@@ -2,6 +2,7 @@
 
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -138,3 +139,45 @@ def test_a_simulation_that_diverges_is_left_out_and_counted(walked, monkeypatch,
     assert not names & {"RM.femur limp", "LF.tibia broken off, 50% left"} and "RM.tibia limp" in names
     assert np.isfinite(found.posterior.probability).all() and np.isfinite(found.posterior.log_odds).all()
     assert set(walked.run.diverged) == {"RM.femur limp", "LF.tibia broken off, 50% left"}
+
+
+def test_a_pair_whose_physics_diverges_has_likelihood_zero_and_warns_of_nothing(monkeypatch):
+    """numpy 1.21 warned of an "invalid value encountered in remainder" in both launches with damage."""
+    damaged, pairs, thrown = banks.HypothesisBank.damaged, [], []
+
+    def throw(snapshot):
+        """The same state, with joints and body at speeds whose squares are no numbers."""
+        return tuple(
+            np.full_like(one, 1e200) if isinstance(one, np.ndarray) and one.shape == (6 + ROBOT.joint_count,) else one
+            for one in snapshot
+        )
+
+    def spoilt(self, snapshot, morphology, targets, hypotheses):
+        tasks = damaged(self, snapshot, morphology, targets, hypotheses)
+        if hypotheses and "+" in hypotheses[0].leg:
+            pairs.append(hypotheses[0].name)
+            assert any(np.any(one != other) for one, other in zip(throw(snapshot), snapshot, strict=True))
+            tasks[0] = damaged(self, throw(snapshot), morphology, targets, hypotheses[:1])[0]
+            thrown.append(tasks[0]())
+        return tasks
+
+    monkeypatch.setattr(banks.HypothesisBank, "damaged", spoilt)
+    monkeypatch.setattr("hexapod_dynamics.estimation.damage.bank_run._HEALTHY", 2.0)
+    with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
+        warnings.simplefilter("error")
+        walked = Walked(None)
+        walked.start()
+        found = walked.result()
+    assert thrown == [None] and dict(walked.run.diverged) == {pairs[0]: 1}
+    assert pairs[0] not in {one.name for one in found.hypotheses} and len(found.hypotheses) > 30
+    assert np.isfinite(found.posterior.probability).all()
+
+
+@pytest.mark.parametrize("spoilt", range(3))
+@pytest.mark.parametrize("value", [np.nan, -np.inf, 1e300])
+def test_whatever_is_not_finite_counts_as_diverged(spoilt, value):
+    good = [np.zeros((4, 3)), np.tile(np.eye(3), (4, 1, 1)), np.zeros((4, ROBOT.joint_count))]
+    assert not banks.has_diverged(*good)
+    if spoilt != 1 or not np.isfinite(value):
+        good[spoilt][2, 1] = value
+        assert banks.has_diverged(*good)

@@ -27,6 +27,16 @@ _ROUGH = 0.008
 Simulated = tuple[np.ndarray, np.ndarray]
 
 
+def has_diverged(places: np.ndarray, rotations: np.ndarray, joints: np.ndarray) -> bool:
+    """Return True if a simulation has diverged: its hypothesis has likelihood zero, and nothing is computed from it.
+
+    places (T, 3) [m], rotations (T, 3, 3), joints (T, n) [rad]: after each tick.
+    """
+    if not all(np.isfinite(one).all() for one in (places, rotations, joints)):
+        return True
+    return bool(max(np.abs(places).max(initial=0.0), np.abs(joints).max(initial=0.0)) >= _DIVERGED)
+
+
 class HypothesisBank:
     """Runs many Predictors over the same ticks; horizon: largest number of ticks of a run.
 
@@ -126,8 +136,8 @@ class HypothesisBank:
 
     @staticmethod
     def _run(predictor: Any, targets: np.ndarray) -> Simulated | None:
-        _, rotations, joints = predictor.roll_out(targets)
-        if not (np.isfinite(rotations).all() and np.abs(joints).max(initial=0.0) < _DIVERGED):
+        places, rotations, joints = predictor.roll_out(targets)
+        if has_diverged(places, rotations, joints):
             return None
         tilt = np.empty((len(targets), 3))
         tilt[:, 0] = np.arctan2(rotations[:, 2, 1], rotations[:, 2, 2])
