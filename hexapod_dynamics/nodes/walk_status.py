@@ -8,7 +8,7 @@ import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes import predicted_pose
+from hexapod_dynamics.nodes import predicted_pose, start
 from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare_all, stamp_seconds
 from hexapod_dynamics.nodes.guarded_node import GuardedNode
 from hexapod_dynamics.nodes.malformed import MalformedMessages, subscribe
@@ -26,6 +26,9 @@ NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 SILENT_AFTER, REPEAT = 3.0, 30.0
 # At the start nodes discover each other and compile: early problems are shown only if they last this long [s].
 STARTING = 10.0
+# A problem younger than this [s] is not shown: when a launch ends, the simulated robot may end before those that read
+# it, which report it until their own signal comes.
+LASTING = 0.6
 # A node that is not in the graph for so long [s] is absent; one that respawns is back before. One that has never been
 # there is absent from this time [s] on. What a start may take, and how long a report that a node compiles counts [s].
 ABSENT, NEVER_SEEN, LONGEST_START, LONGEST_COMPILING = 5.0, 15.0, 60.0, 60.0
@@ -186,6 +189,8 @@ class WalkStatus(GuardedNode):
             self._speed = np.array([moved[0], turned[2]]) / (shown.time - before.time)
 
     def _print(self):
+        if start.stopping():  # what others report now is the end of the launch
+            return
         now = time.monotonic()
         predicted, true = (
             None if heard is None or now - heard[0] > SILENT_AFTER else heard[1]
@@ -206,6 +211,7 @@ class WalkStatus(GuardedNode):
             for name, (since, message) in self._complaints.items()
             # A node that starts or compiles does not serve yet: what other nodes report about it is not repeated.
             if not compiling and not starting and name not in absent and max(since, elapsed - since) > STARTING
+            and elapsed - since > LASTING
         }
         for name, message in complaints.items():
             at = self._told.get(name, -math.inf)
