@@ -28,6 +28,7 @@ setup(
         (f"share/{package_name}", ["package.xml"]),
         # Not an entry point: finding that takes as long as the stop. setuptools would give `scripts` a line "#!python".
         (f"lib/{package_name}", ["scripts/stop"]),
+        ("bin", ["scripts/hexapod-stop"]),
         (f"share/{package_name}/launch", glob("launch/*.launch.py")),
         (
             f"share/{package_name}/config",

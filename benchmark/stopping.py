@@ -10,7 +10,8 @@ is the node and not the starving simulation; `--starving` does without.
             the simulated wire (the last motion of a joint), the answer
   socket    the same by the local stop socket
   tool      from the start of the process `ros2 run hexapod_dynamics stop` to its end, and to the first MOVE_STOP
-  terminal  the same in a session of its own: Linux shares the processors between sessions first (autogroup), so that
+  direct    the same by `hexapod-stop`, without `ros2 run`
+  terminal  as tool, in a session of its own: Linux shares the processors between sessions first (autogroup), so that
             the tool does not compete with each busy process of the launch's session
 
 --users-rights: the node may not raise its own priority, as of a user without CAP_SYS_NICE.
@@ -46,7 +47,7 @@ ROBOT = Robot.jethexa()
 NAMES, MAP = list(ROBOT.joint_names), ServoMap.from_robot(ROBOT)
 HERE = np.full(18, 0.1)
 MOVES = (Command.MOVE_TIME_WRITE, Command.MOVE_START)
-WAYS, TOOL = ["call", "socket", "tool", "terminal"], ["ros2", "run", "hexapod_dynamics", "stop"]
+WAYS, TOOL = ["call", "socket", "tool", "direct", "terminal"], ["ros2", "run", "hexapod_dynamics", "stop"]
 PRIORITY = 40  # real-time priority of this process
 
 
@@ -248,6 +249,7 @@ def measure(given):
                 "call": (given.stops, lambda: ask_service(commander)),
                 "socket": (given.stops, ask_socket),
                 "tool": (given.tool_calls, lambda: ask_tool(TOOL, as_usual)),
+                "direct": (given.tool_calls, lambda: ask_tool(["hexapod-stop"], as_usual)),
                 "terminal": (given.tool_calls, lambda: ask_tool(TOOL, in_another_terminal)),
             }
             for load in given.load:

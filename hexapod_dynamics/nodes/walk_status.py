@@ -210,7 +210,10 @@ class WalkStatus(GuardedNode):
             name: message
             for name, (since, message) in self._complaints.items()
             # A node that starts or compiles does not serve yet: what other nodes report about it is not repeated.
-            if not compiling and not starting and name not in absent and max(since, elapsed - since) > STARTING
+            if not compiling
+            and not starting
+            and name not in absent
+            and max(since, elapsed - since) > STARTING
             and elapsed - since > LASTING
         }
         for name, message in complaints.items():

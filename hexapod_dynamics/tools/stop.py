@@ -1,4 +1,6 @@
-"""`ros2 run hexapod_dynamics stop`: the emergency stop; `--resume` ends it, `--release` lets the servos go at once.
+"""`hexapod-stop`: the emergency stop; `--resume` ends it, `--release` lets the servos go at once.
+
+`ros2 run hexapod_dynamics stop` is the same, but `ros2 run` itself takes several times as long.
 
 The stop goes by a local socket first (drivers/stop_request.py): nothing but the standard library is imported for it.
 Without an answer there, and for all other requests, the service is called, and rclpy is imported only then.
@@ -59,9 +61,17 @@ def _tell(success, message):
 
 def _call(given, args, request):
     """Call the service once, while a request that the socket has taken may still be answered; return the exit code."""
-    import rclpy
-    from hexapod_dynamics.nodes.participant import take_place
-
+    try:
+        import rclpy
+        from hexapod_dynamics.nodes.participant import take_place
+    except ModuleNotFoundError as error:
+        print(
+            f"no node servos of this user answers on this computer in ROS_DOMAIN_ID {os.environ.get('ROS_DOMAIN_ID', 0)}"
+            f" (namespace {given.namespace or '/'}), and there is no {error.name} for the service: source ROS 2 first, or "
+            "use ./with_ros2",
+            file=sys.stderr,
+        )
+        return 2
     take_place()
     rclpy.init(args=args)
     node = rclpy.create_node(

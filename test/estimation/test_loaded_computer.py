@@ -19,8 +19,8 @@ LOADS = {
     "servos": {"servos": (0.04, 0.14, 0.4)},
     "gait": {"gait": (0.04, 0.1, 0.4)},
     "detector": {"detector": (0.04, 0.1, 0.4)},
-    "all": {name: (0.015, 0.08, 0.5) for name in PROCESSES},
-    "all for long": {name: (0.03, 0.12, 0.4) for name in PROCESSES},
+    "all": dict.fromkeys(PROCESSES, (0.015, 0.08, 0.5)),
+    "all for long": dict.fromkeys(PROCESSES, (0.03, 0.12, 0.4)),
 }
 SLOW = (0.04, 0.0, 0.0)  # twist: its femurs stand still for 0.8 s in each stance
 
