@@ -66,9 +66,9 @@ def _call(given, args, request):
         from hexapod_dynamics.nodes.participant import take_place
     except ModuleNotFoundError as error:
         print(
-            f"no node servos of this user answers on this computer in ROS_DOMAIN_ID {os.environ.get('ROS_DOMAIN_ID', 0)}"
-            f" (namespace {given.namespace or '/'}), and there is no {error.name} for the service: source ROS 2 first, or "
-            "use ./with_ros2",
+            f"no node servos of this user answers here in ROS_DOMAIN_ID {os.environ.get('ROS_DOMAIN_ID', 0)} and "
+            f"namespace {given.namespace or '/'}, and there is no {error.name} for the service: source ROS 2 first, "
+            "or use ./with_ros2",
             file=sys.stderr,
         )
         return 2
