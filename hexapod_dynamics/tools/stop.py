@@ -63,7 +63,7 @@ def _call(given, args, request):
     """Call the service once, while a request that the socket has taken may still be answered; return the exit code."""
     try:
         import rclpy
-        from hexapod_dynamics.nodes.participant import take_place
+        from hexapod_dynamics.ros.participant import take_place
     except ModuleNotFoundError as error:
         print(
             f"no node servos of this user answers here in ROS_DOMAIN_ID {os.environ.get('ROS_DOMAIN_ID', 0)} and "
