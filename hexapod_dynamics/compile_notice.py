@@ -1,4 +1,4 @@
-"""Tells whoever listens that code is about to be compiled; apart from the compiler, which not every process loads."""
+"""Tells whoever listens that the model of a robot is about to be compiled, by the C compiler."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def announce(directory: Path) -> None:
     if not _announced:
         _announced = True
         print(
-            "hexapod_dynamics: compiling the model for this machine, once, which can take half a minute; kept in "
+            "hexapod_dynamics: compiling the model for this machine, once, which takes some seconds; kept in "
             f"{directory}",
             file=sys.stderr,
             flush=True,

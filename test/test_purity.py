@@ -20,13 +20,6 @@ LAYERS = (
     "kernel_layout",
     "kernel_memory",
     "code_cache",
-    "shared_library",
-    "kernel_library",
-    "python_builtin",
-    "compiler",
-    "compiled",
-    "kernel_bridge",
-    "kernel_linking",
     "native",
     "robot",
     "kinematics",
@@ -97,17 +90,9 @@ def test_imports_point_downward(path):
             assert parts[1] in below, f"{name} is not below {own}"
 
 
-# Public functions of Python with an underscore, and what numba and the C interface of numpy have no public name for.
+# Public functions of Python with an underscore, and internals of other libraries.
 UNDERSCORED = {"_fields", "_replace", "_asdict", "_exit"}
 LIBRARIES = {
-    ("compiler.py", "_cache"),
-    ("python_builtin.py", "_ARRAY_API"),
-    ("python_builtin.py", "_core"),
-    ("python_builtin.py", "_multiarray_umath"),
-    ("dynamics/intrinsics.py", "_getvalue"),
-    ("kernel_bridge.py", "_getvalue"),
-    ("kernel_linking.py", "_get_host_cpu_name"),
-    ("kernel_linking.py", "_get_host_cpu_features"),
     # The one module that knows viser's internals; it refuses versions that it does not know.
     ("view/web_page.py", "_websock_server"),
     ("view/web_page.py", "_live_connections"),
