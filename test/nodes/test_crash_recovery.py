@@ -25,6 +25,7 @@ def born(tmp_path, monkeypatch):
 
     yield birth
     for node in nodes:
+        node.session_state.close()  # else its thread writes the file again where the next test has its directory
         node.destroy_node()
     rclpy.try_shutdown()
 
