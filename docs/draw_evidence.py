@@ -7,11 +7,11 @@ import numpy as np
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
+from support.blind_walk import BlindWalk
 
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
-from hexapod_dynamics.testing.blind_walk import BlindWalk
 
 LEG, BEFORE, AFTER = "RM", 8.0, 3.0
 

@@ -11,12 +11,12 @@ import time
 import mujoco
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+from support.blind_walk import TICK, BlindWalk
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
-from hexapod_dynamics.testing.blind_walk import TICK, BlindWalk
 
 SIZE, EVERY = (480, 270), 5  # pixels; a frame each so many ticks
 BEFORE, AFTER, COMMANDED = 3.0, 12.0, 0.077  # [s], [m/s]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from optional_libraries import explain_import_failure
+from support.optional_libraries import explain_import_failure
 
 # The time of an example depends on the machine, and on kernels that the first example compiles.
 settings.register_profile("any machine", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -37,7 +37,7 @@ PACED = (
     "nodes/test_nodes_walk.py",
     "nodes/test_view_foreign_pages.py",
     "nodes/test_view_security.py",
-    "drivers/servos/test_servo_bus.py",
+    "drivers/servos/lx/test_servo_bus.py",
     "drivers/servos/test_servo_supervisor.py",
     "tools/test_servo_tool.py",
 )

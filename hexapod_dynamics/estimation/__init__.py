@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.estimation.damage import DamageDetector, DetectorSettings
+    from hexapod_dynamics.detection import DamageDetector, DetectorSettings
 
 __all__ = ["DamageDetector", "DetectorSettings"]
 

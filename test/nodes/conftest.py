@@ -7,7 +7,7 @@ import pytest
 def probe():
     """A Probe in a ROS domain of the module's own."""
     # Here, because this file is read for `pytest -m pure` too, on machines that have no ROS 2.
-    from ros_session import Probe, separate
+    from support.ros_session import Probe, separate
 
     separate()
     probe = Probe()

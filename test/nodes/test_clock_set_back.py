@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from driver_session import Commands, Robots
-from ros_session import Probe, Process, separate, wait_until
+from support.driver_session import Commands, Robots
+from support.ros_session import Probe, Process, separate, wait_until
 
 import hexapod_dynamics
 from diagnostic_msgs.msg import DiagnosticArray
-from hexapod_dynamics.nodes.common import stamp_seconds
+from hexapod_dynamics.ros.node_functions import stamp_seconds
 from sensor_msgs.msg import JointState
 
 HOUR = 3600.0

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hexapod_dynamics.nodes.common import COMPILING
+from hexapod_dynamics.ros.node_functions import COMPILING
 
 
 @pytest.fixture(scope="module", autouse=True)

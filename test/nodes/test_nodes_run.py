@@ -10,8 +10,8 @@ pytest.importorskip("rclpy", reason="needs a ROS 2: ./with_ros2 colcon test")
 
 NODE = """
 import gc
-from hexapod_dynamics.nodes import start
-from hexapod_dynamics.nodes.running import run
+from hexapod_dynamics.ros import start
+from hexapod_dynamics.ros.running import run
 from rclpy.node import Node
 
 class Probe(Node):
@@ -36,7 +36,7 @@ def test_the_collector_need_not_look_at_what_the_node_began_with():
 
 INVERSE = """
 import sys, types
-from hexapod_dynamics.nodes import start
+from hexapod_dynamics.ros import start
 
 def main(args=None):
     import os

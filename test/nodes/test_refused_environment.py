@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Probe, Process, separate, wait_until
 
+from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.drivers.device_paths import device_directory
-from hexapod_dynamics.simulated_devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 
