@@ -1,4 +1,7 @@
-"""Draws docs/damage_evidence.png: the evidence over time while half of a tibia breaks off and nobody says so."""
+"""Draws docs/damage_evidence.png: the evidence over time while half of a tibia breaks off and nobody says so.
+
+PYTHONPATH=$PYTHONPATH:test python docs/draw_evidence.py
+"""
 
 from pathlib import Path
 

@@ -1,6 +1,8 @@
 """Draws docs/walking_on.gif: two legs are torn off a robot in MuJoCo, nobody tells it, it finds out and walks on.
 
-MUJOCO_GL=osmesa python docs/draw_film.py        (needs mujoco, pillow and Debian's libosmesa6; some 2 minutes)
+MUJOCO_GL=osmesa PYTHONPATH=$PYTHONPATH:test python docs/draw_film.py
+
+It needs mujoco, pillow and Debian's libosmesa6, and takes some 2 minutes.
 
 The truth is MuJoCo with another mass, payload, servo stiffness and friction than the model that gait and detector have.
 """

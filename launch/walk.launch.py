@@ -132,7 +132,7 @@ ARGUMENTS = (
 STOP_KEY = "space bar: emergency stop"
 CLAIMS = []
 RESPAWNED = {"respawn": True, "respawn_delay": 1.0}
-# Time for a node to end after SIGINT and after SIGTERM. Until a node handles signals itself (nodes.start), Python would
+# Time for a node to end after SIGINT and after SIGTERM. Until a node handles signals itself (ros.start), Python would
 # react to a SIGINT with a traceback: SIGINT is ignored until then, and SIGTERM ends the start.
 ENDING = {
     "sigterm_timeout": "1.5",

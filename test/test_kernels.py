@@ -48,8 +48,8 @@ STRUCTS = {
     "simulation/servo_kernel.Servo": servo_kernel.SERVO_LAYOUT,
     "simulation/contact.Law": contact.LAW_LAYOUT,
     "simulation/contact.Slid": contact.SLID,
-    "learning/period_kernel.Observed": period_kernel.OBSERVED,
-    "learning/period_kernel.Result": period_kernel.RESULT,
+    "bench/learning/period_kernel.Observed": period_kernel.OBSERVED,
+    "bench/learning/period_kernel.Result": period_kernel.RESULT,
 }
 NOT_SEEN_BY_NUMPY = {"simulation/contact.Contact"}
 

@@ -33,7 +33,7 @@ class SimulatorNode(GuardedNode):
 
     The service `~/set_damage` breaks and repairs the robot; a geometry_msgs/Wrench on `~/push` (base_link
     axes) pushes its body for 0.2 s. The parameters `faults.*` set faults of its devices, at the
-    start or at any time (`simulated_devices.faults`).
+    start or at any time (`bench.devices.faults`).
     """
 
     def __init__(self):

@@ -1,4 +1,4 @@
-"""Parameters of the node `simulator`; the faults of its devices are those of `simulated_devices.faults`."""
+"""Parameters of the node `simulator`; the faults of its devices are those of `bench.devices.faults`."""
 
 from __future__ import annotations
 

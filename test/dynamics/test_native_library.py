@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from imported_modules import imported_modules
+from support.imported_modules import imported_modules
 
 from hexapod_dynamics import code_cache
 from hexapod_dynamics.dynamics import build_libraries

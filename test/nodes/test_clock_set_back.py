@@ -147,10 +147,10 @@ def test_servos_hold_without_commands_and_sit_at_low_voltage_after_the_clock_is_
 
 
 def test_every_timer_of_a_node_runs_on_the_steady_clock():
-    nodes = Path(hexapod_dynamics.__file__).parent / "nodes"
+    package = Path(hexapod_dynamics.__file__).parent
     wrong = [
         f"{path.name}: {line.strip()}"
-        for path in nodes.glob("*.py")
+        for path in [*package.glob("nodes/*.py"), *package.glob("ros/*.py")]
         for line in path.read_text().splitlines()
         if re.search(r"\.create_timer\(", line) and "clock=STEADY" not in line
     ]

@@ -1,4 +1,4 @@
-"""What `nodes.running.run` does for every node."""
+"""What `ros.running.run` does for every node."""
 
 import os
 import subprocess
