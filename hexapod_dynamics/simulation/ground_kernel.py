@@ -47,11 +47,8 @@ def _roughness(plane, x, y):
     """Return the height [m] of the rough surface over the plane, and its slopes along x and y."""
     cell = plane.cell
     u, v = x / cell, y / cell
-    if cython.compiled:
-        seed = cython.cast("long long", plane.seed)
-        i, j = cython.cast("long long", math.floor(u)), cython.cast("long long", math.floor(v))
-    else:
-        seed, i, j = int(plane.seed), math.floor(u), math.floor(v)
+    seed = cython.cast("long long", math.floor(plane.seed))
+    i, j = cython.cast("long long", math.floor(u)), cython.cast("long long", math.floor(v))
     u, v = u - i, v - j
     # Quintic between the corners: curvature is continuous.
     su, sv = u * u * u * (u * (u * 6.0 - 15.0) + 10.0), v * v * v * (v * (v * 6.0 - 15.0) + 10.0)

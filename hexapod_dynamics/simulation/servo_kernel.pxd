@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from hexapod_dynamics cimport kernel_memory
 from hexapod_dynamics.dynamics cimport c_model
 
-cdef double STOP_STIFFNESS, STOP_DAMPING
+cdef double STOP_STIFFNESS, STOP_DAMPING, ROUNDING
 
 cdef struct Drive:
     double stiffness

@@ -31,6 +31,8 @@ SERVO_LAYOUT = struct(
 SETPOINT, RATE, TARGET, SPEED, TORQUE, SATURATED, LOADED, DRIVEN, LOWER, UPPER, STOPPED, SERVO = columns(SERVO_LAYOUT)
 # Stiffness and damping of a joint stop, as multiples of those of the servo.
 STOP_STIFFNESS, STOP_DAMPING = 20.0, 4.0
+# Adding and subtracting it rounds to the nearest whole number, halves to the even one: doubles here are 1 apart.
+ROUNDING = 1.5 * 2.0**52
 
 
 def drive_of(array):
@@ -47,10 +49,7 @@ def quantised(angle, resolution):
     """Return the multiple of the resolution nearest to the angle; the angle itself if the resolution is 0."""
     if resolution == 0.0:
         return angle
-    if cython.compiled:
-        return math.rint(angle / resolution) * resolution  # type: ignore  # of libc
-    else:
-        return round(angle / resolution) * resolution
+    return (angle / resolution + ROUNDING - ROUNDING) * resolution
 
 
 def send(servos, drive, joint, target, duration):
