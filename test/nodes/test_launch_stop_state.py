@@ -51,7 +51,8 @@ def crash_without_file(launch, name, sessions):
     nodes = psutil.Process(launch.pid).children(recursive=True)
     (node,) = [each for each in nodes if any(word.endswith(f"/{name}") for word in each.cmdline())]
     node.suspend()
-    shutil.rmtree(sessions)
+    # The other nodes go on and may write into the folder while it is deleted.
+    wait_until(lambda: shutil.rmtree(sessions, ignore_errors=True) or not sessions.exists(), 5, lambda: str(sessions))
     node.kill()
 
 
