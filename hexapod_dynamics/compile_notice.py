@@ -15,6 +15,11 @@ def when_compiling(listener: Callable[[], None]) -> None:
     _listeners.append(listener)
 
 
+def forget_listener(listener: Callable[[], None]) -> None:
+    """Call a listener of `when_compiling` no longer."""
+    _listeners.remove(listener)
+
+
 def announce(directory: Path) -> None:
     """Print once, on stderr, that this start takes longer and why; call the listeners each time.
 
