@@ -125,13 +125,15 @@ class JointKind(DamageKind):
     """A kind of damage of a joint. A joint has one at a time. `read` of its named values gets the value of the damage.
 
     state: "locked"; consequence: "it does not move", for the refusal of a second damage. colour: of the link behind it
-    in the URDF, red green blue opacity. leg_walks: whether the gait walks on a leg with such a joint.
+    in the URDF, red green blue opacity. leg_walks: whether the gait walks on a leg with such a joint. menu_value: of
+    its first named value, when a person chooses this damage in the view's menu of a joint.
     """
 
     state: str
     consequence: str
     colour: str
     leg_walks = False
+    menu_value: bool | float = True
 
     @abstractmethod
     def effect(self, value: Any) -> JointEffect:
@@ -154,6 +156,10 @@ class JointKind(DamageKind):
         """Return whether named values declare this damage of a part ("RF.tibia"); not if they do not name it."""
         own = self.values[0]
         return bool(values.get(f"{own.prefix}.{part}", own.intact) != own.intact)
+
+    def choose(self, chosen: bool) -> bool | float:
+        """Return the first named value when a person has chosen this damage in the view's menu, or another state."""
+        return self.menu_value if chosen else self.values[0].intact
 
     def is_asked(self, request: LinkRequest) -> bool:
         """Return whether the request asks for this damage."""
