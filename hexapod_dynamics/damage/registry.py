@@ -14,54 +14,37 @@ from hexapod_dynamics.damage.values import NamedValue
 
 
 class Registry:
-    """The kinds of damage in the order of their named values, options and texts."""
+    """The kinds of damage in the order of their named values, options and texts.
+
+    kinds; link_kinds, joint_kinds: those of a link and those of a joint, with link_names and joint_names. values: the
+    named values of all kinds by prefix; link_values, leg_values: those of what is left of a link, and of a leg.
+    """
 
     def __init__(self, kinds: tuple[DamageKind, ...]) -> None:
-        """Create a registry of these kinds; their names and the prefixes of their values differ."""
+        """Create a registry; ValueError: two kinds have the same name or the same prefix of a named value."""
         self._set(kinds)
 
     def _set(self, kinds: tuple[DamageKind, ...]) -> None:
-        self._kinds = kinds
-        self._link_kinds = tuple(kind for kind in kinds if isinstance(kind, LinkKind))
-        self._joint_kinds = tuple(kind for kind in kinds if isinstance(kind, JointKind))
+        for what, names in (
+            ("name", [kind.name for kind in kinds]),
+            ("prefix", [value.prefix for kind in kinds for value in kind.values]),
+        ):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"kinds of damage: {what} {', '.join(twice)} given twice; give each kind its own")
+        self.kinds = kinds
+        self.link_kinds = tuple(kind for kind in kinds if isinstance(kind, LinkKind))
+        self.joint_kinds = tuple(kind for kind in kinds if isinstance(kind, JointKind))
+        self.link_names = frozenset(kind.name for kind in self.link_kinds)
+        self.joint_names = frozenset(kind.name for kind in self.joint_kinds)
+        self.values: dict[str, NamedValue] = {value.prefix: value for kind in kinds for value in kind.values}
+        of_links = [value for kind in self.link_kinds for value in kind.values]
+        self.link_values = tuple(value for value in of_links if not value.of_leg)
+        self.leg_values = tuple(value for value in of_links if value.of_leg)
         self._by_name = {kind.name: kind for kind in kinds}
-        self._values = {value.prefix: value for kind in kinds for value in kind.values}
-        of_links = {value.prefix for kind in self._link_kinds for value in kind.values}
-        self._link_values = tuple(v for p, v in self._values.items() if p in of_links and not v.of_leg)
-        self._leg_values = tuple(v for p, v in self._values.items() if p in of_links and v.of_leg)
 
     def __iter__(self) -> Iterator[DamageKind]:
-        return iter(self._kinds)
-
-    @property
-    def kinds(self) -> tuple[DamageKind, ...]:
-        """All kinds of damage."""
-        return self._kinds
-
-    @property
-    def link_kinds(self) -> tuple[LinkKind, ...]:
-        """The kinds of damage of a link."""
-        return self._link_kinds
-
-    @property
-    def joint_kinds(self) -> tuple[JointKind, ...]:
-        """The kinds of damage of a joint."""
-        return self._joint_kinds
-
-    @property
-    def values(self) -> dict[str, NamedValue]:
-        """The named values of all kinds by prefix, in order."""
-        return self._values
-
-    @property
-    def link_values(self) -> tuple[NamedValue, ...]:
-        """The named values of what is left of a link."""
-        return self._link_values
-
-    @property
-    def leg_values(self) -> tuple[NamedValue, ...]:
-        """The named values of what is left of a leg."""
-        return self._leg_values
+        return iter(self.kinds)
 
     def find(self, name: str) -> DamageKind | None:
         """Return the kind of this name; None if there is none."""
@@ -70,7 +53,7 @@ class Registry:
     @contextmanager
     def including(self, kind: DamageKind) -> Iterator[None]:
         """Have one kind more within a `with` block: for tests and experiments."""
-        before = self._kinds
+        before = self.kinds
         self._set((*before, kind))
         try:
             yield
