@@ -21,6 +21,7 @@ LAYERS = (
     "kernel_memory",
     "code_cache",
     "native",
+    "damage",
     "robot",
     "kinematics",
     "dynamics",
@@ -75,8 +76,13 @@ PURE = [path for path in MODULES if path.relative_to(ROOT).parts[0] not in ("nod
 
 
 def imports(path):
-    """Give the full names of all modules a file imports, wherever in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    """Give the full names of all modules a file imports, wherever in it, but for those of annotations alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    left_out = {id(node) for each in typing for child in each.body for node in ast.walk(child)}
+    for node in ast.walk(tree):
+        if id(node) in left_out:
+            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

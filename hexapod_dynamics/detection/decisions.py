@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.detection.hypotheses import (
     Hypothesis,
@@ -293,10 +294,6 @@ class DecisionMaker:
 
 
 def _sentence(hypothesis: Any, probability: float) -> str:
-    reason = {
-        "missing": "its servos answer, but no sag in stance, and the body's tilt",
-        "short": "its servos answer, but no sag in stance, and the body's tilt",
-        "limp": "its joint gives way under load and moves",
-        "locked": "its reading stands still away from its command",
-    }.get(hypothesis.kind, "sag and tilt")
+    kind = KINDS.find(hypothesis.kind)  # None: several
+    reason = kind.reason if kind is not None else "sag and tilt"
     return f"{hypothesis.name}: {reason} (p = {min(probability, 0.9999):.3f})"

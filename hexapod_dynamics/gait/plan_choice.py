@@ -42,7 +42,9 @@ def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | Non
 
 
 def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:
-    """Return the names of the legs that do not walk: incomplete, with a locked or limp joint, or too short.
+    """Return the names of the legs that do not walk: incomplete, too short, or with a damaged joint.
+
+    A leg with a locked or limp joint does not walk; `JointKind.leg_walks` of another kind of damage may say otherwise.
 
     rows: the robot's `leg_table` for this morphology.
     """
@@ -52,8 +54,7 @@ def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> li
     for leg, row in zip(robot.legs, rows, strict=True):
         broken = any(
             not morphology.has_link(leg.name, link.name)
-            or morphology.locked_angle(leg.name, link.name) is not None
-            or morphology.is_limp(leg.name, link.name)
+            or ((damage := morphology.joint_damage(leg.name, link.name)) is not None and not damage.kind.leg_walks)
             for link in leg.links
         )
         whole = sum(link.length for link in leg.links[1:])

@@ -2,6 +2,7 @@
 
 import reprlib
 
+from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import MorphologyError
 from rcl_interfaces.msg import ParameterEvent, ParameterType
 from rclpy.parameter import Parameter, parameter_value_to_python
@@ -28,14 +29,19 @@ def values_of(parameters):
                 given = reprlib.repr(parameter_value_to_python(parameter.value))
             except (RuntimeError, ValueError):  # a type that ROS has not
                 given = f"a value of type {parameter.value.type}"
-            raise MorphologyError(
-                f"{parameter.name}: {given} given, a bool is needed (legs., links., locked., limp.) "
-                "or a double (remaining.: 0..1, locked_at.: rad)"
-            )
+            raise MorphologyError(f"{parameter.name}: {given} given, {_list_types()}")
         if parameter.name in values:
             raise MorphologyError(f"{parameter.name}: named twice in one request; name it once")
         values[parameter.name] = parameter_value_to_python(parameter.value)
     return values
+
+
+def _list_types():
+    """Return which named values are of which type: "a bool is needed (legs., links.) or a double (locked_at.: rad)"."""
+    values = KINDS.values.values()
+    bools = ", ".join(f"{value.prefix}." for value in values if isinstance(value.intact, bool))
+    doubles = ", ".join(f"{value.prefix}.: {value.unit}" for value in values if not isinstance(value.intact, bool))
+    return f"a bool is needed ({bools}) or a double ({doubles})"
 
 
 def changed(morphology, values, locked_angles):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from hexapod_dynamics.damage.losses import list_losses
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.morphology_messages import values_of
@@ -54,26 +55,6 @@ class Pose(NamedTuple):
     def at(self, time):
         """Return the position extrapolated to another time, a few milliseconds away, with its velocity."""
         return self.position + self.velocity * (time - self.time)
-
-
-def losses(values):
-    """List the missing, locked and broken parts in a whole set of named values, without the parts beyond them."""
-    lost = [name.partition(".")[2] for name, value in values.items() if name.startswith("legs.") and not value]
-    gone = set(lost)
-    for name, value in values.items():
-        kind, _, part = name.partition(".")
-        leg = part.partition(".")[0]
-        if kind == "legs" or leg in gone:
-            continue
-        if kind == "links" and not value:
-            lost.append(part)
-            gone.add(leg)  # links come from the body outward: the others are attached to this one
-        elif kind == "locked" and value:
-            at = values.get(f"locked_at.{part}")
-            lost.append(f"{part} locked" if at is None else f"{part} locked at {at:.2f}")
-        elif kind == "remaining" and 0.0 < value < 1.0:
-            lost.append(f"{part} {value:.0%} left")
-    return lost
 
 
 def off_by(true, predicted):
@@ -143,7 +124,7 @@ class WalkStatus(GuardedNode):
         self._true = time.monotonic(), message
 
     def _on_morphology(self, message):
-        self._lost = losses(values_of(message.new_parameters))
+        self._lost = list_losses(values_of(message.new_parameters))
 
     def _on_diagnostics(self, message):
         prefix = self.get_namespace().strip("/")

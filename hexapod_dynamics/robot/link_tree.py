@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hexapod_dynamics.damage import JointDamage
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Joint, Link
@@ -27,9 +28,8 @@ class Branch:
 
     parent, child: frames. rotation (3, 3), position (3,) [m]: parent <- child at joint position zero. axis (3,): of the
     joint, in the child's axes. joint, link: None for a foot, which is fixed to the link before it. index: of the joint
-    among all joints of the robot, -1 for a foot. lock: the position at which the joint is locked, None where it moves.
-    whole: whether all of the link is there. limp: whether its servo gives no torque. last: whether no link follows
-    in the undamaged leg.
+    among all joints of the robot, -1 for a foot. damage: of the joint, None where it works. whole: whether all of the
+    link is there. last: whether no link follows in the undamaged leg.
     """
 
     leg: str
@@ -41,10 +41,19 @@ class Branch:
     joint: Joint | None = None
     link: Link | None = None
     index: int = -1
-    lock: float | None = None
+    damage: JointDamage | None = None
     whole: bool = True
-    limp: bool = False
     last: bool = False
+
+    @property
+    def lock(self) -> float | None:
+        """Position [rad or m] at which the joint stands, None where it moves."""
+        return None if self.damage is None else self.damage.lock
+
+    @property
+    def limp(self) -> bool:
+        """Whether the joint moves and its servo gives no torque."""
+        return self.damage is not None and self.damage.limp
 
 
 def link_frame(leg: str, link: str) -> str:
@@ -88,9 +97,8 @@ def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]
                     joint=joint,
                     link=link,
                     index=robot.leg_joints(leg.name)[k],
-                    lock=morphology.locked_angle(leg.name, link.name),
+                    damage=morphology.joint_damage(leg.name, link.name),
                     whole=morphology.remaining(leg.name, link.name) == 1.0,
-                    limp=morphology.is_limp(leg.name, link.name),
                     last=k == len(leg.links) - 1,
                 )
             )

@@ -1,30 +1,26 @@
-"""Which legs and links exist, which joints are locked or limp, how much of a link is left: immutable, hashable.
+"""Which legs and links exist, what is wrong with each joint, how much of a link is left: immutable, hashable.
 
 The existence numbers lam_i, lam_ij are those of Farghdani & Chhabra 2025, definition 1; locked joints, limp joints and
-shortened links are further kinds of damage (docs/whole_body_model.md). Parts beyond a lost or broken link are lost.
+shortened links are further kinds of damage (docs/whole_body_model.md, `hexapod_dynamics.damage`). Parts beyond a lost
+or broken link are lost.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hexapod_dynamics.damage import KINDS, LIMP, LOCKED, DamageKind, JointDamage, JointKind
+from hexapod_dynamics.damage.changes import apply_values
+from hexapod_dynamics.damage.values import check_fraction, check_position
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot.parts import Link
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
-
-# First words of the named values, in the order in which `parameters` gives them.
-KINDS = ("legs", "links", "locked", "locked_at", "limp", "remaining")
-# Largest locked position [rad or m]: one turn, more than any servo reports.
-FARTHEST_LOCK = 2.0 * math.pi
-# Smallest remaining fraction other than 0, so that the mass of the link is not too small to divide by.
-SMALLEST_STUMP = 1e-6
 
 
 class Morphology:
@@ -32,28 +28,26 @@ class Morphology:
     MorphologyError.
     """
 
-    __slots__ = ("_robot", "_remaining", "_locked", "_limp", "_hash", "_table", "__weakref__")
+    __slots__ = ("_robot", "_remaining", "_joints", "_hash", "_table", "__weakref__")
 
     def __init__(
         self,
         robot: Robot,
         remaining: tuple[tuple[float, ...], ...],
-        locked: tuple[tuple[float | None, ...], ...],
-        limp: tuple[tuple[bool, ...], ...] | None = None,
+        joints: tuple[tuple[JointDamage | None, ...], ...],
     ) -> None:
         """Create a Morphology by `Morphology.whole(robot)` and its methods instead.
 
-        remaining: of each leg, each link's remaining fraction, 0 where it is gone; locked: of each leg, each joint's
-        locked position [rad or m], None where it moves; limp: of each leg, which joints have no torque (default: none).
+        remaining: of each leg, each link's remaining fraction, 0 where it is gone; joints: of each leg, what is wrong
+        with each joint, None where it works and where its link is gone.
         """
-        self._robot, self._remaining, self._locked = robot, remaining, locked
-        self._limp = tuple((False,) * len(locks) for locks in locked) if limp is None else limp
+        self._robot, self._remaining, self._joints = robot, remaining, joints
         self._hash: int | None = None
         self._table: np.ndarray | None = None
 
     @classmethod
     def whole(cls, robot: Robot) -> Morphology:
-        """The robot with nothing missing, locked, limp or broken."""
+        """The robot with nothing missing and nothing damaged."""
         new = cls(
             robot,
             tuple((1.0,) * len(leg.links) for leg in robot.legs),
@@ -68,8 +62,8 @@ class Morphology:
         """Without the legs ("RM") and links ("LM.femur") named, nor the links beyond them."""
         new = self
         for name in names:
-            leg, link = new._place(name)
-            new = new._with_link(leg, link or 0, 0.0)
+            leg, link = new.find_place(name)
+            new = new.with_remaining(leg, link or 0, 0.0)
         return new
 
     def locked(self, name: str, angle: float) -> Morphology:
@@ -78,22 +72,12 @@ class Morphology:
         Angles beyond one turn (6.283) are refused: they are degrees.
         """
         leg, link = self._link_place(name)
-        if self._remaining[leg][link] == 0:
-            raise MorphologyError(f"locked.{name}: the link is missing and its joint with it; restore {name} first")
-        if self._limp[leg][link]:
-            raise MorphologyError(f"locked.{name}: the joint is limp, so it moves; set limp.{name} to false first")
-        return self._with_lock(leg, link, _position(angle, f"locked.{name}"))
+        return self.with_damage(leg, link, LOCKED, check_position(angle, f"locked.{name}"))
 
     def limp(self, name: str) -> Morphology:
         """With the joint that moves link `name` ("LR.femur") limp: it moves freely, its servo gives no torque."""
         leg, link = self._link_place(name)
-        if self._remaining[leg][link] == 0:
-            raise MorphologyError(f"limp.{name}: the link is missing and its joint with it; restore {name} first")
-        if self._locked[leg][link] is not None:
-            raise MorphologyError(
-                f"limp.{name}: the joint is locked, so it does not move; set locked.{name} to false first"
-            )
-        return self._with_limp(leg, link, True)
+        return self.with_damage(leg, link, LIMP, True)
 
     def broken(self, name: str, remaining: float) -> Morphology:
         """With link `name` cut off at the fraction `remaining` (0..1) of its whole length; links beyond it are lost.
@@ -101,26 +85,24 @@ class Morphology:
         0 is the same as without(name). A link that is shorter already stays as it is: `restored` makes it whole.
         """
         leg, link = self._link_place(name)
-        remaining = _fraction(remaining, f"remaining.{name}")
+        remaining = check_fraction(remaining, f"remaining.{name}")
         if self._remaining[leg][link] == 0 and remaining > 0:
             raise MorphologyError(f"remaining.{name}: the link is missing; restore {name} first")
         if remaining >= self._remaining[leg][link]:
             return self
-        return self._with_link(leg, link, remaining)
+        return self.with_remaining(leg, link, remaining)
 
     def restored(self, name: str) -> Morphology:
-        """With the leg ("LF", all of it) or the one link ("LF.tibia") back: whole, neither locked nor limp."""
-        leg, link = self._place(name)
+        """With the leg ("LF", all of it) or the one link ("LF.tibia") back: whole, its joint undamaged."""
+        leg, link = self.find_place(name)
         if link is None:
-            new = self
-            for index in range(len(self._remaining[leg])):
-                new = new._with_lock(leg, index, None)._with_limp(leg, index, False)._with_link(leg, index, 1.0)
-            return new
+            count = len(self._remaining[leg])
+            return self._with_leg(leg, (1.0,) * count, (None,) * count)
         if link and self._remaining[leg][link - 1] < 1:
-            inner = f"{self._robot.legs[leg].name}.{self._robot.legs[leg].links[link - 1].name}"
             state = "missing" if self._remaining[leg][link - 1] == 0 else "broken off"
+            inner = self.part_name(leg, link - 1)
             raise MorphologyError(f"links.{name}: cannot come back while {inner} is {state}; restore {inner} first")
-        return self._with_lock(leg, link, None)._with_limp(leg, link, False)._with_link(leg, link, 1.0)
+        return self.with_working_joint(leg, link).with_remaining(leg, link, 1.0)
 
     def updated(self, values: Mapping[str, object], locked_angles: Mapping[str, float] | None = None) -> Morphology:
         """With named values changed, all of them or none.
@@ -132,110 +114,25 @@ class Morphology:
         "RF.tibia" or joint name. Changes are applied from the body outward, restored parts before removed ones, so that
         their order does not matter. locked_at 0.0 of a joint that is not locked is ignored.
         """
-        angles = dict(locked_angles or {})
-        changes = self._checked(values)
-        new = self
-        for index, leg in enumerate(self._robot.legs):
-            present = changes.get(("legs", index, None))
-            if present is False:
-                for (kind, where, link), value in changes.items():
-                    if where == index and value and kind != "legs":
-                        name = f"{leg.name}.{leg.links[link].name}"
-                        raise MorphologyError(
-                            f"{kind}.{name}: {value!r} asks for a part of leg {leg.name}, "
-                            f"which legs.{leg.name}: False takes away"
-                        )
-                new = new.without(leg.name)
-                continue
-            if present is True and new._remaining[index][0] == 0:
-                new = new.restored(leg.name)
-            for link in range(len(leg.links)):
-                new = new._updated_link(index, link, changes, angles)
-        return new
-
-    def _updated_link(self, leg: int, link: int, changes: dict, angles: Mapping[str, float]) -> Morphology:
-        robot_leg = self._robot.legs[leg]
-        name = f"{robot_leg.name}.{robot_leg.links[link].name}"
-        exists = changes.get(("links", leg, link))
-        fraction = changes.get(("remaining", leg, link))
-        lock, angle = changes.get(("locked", leg, link)), changes.get(("locked_at", leg, link))
-        limp = changes.get(("limp", leg, link))
-        if lock and limp:
-            raise MorphologyError(f"limp.{name}: true together with locked.{name}: true; a joint is one or the other")
-        new = self
-        if exists is True and fraction == 0:
-            raise MorphologyError(f"remaining.{name}: 0 is a missing link, but links.{name}: True asks for it")
-        if exists is True and new._remaining[leg][link] == 0:
-            new = new.restored(name)
-        elif exists is False:
-            if fraction:
-                raise MorphologyError(
-                    f"remaining.{name}: {fraction!r} given, but links.{name} is false: the link is missing"
-                )
-            new = new.without(name)
-        if fraction is not None:
-            if new._remaining[leg][link] == 0 and fraction > 0:
-                raise MorphologyError(f"remaining.{name}: the link is missing; restore {name} first")
-            new = new._with_link(leg, link, fraction)  # more than there was, too: what is declared is what there is
-        if limp is False:
-            new = new._with_limp(leg, link, False)
-        was = new._locked[leg][link]
-        if lock is False or (lock is None and was is None):
-            if angle:
-                raise MorphologyError(
-                    f"locked_at.{name}: {angle!r} given, but the joint is not locked; give locked.{name}: true with it"
-                )
-            new = new if was is None else new._with_lock(leg, link, None)
-            return new.limp(name) if limp else new
-        if angle is None and was is None:
-            joint = robot_leg.joints[link].name
-            angle = angles.get(name, angles.get(joint))
-            if angle is not None:
-                angle = _position(angle, f"locked_at.{name}")
-            elif new._remaining[leg][link] > 0:
-                raise MorphologyError(
-                    f"locked.{name}: the angle at which {joint} locked is not known; give locked_at.{name} [rad]"
-                )
-            else:
-                angle = 0.0  # of a missing link: refused below
-        new = new if angle is None else new.locked(name, angle)
-        return new.limp(name) if limp else new
-
-    def _checked(self, values: Mapping[str, object]) -> dict:
-        """Named values by (kind, leg, link), each of a known name and the right type."""
-        changes = {}
-        for key, value in values.items():
-            kind, _, name = key.partition(".")
-            if kind not in KINDS:
-                raise MorphologyError(f"{key}: unknown; names begin with {'., '.join(KINDS[:-1])}. or {KINDS[-1]}.")
-            leg, link = self._place(name)
-            if (link is None) != (kind == "legs"):
-                example = f"legs.{self._robot.legs[0].name}" if kind == "legs" else f"{kind}.{self._link_names()[0]}"
-                raise MorphologyError(f"{key}: unknown; such a name looks like {example}")
-            if kind == "remaining":
-                value = _fraction(value, key)
-            elif kind == "locked_at":
-                value = _position(value, key)
-            elif not isinstance(value, (bool, np.bool_)):
-                raise MorphologyError(f"{key}: {value!r} given, true or false needed")
-            changes[kind, leg, link] = value
-        return changes
+        return apply_values(self, values, locked_angles or {})
 
     # ---- named values --------------------------------------------------------------------------------------------
 
     def parameters(self) -> dict[str, bool | float]:
         """The whole set of named values, as in the topic `morphology` and the parameters of damage_manager."""
-        legs, links, locked, locked_at, limp, remaining = {}, {}, {}, {}, {}, {}
-        for leg, fractions, locks, limps in self._by_leg():
-            legs[f"legs.{leg.name}"] = fractions[0] > 0
-            for link, fraction, lock, is_limp in zip(leg.links, fractions, locks, limps, strict=True):
-                name = f"{leg.name}.{link.name}"
-                links[f"links.{name}"] = fraction > 0
-                locked[f"locked.{name}"] = lock is not None
-                locked_at[f"locked_at.{name}"] = 0.0 if lock is None else lock
-                limp[f"limp.{name}"] = is_limp
-                remaining[f"remaining.{name}"] = fraction
-        return legs | links | locked | locked_at | limp | remaining
+        found = _intact_values(self._robot, KINDS.kinds).copy()
+        for leg, fractions, joints in self._by_leg():
+            for link, fraction, damage in zip(leg.links, fractions, joints, strict=True):
+                if fraction < 1.0:
+                    for value in KINDS.link_values:
+                        found[f"{value.prefix}.{leg.name}.{link.name}"] = value.read(fraction)
+                if damage is not None:
+                    for value in damage.kind.values:
+                        found[f"{value.prefix}.{leg.name}.{link.name}"] = value.read(damage.value)
+            if fractions[0] < 1.0:
+                for value in KINDS.leg_values:
+                    found[f"{value.prefix}.{leg.name}"] = value.read(fractions[0])
+        return found
 
     @classmethod
     def from_parameters(
@@ -267,12 +164,19 @@ class Morphology:
     def locked_angle(self, leg: str, link: str) -> float | None:
         """Position [rad or m] at which the joint that moves the link is locked; None where it is not."""
         index, place = self._index_of(leg, link)
-        return self._locked[index][place]
+        damage = self._joints[index][place]
+        return None if damage is None else damage.lock
 
     def is_limp(self, leg: str, link: str) -> bool:
         """Whether the joint that moves the link is limp: it moves, and its servo gives no torque."""
         index, place = self._index_of(leg, link)
-        return self._limp[index][place]
+        damage = self._joints[index][place]
+        return damage is not None and damage.limp
+
+    def joint_damage(self, leg: str, link: str) -> JointDamage | None:
+        """What is wrong with the joint that moves the link; None where it works, and where the link is gone."""
+        index, place = self._index_of(leg, link)
+        return self._joints[index][place]
 
     def links(self, leg: str) -> tuple[Link, ...]:
         """The leg's existing links, from the body outward, as long and as heavy as they are now."""
@@ -292,7 +196,7 @@ class Morphology:
         return self._table
 
     def _make_table(self) -> np.ndarray:
-        parts = zip(self._remaining, self._locked, self._limp, strict=True)
+        parts = zip(self._remaining, self._joints, strict=True)
         table = np.concatenate([_columns(*part) for part in parts], axis=1)
         table.flags.writeable = False
         return table
@@ -319,33 +223,86 @@ class Morphology:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no part is missing, locked, limp or broken."""
-        parts = zip(self._remaining, self._locked, self._limp, strict=True)
-        return all(set(part) == {1.0} and set(locks) <= {None} and not any(limps) for part, locks, limps in parts)
+        """Whether no part is missing or shortened and no joint damaged."""
+        parts = zip(self._remaining, self._joints, strict=True)
+        return all(set(fractions) == {1.0} and set(joints) <= {None} for fractions, joints in parts)
 
     def describe(self) -> str:
         """Description of the damage: "RM missing, LM.femur missing, RF.tibia locked at 0.400"."""
-        parts = []
-        for leg, fractions, locks, limps in self._by_leg():
+        found = []
+        for leg, fractions, joints in self._by_leg():
             if fractions[0] == 0:
-                parts.append(f"{leg.name} missing")
+                found.append(f"{leg.name} missing")
                 continue
-            for link, fraction, lock, limp in zip(leg.links, fractions, locks, limps, strict=True):
-                name = f"{leg.name}.{link.name}"
-                if lock is not None:
-                    parts.append(f"{name} locked at {lock:.3f}")
-                if limp:
-                    parts.append(f"{name} limp")
+            for link, fraction, damage in zip(leg.links, fractions, joints, strict=True):
+                if fraction == 1.0 and damage is None:
+                    continue
+                if damage is not None:
+                    found.append(f"{leg.name}.{link.name} {damage.kind.describe(damage.value)}")
                 if fraction < 1:
-                    parts.append(f"{name} broken, {fraction:.0%} left" if fraction else f"{name} missing")
+                    for kind in KINDS.link_kinds:
+                        if text := kind.describe(fraction):
+                            found.append(f"{leg.name}.{link.name} {text}")
                     break  # links beyond it are missing too
-        return ", ".join(parts) or "whole"
+        return ", ".join(found) or "whole"
+
+    # ---- by index, for the kinds of damage -----------------------------------------------------------------------
+
+    def part_name(self, leg: int, link: int) -> str:
+        """Name of a link by the indices of its leg and itself: "LM.femur"."""
+        robot_leg = self._robot.legs[leg]
+        return f"{robot_leg.name}.{robot_leg.links[link].name}"
+
+    def find_place(self, name: str) -> tuple[int, int | None]:
+        """Index of the leg, and of the link (None for a whole leg), of a name such as "RM" or "LM.femur"."""
+        if not isinstance(name, str):
+            raise MorphologyError(f"{name!r} given, a name such as {self.part_name(0, 0)!r} needed")
+        leg_name, dot, link_name = name.partition(".")
+        leg = self._leg_index(leg_name)
+        if not dot:
+            return leg, None
+        names = self._robot.legs[leg].link_names
+        if link_name not in names:
+            known = ", ".join(names)
+            raise MorphologyError(f"{name!r}: leg {leg_name} has no link {link_name!r}; its links are {known}")
+        return leg, names.index(link_name)
+
+    def remaining_at(self, leg: int, link: int) -> float:
+        """Fraction of the length of a link (indices) that is left, 0 where it is gone."""
+        return self._remaining[leg][link]
+
+    def damage_at(self, leg: int, link: int) -> JointDamage | None:
+        """What is wrong with the joint of a link (indices), None where it works."""
+        return self._joints[leg][link]
+
+    def with_remaining(self, leg: int, link: int, fraction: float) -> Morphology:
+        """With this fraction of a link (indices) left; the links beyond a shortened one are lost."""
+        old, joints = self._remaining[leg], self._joints[leg]
+        if fraction < 1:
+            fractions = old[:link] + (fraction,) + (0.0,) * (len(old) - link - 1)
+        else:
+            fractions = _replaced(old, link, fraction)
+        if joints.count(None) < len(joints):  # a joint whose link is lost is no longer damaged
+            joints = tuple(damage if left else None for damage, left in zip(joints, fractions, strict=True))
+        return self._with_leg(leg, fractions, joints)
+
+    def with_damage(self, leg: int, link: int, kind: JointKind, value: Any) -> Morphology:
+        """With this damage of the joint of a link (indices); refused if the joint has another or the link is gone."""
+        joints = self._joints[leg]
+        damage = joints[link]
+        if self._remaining[leg][link] == 0 or (damage is not None and damage.kind is not kind):
+            raise kind.refuse(self.part_name(leg, link), damage)
+        return self._with_leg(leg, self._remaining[leg], _replaced(joints, link, kind.damage(value)))
+
+    def with_working_joint(self, leg: int, link: int) -> Morphology:
+        """With the joint of a link (indices) undamaged."""
+        return self._with_leg(leg, self._remaining[leg], _replaced(self._joints[leg], link, None))
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
     def _by_leg(self) -> Any:
-        """Each leg with its links' remaining fractions, its joints' locked positions, and which of them are limp."""
-        return zip(self._robot.legs, self._remaining, self._locked, self._limp, strict=True)
+        """Each leg with its links' remaining fractions and what is wrong with its joints."""
+        return zip(self._robot.legs, self._remaining, self._joints, strict=True)
 
     def _leg_index(self, name: str) -> int:
         for index, leg in enumerate(self._robot.legs):
@@ -359,58 +316,18 @@ class Morphology:
         names = self._robot.legs[index].link_names
         return (index, names.index(link)) if link in names else self._link_place(f"{leg}.{link}")
 
-    def _link_names(self) -> list[str]:
-        return [f"{leg.name}.{link}" for leg in self._robot.legs for link in leg.link_names]
-
-    def _place(self, name: str) -> tuple[int, int | None]:
-        """Index of the leg, and of the link (None for a whole leg), of a name such as "RM" or "LM.femur"."""
-        if not isinstance(name, str):
-            raise MorphologyError(f"{name!r} given, a name such as {self._link_names()[0]!r} needed")
-        leg_name, dot, link_name = name.partition(".")
-        leg = self._leg_index(leg_name)
-        if not dot:
-            return leg, None
-        names = self._robot.legs[leg].link_names
-        if link_name not in names:
-            known = ", ".join(names)
-            raise MorphologyError(f"{name!r}: leg {leg_name} has no link {link_name!r}; its links are {known}")
-        return leg, names.index(link_name)
-
     def _link_place(self, name: str) -> tuple[int, int]:
-        leg, link = self._place(name)
+        leg, link = self.find_place(name)
         if link is None:
             raise MorphologyError(f"{name!r}: a link is needed, such as {name}.{self._robot.legs[leg].link_names[-1]}")
         return leg, link
 
-    def _with_link(self, leg: int, link: int, fraction: float) -> Morphology:
-        old, locks, limp = self._remaining[leg], self._locked[leg], self._limp[leg]
-        if fraction < 1:  # links beyond it are removed too
-            fractions = old[:link] + (fraction,) + (0.0,) * (len(old) - link - 1)
-        else:
-            fractions = _replaced(old, link, fraction)
-        if locks.count(None) < len(locks):
-            locks = tuple(lock if left else None for lock, left in zip(locks, fractions, strict=True))
-        if True in limp:
-            limp = tuple(is_limp and left > 0 for is_limp, left in zip(limp, fractions, strict=True))
-        return self._with_leg(leg, fractions, locks, limp)
-
-    def _with_lock(self, leg: int, joint: int, angle: float | None) -> Morphology:
-        return self._with_leg(leg, self._remaining[leg], _replaced(self._locked[leg], joint, angle), self._limp[leg])
-
-    def _with_limp(self, leg: int, joint: int, limp: bool) -> Morphology:
-        return self._with_leg(leg, self._remaining[leg], self._locked[leg], _replaced(self._limp[leg], joint, limp))
-
-    def _with_leg(self, leg: int, fractions: tuple, locks: tuple, limp: tuple) -> Morphology:
-        new = Morphology(
-            self._robot,
-            _replaced(self._remaining, leg, fractions),
-            _replaced(self._locked, leg, locks),
-            _replaced(self._limp, leg, limp),
-        )
+    def _with_leg(self, leg: int, fractions: tuple, joints: tuple) -> Morphology:
+        new = Morphology(self._robot, _replaced(self._remaining, leg, fractions), _replaced(self._joints, leg, joints))
         if self._table is not None:  # faster than to compute the whole table
             first = self._robot.joint_starts[leg]
             table = new._table = self._table.copy()
-            table[:, first : first + len(fractions)] = _columns(fractions, locks, limp)
+            table[:, first : first + len(fractions)] = _columns(fractions, joints)
             table.flags.writeable = False
         return new
 
@@ -424,55 +341,43 @@ class Morphology:
         return self is other or (
             isinstance(other, Morphology)
             and self._remaining == other._remaining
-            and self._locked == other._locked
-            and self._limp == other._limp
+            and self._joints == other._joints
             and self._robot == other._robot
         )
 
     def __hash__(self) -> int:
         if self._hash is None:
-            self._hash = hash((self._robot, self._remaining, self._locked, self._limp))
+            self._hash = hash((self._robot, self._remaining, self._joints))
         return self._hash
 
-    def __reduce__(self) -> tuple[Any, tuple[Any, Any, Any, Any]]:
-        return Morphology, (self._robot, self._remaining, self._locked, self._limp)
+    def __reduce__(self) -> tuple[Any, tuple[Any, Any, Any]]:
+        return Morphology, (self._robot, self._remaining, self._joints)
 
     def __repr__(self) -> str:
         return f"Morphology({self._robot.name}: {self.describe()})"
 
 
+@lru_cache(maxsize=16)
+def _intact_values(robot: Robot, kinds: tuple[DamageKind, ...]) -> dict[str, bool | float]:
+    """The named values of a robot with nothing damaged, for these kinds of damage."""
+    links = [f"{leg.name}.{link}" for leg in robot.legs for link in leg.link_names]
+    values = [value for kind in kinds for value in kind.values]
+    return {f"{v.prefix}.{part}": v.intact for v in values for part in (robot.leg_names if v.of_leg else links)}
+
+
 @lru_cache(maxsize=256)
-def _columns(fractions: tuple, locks: tuple, limp: tuple) -> np.ndarray:
+def _columns(fractions: tuple, joints: tuple) -> np.ndarray:
     """A leg's columns of `table`: what is left, whether the joint moves, where it is locked, whether it has torque."""
-    moving = [1.0 if lock is None and left else 0.0 for left, lock in zip(fractions, locks, strict=True)]
-    driven = [0.0 if is_limp else moves for moves, is_limp in zip(moving, limp, strict=True)]
-    return np.array([fractions, moving, [lock or 0.0 for lock in locks], driven])
+    moving = [1.0 if left else 0.0 for left in fractions]
+    rows = [list(fractions), moving, [0.0] * len(moving), list(moving)]
+    for k, damage in enumerate(joints):
+        if damage is not None:
+            if damage.lock is not None:
+                rows[1][k], rows[2][k] = 0.0, damage.lock
+            if damage.lock is not None or damage.limp:
+                rows[3][k] = 0.0
+    return np.array(rows)
 
 
 def _replaced(values: tuple, index: int, value: Any) -> tuple:
     return values[:index] + (value,) + values[index + 1 :]
-
-
-def _finite(value: Any, name: str) -> float:
-    """A finite float, or a MorphologyError that names it (bool is not a number here)."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value):
-        raise MorphologyError(f"{name}: {value!r} given, a finite number needed")
-    return float(value)
-
-
-def _position(given: Any, what: str) -> float:
-    value = _finite(given, what)
-    if abs(value) > FARTHEST_LOCK:
-        meant = f"; in radians: did you mean {math.radians(value):.3f}?" if abs(value) <= 360.0 else ""
-        raise MorphologyError(f"{what}: {given!r} given, at most {FARTHEST_LOCK:.3f} rad from zero are allowed{meant}")
-    return value
-
-
-def _fraction(value: Any, what: str) -> float:
-    value = _finite(value, what)
-    if not (value == 0.0 or SMALLEST_STUMP <= value <= 1.0):
-        raise MorphologyError(
-            f"{what}: {value!r} given, a fraction 0..1 of the link's length needed (0, or at least {SMALLEST_STUMP})"
-        )
-    return value

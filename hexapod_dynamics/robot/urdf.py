@@ -1,7 +1,7 @@
 """A robot, as its morphology leaves it, written as URDF: frames, inertias, limits and simple shapes to look at.
 
 The frames are those of robot/link_tree.py. A missing link is left out, a shortened one is shorter, a locked joint is
-fixed at its angle. Colours: red behind a locked joint, grey behind a limp one.
+fixed at its angle. Links behind damaged joints have the colours of the kinds of damage (`hexapod_dynamics.damage`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
     root = ET.Element("robot", name=robot.name)
     tree = branches(robot, morphology)
     moving = [b.joint for b in tree if b.joint is not None and b.lock is None]
-    for name, rgba in urdf_shapes.COLOURS.items():
+    for name, rgba in urdf_shapes.colours().items():
         ET.SubElement(ET.SubElement(root, "material", name=name), "color", rgba=rgba)
     body = ET.SubElement(root, "link", name="base_link")
     _inertial(body, robot.body.mass, robot.body.com, robot.body.inertia)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.link_tree import Branch
 
@@ -19,11 +20,14 @@ COLOURS = {
     "servo": "0.10 0.10 0.12 1",
     "bracket": "0.62 0.65 0.70 1",
     "foot": "0.95 0.55 0.10 1",
-    "locked": "0.85 0.10 0.10 1",
-    "limp": "0.55 0.55 0.55 0.6",
 }
 FOOT_RADIUS = 0.008  # [m]
 SERVO = (0.040, 0.020, 0.036)  # [m] an HTD-35H class servo: 54 x 20 x 48 mm with its horn and lugs
+
+
+def colours() -> dict[str, str]:
+    """All colours by name, red green blue opacity: those of COLOURS, and of the links behind damaged joints by kind."""
+    return COLOURS | {kind.name: kind.colour for kind in KINDS.joint_kinds}
 
 
 def body(element: ET.Element, robot: Robot) -> None:
@@ -52,14 +56,14 @@ def body(element: ET.Element, robot: Robot) -> None:
 def link(element: ET.Element, branch: Branch) -> None:
     """A bracket with the next servo at its end, or for the last link of a leg a shank with a foot.
 
-    A broken link has no foot and no servo at its end; the links behind locked and limp joints have their own colours.
+    A broken link has no foot and no servo at its end; a link behind a damaged joint has the colour of this damage.
     """
     if branch.link is None:
         raise RobotError("a branch without a link has no shape")
     length = branch.link.length
     if length <= 0.0:
         return
-    colour = "locked" if branch.lock is not None else "limp" if branch.limp else None
+    colour = branch.damage.kind.name if branch.damage is not None else None
     if not branch.last:
         for y in (-0.012, 0.012):
             _box(element, (length, 0.003, 0.024), (0.5 * length, y, 0.0), colour or "bracket")

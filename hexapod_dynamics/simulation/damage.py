@@ -50,6 +50,10 @@ def settle(workspace: Workspace, morphology: Morphology, q: np.ndarray, nu: np.n
 
 
 def _unlocked(morphology: Morphology, joints: np.ndarray) -> Morphology:
-    """Return the morphology with these joints (n,) bool moving."""
-    names = [f"{leg.name}.{link}" for leg in morphology.robot.legs for link in leg.link_names]
-    return morphology.updated({f"locked.{names[joint]}": False for joint in np.flatnonzero(joints)})
+    """Return the morphology with these joints (n,) bool moving, whatever damage has stopped them."""
+    robot = morphology.robot
+    for index, leg in enumerate(robot.legs):
+        for link, joint in enumerate(robot.leg_joints(leg.name)):
+            if joints[joint]:
+                morphology = morphology.with_working_joint(index, link)
+    return morphology

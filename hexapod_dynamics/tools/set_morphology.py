@@ -5,6 +5,7 @@ import sys
 import time
 
 import rclpy
+from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.ros.node_functions import LATCHED
@@ -14,20 +15,16 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.utilities import remove_ros_args
 
-# Value of each kind of named value for an intact link.
-WHOLE = {"legs": True, "links": True, "locked": False, "locked_at": 0.0, "limp": False, "remaining": 1.0}
+
+def _options():
+    """Return {name of an option: kind of damage} of the kinds that can be declared here."""
+    return {kind.option.name: kind for kind in KINDS if kind.option is not None}
 
 
-def _number(word, complaint):
-    try:
-        return float(word)
-    except ValueError:
-        raise MorphologyError(complaint) from None
-
-
-def changes(*, missing=(), locked=(), limp=(), remaining=(), restore=(), known=()):
+def changes(*, restore=(), known=(), **damaged):
     """Return {named value: bool or float} for names of the command line: RM, LM.femur, LF.tibia=0.5.
 
+    damaged: the words after each option, by its name: missing=["RM"], locked=["RF.tibia=0.4"].
     known: all names that can be set; a leg is restored link by link. MorphologyError names the wrong word.
     """
     values = {}
@@ -36,28 +33,18 @@ def changes(*, missing=(), locked=(), limp=(), remaining=(), restore=(), known=(
         if values.setdefault(name, value) != value:
             raise MorphologyError(f"{name}: asked to be {values[name]!r} and {value!r} at once")
 
-    for name in missing:
-        put(f"links.{name}" if "." in name else f"legs.{name}", False)
-    for word in locked:
-        name, given, angle = word.partition("=")
-        put(f"locked.{name}", True)
-        if given:
-            put(f"locked_at.{name}", _number(angle, f"--locked {word}: an angle [rad] is needed, as RF.tibia=0.4"))
-    for name in limp:
-        put(f"limp.{name}", True)
-    for word in remaining:
-        name, _, fraction = word.partition("=")
-        put(
-            f"remaining.{name}",
-            _number(fraction, f"--remaining {word}: a fraction 0..1 is needed, as LF.tibia=0.5"),
-        )
+    options = _options()
+    for option, words in damaged.items():
+        for word in words:
+            for name, value in options[option].parse_word(word).items():
+                put(name, value)
     for name in restore:
         if "." not in name:
             put(f"legs.{name}", True)
         for whole in known:
             kind, _, part = whole.partition(".")
             if part == name or part.startswith(f"{name}."):
-                put(whole, WHOLE[kind])
+                put(whole, KINDS.values[kind].intact)
         if "." in name and f"links.{name}" not in values:
             put(f"links.{name}", True)  # let the service refuse an unknown name with its reason
     return values
@@ -80,24 +67,9 @@ def _arguments(words):
         description="Tell the software what the robot has lost, or got back. All of it or nothing.",
         epilog="A leg is named as LF, a link or its joint as LF.femur.",
     )
-    parser.add_argument("--missing", nargs="+", default=[], metavar="NAME", help="legs or links that are gone")
-    parser.add_argument(
-        "--locked",
-        nargs="+",
-        default=[],
-        metavar="LEG.LINK[=ANGLE]",
-        help="joints that do not turn any more, and where they stand [rad]; without an angle: where they are now",
-    )
-    parser.add_argument(
-        "--limp", nargs="+", default=[], metavar="LEG.LINK", help="joints that move freely: their servos give no torque"
-    )
-    parser.add_argument(
-        "--remaining",
-        nargs="+",
-        default=[],
-        metavar="LEG.LINK=FRACTION",
-        help="links of which only a fraction 0..1 of the length is left",
-    )
+    for kind in _options().values():
+        option = kind.option
+        parser.add_argument(option.flag, nargs="+", default=[], metavar=option.metavar, help=option.help)
     parser.add_argument("--restore", nargs="+", default=[], metavar="NAME", help="legs or links that are whole again")
     parser.add_argument(
         "--service",
@@ -106,8 +78,9 @@ def _arguments(words):
     )
     parser.add_argument("--timeout", type=float, default=5.0, help="how long to wait for the service [s]")
     given = parser.parse_args(words)
-    if not (given.missing or given.locked or given.limp or given.remaining or given.restore):
-        parser.error("nothing to tell: give --missing, --locked, --limp, --remaining or --restore")
+    if not (given.restore or any(getattr(given, name) for name in _options())):
+        flags = ", ".join(kind.option.flag for kind in _options().values())
+        parser.error(f"nothing to tell: give {flags} or --restore")
     return given
 
 
@@ -143,8 +116,8 @@ def _known_names(node, timeout):
 
 def _call(node, given):
     known = _known_names(node, given.timeout) if given.restore else ()
-    words = {kind: getattr(given, kind) for kind in ("missing", "locked", "limp", "remaining", "restore")}
-    values = changes(**words, known=known)
+    damaged = {name: getattr(given, name) for name in _options()}
+    values = changes(**damaged, restore=given.restore, known=known)
     client = node.create_client(SetParametersAtomically, given.service)
     if not client.wait_for_service(timeout_sec=given.timeout):
         print(

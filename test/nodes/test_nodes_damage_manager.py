@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from support.ros_session import Process, wait_until
 
+from hexapod_dynamics.damage.losses import list_losses
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.walk_status import losses
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.set_morphology import changes, summary
 from rcl_interfaces.msg import Parameter as ParameterMessage
@@ -49,7 +49,7 @@ def parameters(probe):
 
 
 def agrees(probe, last, expected):
-    wait_until(lambda: last() == expected, 10, lambda: f"the topic says so: {losses(last())}")
+    wait_until(lambda: last() == expected, 10, lambda: f"the topic says so: {list_losses(last())}")
     assert parameters(probe) == expected
 
 
@@ -202,7 +202,7 @@ def test_a_crash_forgets_nothing_within_a_session_and_a_clean_end_forgets(probe,
         ending(process)
         probe.messages["/other/morphology"].clear()
         process = Process.node("damage_manager", *arguments)
-        wait_until(lambda known=known: other() == known, 30, lambda: losses(other() or {}))
+        wait_until(lambda known=known: other() == known, 30, lambda: list_losses(other() or {}))
         assert process.interrupt()[1] == 0
         probe.messages["/other/morphology"].clear()
     assert last() == WHOLE  # the namespace kept them apart
@@ -264,5 +264,5 @@ def test_words_that_contradict_each_other_are_refused():
 
 def test_losses_are_named_without_what_hangs_on_them():
     values = after("RM", "LM.femur") | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4, "remaining.LF.tibia": 0.5}
-    assert losses(values) == ["RM", "LM.femur", "RF.tibia locked at 0.40", "LF.tibia 50% left"]
-    assert losses(WHOLE) == []
+    assert list_losses(values) == ["RM", "LM.femur", "RF.tibia locked at 0.40", "LF.tibia 50% left"]
+    assert list_losses(WHOLE) == []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.robot import Morphology
 
-KINDS = ("leg", "link", "locked", "limp", "broken")
+SHARE = 0.2, 0.9  # remaining fractions of a broken link
 
 
 class RandomDamage:
@@ -32,17 +33,10 @@ class RandomDamage:
         if not sound:
             return morphology
         leg = sound[int(random.integers(len(sound)))]
-        k, kind = int(random.integers(len(leg.links))), KINDS[int(random.integers(len(KINDS)))]
-        link = f"{leg.name}.{leg.links[k].name}"
-        if kind == "leg":
-            return morphology.without(leg.name)
-        if kind == "link":
-            return morphology.without(link)
-        if kind == "locked":
-            return morphology.locked(link, angle=float(np.clip(q[robot.leg_joints(leg.name)[k]], -np.pi, np.pi)))
-        if kind == "limp":
-            return morphology.limp(link)
-        return morphology.broken(link, remaining=float(random.uniform(0.2, 0.9)))
+        changes = [change for kind in KINDS for change in kind.random_changes()]
+        k, change = int(random.integers(len(leg.links))), changes[int(random.integers(len(changes)))]
+        position = float(np.clip(q[robot.leg_joints(leg.name)[k]], -np.pi, np.pi))
+        return change(random, morphology, robot.leg_names.index(leg.name), k, position, SHARE)
 
 
 def _same(leg: str, a: Morphology, b: Morphology) -> bool:

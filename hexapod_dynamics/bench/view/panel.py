@@ -14,6 +14,7 @@ import numpy as np
 
 from hexapod_dynamics.bench.view.drive_seat import SPEED, STAND, TURN, Twist, page_name
 from hexapod_dynamics.bench.view.web_page import TITLE_ID
+from hexapod_dynamics.damage import KINDS
 
 WIDTH = 290  # [pixels] of the panels at both sides
 NO_HYPOTHESES = '<div style="font-size:12px;margin:6px 8px">no hypotheses yet</div>'
@@ -25,8 +26,7 @@ KEYS = {
     "Q": ("turn left", (0.0, 0.0, 0.3)),
     "E": ("turn right", (0.0, 0.0, -0.3)),
 }
-STATES = ("works", "locked", "limp")
-WHOLE = {"legs": True, "links": True, "remaining": 1.0, "locked": False, "limp": False}  # by kind of named value
+WORKS = "works"  # of a joint's menu, beside the names of the kinds of damage of a joint
 CONFIRM = "yes, it may move"  # the button that ends the emergency stop
 NOBODY = "nobody drives"
 TITLE_ORDER, PAGE_ORDER = -1.0, 0.0  # of the robot's and the page's name: above all others
@@ -93,14 +93,14 @@ class PartsFolder:
         """Show the whole set of named values; builds the check boxes at the first one or for another robot."""
         names = tuple(name for name in values if name.split(".")[0] in ("legs", "links"))
         kinds = {name: name.split(".")[0] for name in values}
-        self._whole = {name: WHOLE[kind] for name, kind in kinds.items() if kind in WHOLE}
+        self._whole = {name: KINDS.values[kind].intact for name, kind in kinds.items() if kind in KINDS.values}
         if names != self._names:
             self._build(names)
         for name, box in self._boxes.items():
             self._show(name, box, bool(values[name]))
         for part, menu in self._menus.items():
-            state = "locked" if values.get(f"locked.{part}") else "limp" if values.get(f"limp.{part}") else "works"
-            self._show(part, menu, state)
+            states = (kind.name for kind in KINDS.joint_kinds if kind.is_declared(values, part))
+            self._show(part, menu, next(states, WORKS))
 
     def _show(self, name: str, control: Any, value: bool | str) -> None:
         now, changed = time.monotonic(), self._followed.get(name) != value
@@ -136,7 +136,7 @@ class PartsFolder:
                     folders[leg] = self._gui.add_folder(leg, expand_by_default=False)
             with folders[leg]:
                 self._add_box(name, f"{leg} {link}")
-                menu = self._gui.add_dropdown(f"{link} joint", STATES)
+                menu = self._gui.add_dropdown(f"{link} joint", (WORKS, *(kind.name for kind in KINDS.joint_kinds)))
             menu.on_update(lambda event, part=part: self._menu_changed(event, part))
             self._menus[part] = menu
 
@@ -153,7 +153,7 @@ class PartsFolder:
     def _menu_changed(self, event: Any, part: str) -> None:
         if event.client is not None:
             chosen = event.target.value
-            self._send({f"locked.{part}": chosen == "locked", f"limp.{part}": chosen == "limp"})
+            self._send({f"{k.values[0].prefix}.{part}": k.choose(k.name == chosen) for k in KINDS.joint_kinds})
 
 
 class Panel:

@@ -3,9 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
+from support.bent_joint import BENT
 
 from hexapod_dynamics.bench.view import panel
 from hexapod_dynamics.bench.view.panel import PartsFolder
+from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -145,3 +147,16 @@ def test_a_menu_locks_and_makes_limp_and_repairs(folder):
         parts.follow(morphology.parameters())
         assert menu.value == choice
     assert len(sent) == 3
+
+
+def test_a_menu_lists_another_kind_of_damage_and_sends_its_value(clock):
+    with KINDS.including(BENT):
+        gui, sent = Gui(), []
+        parts = PartsFolder(gui, "parts", sent.append, expand=True)
+        parts.follow(WHOLE.updated({"bent.LF.coxa": -0.2}).parameters())
+        menu = gui.menus[0]
+        assert menu.value == "bent"
+        menu.press("works")
+        assert sent.pop() == {"locked.LF.coxa": False, "limp.LF.coxa": False, "bent.LF.coxa": 0.0}
+        menu.press("bent")
+        assert WHOLE.updated(sent.pop()) == WHOLE.updated({"bent.LF.coxa": BENT.menu_value})

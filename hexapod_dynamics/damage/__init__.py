@@ -1,0 +1,40 @@
+"""The kinds of damage: a missing leg or link, a shortened link, a locked joint, a limp joint.
+
+Each kind is one class in one file: its named values and their validation, its option of `set_morphology`, how it
+changes a morphology, its effect on the model, its words, its colour, its random draw and its hypotheses. KINDS has all.
+"""
+
+from hexapod_dynamics.damage.hypothesis import Hypothesis
+from hexapod_dynamics.damage.kind import (
+    CommandOption,
+    DamageKind,
+    JointDamage,
+    JointEffect,
+    JointKind,
+    LinkKind,
+    LinkRequest,
+)
+from hexapod_dynamics.damage.limp import LIMP
+from hexapod_dynamics.damage.locked import LOCKED
+from hexapod_dynamics.damage.missing import MISSING
+from hexapod_dynamics.damage.registry import KINDS, Registry
+from hexapod_dynamics.damage.short import SHORT
+from hexapod_dynamics.damage.values import NamedValue
+
+__all__ = [
+    "KINDS",
+    "LIMP",
+    "LOCKED",
+    "MISSING",
+    "SHORT",
+    "CommandOption",
+    "DamageKind",
+    "Hypothesis",
+    "JointDamage",
+    "JointEffect",
+    "JointKind",
+    "LinkKind",
+    "LinkRequest",
+    "NamedValue",
+    "Registry",
+]

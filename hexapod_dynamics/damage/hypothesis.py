@@ -1,0 +1,27 @@
+"""What the damage detector tests: one explanation of what is measured, as a change of named values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.morphology import Morphology
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One explanation: `values` are what `set_morphology` would be given; `joints` are those it is about.
+
+    kind: name of its kind of damage (missing, short, limp, locked), or several. leg: the leg, or legs joined by +.
+    """
+
+    name: str
+    leg: str
+    kind: str
+    values: dict = field(hash=False)
+    joints: tuple = ()
+
+    def applied(self, morphology: Morphology) -> Morphology:
+        """Return `morphology` with this damage added."""
+        return morphology.updated(self.values)

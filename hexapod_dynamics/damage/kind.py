@@ -1,0 +1,192 @@
+"""The base classes of the kinds of damage: all that the package knows of one kind stands in its class."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hexapod_dynamics.damage.hypothesis import Hypothesis
+from hexapod_dynamics.damage.values import NamedValue
+from hexapod_dynamics.errors import MorphologyError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from hexapod_dynamics.robot.morphology import Morphology
+
+    # Returns a morphology with one random damage more: of the leg (index) or of its link (index). `position`: the
+    # present position of the joint [rad or m], at which it locks; share: range of what a partial damage leaves.
+    RandomChange = Callable[[np.random.Generator, Morphology, int, int, float, tuple[float, float]], Morphology]
+
+
+class JointEffect(NamedTuple):
+    """What a damage makes of a joint whose link exists.
+
+    lock [rad or m]: the position at which the joint stands, None if it moves. driven: whether its servo gives torque.
+    """
+
+    lock: float | None = None
+    driven: bool = True
+
+
+class JointDamage(NamedTuple):
+    """What is wrong with a joint, made by `JointKind.damage`.
+
+    kind: the kind of damage. value: how (the position of a lock [rad or m], True for a limp joint). lock: as in
+    `JointEffect`. limp: whether the joint moves and its servo gives no torque.
+    """
+
+    kind: JointKind
+    value: Any
+    lock: float | None
+    limp: bool
+
+
+@dataclass(frozen=True)
+class CommandOption:
+    """The option of `set_morphology` that declares a kind of damage: `--limp LEG.LINK`."""
+
+    flag: str
+    metavar: str
+    help: str
+
+    @property
+    def name(self) -> str:
+        """The flag without its dashes."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+@dataclass(frozen=True)
+class LinkRequest:
+    """What one request asks of one link.
+
+    leg, link: indices. name: "RF.tibia"; joint: the name of the joint that moves it. values: by prefix, checked.
+    angles: measured joint positions [rad or m], by link or joint name.
+    """
+
+    leg: int
+    link: int
+    name: str
+    joint: str
+    values: Mapping[str, Any]
+    angles: Mapping[str, float] = field(default_factory=dict)
+
+
+class DamageKind(ABC):
+    """One kind of damage: a LinkKind or a JointKind. Its one instance is a global of its module, its name in capitals.
+
+    name: "locked"; also `Hypothesis.kind`. values: its named values. option: of `set_morphology`, None: no option.
+    reason: how the detector recognises it, in words.
+    """
+
+    name: str
+    values: tuple[NamedValue, ...]
+    option: CommandOption | None = None
+    reason = "sag and tilt"
+
+    def __reduce__(self) -> str:
+        return self.name.upper()  # pickled as the global of its module: there is one instance in each process
+
+    def parse_word(self, word: str) -> dict[str, bool | float]:
+        """Return the named values of one word after the option, such as RF.tibia=0.4; MorphologyError: it is wrong."""
+        return {f"{self.values[0].prefix}.{word}": not self.values[0].intact}
+
+    @abstractmethod
+    def describe_values(self, values: Mapping[str, Any], part: str) -> str:
+        """Return this damage of a part in named values, for the status line: "RF.tibia locked at 0.40"; empty: none."""
+
+    @abstractmethod
+    def random_changes(self) -> tuple[RandomChange, ...]:
+        """Return the functions that draw a random damage of this kind, equally likely: for learning and tests."""
+
+    def hypotheses(self, morphology: Morphology, leg: int, link: int) -> list[Hypothesis]:
+        """Return the damages of this kind of an existing link (indices) that the damage detector simulates."""
+        return []
+
+
+class LinkKind(DamageKind):
+    """A kind of damage of a link: how much of it is left. `read` of its named values gets the remaining fraction."""
+
+    def check_request(self, request: LinkRequest) -> None:
+        """Raise MorphologyError if the values contradict each other, whatever the morphology is."""
+
+    @abstractmethod
+    def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+        """Return the morphology with the link as the request asks; before all changes of joints."""
+
+    @abstractmethod
+    def describe(self, remaining: float) -> str:
+        """Return this damage of a link in words, empty if it has another: "broken, 50% left"."""
+
+
+class JointKind(DamageKind):
+    """A kind of damage of a joint. A joint has one at a time. `read` of its named values gets the value of the damage.
+
+    state: "locked"; consequence: "it does not move", for the refusal of a second damage. colour: of the link behind it
+    in the URDF, red green blue opacity. leg_walks: whether the gait walks on a leg with such a joint. menu_value: of
+    its first named value, when a person chooses this damage in the view's menu of a joint.
+    """
+
+    state: str
+    consequence: str
+    colour: str
+    leg_walks = False
+    menu_value: bool | float = True
+
+    @abstractmethod
+    def effect(self, value: Any) -> JointEffect:
+        """Return what the damage makes of the joint."""
+
+    def damage(self, value: Any) -> JointDamage:
+        """Return the damage of a joint with this value."""
+        lock, driven = self.effect(value)
+        return JointDamage(self, value, lock, lock is None and not driven)
+
+    def describe(self, value: Any) -> str:
+        """Return the damage in words: "locked at 0.400"."""
+        return self.state
+
+    def describe_values(self, values: Mapping[str, Any], part: str) -> str:
+        """Return the part and its state, as "LR.femur limp"; empty if the joint does not have this damage."""
+        return f"{part} {self.state}" if self.is_declared(values, part) else ""
+
+    def is_declared(self, values: Mapping[str, Any], part: str) -> bool:
+        """Return whether named values declare this damage of a part ("RF.tibia"); not if they do not name it."""
+        own = self.values[0]
+        return bool(values.get(f"{own.prefix}.{part}", own.intact) != own.intact)
+
+    def choose(self, chosen: bool) -> bool | float:
+        """Return the first named value when a person has chosen this damage in the view's menu, or another state."""
+        return self.menu_value if chosen else self.values[0].intact
+
+    def is_asked(self, request: LinkRequest) -> bool:
+        """Return whether the request asks for this damage."""
+        own = self.values[0]
+        return bool(request.values.get(own.prefix, own.intact) != own.intact)
+
+    def end(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+        """Return the morphology without this damage if the request gives the value of an intact joint."""
+        own = self.values[0]
+        damage = morphology.damage_at(request.leg, request.link)
+        if damage is None or damage.kind is not self or request.values.get(own.prefix) != own.intact:
+            return morphology
+        return morphology.with_working_joint(request.leg, request.link)
+
+    def begin(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+        """Return the morphology with this damage if the request asks for it; MorphologyError: impossible."""
+        if not self.is_asked(request):
+            return morphology
+        return morphology.with_damage(request.leg, request.link, self, request.values[self.values[0].prefix])
+
+    def refuse(self, name: str, damage: JointDamage | None) -> MorphologyError:
+        """Return why a joint cannot be damaged like this: it has another damage, or its link (by name) is missing."""
+        own = self.values[0].prefix
+        if damage is None:
+            return MorphologyError(f"{own}.{name}: the link is missing and its joint with it; restore {name} first")
+        other = damage.kind
+        return MorphologyError(
+            f"{own}.{name}: the joint is {other.state}, so {other.consequence}; "
+            f"set {other.values[0].prefix}.{name} to {str(other.values[0].intact).lower()} first"
+        )

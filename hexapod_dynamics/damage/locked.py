@@ -1,0 +1,125 @@
+"""A joint that does not move any more and stands at one position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hexapod_dynamics.damage.hypothesis import Hypothesis
+from hexapod_dynamics.damage.kind import CommandOption, JointEffect, JointKind, LinkRequest
+from hexapod_dynamics.damage.values import FARTHEST_LOCK, NamedValue, check_position, check_truth
+from hexapod_dynamics.errors import MorphologyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from hexapod_dynamics.damage.kind import RandomChange
+    from hexapod_dynamics.robot.morphology import Morphology
+
+
+def _is_locked(position: float) -> bool:
+    return True
+
+
+class Locked(JointKind):
+    """Joints that are locked; the value is the position [rad or m] at which they stand."""
+
+    name = "locked"
+    state, consequence = "locked", "it does not move"
+    values = (
+        NamedValue("locked", False, "the joint that moves link <link> is locked", check=check_truth, read=_is_locked),
+        NamedValue(
+            "locked_at",
+            0.0,
+            "angle of the locked joint of link <link> [rad]; if not given, the angle in joint_states at that moment",
+            check=check_position,
+            read=float,
+            unit="rad",
+            low=-FARTHEST_LOCK,
+            high=FARTHEST_LOCK,
+        ),
+    )
+    option = CommandOption(
+        "--locked",
+        "LEG.LINK[=ANGLE]",
+        "joints that do not turn any more, and where they stand [rad]; without an angle: where they are now",
+    )
+    reason = "its reading stands still away from its command"
+    colour = "0.85 0.10 0.10 1"
+
+    def parse_word(self, word: str) -> dict[str, bool | float]:
+        """Return the values of RF.tibia or RF.tibia=0.4."""
+        name, given, angle = word.partition("=")
+        values: dict[str, bool | float] = {f"locked.{name}": True}
+        if given:
+            try:
+                values[f"locked_at.{name}"] = float(angle)
+            except ValueError:
+                raise MorphologyError(f"--locked {word}: an angle [rad] is needed, as RF.tibia=0.4") from None
+        return values
+
+    def effect(self, value: float) -> JointEffect:
+        """Return that the joint stands at the position and gives no torque to move it."""
+        return JointEffect(value, False)
+
+    def begin(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+        """Return the morphology with the joint locked, or its lock moved.
+
+        The position is that of `locked_at`, of the present lock, or the measured one, in this order.
+        """
+        lock, angle = request.values.get("locked"), request.values.get("locked_at")
+        damage = morphology.damage_at(request.leg, request.link)
+        was = damage is not None and damage.kind is self
+        if not (lock or was):
+            if angle:
+                raise MorphologyError(
+                    f"locked_at.{request.name}: {angle!r} given, but the joint is not locked; "
+                    f"give locked.{request.name}: true with it"
+                )
+            return morphology
+        if angle is None and was:
+            return morphology
+        if angle is None:
+            angle = request.angles.get(request.name, request.angles.get(request.joint))
+            if angle is not None:
+                angle = check_position(angle, f"locked_at.{request.name}")
+            elif morphology.remaining_at(request.leg, request.link) > 0:
+                raise MorphologyError(
+                    f"locked.{request.name}: the angle at which {request.joint} locked is not known; "
+                    f"give locked_at.{request.name} [rad]"
+                )
+            else:
+                angle = 0.0  # of a missing link: refused below
+        return morphology.with_damage(request.leg, request.link, self, angle)
+
+    def describe(self, value: float) -> str:
+        """Return "locked at 0.400"."""
+        return f"locked at {value:.3f}"
+
+    def describe_values(self, values: Mapping[str, Any], part: str) -> str:
+        """Return "RF.tibia locked at 0.40"; without the position if the values do not name it."""
+        if not self.is_declared(values, part):
+            return ""
+        angle = values.get(f"locked_at.{part}")
+        return f"{part} locked" if angle is None else f"{part} locked at {angle:.2f}"
+
+    def random_changes(self) -> tuple[RandomChange, ...]:
+        """Return the lock of a joint where it is."""
+        return (_lock,)
+
+    def make_hypothesis(self, robot: Any, leg: int, link: int, angle: float) -> Hypothesis:
+        """Return the hypothesis that a joint (indices of leg and link) is stuck at an angle [rad]."""
+        name = robot.legs[leg].name
+        part, joint = f"{name}.{robot.legs[leg].link_names[link]}", robot.leg_joints(name)[link]
+        values = {f"locked.{part}": True, f"locked_at.{part}": float(angle)}
+        return Hypothesis(f"{part} locked at {angle:.2f} rad", name, self.name, values, (joint,))
+
+
+def _lock(
+    random: np.random.Generator, morphology: Morphology, leg: int, link: int, position: float, share: tuple
+) -> Morphology:
+    return morphology.with_damage(leg, link, LOCKED, float(position))
+
+
+LOCKED = Locked()

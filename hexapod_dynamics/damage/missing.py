@@ -1,0 +1,91 @@
+"""A leg or a link that is missing, with all links beyond it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hexapod_dynamics.damage.hypothesis import Hypothesis
+from hexapod_dynamics.damage.kind import CommandOption, LinkKind, LinkRequest
+from hexapod_dynamics.damage.values import NamedValue, check_truth
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from hexapod_dynamics.damage.kind import RandomChange
+    from hexapod_dynamics.robot.morphology import Morphology
+
+
+class Missing(LinkKind):
+    """Legs and links that are gone. Bringing back a leg or a link makes it intact."""
+
+    name = "missing"
+    values = (
+        NamedValue(
+            "legs",
+            True,
+            "leg <leg> exists; setting true again restores the whole leg",
+            check=check_truth,
+            read=bool,
+            of_leg=True,
+        ),
+        NamedValue(
+            "links",
+            True,
+            "link <link> exists; the links beyond a lost link are lost with it",
+            check=check_truth,
+            read=bool,
+        ),
+    )
+    option = CommandOption("--missing", "NAME", "legs or links that are gone")
+    reason = "its servos answer, but no sag in stance, and the body's tilt"
+
+    def parse_word(self, word: str) -> dict[str, bool | float]:
+        """Return the value of a leg (RM) or a link (LM.femur)."""
+        return {f"links.{word}" if "." in word else f"legs.{word}": False}
+
+    def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+        """Return the morphology with the link restored or missing; MorphologyError: what carries it is not there."""
+        exists = request.values.get("links")
+        if exists is True and morphology.remaining_at(request.leg, request.link) == 0:
+            return morphology.restored(request.name)
+        return morphology.with_remaining(request.leg, request.link, 0.0) if exists is False else morphology
+
+    def describe(self, remaining: float) -> str:
+        """Return "missing" for a missing link."""
+        return "" if remaining else "missing"
+
+    def describe_values(self, values: Mapping[str, Any], part: str) -> str:
+        """Return the part alone: the status line lists it after "missing: "."""
+        return "" if values.get(f"links.{part}", True) else part
+
+    def random_changes(self) -> tuple[RandomChange, ...]:
+        """Return the loss of a whole leg, and of a link."""
+        return _lose_leg, _lose_link
+
+    def hypotheses(self, morphology: Morphology, leg: int, link: int) -> list[Hypothesis]:
+        """Return the loss of the leg from this link outward."""
+        return [self.make_hypothesis(morphology.robot, leg, link)]
+
+    def make_hypothesis(self, robot: Any, leg: int, link: int) -> Hypothesis:
+        """Return the hypothesis that a leg is missing from a link (indices) outward."""
+        name = robot.legs[leg].name
+        joints = tuple(robot.leg_joints(name))[link:]
+        part, prefix = (name, "legs") if link == 0 else (f"{name}.{robot.legs[leg].link_names[link]}", "links")
+        return Hypothesis(f"{part} missing", name, self.name, {f"{prefix}.{part}": False}, joints)
+
+
+def _lose_leg(
+    random: np.random.Generator, morphology: Morphology, leg: int, link: int, position: float, share: tuple
+) -> Morphology:
+    return morphology.with_remaining(leg, 0, 0.0)
+
+
+def _lose_link(
+    random: np.random.Generator, morphology: Morphology, leg: int, link: int, position: float, share: tuple
+) -> Morphology:
+    return morphology.with_remaining(leg, link, 0.0)
+
+
+MISSING = Missing()

@@ -1,0 +1,141 @@
+"""A new kind of damage is one class and its registration: parameter, validation, model, URDF, gait, texts, detector."""
+
+import pickle
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from support.bent_joint import BENT
+
+from hexapod_dynamics.bench.learning.random_damage import RandomDamage
+from hexapod_dynamics.damage import KINDS, LIMP, Registry
+from hexapod_dynamics.damage.losses import list_losses
+from hexapod_dynamics.detection.hypotheses import groups_of, of_foot, singles
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.gait.leg_table import leg_table
+from hexapod_dynamics.gait.plan_choice import held_up
+from hexapod_dynamics.parameters.damage_manager import parameters_of
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.mjcf import to_mjcf
+from hexapod_dynamics.robot.urdf import to_urdf
+from hexapod_dynamics.simulation import Simulator
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    with KINDS.including(BENT):
+        yield
+
+
+@pytest.fixture
+def bent():
+    return WHOLE.updated({"bent.RF.tibia": 0.35})
+
+
+def test_each_link_has_its_parameter(bent):
+    found = {parameter.name: parameter for parameter in parameters_of(bent)}["bent.RF.tibia"]
+    assert (found.default, found.low, found.high) == (0.35, -2.0 * np.pi, 2.0 * np.pi)
+    assert "bent joint of link RF.tibia" in found.description
+    assert WHOLE.parameters()["bent.RF.tibia"] == 0.0
+    assert Morphology.from_parameters(ROBOT, bent.parameters()) == bent != WHOLE
+    assert bent.updated({"bent.RF.tibia": 0.0}) == WHOLE == bent.updated(WHOLE.parameters())
+    assert bent.restored("RF.tibia") == WHOLE
+    assert bent.without("RF.tibia") == WHOLE.without("RF.tibia")
+
+
+@pytest.mark.parametrize(
+    "values, reason",
+    [
+        ({"bent.RF.tibia": 20.0}, "did you mean 0.349"),
+        ({"bent.RF.tibia": True}, "a finite number needed"),
+        ({"bent.RF": 0.3}, "such a name looks like bent."),
+        ({"bent.RF.tibia": 0.3, "limp.RF.tibia": True}, "a joint is one or the other"),
+        ({"bent.LR.femur": 0.3}, "the joint is limp, so it moves; set limp.LR.femur to false first"),
+        ({"limp.RM.coxa": True}, "the joint is bent, so it does not move; set bent.RM.coxa to 0.0 first"),
+        ({"bent.LM.tibia": 0.3}, "restore LM.tibia first"),
+        ({"warped.RF.tibia": 0.3}, "remaining. or bent."),
+    ],
+)
+def test_impossible_values_are_refused(values, reason):
+    hurt = WHOLE.limp("LR.femur").without("LM.tibia").updated({"bent.RM.coxa": -0.2})
+    with pytest.raises(MorphologyError, match=reason):
+        hurt.updated(values)
+
+
+def test_the_model_moves_as_with_the_joint_held_there(bent):
+    """The same state and torques accelerate the robot as with the joint locked at this angle."""
+    locked = WHOLE.locked("RF.tibia", 0.35)
+    np.testing.assert_array_equal(bent.table, locked.table)
+    random, model = np.random.default_rng(3), WholeBodyModel(ROBOT)
+    q, nu, tau = random.uniform(-0.5, 0.5, 18), random.uniform(-1.0, 1.0, 23), random.uniform(-1.0, 1.0, 17)
+    there, same, elsewhere = (
+        np.array(model.forward_dynamics(np.eye(3), q, nu, tau, morphology))
+        for morphology in (bent, locked, WHOLE.updated({"bent.RF.tibia": -0.35}))
+    )
+    np.testing.assert_array_equal(there, same)
+    assert np.abs(there - elsewhere).max() > 0.1
+
+
+def test_a_joint_that_bends_while_it_moves_is_an_impact_as_with_one_that_locks(bent):
+    """The robot's momentum is kept in both, so that the body moves on alike."""
+    after = []
+    for morphology in (bent, WHOLE.locked("RF.tibia", 0.35)):
+        simulator = Simulator(ROBOT)
+        simulator.position[2] = 0.5
+        simulator.nu[6:] = np.linspace(-3.0, 3.0, 18)
+        simulator.set_morphology(morphology)
+        after.append(simulator.nu.copy())
+    np.testing.assert_array_equal(*after)
+    assert np.abs(after[0][:6]).max() > 0.01
+
+
+def test_urdf_and_mjcf_have_the_joint_fixed_in_its_colour(bent):
+    root = ET.fromstring(to_urdf(ROBOT, bent))
+    assert root.find("joint[@name='tibia_joint_RF']").get("type") == "fixed"
+    assert root.find("material[@name='bent']/color").get("rgba") == BENT.colour
+    assert {each.get("name") for each in root.iterfind("link[@name='tibia_link_RF']/visual/material")} == {"bent"}
+    mjcf = ET.fromstring(to_mjcf(ROBOT, bent))
+    assert mjcf.find(".//joint[@name='tibia_joint_RF']") is None
+    assert mjcf.find(".//joint[@name='tibia_joint_RM']") is not None
+
+
+def test_the_gait_holds_the_leg_up_unless_the_kind_says_that_it_walks(bent, monkeypatch):
+    assert held_up(ROBOT, bent, leg_table(ROBOT, bent)) == ["RF"]
+    monkeypatch.setattr(type(BENT), "leg_walks", True)
+    assert held_up(ROBOT, bent, leg_table(ROBOT, bent)) == []
+
+
+def test_texts_name_it(bent):
+    assert bent.limp("LR.femur").describe() == "LR.femur limp, RF.tibia bent by 0.350"
+    assert list_losses(bent.parameters()) == ["RF.tibia bent by 0.35"]
+    assert not bent.is_whole
+
+
+def test_random_damage_draws_it():
+    drawn = [RandomDamage().strike(np.random.default_rng(seed), WHOLE, np.zeros(18)) for seed in range(60)]
+    assert any("bent by 0.300" in morphology.describe() for morphology in drawn)
+
+
+def test_the_hypothesis_bank_simulates_it(bent):
+    found = singles(ROBOT, WHOLE)
+    own = [one for one in found if one.kind == "bent"]
+    assert len(own) == 18 and len(found) == 54 + 18 and len(singles(ROBOT, bent)) == len(found) - 2  # limp and bent
+    assert own[0].applied(WHOLE).describe() == f"{own[0].name} by 0.300"
+    assert groups_of(own[0]) == [f"joint {own[0].joints[0]}"] and not of_foot(own[0])
+
+
+def test_it_survives_pickling_as_the_one_instance(bent):
+    again = pickle.loads(pickle.dumps(bent))
+    assert again == bent and again.joint_damage("RF", "tibia").kind is BENT
+
+
+def test_two_kinds_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="name limp given twice"):
+        Registry((*KINDS, LIMP))
+    with pytest.raises(ValueError, match="name bent given twice"), KINDS.including(BENT):
+        pass
+    assert [kind.name for kind in KINDS] == ["missing", "locked", "limp", "short", "bent"]
