@@ -52,22 +52,28 @@ class Recorder:
         """No joint is tried."""
 
 
-def replay(robot: Robot, calls: list[tuple], settings: Any = None) -> tuple[list[tuple[float, Any]], DamageDetector]:
+def replay(
+    robot: Robot, calls: list[tuple], settings: Any = None, more: float = 0.0
+) -> tuple[list[tuple[float, Any]], DamageDetector]:
     """Give the calls of a Recorder to a DamageDetector; return its decisions, (time [s], Decision) up to the first
-    update that has any, and the detector.
+    update that has any and for `more` [s] after it, in which they are obeyed, and the detector.
 
     Feet that it asks to be pressed are not; the times are in its attribute `asked`: (time [s], leg).
     """
     detector: Any = DamageDetector(robot, settings)
     detector.asked = []
+    all_found: list[tuple[float, Any]] = []
     for name, *arguments in calls:
         found = getattr(detector, name)(*arguments)
         if name != "update":
             continue
         decisions = [one for one in found if one.action != "suspect"]
-        if decisions:
-            return [(arguments[0], one) for one in decisions], detector
+        for one in decisions if more else ():
+            detector.set_morphology(detector.morphology.updated(one.values))
+        all_found += [(arguments[0], one) for one in decisions]
+        if all_found and arguments[0] >= all_found[0][0] + more:
+            return all_found, detector
         leg = detector.press(arguments[0])
         if leg is not None:
             detector.asked.append((arguments[0], leg))
-    return [], detector
+    return all_found, detector
