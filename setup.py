@@ -85,7 +85,7 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            f"{node} = {package_name}.nodes.start:{node}"
+            f"{node} = {package_name}.ros.start:{node}"
             for node in (
                 "imu",
                 "servos",
@@ -102,12 +102,12 @@ setup(
             f"set_morphology = {package_name}.tools.set_morphology:main",
             f"servo_tool = {package_name}.tools.servo_tool:main",
             f"check_robot = {package_name}.tools.check_robot:main",
-            f"walk_status = {package_name}.nodes.start:walk_status",
-            f"companions = {package_name}.nodes.start:companions",
+            f"walk_status = {package_name}.ros.start:walk_status",
+            f"companions = {package_name}.ros.start:companions",
             f"compile = {package_name}.tools.compile_model:main",
             f"plan = {package_name}.tools.plan:main",
-            f"reproduce = {package_name}.tools.reproduce:main",
-            f"plot = {package_name}.tools.plot:main",
+            f"reproduce = {package_name}.papers.reproduce:main",
+            f"plot = {package_name}.bench.plots.plot:main",
         ],
     },
 )

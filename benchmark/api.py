@@ -16,11 +16,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pinocchio as pin
+from support.pinocchio_robot import PinocchioRobot
+from support.random_robots import rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
-from hexapod_dynamics.testing.random_robots import rotation
 
 WORLD = pin.LOCAL_WORLD_ALIGNED
 

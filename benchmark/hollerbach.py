@@ -5,9 +5,9 @@ import time
 
 import numpy as np
 
-from hexapod_dynamics.formulations.chain import Chain
-from hexapod_dynamics.formulations.hollerbach import TERMS, link_terms
-from hexapod_dynamics.formulations.hollerbach_operations import count_operations
+from hexapod_dynamics.dynamics.chain.chain import Chain
+from hexapod_dynamics.papers.hollerbach import TERMS, link_terms
+from hexapod_dynamics.papers.hollerbach_operations import count_operations
 
 ORDERS = {"uicker_kahn": 4, "waters": 2, "recursive_4x4": 1, "recursive_3x3": 1, "newton_euler": 1}
 

@@ -15,11 +15,11 @@ import sys
 import time
 
 import numpy as np
+from support.blind_walk import BlindWalk
 
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
-from hexapod_dynamics.testing.blind_walk import BlindWalk
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)

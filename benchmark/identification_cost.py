@@ -17,14 +17,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from support.blind_walk import TICK, BlindWalk
 
+from hexapod_dynamics.detection.bank import HypothesisBank
+from hexapod_dynamics.detection.hypotheses import both, singles
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.estimation.damage.bank import HypothesisBank
-from hexapod_dynamics.estimation.damage.hypotheses import both, singles
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Predictor, Simulator, Truth, simulate_many
-from hexapod_dynamics.testing.blind_walk import TICK, BlindWalk
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)

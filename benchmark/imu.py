@@ -16,18 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
+from hexapod_dynamics.bench.devices.faults import FaultInjector
+from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, RestCalibrator
-from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
-from hexapod_dynamics.simulated_devices.faults import FaultInjector
-from hexapod_dynamics.simulated_devices.simulated_robot import SimulatedRobot
 
 STANDING = 3.0
 

@@ -4,12 +4,12 @@ import time
 
 import mpmath as mp
 import numpy as np
+from support.extended_precision import ExtendedChain, derivatives
+from support.pinocchio_chain import random_chain
 
-from hexapod_dynamics.formulations.franka import franka, franka_trajectory
-from hexapod_dynamics.formulations.nth_order import closed_form, recursive
-from hexapod_dynamics.formulations.second_order import second_order
-from hexapod_dynamics.testing.extended_precision import ExtendedChain, derivatives
-from hexapod_dynamics.testing.pinocchio_chain import random_chain
+from hexapod_dynamics.papers.franka import franka, franka_trajectory
+from hexapod_dynamics.papers.nth_order import closed_form, recursive
+from hexapod_dynamics.papers.second_order import second_order
 
 
 def seconds(function, *arguments, budget=0.2):

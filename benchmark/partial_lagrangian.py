@@ -7,7 +7,7 @@ import time
 import casadi as ca
 import numpy as np
 
-from hexapod_dynamics.formulations.partial_lagrangian import PartialLagrangian, revolute_link, whole_forces
+from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, revolute_link, whole_forces
 
 
 def seconds(function, *arguments, budget=0.2):

@@ -2,8 +2,7 @@
 
 import mujoco
 import numpy as np
-
-from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
+from support.pinocchio_robot import PinocchioRobot
 
 __all__ = ["PinocchioRobot", "mujoco_model", "mujoco_state", "mujoco_xml"]
 

@@ -16,11 +16,11 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
+from support.sensed_walk import SensedWalk, errors, random_truth
 
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
-from hexapod_dynamics.testing.sensed_walk import SensedWalk, errors, random_truth
 
 GAITS = {"adaptive": AdaptiveGait, "tripod": TripodGait}
 POSE_BAND, TILT_BAND = (0.216, 9.348), (0.0506, 7.378)  # 95 % of chi-square with 3 and 2 degrees of freedom

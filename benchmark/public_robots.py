@@ -10,8 +10,9 @@ difference is that of the largest entries. Without files: those of the PyPI pack
 import sys
 from pathlib import Path
 
+from support.urdf_agreement import compare_with_pinocchio
+
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.testing.urdf_agreement import compare_with_pinocchio
 
 
 def files(arguments):

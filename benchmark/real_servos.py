@@ -18,14 +18,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+from support.blind_walk import BlindWalk
+from support.recorded_walk import Recorder, replay
 
-from hexapod_dynamics.estimation import DetectorSettings
-from hexapod_dynamics.estimation.damage.settings import DetectorLimits
+from hexapod_dynamics.detection import DetectorSettings
+from hexapod_dynamics.detection.settings import DetectorLimits
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
-from hexapod_dynamics.testing.blind_walk import BlindWalk
-from hexapod_dynamics.testing.recorded_walk import Recorder, replay
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)

@@ -3,13 +3,13 @@
 import time
 
 import numpy as np
+from support.servo_tracking import leg_error, tracking_error
+from support.swing_torques import ROBOT, STEP, swings, walk
 
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.gait.optimal import OptimalGait
 from hexapod_dynamics.gait.swing_planning import plan_swing
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.testing.servo_tracking import leg_error, tracking_error
-from hexapod_dynamics.testing.swing_torques import ROBOT, STEP, swings, walk
 
 
 def shown(errors):

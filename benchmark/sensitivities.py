@@ -5,11 +5,11 @@ import time
 
 import numpy as np
 import pinocchio as pin
+from support.pinocchio_chain import pinocchio_model, random_chain, random_state
 
-from hexapod_dynamics.formulations.sensitivities import inverse_dynamics, sensitivities
-from hexapod_dynamics.formulations.trajectory_optimisation import MotionProblem, predict_motion
-from hexapod_dynamics.formulations.two_link_arm import tip_load, two_link_arm
-from hexapod_dynamics.testing.pinocchio_chain import pinocchio_model, random_chain, random_state
+from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics, sensitivities
+from hexapod_dynamics.dynamics.chain.trajectory_optimisation import MotionProblem, predict_motion
+from hexapod_dynamics.papers.two_link_arm import tip_load, two_link_arm
 
 
 def seconds(function, *arguments, budget=0.3):

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos import lx_frames
-from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
 
 MAP = ServoMap.from_robot(Robot.jethexa())
 PERIOD = 0.02

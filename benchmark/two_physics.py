@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from hexapod_dynamics.papers.figures.farghdani2025 import PERIOD, STEP_HEIGHT, STEP_LENGTH, scenarios
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Simulator, TripodGait
 from hexapod_dynamics.simulation.mujoco_simulator import ROTOR_INERTIA
-from hexapod_dynamics.tools.figures.farghdani2025 import PERIOD, STEP_HEIGHT, STEP_LENGTH, scenarios
 
 QUANTITIES = ("forward [mm]", "left [mm]", "yaw [deg]", "roll [deg]", "pitch [deg]", "height [mm]")
 COMMAND_PERIOD, LOG_EVERY = 0.02, 10

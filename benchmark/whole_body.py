@@ -28,8 +28,8 @@ from side_by_side import compare, table
 from hexapod_dynamics.dynamics import WholeBodyModel, kernels
 from hexapod_dynamics.dynamics.leg_kernels import trace_forward, trace_inverse, trace_terms
 from hexapod_dynamics.dynamics.leg_program import LegType
-from hexapod_dynamics.dynamics.trigonometric import TrigonometricLeg
 from hexapod_dynamics.dynamics.workspace import Rows
+from hexapod_dynamics.papers.trigonometric import TrigonometricLeg
 from hexapod_dynamics.robot import Body, Joint, Leg, Link, Morphology, Robot
 from hexapod_dynamics.se3 import rotation_rpy
 

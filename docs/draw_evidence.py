@@ -1,4 +1,7 @@
-"""Draws docs/damage_evidence.png: the evidence over time while half of a tibia breaks off and nobody says so."""
+"""Draws docs/damage_evidence.png: the evidence over time while half of a tibia breaks off and nobody says so.
+
+PYTHONPATH=$PYTHONPATH:test python docs/draw_evidence.py
+"""
 
 from pathlib import Path
 
@@ -7,11 +10,11 @@ import numpy as np
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
+from support.blind_walk import BlindWalk
 
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
-from hexapod_dynamics.testing.blind_walk import BlindWalk
 
 LEG, BEFORE, AFTER = "RM", 8.0, 3.0
 

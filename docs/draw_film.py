@@ -1,6 +1,8 @@
 """Draws docs/walking_on.gif: two legs are torn off a robot in MuJoCo, nobody tells it, it finds out and walks on.
 
-MUJOCO_GL=osmesa python docs/draw_film.py        (needs mujoco, pillow and Debian's libosmesa6; some 2 minutes)
+MUJOCO_GL=osmesa PYTHONPATH=$PYTHONPATH:test python docs/draw_film.py
+
+It needs mujoco, pillow and Debian's libosmesa6, and takes some 2 minutes.
 
 The truth is MuJoCo with another mass, payload, servo stiffness and friction than the model that gait and detector have.
 """
@@ -11,12 +13,12 @@ import time
 import mujoco
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+from support.blind_walk import TICK, BlindWalk
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
-from hexapod_dynamics.testing.blind_walk import TICK, BlindWalk
 
 SIZE, EVERY = (480, 270), 5  # pixels; a frame each so many ticks
 BEFORE, AFTER, COMMANDED = 3.0, 12.0, 0.077  # [s], [m/s]

@@ -8,11 +8,11 @@ import time
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulated_devices.simulated_robot import SimulatedRobot
 
 robot = Robot.jethexa()
 with tempfile.TemporaryDirectory() as directory:

@@ -18,10 +18,10 @@ from hexapod_dynamics import kernel_library
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes import stop_key
-from hexapod_dynamics.nodes.launch_memory import make_memory
-from hexapod_dynamics.nodes.start import LAUNCH
 from hexapod_dynamics.parameters.kinds import GAITS
+from hexapod_dynamics.ros import stop_key
+from hexapod_dynamics.ros.launch_memory import make_memory
+from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.runtime_directory import SESSION, checked_session, forget_session
 
 PACKAGE = "hexapod_dynamics"
@@ -134,7 +134,7 @@ UNLINKED = "`ros2 run hexapod_dynamics compile`, once, lets the nodes start soon
 STOP_KEY = "space bar: emergency stop"
 CLAIMS = []
 RESPAWNED = {"respawn": True, "respawn_delay": 1.0}
-# Time for a node to end after SIGINT and after SIGTERM. Until a node handles signals itself (nodes.start), Python would
+# Time for a node to end after SIGINT and after SIGTERM. Until a node handles signals itself (ros.start), Python would
 # react to a SIGINT with a traceback: SIGINT is ignored until then, and SIGTERM ends the start.
 ENDING = {
     "sigterm_timeout": "1.5",
@@ -197,8 +197,8 @@ def checked_robot(given, lost):
 
     Here alone the launch process imports numpy and the model: 15 MiB that it keeps as long as the robot walks.
     """
+    from hexapod_dynamics.bench.devices.faults import parse
     from hexapod_dynamics.robot import Morphology, Robot
-    from hexapod_dynamics.simulated_devices.faults import parse
     from hexapod_dynamics.simulation import Truth
     from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
 

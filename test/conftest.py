@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from optional_libraries import explain_import_failure
+from support.optional_libraries import explain_import_failure
 
 # The time of an example depends on the machine, and on kernels that the first example compiles.
 settings.register_profile("any machine", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -19,11 +19,13 @@ TESTS = Path(__file__).parent
 # The marker of a folder or file holds for what is in it; other tests are `pure`. setup.cfg explains the markers.
 MARKERS = {
     "nodes": "ros",
+    "ros": "ros",
     "drivers": "devices",
-    "simulated_devices": "devices",
+    "bench/commissioning": "devices",
+    "bench/devices": "devices",
     "tools/test_servo_tool.py": "devices",
     "tools/test_check_robot.py": "devices",
-    "tools/figures": "papers",
+    "papers/figures": "papers",
     "soak": "soak",
 }
 # What measures the pace of a whole robot wants both cores for itself; what measures that of a node or a bus bears one
@@ -37,10 +39,22 @@ PACED = (
     "nodes/test_nodes_walk.py",
     "nodes/test_view_foreign_pages.py",
     "nodes/test_view_security.py",
-    "drivers/servos/test_servo_bus.py",
+    "drivers/servos/lx/test_servo_bus.py",
     "drivers/servos/test_servo_supervisor.py",
     "tools/test_servo_tool.py",
 )
+
+
+@pytest.fixture(scope="module")
+def probe():
+    """A Probe, which the tests of a module share, in a ROS domain of the module's own."""
+    # Here, because this file is read for `pytest -m pure` too, on machines that have no ROS 2.
+    from support.ros_session import Probe, separate
+
+    separate()
+    probe = Probe()
+    yield probe
+    probe.close()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -31,20 +31,34 @@ LAYERS = (
     "robot",
     "kinematics",
     "dynamics",
-    "formulations",
     "gait",
     "simulation",
-    "learning",
     "control",
     "drivers",
-    "simulated_devices",
+    "detection",
     "estimation",
-    "parameters",
+    "bench",
+    "learning",
     "view",
-    "testing",
+    "parameters",
+    "ros",
     "nodes",
     "tools",
+    "papers",
 )
+# What the robot's own processes never load: simulated devices, browser view, learning, plots, commissioning, papers.
+BENCH = {"bench", "learning", "view", "papers"}
+# They need it, and do not run in the control of a robot.
+BENCH_USERS = {
+    "nodes/simulator.py",
+    "nodes/view.py",
+    "parameters/simulator.py",
+    "parameters/catalogue.py",
+    "tools/check_robot.py",
+    "tools/compile_parts.py",
+    "tools/parameter_files.py",
+    "tools/plan.py",
+}
 ROS = {
     "rclpy",
     "launch",
@@ -65,7 +79,7 @@ ROS = {
     "tf2_msgs",
 }
 MODULES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
-PURE = [path for path in MODULES if path.relative_to(ROOT).parts[0] not in ("nodes", "tools")]
+PURE = [path for path in MODULES if path.relative_to(ROOT).parts[0] not in ("nodes", "ros", "tools")]
 
 
 def imports(path):
@@ -97,6 +111,50 @@ def test_imports_point_downward(path):
             assert parts[1] in below, f"{name} is not below {own}"
 
 
+def loaded_by(path):
+    """Yield the files of this package that a file imports, wherever in it; a package stands for its __init__."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+    for name in names:
+        parts = name.split(".")
+        for end in range(2, len(parts) + 1) if parts[0] == "hexapod_dynamics" else ():
+            place = ROOT.joinpath(*parts[1:end])
+            yield from (each for each in (place.with_suffix(".py"), place / "__init__.py") if each.is_file())
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if path.relative_to(ROOT).parts[0] not in BENCH], ids=lambda path: label(path)
+)
+def test_the_robots_modules_load_nothing_of_the_bench_or_the_papers(path):
+    """Neither directly nor through others; who needs it is named above."""
+    if label(path) in BENCH_USERS:
+        return
+    known, left = {path}, [path]
+    while left:
+        found = set(loaded_by(left.pop())) - known
+        known |= found
+        left += found
+    assert len(known) > 1 or not list(loaded_by(path))
+    assert {label(each) for each in known if each.relative_to(ROOT).parts[0] in BENCH} == set()
+
+
+def test_each_exception_for_the_bench_is_one():
+    for name in BENCH_USERS:
+        loads = {label(each).partition("/")[0] for each in loaded_by(ROOT / name)}
+        through = {label(each) for each in loaded_by(ROOT / name)} & BENCH_USERS
+        assert loads & BENCH or through, f"{name} needs no exception any more"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=label)
+def test_only_the_package_ros_imports_what_rclpy_hides(path):
+    hidden = {name for name in imports(path) if name.startswith(("rclpy._", "rclpy.impl"))}
+    assert not hidden or path.relative_to(ROOT).parts[0] == "ros"
+
+
 # Public functions of Python with an underscore, and what numba and the C interface of numpy have no public name for.
 UNDERSCORED = {"_fields", "_replace", "_asdict", "_exit"}
 LIBRARIES = {
@@ -109,12 +167,12 @@ LIBRARIES = {
     ("kernel_linking.py", "_get_host_cpu_name"),
     ("kernel_linking.py", "_get_host_cpu_features"),
     # The one module that knows viser's internals; it refuses versions that it does not know.
-    ("view/web_page.py", "_websock_server"),
-    ("view/web_page.py", "_live_connections"),
-    ("view/web_page.py", "_gui_input_handle_from_uuid"),
-    ("view/web_page.py", "_command_handle_from_uuid"),
-    ("view/web_page.py", "_handle_from_node_name"),
-    ("view/web_page.py", "_impl"),
+    ("bench/view/web_page.py", "_websock_server"),
+    ("bench/view/web_page.py", "_live_connections"),
+    ("bench/view/web_page.py", "_gui_input_handle_from_uuid"),
+    ("bench/view/web_page.py", "_command_handle_from_uuid"),
+    ("bench/view/web_page.py", "_handle_from_node_name"),
+    ("bench/view/web_page.py", "_impl"),
 }
 
 
@@ -149,8 +207,10 @@ def test_only_tests_marked_ros_or_soak_import_ros():
     """`pytest -m pure` runs on a machine without ROS."""
     tests = Path(__file__).parent
     names = {path: {name.partition(".")[0] for name in imports(path)} for path in tests.rglob("test_*.py")}
-    wrong = [path for path, found in names.items() if found & (ROS | {"ros_session"})]
-    assert {path.relative_to(tests).parts[0] for path in wrong} <= {"nodes", "soak"}, wrong
+    session = {path for path in names if "support.ros_session" in imports(path)}
+    wrong = [path for path, found in names.items() if found & ROS or path in session]
+    assert session
+    assert {path.relative_to(tests).parts[0] for path in wrong} <= {"nodes", "ros", "soak"}, wrong
     assert wrong
 
 
@@ -159,7 +219,8 @@ def test_the_pure_packages_load_without_ros():
     names = ["hexapod_dynamics." + ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in PURE]
     names = [name.removesuffix(".__init__") for name in names]
     if find_spec("gymnasium") is None:  # an extra of setup.py
-        names = [name for name in names if not name.startswith("hexapod_dynamics.learning")]
+        learning = "hexapod_dynamics.bench.learning", "hexapod_dynamics.learning"
+        names = [name for name in names if not name.startswith(learning)]
     code = (
         f"import sys, importlib\nblocked = {sorted(ROS)!r}\n"
         "sys.modules.update(dict.fromkeys(blocked))\n"  # None in sys.modules: importing it raises ImportError

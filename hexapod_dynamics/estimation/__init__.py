@@ -1,4 +1,7 @@
-"""State estimation: the observer that the dynamics node runs, its filters, and the damage detector."""
+"""State estimation: the observer that the dynamics node runs, and its filters.
+
+`DamageDetector` and `DetectorSettings` of `hexapod_dynamics.detection` can be imported from here, too.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.estimation.damage import DamageDetector, DetectorSettings
+    from hexapod_dynamics.detection import DamageDetector, DetectorSettings
 
 __all__ = ["DamageDetector", "DetectorSettings"]
 
@@ -14,5 +17,5 @@ __all__ = ["DamageDetector", "DetectorSettings"]
 def __getattr__(name: str) -> Any:
     """Import the damage detector on first use, because the observer does not need it."""
     if name in __all__:
-        return getattr(importlib.import_module(f"{__name__}.damage"), name)
+        return getattr(importlib.import_module("hexapod_dynamics.detection"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -26,7 +26,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.commands import CommandHistory
 from hexapod_dynamics.estimation.dead_band import DeadBandFilter
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
-from hexapod_dynamics.estimation.innovation_test import InnovationTest
+from hexapod_dynamics.estimation.innovation_check import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty
 from hexapod_dynamics.estimation.speed_factor import SpeedFactor
 from hexapod_dynamics.robot import Morphology, Robot

@@ -9,7 +9,7 @@ import numpy as np
 
 from hexapod_dynamics.gait import leg_table
 from hexapod_dynamics.gait.out_of_the_way import turn_away
-from hexapod_dynamics.gait.planning.background import BackgroundPlanner
+from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 from hexapod_dynamics.gait.planning.evaluation import link_points
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.patterns import pattern_plan, tripod_plan

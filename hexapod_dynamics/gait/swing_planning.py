@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.interpolate import BSpline
 
-from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.formulations.chain import Chain
-from hexapod_dynamics.formulations.sensitivities import point_sensitivity
-from hexapod_dynamics.formulations.trajectory_optimisation import (
+from hexapod_dynamics.dynamics.chain.chain import Chain
+from hexapod_dynamics.dynamics.chain.sensitivities import point_sensitivity
+from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
     DEGREE,
     MotionProblem,
     PathConstraint,
     predict_motion,
 )
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import exp
 

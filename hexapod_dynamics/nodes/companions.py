@@ -10,8 +10,8 @@ import sys
 from hexapod_dynamics.nodes.damage_detector import DamageDetectorNode
 from hexapod_dynamics.nodes.damage_manager import DamageManager
 from hexapod_dynamics.nodes.robot_description import RobotDescription
-from hexapod_dynamics.nodes.running import run_together
 from hexapod_dynamics.nodes.walk_status import WalkStatus
+from hexapod_dynamics.ros.running import run_together
 
 NODES = {
     "damage_manager": DamageManager,

@@ -15,15 +15,15 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
-from hexapod_dynamics.nodes.common import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, stamp_seconds
 from hexapod_dynamics.nodes.declarations import Declarations
-from hexapod_dynamics.nodes.guarded_node import GuardedNode
-from hexapod_dynamics.nodes.malformed import subscribe
-from hexapod_dynamics.nodes.morphology import values_of
-from hexapod_dynamics.nodes.running import run
-from hexapod_dynamics.nodes.tick_loop import TickLoop
+from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.malformed import subscribe
+from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, stamp_seconds
+from hexapod_dynamics.ros.running import run
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import QoSProfile, ReliabilityPolicy

@@ -4,14 +4,14 @@ import time
 from collections import deque
 
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare, load_robot
-from hexapod_dynamics.nodes.crash_recovery import SessionState
-from hexapod_dynamics.nodes.guarded_node import GuardedNode
-from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
-from hexapod_dynamics.nodes.running import run
-from hexapod_dynamics.nodes.tick_loop import TickLoop
+from hexapod_dynamics.nodes.morphology_messages import changed, values_of, whole_set
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.ros.crash_recovery import SessionState
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare, load_robot
+from hexapod_dynamics.ros.running import run
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter

@@ -14,17 +14,17 @@ from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.observer import Gains, Observer
 from hexapod_dynamics.nodes import predicted_pose
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot, stamp_seconds
-from hexapod_dynamics.nodes.crash_recovery import SessionState
-from hexapod_dynamics.nodes.guarded_node import GuardedNode
-from hexapod_dynamics.nodes.malformed import subscribe
-from hexapod_dynamics.nodes.morphology import values_of
+from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
-from hexapod_dynamics.nodes.running import run
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
 from hexapod_dynamics.nodes.support_markers import SupportMarkers
-from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
+from hexapod_dynamics.ros.crash_recovery import SessionState
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.malformed import subscribe
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, load_robot, stamp_seconds
+from hexapod_dynamics.ros.running import run
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import qos_profile_sensor_data

@@ -17,9 +17,16 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.nodes import gait_choice as gaits
-from hexapod_dynamics.nodes.cdr import joint_template
 from hexapod_dynamics.nodes.command_watch import source_name
-from hexapod_dynamics.nodes.common import (
+from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
+from hexapod_dynamics.parameters.gait import COMMANDS, GAIT, SETTINGS
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.ros.cdr import joint_template
+from hexapod_dynamics.ros.crash_recovery import SessionState
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.malformed import subscribe
+from hexapod_dynamics.ros.node_functions import (
     LATCHED,
     LEVELS,
     Diagnostics,
@@ -29,15 +36,8 @@ from hexapod_dynamics.nodes.common import (
     sender,
     text_of,
 )
-from hexapod_dynamics.nodes.crash_recovery import SessionState
-from hexapod_dynamics.nodes.guarded_node import GuardedNode
-from hexapod_dynamics.nodes.malformed import subscribe
-from hexapod_dynamics.nodes.morphology import values_of
-from hexapod_dynamics.nodes.running import run
-from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
-from hexapod_dynamics.nodes.tick_loop import TickLoop
-from hexapod_dynamics.parameters.gait import COMMANDS, GAIT, SETTINGS
-from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.ros.running import run
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rclpy.qos import qos_profile_sensor_data

@@ -16,7 +16,7 @@ def make(kind, values):
     period = values["period"] or None
     if kind in ADAPTIVE:
         from hexapod_dynamics.gait.plan_worker import PlanWorker
-        from hexapod_dynamics.gait.planning.background import BackgroundPlanner
+        from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 
         return AdaptiveGait(
             step_height=values["step_height"],

@@ -14,13 +14,13 @@ from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.imu.orientation import VqfFilter
-from hexapod_dynamics.nodes.cdr import Template
-from hexapod_dynamics.nodes.clock_offset import StampConverter
-from hexapod_dynamics.nodes.common import Diagnostics, Wanted, declare_all, frame, load_robot, sender
-from hexapod_dynamics.nodes.guarded_node import GuardedNode
-from hexapod_dynamics.nodes.running import run
-from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
+from hexapod_dynamics.ros.cdr import Template
+from hexapod_dynamics.ros.clock_offset import StampConverter
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.node_functions import Diagnostics, Wanted, declare_all, frame, load_robot, sender
+from hexapod_dynamics.ros.running import run
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import qos_profile_sensor_data

@@ -13,15 +13,15 @@ import numpy as np
 
 from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.errors import HexapodError, MorphologyError, RobotError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, load_robot
-from hexapod_dynamics.nodes.guarded_node import GuardedNode
-from hexapod_dynamics.nodes.malformed import subscribe
-from hexapod_dynamics.nodes.morphology import values_of
-from hexapod_dynamics.nodes.running import run
-from hexapod_dynamics.nodes.tick_loop import TickLoop
+from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.parameters.robot_description import PARAMETERS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.malformed import subscribe
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, load_robot
+from hexapod_dynamics.ros.running import run
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion, rotation_z
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import QoSProfile, ReliabilityPolicy

@@ -27,20 +27,20 @@ from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.servos.stop_state import StopState
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes import start
-from hexapod_dynamics.nodes.cdr import joint_template
-from hexapod_dynamics.nodes.clock_offset import StampConverter
 from hexapod_dynamics.nodes.command_watch import CommandWatch
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, Wanted, load_robot, sender, stamp_seconds
-from hexapod_dynamics.nodes.crash_recovery import SessionState
-from hexapod_dynamics.nodes.guarded_node import GuardedNode
-from hexapod_dynamics.nodes.malformed import subscribe
-from hexapod_dynamics.nodes.morphology import values_of
-from hexapod_dynamics.nodes.running import run
+from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
 from hexapod_dynamics.nodes.stop_inputs import StopInputs
-from hexapod_dynamics.nodes.tick_loop import TickLoop
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.ros import start
+from hexapod_dynamics.ros.cdr import joint_template
+from hexapod_dynamics.ros.clock_offset import StampConverter
+from hexapod_dynamics.ros.crash_recovery import SessionState
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.malformed import subscribe
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, Wanted, load_robot, sender, stamp_seconds
+from hexapod_dynamics.ros.running import run
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.callback_groups import ReentrantCallbackGroup
 from sensor_msgs.msg import BatteryState, JointState

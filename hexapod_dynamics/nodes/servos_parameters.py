@@ -10,14 +10,14 @@ from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
-from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection, GpioDirection
-from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, GpioDirection
+from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, ServoBus
 from hexapod_dynamics.drivers.servos.servo_supervisor import SupervisorSettings
 from hexapod_dynamics.drivers.simulated_port import proved_device
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.nodes.common import declare_all
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
 from hexapod_dynamics.parameters import servos
+from hexapod_dynamics.ros.node_functions import declare_all
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import ParameterError
-from hexapod_dynamics.nodes.common import declare, declare_all
 from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD, RATE
+from hexapod_dynamics.ros.node_functions import declare, declare_all
 
 
 def declare_command_period(node) -> float:

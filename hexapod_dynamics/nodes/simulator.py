@@ -3,18 +3,18 @@
 import time
 
 from geometry_msgs.msg import Quaternion, Wrench
+from hexapod_dynamics.bench.devices.faults import FaultInjector
+from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, frame, load_robot, steady_timer
-from hexapod_dynamics.nodes.guarded_node import GuardedNode
-from hexapod_dynamics.nodes.malformed import subscribe
-from hexapod_dynamics.nodes.morphology import changed, values_of, whole_set
-from hexapod_dynamics.nodes.running import run
+from hexapod_dynamics.nodes.morphology_messages import changed, values_of, whole_set
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, OWN
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.malformed import subscribe
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, frame, load_robot, steady_timer
+from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion
-from hexapod_dynamics.simulated_devices.faults import FaultInjector
-from hexapod_dynamics.simulated_devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.simulation import Truth
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
@@ -33,7 +33,7 @@ class SimulatorNode(GuardedNode):
 
     The service `~/set_damage` breaks and repairs the robot; a geometry_msgs/Wrench on `~/push` (base_link
     axes) pushes its body for 0.2 s. The parameters `faults.*` set faults of its devices, at the
-    start or at any time (`simulated_devices.faults`).
+    start or at any time (`bench.devices.faults`).
     """
 
     def __init__(self):

@@ -2,7 +2,7 @@
 
 from geometry_msgs.msg import Point
 from hexapod_dynamics.control.support import FORCE_SCALE, LOADED, Support, support_polygon
-from hexapod_dynamics.nodes.common import frame
+from hexapod_dynamics.ros.node_functions import frame
 from visualization_msgs.msg import Marker, MarkerArray
 
 FORCES, POLYGON, CENTER, ZMP = "foot_forces", "support_polygon", "center_of_mass", "zero_moment_point"

@@ -16,18 +16,18 @@ from scipy.spatial.transform import Rotation
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist
+from hexapod_dynamics.bench.view.drive_seat import DriveSeat, page_name
+from hexapod_dynamics.bench.view.panel import NOBODY, Commands, Panel
+from hexapod_dynamics.bench.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim, serve
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.common import LATCHED, Diagnostics, declare_all, steady_timer
-from hexapod_dynamics.nodes.guarded_node import GuardedNode
-from hexapod_dynamics.nodes.malformed import subscribe
-from hexapod_dynamics.nodes.morphology import values_of
-from hexapod_dynamics.nodes.running import run
+from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.parameters.view import PARAMETERS
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.malformed import subscribe
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
+from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.simulation import Ground, Truth
-from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
-from hexapod_dynamics.view.panel import NOBODY, Commands, Panel
-from hexapod_dynamics.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim, serve
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically

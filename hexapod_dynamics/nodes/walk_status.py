@@ -9,13 +9,13 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes import predicted_pose
-from hexapod_dynamics.nodes.common import COMPILING, LATCHED, declare_all, stamp_seconds
-from hexapod_dynamics.nodes.guarded_node import GuardedNode
-from hexapod_dynamics.nodes.malformed import MalformedMessages, subscribe
-from hexapod_dynamics.nodes.morphology import values_of
-from hexapod_dynamics.nodes.running import run
-from hexapod_dynamics.nodes.tick_loop import TickLoop
+from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.parameters.walk_status import PARAMETERS
+from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.malformed import MalformedMessages, subscribe
+from hexapod_dynamics.ros.node_functions import COMPILING, LATCHED, declare_all, stamp_seconds
+from hexapod_dynamics.ros.running import run
+from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent

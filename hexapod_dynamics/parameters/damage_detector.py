@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.estimation.damage.settings import DetectorSettings
+from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.parameters.spec import ParameterSpec
 
 # Fields of DetectorSettings.

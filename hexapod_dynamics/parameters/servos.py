@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hexapod_dynamics.control.posture import SupplyLimits
-from hexapod_dynamics.drivers.servos import lx_frames
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.servo_supervisor import SupervisorSettings
 from hexapod_dynamics.parameters.spec import ParameterSpec
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.dynamics import WholeBodyModel
@@ -14,7 +15,6 @@ from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulated_devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.simulation import Simulator
 
 

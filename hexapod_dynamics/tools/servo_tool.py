@@ -10,11 +10,11 @@ import sys
 import time
 
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
-from hexapod_dynamics.drivers.servos import lx_frames
-from hexapod_dynamics.drivers.servos import lx_protocol as lx
-from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection, GpioDirection
-from hexapod_dynamics.drivers.servos.lx_frames import Command
-from hexapod_dynamics.drivers.servos.servo_bus import Fault, NoReply, ServoBus
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, GpioDirection
+from hexapod_dynamics.drivers.servos.lx.servo_bus import Fault, NoReply, ServoBus
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
 

@@ -6,9 +6,9 @@ import time
 
 import rclpy
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.common import LATCHED
-from hexapod_dynamics.nodes.morphology import values_of
-from hexapod_dynamics.nodes.participant import take_place
+from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.ros.node_functions import LATCHED
+from hexapod_dynamics.ros.participant import take_place
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter

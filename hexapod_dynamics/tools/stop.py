@@ -60,7 +60,7 @@ def _tell(success, message):
 def _call(given, args, request):
     """Call the service once, while a request that the socket has taken may still be answered; return the exit code."""
     import rclpy
-    from hexapod_dynamics.nodes.participant import take_place
+    from hexapod_dynamics.ros.participant import take_place
 
     take_place()
     rclpy.init(args=args)

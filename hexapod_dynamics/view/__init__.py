@@ -1,5 +1,5 @@
-"""A view of the robot in the browser, made with viser (an optional dependency)."""
+"""The browser view for scripts: `from hexapod_dynamics.view import show`; it lies in `bench.view`."""
 
-from hexapod_dynamics.view.playback import show
+from hexapod_dynamics.bench.view import show
 
 __all__ = ["show"]

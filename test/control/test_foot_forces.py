@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from allocations import least_growth
 from scipy.optimize import minimize, nnls
+from support.allocations import least_growth
 
 from hexapod_dynamics.control.foot_forces import FootForces
 from hexapod_dynamics.errors import HexapodError

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
+from support.servo_tracking import PERIOD, ROBOT, leg_error, tracking_error
 
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.soft_servo import TorqueRates, motor_motion, servo_move
-from hexapod_dynamics.formulations.chain import Chain
-from hexapod_dynamics.formulations.nth_order import FloatingBase, recursive
+from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.papers.nth_order import FloatingBase, recursive
 from hexapod_dynamics.se3 import exp
-from hexapod_dynamics.testing.servo_tracking import PERIOD, ROBOT, leg_error, tracking_error
 
 
 def test_rates_equal_the_analytic_first_derivative_of_the_whole_robot():

@@ -6,13 +6,13 @@ import pinocchio as pin
 import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
+from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.control.support import Support, support_polygon, zero_moment_point
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Simulator
-from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)

@@ -7,11 +7,11 @@ import subprocess
 
 import numpy as np
 import pytest
+from support.random_robots import random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.c_export import write_model
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.testing.random_robots import random_robot, rotation
 from hexapod_dynamics.tools.compile_model import main
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror")

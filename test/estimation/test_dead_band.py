@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from support.sensed_walk import SensedWalk
 
 from hexapod_dynamics.estimation.dead_band import LOADED, DeadBandFilter
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.simulation import Truth
-from hexapod_dynamics.testing.sensed_walk import SensedWalk
 
 COUNT = np.deg2rad(0.24)
 

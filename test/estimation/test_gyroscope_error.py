@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from hexapod_dynamics.testing.gyroscope_error import GyroscopeError
+from support.gyroscope_error import GyroscopeError
 
 
 def allan_deviation(samples, period, duration):

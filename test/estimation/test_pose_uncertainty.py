@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hexapod_dynamics.estimation.innovation_test import InnovationTest
+from hexapod_dynamics.estimation.innovation_check import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import LEARNT, SMOOTH, PoseUncertainty, Spread
 
 STEPS = 300

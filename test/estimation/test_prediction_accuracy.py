@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from support.sensed_walk import SensedWalk, errors, random_truth
 
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
-from hexapod_dynamics.testing.sensed_walk import SensedWalk, errors, random_truth
 
 # 95 % of chi-square with 3 and 2 degrees of freedom, between its 2.5 and 97.5 % quantiles.
 POSE, TILT = (0.216, 9.348), (0.0506, 7.378)

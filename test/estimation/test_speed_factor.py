@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from support.sensed_walk import SensedWalk
 
 from hexapod_dynamics.estimation.speed_factor import LARGEST, SAG, STUMBLE, SpeedFactor
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.simulation import Truth
-from hexapod_dynamics.testing.sensed_walk import SensedWalk
 
 
 def test_a_dead_band_lengthens_the_way_and_a_shaken_heading_shortens_it():

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from allocations import least_growth
+from support.allocations import least_growth
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait

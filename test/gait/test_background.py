@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audited import audited
+from support.audited import audited
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, background, background_jobs
 from hexapod_dynamics.gait.background import BackgroundCall
-from hexapod_dynamics.gait.planning.background import BackgroundPlanner
+from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from allocations import least_growth
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.allocations import least_growth
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
@@ -271,7 +271,7 @@ def test_damage_in_mid_walk_moves_no_other_leg():
 
 
 def test_a_robot_with_other_legs_is_refused_by_name():
-    from hexapod_dynamics.testing.random_robots import random_robot
+    from support.random_robots import random_robot
 
     with pytest.raises(HexapodError, match="leg L0: closed-form kinematics need 3 revolute joints"):
         TripodGait().bind(random_robot(np.random.default_rng(0), 1, 4))

@@ -3,17 +3,17 @@ import time
 
 import numpy as np
 import pytest
+from support.swing_torques import COMMAND_PERIOD, ROBOT, STEP, swings, walk
 
+from hexapod_dynamics.dynamics.chain.chain import Chain
+from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics, point_sensitivity
+from hexapod_dynamics.dynamics.chain.trajectory_optimisation import NotConvergedError
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.formulations.chain import Chain
-from hexapod_dynamics.formulations.sensitivities import inverse_dynamics, point_sensitivity
-from hexapod_dynamics.formulations.trajectory_optimisation import NotConvergedError
 from hexapod_dynamics.gait import TripodGait, swing_planning
 from hexapod_dynamics.gait.optimal import BackgroundSwingPlanner, OptimalGait
 from hexapod_dynamics.gait.swing_planning import PlannedSwing, plan_swing
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import Simulator
-from hexapod_dynamics.testing.swing_torques import COMMAND_PERIOD, ROBOT, STEP, swings, walk
 
 
 def test_planned_swings_take_less_torque_at_the_same_speed():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audited import audited
+from support.audited import audited
 
 from hexapod_dynamics.gait import AdaptiveGait, adaptive
 from hexapod_dynamics.gait import plan_choice as choices

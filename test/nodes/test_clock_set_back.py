@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from driver_session import Commands, Robots
-from ros_session import Probe, Process, separate, wait_until
+from support.driver_session import Commands, Robots
+from support.ros_session import Probe, Process, separate, wait_until
 
 import hexapod_dynamics
 from diagnostic_msgs.msg import DiagnosticArray
-from hexapod_dynamics.nodes.common import stamp_seconds
+from hexapod_dynamics.ros.node_functions import stamp_seconds
 from sensor_msgs.msg import JointState
 
 HOUR = 3600.0
@@ -147,10 +147,10 @@ def test_servos_hold_without_commands_and_sit_at_low_voltage_after_the_clock_is_
 
 
 def test_every_timer_of_a_node_runs_on_the_steady_clock():
-    nodes = Path(hexapod_dynamics.__file__).parent / "nodes"
+    package = Path(hexapod_dynamics.__file__).parent
     wrong = [
         f"{path.name}: {line.strip()}"
-        for path in nodes.glob("*.py")
+        for path in [*package.glob("nodes/*.py"), *package.glob("ros/*.py")]
         for line in path.read_text().splitlines()
         if re.search(r"\.create_timer\(", line) and "clock=STEADY" not in line
     ]

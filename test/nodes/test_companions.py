@@ -1,6 +1,6 @@
 """Nodes that share a process: one that is refused takes no other along, and all end cleanly."""
 
-from ros_session import LATCHED, Process, wait_until
+from support.ros_session import LATCHED, Process, wait_until
 
 from std_msgs.msg import String
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ros_session import Process, wait_until
+from support.ros_session import Process, wait_until
 
 from hexapod_dynamics.nodes.damage_manager import MOST_CHANGES, WINDOW, DamageManager
 from hexapod_dynamics.robot import Morphology, Robot

@@ -4,7 +4,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from hexapod_dynamics.estimation.damage.decisions import Decision
+from hexapod_dynamics.detection.decisions import Decision
 from hexapod_dynamics.nodes.declarations import MOST, UNANSWERED, Declarations
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically

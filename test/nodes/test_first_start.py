@@ -4,11 +4,11 @@ import re
 import shutil
 
 import pytest
-from ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.code_cache import cache_directory
-from hexapod_dynamics.nodes.common import COMPILING
+from hexapod_dynamics.ros.node_functions import COMPILING
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -7,7 +7,7 @@ import time
 import uuid
 
 import pytest
-from ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.drivers.device_paths import device_directory

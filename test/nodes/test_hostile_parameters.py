@@ -1,8 +1,8 @@
 """Values of parameters and requests that nobody means: refused with a reason, or taken, and the node goes on."""
 
 import pytest
-from driver_session import Robots
-from ros_session import Process, wait_until
+from support.driver_session import Robots
+from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import Parameter as ParameterMessage

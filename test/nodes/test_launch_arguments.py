@@ -12,7 +12,7 @@ import yaml
 from launch import LaunchContext
 from launch.actions import LogInfo
 from launch.utilities import perform_substitutions
-from ros_session import NEWEST, Probe, Process, separate, wait_until
+from support.ros_session import NEWEST, Probe, Process, separate, wait_until
 
 from ament_index_python.packages import PackageNotFoundError
 from hexapod_dynamics.drivers.device_paths import device_directory

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from ros_session import separate
+from support.ros_session import separate
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 

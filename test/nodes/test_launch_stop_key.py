@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from ros_session import LEASE, wait_until
+from support.ros_session import LEASE, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState

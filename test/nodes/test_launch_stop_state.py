@@ -8,12 +8,12 @@ import time
 
 import psutil
 import pytest
-from ros_session import NEWEST, Probe, Process, separate, wait_until
+from support.ros_session import NEWEST, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
-from hexapod_dynamics.nodes.launch_memory import make_memory
-from hexapod_dynamics.nodes.start import LAUNCH
+from hexapod_dynamics.ros.launch_memory import make_memory
+from hexapod_dynamics.ros.start import LAUNCH
 from nav_msgs.msg import Odometry
 from std_srvs.srv import SetBool, Trigger
 
@@ -95,7 +95,9 @@ def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_
         wait_until(lambda: said("gait").level != DiagnosticStatus.STALE, 60, lambda: launch.output[-3000:])
         assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=False)).success
         assert probe.call(Trigger, "servos/follow", Trigger.Request()).success
-        assert moved(3.0) < 0.01
+        # It takes the stance, which moves the body by less than a step; walking would move it by 0.15 m. Then it rests.
+        assert moved(3.0) < 0.04
+        assert moved(2.0) < 0.005
         velocity.publish(Twist())
         time.sleep(1.5)
 

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
 
-from ros_session import Process, wait_until
+from support.ros_session import Process, wait_until
 
 pytestmark = pytest.mark.waiting
 

@@ -11,13 +11,13 @@ import time
 import numpy as np
 import psutil
 import pytest
-from ros_session import NEWEST, Probe, Process, separate, wait_until
+from support.ros_session import NEWEST, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Quaternion, Twist
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.nodes.common import stamp_seconds
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from nav_msgs.msg import Odometry, Path
 from sensor_msgs.msg import JointState

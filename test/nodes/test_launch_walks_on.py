@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from ros_session import LATCHED, NEWEST, Probe, Process, separate, wait_until
+from support.ros_session import LATCHED, NEWEST, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry

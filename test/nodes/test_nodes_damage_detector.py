@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from ros_session import LATCHED, Probe, Process, separate, wait_until
+from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.gait import TripodGait

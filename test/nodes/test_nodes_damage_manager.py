@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from ros_session import Process, wait_until
+from support.ros_session import Process, wait_until
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.walk_status import losses
@@ -94,7 +94,7 @@ def test_a_late_listener_hears_the_whole_set(probe, last):
         "-c",
         "import rclpy, sys\n"
         "from rcl_interfaces.msg import ParameterEvent\n"
-        "from hexapod_dynamics.nodes.common import LATCHED\n"
+        "from hexapod_dynamics.ros.node_functions import LATCHED\n"
         'rclpy.init(); node = rclpy.create_node("late")\n'
         "def hear(m): print(len(m.new_parameters), m.node, flush=True); sys.exit()\n"
         'node.create_subscription(ParameterEvent, "morphology", hear, LATCHED)\n'

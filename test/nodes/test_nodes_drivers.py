@@ -8,15 +8,15 @@ import time
 
 import numpy as np
 import pytest
-from driver_session import MAP, NAMES, ROBOT, Commands, Robots
-from ros_session import LATCHED, NEWEST, Process, wait_until
+from support.driver_session import MAP, NAMES, ROBOT, Commands, Robots
+from support.ros_session import LATCHED, NEWEST, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import TransformStamped
+from hexapod_dynamics.bench.devices.servo_bus_device import BusFaults
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.simulated_devices.servo_bus_device import BusFaults
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy

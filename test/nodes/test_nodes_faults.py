@@ -1,10 +1,10 @@
 """Faults of the launched devices by the simulator's parameters, seen by the driver nodes: the way a user makes them."""
 
 import pytest
-from ros_session import NEWEST, Process, wait_until
+from support.ros_session import NEWEST, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
-from hexapod_dynamics.simulated_devices.faults import FAULTS
+from hexapod_dynamics.bench.devices.faults import FAULTS
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter, parameter_value_to_python

@@ -6,8 +6,8 @@ import uuid
 
 import numpy as np
 import pytest
-from driver_session import MAP, NAMES, Robots, Servos
-from ros_session import Process, wait_until
+from support.driver_session import MAP, NAMES, Robots, Servos
+from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 

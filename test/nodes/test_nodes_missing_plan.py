@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-from ros_session import LATCHED, Process, wait_until
+from support.ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.robot import Morphology, Robot

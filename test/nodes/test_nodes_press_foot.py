@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from ros_session import LATCHED, Process, wait_until
+from support.ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Twist

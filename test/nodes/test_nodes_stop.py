@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from driver_session import MAP, NAMES, Commands, Robots, Servos
-from machine_load import busy
-from ros_session import Process, wait_until
+from support.driver_session import MAP, NAMES, Commands, Robots, Servos
+from support.machine_load import busy
+from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
+from hexapod_dynamics.bench.devices.servo_bus_device import BusFaults
 from hexapod_dynamics.drivers.stop_request import request_stop
 from hexapod_dynamics.runtime_directory import runtime_directory
-from hexapod_dynamics.simulated_devices.servo_bus_device import BusFaults
 from sensor_msgs.msg import JointState, Joy
 
 COUNT = 0.0042  # [rad]

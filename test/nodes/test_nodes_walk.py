@@ -9,14 +9,14 @@ import time
 
 import numpy as np
 import pytest
-from ros_session import LATCHED, Probe, Process, separate, wait_until
+from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.nodes import predicted_pose
-from hexapod_dynamics.nodes.common import stamp_seconds
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent

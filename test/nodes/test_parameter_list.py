@@ -1,7 +1,7 @@
 """The nodes of a launched robot have the parameters of the list, with its types, ranges and words."""
 
 import pytest
-from ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Probe, Process, separate, wait_until
 
 from hexapod_dynamics.parameters.catalogue import NODES
 from hexapod_dynamics.parameters.damage_manager import parameters_of

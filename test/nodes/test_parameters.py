@@ -4,9 +4,9 @@ import os
 import time
 
 import pytest
-from ros_session import Process, separate, wait_until
+from support.ros_session import Process, separate, wait_until
 
-from hexapod_dynamics.nodes.start import LAUNCH
+from hexapod_dynamics.ros.start import LAUNCH
 
 
 @pytest.fixture(scope="module", autouse=True)

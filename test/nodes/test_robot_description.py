@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ros_session import LATCHED, Probe, Process, separate, wait_until
+from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.robot import Morphology, Robot

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ros_session import separate
+from support.ros_session import separate
 
 import rclpy
 from hexapod_dynamics.errors import ParameterError

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ros_session import LATCHED, Probe, Process, separate, wait_until
+from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from hexapod_dynamics.control.support import support_polygon
 from hexapod_dynamics.dynamics import WholeBodyModel

@@ -4,11 +4,11 @@ import time
 
 import numpy as np
 import pytest
-from ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Probe, Process, separate, wait_until
 
-from hexapod_dynamics.nodes.common import stamp_seconds
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
+from hexapod_dynamics.ros.node_functions import stamp_seconds
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ros_session import Process, separate, wait_until
+from support.ros_session import Process, separate, wait_until
 
 HERE = Path(__file__).parent
 NOWHERE = (
@@ -45,7 +45,7 @@ def test_a_node_that_cannot_be_made_because_of_it_names_it():
 def test_a_test_whose_node_cannot_be_made_does_not_fail_the_next():
     program = f"""
 import os, rclpy
-from ros_session import Probe, separate
+from support.ros_session import Probe, separate
 separate()
 good, os.environ["CYCLONEDDS_URI"] = os.environ["CYCLONEDDS_URI"], {NOWHERE!r}
 try:

@@ -15,7 +15,7 @@ pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1
 pytest.importorskip("playwright", reason="the view's test needs PyPI's playwright")
 
 from playwright.sync_api import sync_playwright
-from ros_session import Process, wait_until
+from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
 
-from ros_session import LATCHED, Process, wait_until
-from view_client import ViewClient
+from support.ros_session import LATCHED, Process, wait_until
+from support.view_client import ViewClient
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point, Twist

@@ -5,12 +5,12 @@ import time
 
 import numpy as np
 import pytest
-from ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion
 from hexapod_dynamics.nodes import predicted_pose
-from hexapod_dynamics.nodes.common import COMPILING, stamp_seconds
+from hexapod_dynamics.ros.node_functions import COMPILING, stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
 from nav_msgs.msg import Odometry
 

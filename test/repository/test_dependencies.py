@@ -60,7 +60,7 @@ UBUNTU_22_04 = {
 ROS = {path.parent.name for path in (ROOT / "pocket_ros2" / "src").glob("*/__init__.py")} - {"pocket_ros2"}
 
 
-TESTING = "hexapod_dynamics/testing"  # needs the extra `test`
+TESTING = "test/support"  # needs the extra `test`
 
 
 def imported(*folders):

@@ -15,7 +15,7 @@ import setuptools
 import yaml
 from packaging.requirements import Requirement
 
-from hexapod_dynamics.nodes.participant import URI
+from hexapod_dynamics.ros.participant import URI
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -62,6 +62,6 @@ def test_all_parameters_are_in_the_table():
 
 
 def test_nodes_declare_from_the_list_only():
-    nodes = ROOT / "hexapod_dynamics" / "nodes"
-    found = [path.name for path in sorted(nodes.glob("*.py")) if "declare_parameter(" in path.read_text("utf-8")]
-    assert found == ["common.py"]
+    places = [path for folder in ("nodes", "ros") for path in sorted((ROOT / "hexapod_dynamics" / folder).glob("*.py"))]
+    found = [path.name for path in places if "declare_parameter(" in path.read_text("utf-8")]
+    assert found == ["node_functions.py"]

@@ -6,16 +6,16 @@ import casadi as ca
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.formulations.chain import Chain
-from hexapod_dynamics.formulations.hollerbach import newton_euler
-from hexapod_dynamics.formulations.partial_lagrangian import Link as PointLink
-from hexapod_dynamics.formulations.partial_lagrangian import PartialLagrangian, Place
+from hexapod_dynamics.papers.hollerbach import newton_euler
+from hexapod_dynamics.papers.partial_lagrangian import Link as PointLink
+from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, Place
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 from hexapod_dynamics.robot.geometry import LinkGeometry
-from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
 
 FILE = Path(__file__).parents[2] / "config" / "jethexa_by_positions.py"
 POSITIONS = runpy.run_path(str(FILE))

@@ -3,10 +3,10 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
-from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)

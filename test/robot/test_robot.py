@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.closed_form import ClosedForm
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.papers.closed_form import ClosedForm
 from hexapod_dynamics.robot import Body, Contact, Imu, Link, Morphology, Robot, Servo
 from hexapod_dynamics.robot.loading import jethexa_path, robot_fields
 

@@ -10,12 +10,12 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.random_robots import random_robot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
-from hexapod_dynamics.testing.random_robots import random_robot
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)

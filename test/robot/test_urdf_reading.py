@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.urdf_agreement import compare_with_pinocchio
 
-from hexapod_dynamics.dynamics.closed_form import ClosedForm
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.papers.closed_form import ClosedForm
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.testing.urdf_agreement import compare_with_pinocchio
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 

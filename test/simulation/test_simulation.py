@@ -6,13 +6,13 @@ import pickle
 import numpy as np
 import pinocchio as pin
 import pytest
-from allocations import least_growth
+from support.allocations import least_growth
+from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Predictor, Simulator, TripodGait, Truth
-from hexapod_dynamics.testing.pinocchio_robot import PinocchioRobot
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -480,7 +480,7 @@ def test_bad_arguments_are_refused_by_name(call, named):
 
 
 def test_other_robots_are_simulated_too():
-    from hexapod_dynamics.testing.random_robots import random_robot
+    from support.random_robots import random_robot
 
     rng = np.random.default_rng(4)
     for family, legs in ((1, 4), (3, 8), (4, 5)):

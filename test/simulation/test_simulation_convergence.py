@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference_simulation import ReferenceSimulation
+from support.reference_simulation import ReferenceSimulation
 
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot

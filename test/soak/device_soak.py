@@ -22,21 +22,21 @@ from pathlib import Path
 
 import numpy as np
 
+from hexapod_dynamics.bench.devices.faults import FAULTS, FaultInjector
+from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
+from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050Settings
-from hexapod_dynamics.drivers.servos import lx_frames
-from hexapod_dynamics.drivers.servos.lx_frames import Command
-from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulated_devices.faults import FAULTS, FaultInjector
-from hexapod_dynamics.simulated_devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
-from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
 
 ROBOT = Robot.jethexa()
 MAP = ServoMap.from_robot(ROBOT)

@@ -10,11 +10,11 @@ import math
 import random
 import sys
 
-from hexapod_dynamics.drivers.servos import lx_frames
-from hexapod_dynamics.drivers.servos import lx_protocol as lx
-from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.position_gate import PositionGate
-from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
 
 # Largest error [rad] of a reading that may be taken: two that agree, one of them perhaps wrong by as much, a count of
 # resolution, and what the joint moves between the two.

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 import yaml
 
-from hexapod_dynamics.drivers.checks.findings import Outcome, all_passed
-from hexapod_dynamics.drivers.checks.owner import Answer, Attitude, Expected
-from hexapod_dynamics.drivers.checks.sequence import CHECKS, Bench, run_checks
-from hexapod_dynamics.drivers.checks.terminal_owner import TerminalOwner
+from hexapod_dynamics.bench.commissioning.findings import Outcome, all_passed
+from hexapod_dynamics.bench.commissioning.owner import Answer, Attitude, Expected
+from hexapod_dynamics.bench.commissioning.sequence import CHECKS, Bench, run_checks
+from hexapod_dynamics.bench.commissioning.terminal_owner import TerminalOwner
+from hexapod_dynamics.bench.devices.suspended_robot import SimulatedOwner, SuspendedRobot
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, ServoBus
 from hexapod_dynamics.drivers.servos.slow_move import SPEED
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_rpy
-from hexapod_dynamics.simulated_devices.suspended_robot import SimulatedOwner, SuspendedRobot
 from hexapod_dynamics.tools import check_robot
 
 ROBOT = Robot.jethexa()
@@ -250,7 +250,7 @@ def test_a_lost_cable_is_told_once_and_the_rest_is_not_run(rehearse):
 def test_a_port_that_another_process_has_is_refused_with_that_process(rehearse):
     one = rehearse()
     code = (
-        "import sys; from hexapod_dynamics.drivers.servos.servo_bus import ServoBus\n"
+        "import sys; from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus\n"
         f"bus = ServoBus({str(one.robot.servo_bus.link)!r}); bus.open(); print(flush=True); input()  # node servos"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:

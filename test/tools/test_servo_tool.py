@@ -9,12 +9,12 @@ import time
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
 from hexapod_dynamics.tools.servo_tool import Progress, ServoTool
 
 ROBOT = Robot.jethexa()

@@ -5,7 +5,7 @@ from dataclasses import MISSING, dataclass, fields
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.servo_bus import Fault
+from hexapod_dynamics.drivers.servos.lx.servo_bus import Fault
 
 FAULTS = (*(fault.value for fault in Fault), "implausible")
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos import lx_frames
-from hexapod_dynamics.drivers.servos import lx_protocol as lx
 from hexapod_dynamics.drivers.servos.chain_state import FAULTS, ChainSettings, ChainState
-from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.servo_bus import Fault, ServoBus
 from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
 from hexapod_dynamics.drivers.servos.position_gate import PositionGate
 from hexapod_dynamics.drivers.servos.read_schedule import SLOW_READS, ReadSchedule
-from hexapod_dynamics.drivers.servos.servo_bus import Fault, ServoBus
 from hexapod_dynamics.drivers.servos.servo_loss_detector import ServoLossDetector
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 

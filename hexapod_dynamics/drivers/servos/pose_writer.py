@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos import lx_frames
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
-from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
 
 _ANY = 1 << 30  # larger than any change of counts

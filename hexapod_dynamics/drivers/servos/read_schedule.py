@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
-from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.drivers.servos.lx.frames import Command
 
 SLOW_READS = {"voltage": Command.VIN_READ, "temperature": Command.TEMP_READ, "loaded": Command.LOAD_OR_UNLOAD_READ}
 

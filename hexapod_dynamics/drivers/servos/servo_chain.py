@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos import lx_frames
-from hexapod_dynamics.drivers.servos import lx_protocol as lx
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
 from hexapod_dynamics.drivers.servos.joint_reader import JointReader
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, ServoBus
 from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
-from hexapod_dynamics.drivers.servos.servo_bus import BusError, ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 

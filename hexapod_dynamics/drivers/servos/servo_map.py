@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos import lx_frames
-from hexapod_dynamics.drivers.servos import lx_protocol as lx
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 

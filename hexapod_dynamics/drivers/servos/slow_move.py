@@ -13,9 +13,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos import lx_protocol as lx
-from hexapod_dynamics.drivers.servos.lx_frames import Command
-from hexapod_dynamics.drivers.servos.servo_bus import BusError, NoReply, ServoBus
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, NoReply, ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 

@@ -2,7 +2,7 @@
  *
  * The memory of a group of HD_LANES states: three rows of lanes (HD_WASTE, HD_ZERO, HD_CHECK), then for each leg its
  * constants and a row of lanes for each further row, then `shared` with a row of lanes for each place. Kernels are
- * those of the legs, printed for this layout. dynamics/batch.py prepares struct hd_batch; every thread has memory of
+ * those of the legs, printed for this layout. dynamics/model/batch.py prepares struct hd_batch; every thread has memory of
  * its own.
  */
 #ifndef HD_BATCH_H

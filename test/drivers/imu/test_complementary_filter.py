@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
-from allocations import least_growth
 from hypothesis import given
 from hypothesis import strategies as st
+from support.allocations import least_growth
 
 from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.imu.complementary_filter import ComplementaryFilter

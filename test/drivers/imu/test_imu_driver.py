@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.drivers.device_paths import calibration_file
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
 from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
@@ -21,7 +22,6 @@ from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, Unexp
 from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, RestCalibrator
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
-from hexapod_dynamics.simulated_devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
 
 G = chip.STANDARD_GRAVITY
 

@@ -6,16 +6,16 @@ import time
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.servos import lx_frames
-from hexapod_dynamics.drivers.servos.line_direction import AdapterDirection
-from hexapod_dynamics.drivers.servos.lx_frames import Command
-from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import ServoHealth, figures
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
 
 MAP = ServoMap.from_robot(Robot.jethexa())
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.servos import lx_frames, pose_writer
+from hexapod_dynamics.drivers.servos import pose_writer
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
-from hexapod_dynamics.drivers.servos.lx_frames import Command
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot

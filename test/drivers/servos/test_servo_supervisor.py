@@ -6,14 +6,14 @@ import time
 import numpy as np
 import pytest
 
+from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.servos.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulated_devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.simulated_devices.virtual_servos import VirtualServos
 
 MAP = ServoMap.from_robot(Robot.jethexa())
 COUNT = math.radians(0.24)

@@ -1,0 +1,123 @@
+"""Checks of the servos that move nothing: does each answer, supply and temperature, deviations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hexapod_dynamics.bench.commissioning.findings import Finding, failed, passed
+from hexapod_dynamics.control.posture import SupplyLimits
+from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.servo_bus import Fault, NoReply, ServoBus
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+
+FULL_PACK = 12.6  # [V] of three charged lithium cells
+LOW, EMPTY = SupplyLimits.warn, SupplyLimits.sit  # [V] below which the node `servos` warns, and sits down
+SPREAD = 0.5  # [V] between servos: more is lost in a cable
+WARM, MARGIN = 60, 15  # [deg C] at rest; least distance to a servo's own limit
+
+
+def ask_all(bus: ServoBus, servo_map: ServoMap) -> dict[str, Fault | None]:
+    """Ask each servo for its position, up to four times: the joint's fault, None if it answers."""
+    answers: dict[str, Fault | None] = {}
+    for name, servo_id in zip(servo_map.joint_names, servo_map.ids, strict=True):
+        for _ in range(4):
+            answers[name] = None if bus.exchange(servo_id, Command.POS_READ) is not None else bus.fault
+            if answers[name] is None:
+                break
+    return answers
+
+
+def assess_answers(answers: dict[str, Fault | None], servo_map: ServoMap) -> list[Finding]:
+    """One finding for each joint without a good answer, one for the others together."""
+    good = [name for name, fault in answers.items() if fault is None]
+    if not good:
+        remedy = (
+            "is the servo supply switched on? is `direction` right (gpio on a JetHexa's own board, adapter with a USB "
+            "bus linker)? are transmit and receive pin 27 and 17?"
+        )
+        return [failed("servos", "all servos", f"none of {len(answers)} answers", remedy)]
+    findings = [passed("servos", f"{len(good)} of {len(answers)} servos", "each answers")]
+    for name, fault in answers.items():
+        servo_id = servo_map.ids[servo_map.joint_names.index(name)]
+        if fault is Fault.TIMEOUT:
+            remedy = (
+                f"power off, then look at the plugs of this servo and of the one before it; has it another id? "
+                f"`servo_tool scan` lists all ids, `servo_tool set-id OLD {servo_id}` writes it (connect it alone)"
+            )
+            findings.append(failed("servos", name, f"servo {servo_id} does not answer", remedy))
+        elif fault is not None:
+            remedy = "two servos have this id: connect each alone, `servo_tool set-id`; or noise: supply, plugs, ground"
+            findings.append(failed("servos", name, f"servo {servo_id} gives corrupted answers", remedy))
+    return findings
+
+
+@dataclass(frozen=True)
+class Supply:
+    """Of one servo: supply and its limits [V], temperature and its limit [deg C], deviation (trim) [rad]."""
+
+    joint: str
+    volts: float
+    limits: tuple[float, float]
+    celsius: float
+    limit: float
+    deviation: float
+
+
+def read_supplies(bus: ServoBus, servo_map: ServoMap) -> tuple[list[Supply], list[str]]:
+    """Read supply and temperature of every servo; return them and the joints that did not answer."""
+    supplies, silent = [], []
+    for name, i in zip(servo_map.joint_names, servo_map.ids, strict=True):
+        try:
+            volts, limits = bus.read(i, Command.VIN_READ), bus.read(i, Command.VIN_LIMIT_READ)
+            celsius, limit = bus.read(i, Command.TEMP_READ), bus.read(i, Command.TEMP_MAX_LIMIT_READ)
+            supplies.append(Supply(name, volts, limits, celsius, limit, bus.read(i, Command.ANGLE_OFFSET_READ)))
+        except NoReply:
+            silent.append(name)
+    return supplies, silent
+
+
+def assess_supplies(supplies: Sequence[Supply], silent: Sequence[str] = ()) -> list[Finding]:
+    """Findings on supply voltage, supply limits and temperature."""
+    findings = [
+        failed("supply", name, "its supply cannot be read", "see the check `servos`; then run this one again")
+        for name in silent
+    ]
+    if not supplies:
+        return findings
+    least, most = min(supplies, key=lambda s: s.volts), max(supplies, key=lambda s: s.volts)
+    seen = f"{least.volts:.2f} V ({least.joint}) to {most.volts:.2f} V ({most.joint})"
+    if most.volts < LOW:
+        remedy = f"charge the battery: below {LOW} V `servos` warns, below {EMPTY} V the robot sits down"
+        findings.append(failed("supply", "voltage", seen, remedy))
+    elif most.volts - least.volts > SPREAD:
+        remedy = f"{least.joint} has less: look at the cable and the plugs of its branch"
+        findings.append(failed("supply", "voltage", seen, remedy))
+    else:
+        findings.append(passed("supply", "voltage", seen))
+    narrow = [s for s in supplies if s.limits[1] < FULL_PACK - 0.05 or s.limits[0] > LOW]
+    if narrow:
+        names = ", ".join(f"{s.joint} {s.limits[0]:.1f} to {s.limits[1]:.1f} V" for s in narrow)
+        remedy = (
+            f"these servos switch their torque off outside of that; a full battery has {FULL_PACK} V: replace or set"
+        )
+        findings.append(failed("supply", "limits of the servos", names, remedy))
+    else:
+        findings.append(passed("supply", "limits of the servos", f"all hold from {LOW} to {FULL_PACK} V"))
+    hot = [s for s in supplies if s.celsius > min(WARM, s.limit - MARGIN)]
+    hottest = max(supplies, key=lambda s: s.celsius)
+    if hot:
+        names = ", ".join(f"{s.joint} {s.celsius:.0f} deg C (off above {s.limit:.0f})" for s in hot)
+        findings.append(
+            failed("supply", "temperature", names, "let them cool; is a joint blocked, or a leg pushed against a stop?")
+        )
+    else:
+        findings.append(passed("supply", "temperature", f"at most {hottest.celsius:.0f} deg C ({hottest.joint})"))
+    return findings
+
+
+def deviations(supplies: Sequence[Supply]) -> str:
+    """The deviations that are not zero [deg], as a text."""
+    text = ", ".join(f"{s.joint} {math.degrees(s.deviation):+.2f} deg" for s in supplies if abs(s.deviation) > 1e-9)
+    return text or "all zero"

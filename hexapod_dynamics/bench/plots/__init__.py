@@ -1,0 +1,1 @@
+"""Plots of recorded walks and of gait plans."""

@@ -1,0 +1,322 @@
+"""Derives decisions from the evidence; declarations by a person have priority."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
+from hexapod_dynamics.detection.hypotheses import (
+    Hypothesis,
+    foot_group,
+    groups_of,
+    joint_of_group,
+    limp,
+    locked,
+    missing,
+    of_foot,
+    part_of,
+)
+from hexapod_dynamics.detection.lasting_evidence import LastingEvidence
+from hexapod_dynamics.detection.posterior import Posterior
+from hexapod_dynamics.detection.settings import DetectorSettings
+from hexapod_dynamics.robot import Morphology, Robot
+
+_MANY = 3  # number of joints or legs at once that is no damage: commands are not executed, or the bus is down
+_ALONE = 1.5  # [s] after which a single servo counts as silent while servos further out answer
+_MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
+_STANDS = 6  # readings without motion after which a joint that does not follow is locked
+_ALL = 0.02  # share of the declared robot's chi-square below which a damage explains the other joints of its leg, too
+_BLAMED = 0.9  # probability from which the next readings of a joint decide its kind of damage
+# A suspicion is worth a warning when this many banks in a row name the same leg or joint with this probability, this
+# long [s] apart: single banks suspect healthy robots (12 robots on rough ground, 18 minutes: never two in a row;
+# launched on a busy computer two in a row in 4 of 100 s).
+_WARNED_BANKS, WARNED, _WARNED_AFTER = 3, 0.9, 1.2
+_REPEAT = 5.0  # [s] until a decision that was not executed is repeated
+
+
+@dataclass(frozen=True)
+class Decision:
+    """action: declare, restore or suspect; values: for `set_morphology`; text: one line for people; since [s]."""
+
+    action: str
+    name: str
+    values: dict = field(hash=False)
+    probability: float
+    text: str
+    since: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A current hypothesis: name, probability, evidence in words, since [s], whether it has been declared.
+
+    lasting: whether several banks in a row were so sure of it that it is worth a warning.
+    """
+
+    name: str
+    probability: float
+    evidence: str
+    since: float
+    declared: bool
+    lasting: bool = False
+
+
+class DecisionMaker:
+    """Turns evidence into Decisions, each one once; `own`: the values that this detector declared."""
+
+    def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
+        self.robot, self.settings = robot, settings
+        self.own: dict[str, Any] = {}  # named values that this detector has declared and that still hold
+        self._asked: dict[tuple, float] = {}  # values of decisions that are not executed yet: time
+        self._found: dict[tuple, Decision] = {}  # values of decisions: the Decision, until it is undone
+        self._lasting = LastingEvidence(settings)
+        self.zone = 0.0  # [rad] dead zone of the servos, as identified
+        self.suspect: tuple[str, float, float] | None = None  # (name, probability, since)
+        self._named: tuple[str, int, float] = ("", 0, -math.inf)  # group of which banks in a row are sure, count, since
+        self._lasts = False  # for so long that it is worth a warning
+
+    def follow(self, old: Morphology, new: Morphology) -> None:
+        """Update `own` after a change of the declared Morphology: add executed decisions, remove those that were
+        undone.
+        """
+        after, before = new.parameters(), old.parameters()
+        for values in list(self._asked):
+            if all(after.get(name, value) == value for name, value in values):
+                self.own |= {name: value for name, value in values if before.get(name, value) != value}
+                del self._asked[values]
+        self.own = {name: value for name, value in self.own.items() if after.get(name, value) == value}
+        self._found = {key: one for key, one in self._found.items() if all(self.own.get(n) == v for n, v in key)}
+        self.suspect, self._lasts = None, False
+        self._named = "", 0, -math.inf
+        self._lasting.clear()
+
+    def _decide(
+        self, time: float, action: Any, name: str, values: Any, probability: float, text: str, since: float
+    ) -> list[Any]:
+        """Return a list with the Decision, or an empty one if the same Decision was made recently."""
+        key = tuple(sorted(values.items()))
+        if time - self._asked.get(key, -math.inf) < _REPEAT:
+            return []
+        self._asked[key] = time
+        if action == "declare":
+            self._found[key] = Decision(action, name, values, probability, text, since)
+        return [Decision(action, name, values, probability, text, since)]
+
+    def findings(self, hypotheses: list[Hypothesis], posterior: Posterior | None) -> list[Finding]:
+        """Return the Findings: those decided, then those that the last bank (hypotheses and Posterior, or None)
+        suspects.
+        """
+        found = [
+            Finding(one.name, one.probability, one.text, one.since, all(self.own.get(n) == v for n, v in key))
+            for key, one in self._found.items()
+        ]
+        if posterior is not None and self.suspect is not None:
+            for k in np.argsort(-posterior.probability)[:5]:
+                what, probability = hypotheses[k], float(posterior.probability[k])
+                if probability > 0.02:
+                    lasts = self._lasts and self.suspect[0] in groups_of(what)
+                    found.append(
+                        Finding(what.name, probability, _sentence(what, probability), self.suspect[2], False, lasts)
+                    )
+        return found
+
+    # ---- the bus -----------------------------------------------------------------------------------------------------
+
+    def from_bus(
+        self,
+        time: float,
+        evidence: BusEvidence,
+        morphology: Morphology,
+        angles: np.ndarray,
+        timely: bool,
+        tipped: Callable[[], bool] | None = None,
+    ) -> list[Decision]:
+        """Decide on silent chains, servos without torque and servos that answer again; timely: no data are late.
+
+        Three silent legs are a fault of the bus, unless the body has `tipped` as its model has not.
+        """
+        if evidence.dead(time):
+            return []
+        found = []
+        expected = morphology.existing_mask & morphology.moving_mask
+        silences = evidence.chains(evidence.silent(time, expected), expected)
+        late = evidence.overdue(time, expected)
+        if len(silences) >= _MANY:
+            chains = [silence for silence in silences if len(silence.joints) > 1 and not silence.alone]
+            silences = chains if tipped is not None and tipped() else []
+        if silences:
+            for silence in silences:
+                # Servos of one leg fall silent one after another, in the order in which they were read last.
+                if late[list(self.robot.leg_joints(silence.leg))[: silence.link]].any():
+                    continue
+                if timely or len(silence.joints) > 1 and not silence.alone:
+                    found += self._silent(time, silence, angles)
+        limp = np.flatnonzero(evidence.let_go(time) & morphology.driven_mask)
+        if len(limp) < _MANY:
+            for joint in limp:
+                _, part = part_of(self.robot, joint)
+                text = f"{part} limp: its servo reports that its torque is off (p = 0.999)"
+                found += self._decide(time, "declare", f"{part} limp", {f"limp.{part}": True}, 0.999, text, time)
+        return found + self._returned(time, evidence)
+
+    def _silent(self, time: float, silence: SilentChain, angles: np.ndarray) -> list[Decision]:
+        leg, age = silence.leg, time - silence.since
+        if silence.alone and age < _ALONE:
+            return []
+        if silence.alone:
+            joint = silence.joints[0]
+            _, part = part_of(self.robot, joint)
+            what = locked(self.robot, joint, angles[joint] if np.isfinite(angles[joint]) else 0.0)
+            text = (
+                f"{part} not to be used: no answer from its servo for {age:.1f} s, though servos further out "
+                "answer (p = 0.950)"
+            )
+            return self._decide(time, "declare", what.name, what.values, 0.95, text, silence.since)
+        what = missing(self.robot, leg, silence.link)
+        count = ("its servo", "its two servos", "its three servos")[min(len(silence.joints), 3) - 1]
+        probability = 0.99 if len(silence.joints) > 1 else 0.97
+        text = f"{what.name}: no answer from {count} for {age:.1f} s (p = {probability:.3f})"
+        return self._decide(time, "declare", what.name, what.values, probability, text, silence.since)
+
+    def _returned(self, time: float, evidence: Any) -> list[Decision]:
+        back = evidence.back()
+        found = []
+        for leg in self.robot.legs:
+            joints = list(self.robot.leg_joints(leg.name))
+            for link, name in enumerate(leg.link_names):
+                key = f"legs.{leg.name}" if link == 0 else f"links.{leg.name}.{name}"
+                if self.own.get(key) is False and back[joints[link:]].all():
+                    values = {key: True}
+                    if link:
+                        values |= {f"links.{leg.name}.{outer}": True for outer in leg.link_names[link + 1 :]}
+                    what = leg.name if link == 0 else f"{leg.name}.{name}"
+                    text = f"{what} back: its servos answer again (p = 0.990)"
+                    found += self._decide(time, "restore", f"{what} back", values, 0.99, text, time)
+                    break
+        return found
+
+    # ---- joints ------------------------------------------------------------------------------------------------------
+
+    def from_joints(self, time: float, news: Any, morphology: Morphology, let_go: np.ndarray) -> list[Decision]:
+        """Decide on joints that do not follow their commands while other joints do."""
+        stuck = [joint for joint, one in news.items() if one.state == "locked" and not let_go[joint]]
+        if len(stuck) >= _MANY or sum(one.state != "follows" for one in news.values()) > 2 * _MANY:
+            return []
+        found = []
+        for joint in stuck:
+            one = news[joint]
+            what = locked(self.robot, joint, one.angle)
+            probability = 1.0 / (1.0 + math.exp(self.settings.prior * -1.0 - one.evidence))
+            if probability < self.settings.declare:
+                continue
+            text = f"{what.name}: its reading stands still while its command moves (p = {probability:.3f})"
+            found += self._decide(time, "declare", what.name, what.values, probability, text, time)
+        return found
+
+    def own_joints(self) -> dict[int, float | None]:
+        """Return the joints that this detector has declared locked, with the angle [rad], or limp: None."""
+        found: dict[int, float | None] = {}
+        for joint in range(self.robot.joint_count):
+            _, part = part_of(self.robot, joint)
+            if self.own.get(f"locked.{part}") is True and f"locked_at.{part}" in self.own:
+                found[joint] = float(self.own[f"locked_at.{part}"])
+            elif self.own.get(f"limp.{part}") is True:
+                found[joint] = None
+        return found
+
+    def from_mended(self, time: float, joints: list[int]) -> list[Decision]:
+        """Restore joints that this detector declared and that are intact again."""
+        found = []
+        for joint in joints:
+            _, part = part_of(self.robot, joint)
+            kind = "limp" if self.own.get(f"limp.{part}") is True else "locked"
+            text = f"{part} back: it stands where its command is again, and was {kind} (p = 0.990)"
+            found += self._decide(time, "restore", f"{part} back", {f"{kind}.{part}": False}, 0.99, text, time)
+        return found
+
+    # ---- the bank ----------------------------------------------------------------------------------------------------
+
+    def from_bank(self, time: float, hypotheses: Any, posterior: Any, news: Any) -> list[Decision]:
+        """Decide on the leg or joint that the last banks agree on."""
+        found = self._lasting.look(time, hypotheses, posterior)
+        self._note_suspected(time)
+        if self._lasting.suspected is None:
+            self.suspect = None
+            return []
+        group, probability = self._lasting.suspected
+        since = self.suspect[2] if self.suspect and self.suspect[0] == group else time
+        self.suspect = (group, probability, since)
+        if found is None:
+            return []
+        what, probability = found
+        if not of_foot(what):
+            left = posterior.misfit[hypotheses.index(what)] / posterior.misfit_declared
+            what = self._kind_of(what, news, bool(left < _ALL))
+            if what is None:
+                return []
+        return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
+
+    def _note_suspected(self, time: float) -> None:
+        """Count the banks in a row that are sure of the same leg or joint."""
+        group, probability = self._lasting.suspected or ("", 0.0)
+        if probability < WARNED:
+            self._named, self._lasts = ("", 0, -math.inf), False
+            return
+        name, count, since = self._named
+        self._named = (group, count + 1, since) if group == name else (group, 1, time)
+        self._lasts = self._named[1] >= _WARNED_BANKS and time - self._named[2] >= _WARNED_AFTER
+
+    @property
+    def suspected_joint(self) -> int | None:
+        """Joint (index) that the last bank holds responsible; None if there is none."""
+        if self.suspect is None or self.suspect[1] < _BLAMED:
+            return None
+        return joint_of_group(self.suspect[0])
+
+    @property
+    def undecided(self) -> str:
+        """Group that the last banks are sure of but that roll and pitch do not confirm; empty: none."""
+        return self._lasting.undecided
+
+    @property
+    def doubted(self) -> str | None:
+        """Leg that may have lost its foot together with the leg that was declared last; None if there is none."""
+        return self._lasting.doubted
+
+    def pressed(self, time: float, leg: str) -> None:
+        """Note that the foot of a leg is pressed down from `time` [s] on."""
+        self._lasting.pressed(time, foot_group(leg))
+
+    def _kind_of(self, hypothesis: Any, news: Any, explains: bool) -> Hypothesis | None:
+        """Kind of damage of a joint that deviates from its model: limp if its readings move, locked if not; None: not
+        known yet.
+
+        Sag and tilt cannot distinguish the two: a limp joint under little load hardly moves. A leg in which two joints
+        do not follow is held from outside, as after a fall: neither is declared, unless the simulation of the one
+        `explains` the other, as a limp femur moves its tibia.
+        """
+        joint = hypothesis.joints[0]
+        one = news.get(joint)
+        held = not explains and len(news.keys() & set(self.robot.leg_joints(hypothesis.leg))) > 1
+        if one is None or held or one.state == "follows" or not np.isfinite(one.spread):
+            return None
+        # Play of the gears moves the readings of a locked joint, too.
+        if one.spread > _MOVES + self.settings.limits.stuck_zones * self.zone:
+            return limp(self.robot, joint)
+        stands = one.state == "locked" or one.count >= _STANDS
+        return locked(self.robot, joint, one.angle) if stands else None
+
+
+def _sentence(hypothesis: Any, probability: float) -> str:
+    reason = {
+        "missing": "its servos answer, but no sag in stance, and the body's tilt",
+        "short": "its servos answer, but no sag in stance, and the body's tilt",
+        "limp": "its joint gives way under load and moves",
+        "locked": "its reading stands still away from its command",
+    }.get(hypothesis.kind, "sag and tilt")
+    return f"{hypothesis.name}: {reason} (p = {min(probability, 0.9999):.3f})"

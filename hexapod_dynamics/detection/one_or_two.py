@@ -1,0 +1,107 @@
+"""Decides whether one lost foot or two explain the measurements, or whether the next bank is to be awaited.
+
+Two feet explain nearly everything that one explains, because their prediction has one direction more, and a body that
+tips over on rough ground may for some slices look as if it had lost another foot too. Therefore the gain g, the log
+odds of the best pair less those of the best single foot, has to exceed a limit:
+
+    g >= 60, and the pair leaves 0.4 of what the foot alone leaves     the pair, at once
+    the same pair in several banks in a row (PairEvidence)             the pair
+    g < 20                                                             the foot alone
+    all slices are later than the onset                                the pair if g >= 25, else the foot alone
+    else                                                               wait
+
+A foot that fits poorly (LastingEvidence) is declared alone only where g < 0. A second foot that was lost with the first
+in the other half of the gait is found after the first has been declared: the model goes on from the onset without the
+first, and the second shows when the new gait puts weight on it, or when it is pressed down (`doubted`, Probe).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hexapod_dynamics.detection.hypotheses import Hypothesis, groups_of, leg_of_group, of_foot
+from hexapod_dynamics.detection.posterior import Posterior
+
+_ALONE = 20.0  # log odds below which a foot is declared alone before the window is full
+_PAIR = 25.0  # log odds from which two feet are lost
+_AT_ONCE, _SHARE = 60.0, 0.4  # log odds; chi-square of the pair as a share of the single foot's
+_POOR = 0.0  # log odds below which a foot that fits poorly is alone
+_DOUBT = 0.0  # log odds from which the second foot of the best pair is worth a probe, when the first is declared alone
+_NO_TILT = -3.0  # log likelihood ratio of roll and pitch below which a pair tilts the body otherwise than it does
+# The same pair is best in so many banks in a row, with these sums of g, and of what roll and pitch contribute to it.
+# Of 288 single feet one had a wrong pair for three banks, with sums of 79 and 4; others tilted the body otherwise.
+_LASTING = (2, 30.0, 8.0), (3, 100.0, 0.0)
+
+
+class PairEvidence:
+    """Sums the evidence of the last banks in a row in which the same pair of feet explains more than one foot."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all banks."""
+        self._legs: list[str] = []
+        self._count, self._gain, self._tilt = 0, 0.0, 0.0
+
+    def look(self, hypotheses: list[Hypothesis], posterior: Posterior) -> bool:
+        """Add the Posterior of a bank; return True if the last banks suffice to declare its best pair."""
+        one, two = _best(hypotheses, posterior)
+        if one is None or two is None or posterior.log_odds[two] <= posterior.log_odds[one]:
+            self.clear()
+            return False
+        if groups_of(hypotheses[one])[0] not in groups_of(hypotheses[two]):
+            self.clear()  # one foot is explained best by another leg: the body tips otherwise than both predict
+            return False
+        if groups_of(hypotheses[two]) != self._legs:
+            self.clear()
+            self._legs = groups_of(hypotheses[two])
+        self._count += 1
+        self._gain += float(posterior.log_odds[two] - posterior.log_odds[one])
+        self._tilt += float(posterior.tilt[two] - posterior.tilt[one])
+        return any(self._count >= n and self._gain >= gain and self._tilt >= tilt for n, gain, tilt in _LASTING)
+
+
+def choose(
+    hypotheses: list[Hypothesis], posterior: Posterior, good: dict[int, float], sure: set[str], lasting: bool = False
+) -> int | None:
+    """Return the index of the Hypothesis to declare, None: wait.
+
+    good: indices of those one of whose legs may be declared: 1 where it fits, less where poorly, 0 where not; sure:
+    legs of which the bank is sure; lasting: what PairEvidence says of the best pair.
+    """
+    one, two = _best(hypotheses, posterior)
+    odds = posterior.log_odds
+    if one is None:
+        return None
+    fits = good.get(one, 0.0)
+    gain = -np.inf if two is None else float(odds[two] - odds[one])
+    full = posterior.onset[one] == 0
+    if two is not None and good.get(two) and set(groups_of(hypotheses[two])) <= sure:
+        if lasting:
+            return two
+        if posterior.tilt[two] - posterior.tilt[one] < _NO_TILT:
+            gain = -np.inf
+        if gain >= _PAIR and (full or gain >= _AT_ONCE and posterior.misfit[two] <= _SHARE * posterior.misfit[one]):
+            return two
+    limit = _POOR if fits < 1.0 else _PAIR if full else _ALONE
+    return one if fits and gain < limit else None
+
+
+def doubted(hypotheses: list[Hypothesis], posterior: Posterior, declared: Hypothesis) -> str | None:
+    """Return the leg that the best pair adds to a foot that is declared alone; None if the pair explains no more."""
+    one, two = _best(hypotheses, posterior)
+    if one is None or two is None or posterior.log_odds[two] - posterior.log_odds[one] < _DOUBT:
+        return None
+    others = set(groups_of(hypotheses[two])) - set(groups_of(declared))
+    return leg_of_group(others.pop()) if len(others) == 1 else None
+
+
+def _best(hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[int | None, int | None]:
+    """Return the indices of the most probable single foot and of the most probable pair of feet."""
+    odds = posterior.log_odds
+    found: list[int | None] = []
+    for count in (1, 2):
+        some = (k for k, one in enumerate(hypotheses) if of_foot(one) and len(groups_of(one)) == count)
+        found.append(max(some, key=lambda k: odds[k], default=None))
+    return found[0], found[1]

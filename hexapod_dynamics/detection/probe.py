@@ -1,0 +1,53 @@
+"""Decides when a contact probe presses a foot down to find out whether it exists.
+
+The banks suspect it for long, and are not sure of it; or another foot was declared lost, and the two together explain
+the measurements a little better: the second may not have carried anything yet, since the body leans onto the first.
+
+The gait stops on all feet and presses the suspected one down (`Gait.press`). A foot that is there tilts the body by
+3 to 4 degrees, one that is lost by less than 1. Model and hypotheses execute the same commands.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hexapod_dynamics.detection.hypotheses import leg_of_group
+
+# A leg that is suspected for so long [s] is probed, so long [s] after the last probe at the earliest.
+_SUSPECTED, _PAUSE = 1.6, 8.0
+_CHANGED = 0.1  # [s] after which the gait knows of a change, too
+
+
+class Probe:
+    """Stores the suspected foot and the time of the last contact probe. Times: seconds on one clock.
+
+    count: number of times that a foot was to be pressed.
+    """
+
+    def __init__(self) -> None:
+        self._last = -math.inf
+        self._doubted: tuple[str, float] | None = None  # leg, from when on it is pressed
+        self.count = 0
+
+    def doubt(self, time: float, leg: str | None) -> None:
+        """Probe a leg as soon as the gait uses what was declared at `time` [s]; None: no leg."""
+        self._doubted = None if leg is None else (leg, time + _CHANGED)
+
+    def asks(self, time: float, suspect: tuple[str, float, float] | None, undecided: str | None = None) -> str | None:
+        """Return the leg to probe now, or None; suspect: (group, probability, since) of DecisionMaker; undecided: leg
+        of which the banks are sure but cannot tell.
+        """
+        if self._doubted is not None and time >= self._doubted[1]:
+            doubted, self._doubted = self._doubted[0], None
+            return self._press(time, doubted)
+        if undecided is not None and time - self._last >= _PAUSE:
+            return self._press(time, undecided)
+        if suspect is None or time - suspect[2] < _SUSPECTED or time - self._last < _PAUSE:
+            return None
+        leg = leg_of_group(suspect[0])
+        return None if leg is None else self._press(time, leg)
+
+    def _press(self, time: float, leg: str) -> str:
+        self._last = time
+        self.count += 1
+        return leg

@@ -1,0 +1,1 @@
+"""The protocol of the LX/HTD serial bus servos."""

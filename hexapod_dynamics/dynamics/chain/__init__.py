@@ -1,0 +1,1 @@
+"""Serial and branched chains: kinematics, dynamics, derivatives, optimal motions."""

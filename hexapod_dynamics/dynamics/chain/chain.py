@@ -1,0 +1,353 @@
+"""A chain of rigid bodies, serial or branched, on a fixed base: what the formulations of this package share.
+
+Body i is attached to body `parents[i]` (-1: the base) by one joint. With B_i the zero pose of body i in its parent and
+X_i the joint's screw in body i's own frame (v, w: linear first), the pose at joint variable q_i is
+
+    T_i(q_i) = B_i exp(X_i q_i),     dT_i/dq_i = T_i X_i^,     d2T_i/dq_i^2 = T_i X_i^ X_i^
+
+where X^ = [[ [w], v ], [0, 0]]. Denavit-Hartenberg rows are the special case whose frames sit on the joint axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.dynamics.chain.chain_sources import (
+    BASE,
+    KINDS,
+    PRISMATIC,
+    REVOLUTE,
+    leg_arguments,
+    urdf_arguments,
+)
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import Ad, combined_inertia, inverse, pose, rotation_about, skew, spatial_inertia
+
+__all__ = ["BASE", "KINDS", "PRISMATIC", "REVOLUTE", "Chain", "DenavitHartenbergRow"]
+
+
+class DenavitHartenbergRow(NamedTuple):
+    """One row: angle theta [rad], offset d [m], length a [m], twist alpha [rad]; q adds to theta, or to d."""
+
+    theta: float
+    d: float
+    a: float
+    alpha: float
+    kind: str = REVOLUTE
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Rigid bodies joined by revolute and prismatic joints, parents before children.
+
+    Attributes
+    ----------
+    parents: (n,) index of each body's parent, -1 for the base, always less than the body's own index
+    kinds: (n,) 'revolute' or 'prismatic'
+    placements: (n,4,4) zero pose of body i in its parent's frame
+    screws: (n,6) joint screw (v, w) in body i's frame; revolute: unit w; prismatic: w = 0, unit v
+    masses: (n,) [kg]; coms: (n,3) centre of mass in the body frame [m]; inertias: (n,3,3) about it, body axes [kg m^2]
+    gravity: (3,) in the base frame [m/s^2]
+    names: (n,) joint names
+
+    Raises DynamicsError, naming the body, for whatever makes no chain.
+    """
+
+    parents: tuple[int, ...]
+    kinds: tuple[str, ...]
+    placements: np.ndarray
+    screws: np.ndarray
+    masses: np.ndarray
+    coms: np.ndarray
+    inertias: np.ndarray
+    gravity: np.ndarray
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "parents", tuple(int(parent) for parent in self.parents))
+        set_field(self, "kinds", tuple(self.kinds))
+        n = len(self.parents)
+        if n == 0:
+            raise DynamicsError("a chain needs at least one joint, none was given")
+        set_field(self, "names", tuple(self.names) or tuple(f"joint_{i + 1}" for i in range(n)))
+        if len(self.names) != n or len(set(self.names)) != n:
+            raise DynamicsError(f"{n} different joint names are needed, given {list(self.names)}")
+        for field, shape in (
+            ("placements", (n, 4, 4)),
+            ("screws", (n, 6)),
+            ("masses", (n,)),
+            ("coms", (n, 3)),
+            ("inertias", (n, 3, 3)),
+            ("gravity", (3,)),
+        ):
+            set_field(self, field, _finite(field, getattr(self, field), shape))
+        if len(self.kinds) != n:
+            raise DynamicsError(f"{n} joint kinds are needed, given {len(self.kinds)}")
+        for i in range(n):
+            self._check_body(i)
+
+    def _check_body(self, i: int) -> None:
+        name, parent = self.names[i], self.parents[i]
+        if not BASE <= parent < i:
+            raise DynamicsError(
+                f"body {i} ({name}) names {parent} as its parent, allowed: -1 (the base) to {i - 1}; "
+                "a parent that comes later closes a loop: cut it (see sensitivities.closed_loop)"
+            )
+        if self.kinds[i] not in KINDS:
+            raise DynamicsError(f"joint {name} is {self.kinds[i]!r}, allowed: {', '.join(KINDS)}")
+        linear, angular = self.screws[i, :3], self.screws[i, 3:]
+        unit = angular if self.kinds[i] == REVOLUTE else linear
+        if abs(np.linalg.norm(unit) - 1) > 1e-9:
+            raise DynamicsError(f"the {self.kinds[i]} joint {name} needs a unit axis, given {unit}")
+        if self.kinds[i] == PRISMATIC and np.any(angular):
+            raise DynamicsError(f"the prismatic joint {name} must not turn, its screw has w = {angular}")
+        if self.kinds[i] == REVOLUTE and abs(linear @ angular) > 1e-9:
+            raise DynamicsError(f"the revolute joint {name} has pitch {linear @ angular:.3g} m/rad, allowed: 0")
+        rotation = self.placements[i, :3, :3]
+        if not (
+            np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9)
+            and np.linalg.det(rotation) > 0
+            and np.array_equal(self.placements[i, 3], (0, 0, 0, 1))
+        ):
+            raise DynamicsError(f"the placement of {name} is no rigid motion: {self.placements[i].tolist()}")
+        if self.masses[i] < 0:
+            raise DynamicsError(f"the mass of body {name} is {self.masses[i]:g} kg, allowed: 0 or more")
+        inertia = self.inertias[i]
+        if not np.allclose(inertia, inertia.T, atol=1e-12):
+            raise DynamicsError(f"the inertia of body {name} is not symmetric: {inertia.tolist()}")
+        smallest = np.linalg.eigvalsh(np.trace(inertia) / 2 * np.eye(3) - inertia)[0]
+        if smallest < -1e-9 * max(np.trace(inertia), 1e-12):
+            raise DynamicsError(f"the inertia of body {name} breaks the triangle inequality: {inertia.tolist()}")
+
+    # ---- sources -------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_denavit_hartenberg(
+        cls,
+        rows: Sequence[DenavitHartenbergRow],
+        masses: npt.ArrayLike,
+        coms: npt.ArrayLike,
+        inertias: npt.ArrayLike,
+        *,
+        gravity: npt.ArrayLike = (0, 0, -9.81),
+        convention: str = "standard",
+        names: Iterable[str] = (),
+    ) -> Chain:
+        """Serial chain from one row a joint.
+
+        `convention='standard'`: T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha) (Hollerbach 1980, eq. 2; Xiang 2008, eq. 1);
+        `convention='modified'`: T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d) (Craig). coms and inertias in the link frames.
+        """
+        if convention not in ("standard", "modified"):
+            raise DynamicsError(f"convention is {convention!r}, allowed: 'standard', 'modified'")
+        placements, screws, kinds = [], [], []
+        for row in (DenavitHartenbergRow(*row) for row in rows):
+            about_z = pose(rotation_about(2, row.theta), (0, 0, row.d))
+            about_x = pose(rotation_about(0, row.alpha), (row.a, 0, 0))
+            axis = np.array([0, 0, 0, 0, 0, 1.0] if row.kind == REVOLUTE else [0, 0, 1.0, 0, 0, 0])
+            if convention == "standard":
+                placements.append(about_z @ about_x)
+                screws.append(Ad(inverse(about_x)) @ axis)  # the axis is z_{i-1}; seen from frame i
+            else:
+                placements.append(about_x @ about_z)
+                screws.append(axis)
+            kinds.append(row.kind)
+        return cls(
+            tuple(range(-1, len(kinds) - 1)),
+            tuple(kinds),
+            np.array(placements),
+            np.array(screws),
+            np.asarray(masses),
+            np.asarray(coms),
+            np.asarray(inertias),
+            np.asarray(gravity),
+            tuple(names),
+        )
+
+    @classmethod
+    def from_screws(
+        cls,
+        screws: npt.ArrayLike,
+        poses: npt.ArrayLike,
+        masses: npt.ArrayLike,
+        coms: npt.ArrayLike,
+        inertias: npt.ArrayLike,
+        *,
+        parents: Sequence[int] | None = None,
+        gravity: npt.ArrayLike = (0, 0, -9.81),
+        names: Iterable[str] = (),
+    ) -> Chain:
+        """Chain from spatial joint screws (n,6) (v, w) and body poses (n,4,4), both at zero in the base frame."""
+        screws, poses = np.asarray(screws, float), np.asarray(poses, float)
+        n = len(screws)
+        parents = tuple(range(-1, n - 1)) if parents is None else tuple(parents)
+        if poses.shape != (n, 4, 4) or screws.shape != (n, 6) or len(parents) != n:
+            raise DynamicsError(
+                f"screws (n,6), poses (n,4,4) and parents (n,) are needed, given {screws.shape}, "
+                f"{poses.shape} and ({len(parents)},)"
+            )
+        placements = [
+            g if parent == BASE else inverse(poses[parent]) @ g for g, parent in zip(poses, parents, strict=True)
+        ]
+        body_screws = [Ad(inverse(g)) @ screw for g, screw in zip(poses, screws, strict=True)]
+        kinds = tuple(REVOLUTE if np.any(screw[3:]) else PRISMATIC for screw in screws)
+        arrays = (np.asarray(masses), np.asarray(coms), np.asarray(inertias), np.asarray(gravity))
+        return cls(tuple(parents), kinds, np.array(placements), np.array(body_screws), *arrays, names=tuple(names))
+
+    @classmethod
+    def from_leg(
+        cls, robot: Robot, leg: str, *, morphology: Morphology | None = None, gravity: np.ndarray | None = None
+    ) -> Chain:
+        """Serial chain of one leg of a `Robot` on its mount held still; body frames are the links' centres of mass.
+
+        With a morphology: the links that are left, shortened ones as they are, locked joints welded.
+        """
+        links = robot.leg(leg).links if morphology is None else morphology.links(leg)
+        chain = cls(**leg_arguments(robot, leg, links, gravity))
+        if morphology is not None:
+            for i in reversed(range(len(links))):
+                angle = morphology.locked_angle(leg, links[i].name)
+                chain = chain if angle is None else chain.welded(i, angle)
+        return chain
+
+    @classmethod
+    def from_robot(cls, robot: Robot, *, gravity: np.ndarray | None = None) -> Chain:
+        """Tree of all legs of a `Robot`, on its body: held still, or as the floating base of `nth_order`."""
+        legs = [cls.from_leg(robot, name, gravity=gravity) for name in robot.leg_names]
+        starts = np.cumsum([0] + [len(leg) for leg in legs])
+        parents = [
+            parent if parent == BASE else parent + start
+            for leg, start in zip(legs, starts, strict=False)
+            for parent in leg.parents
+        ]
+
+        def joined(field: Any) -> np.ndarray:
+            return np.concatenate([getattr(leg, field) for leg in legs])
+
+        return cls(
+            tuple(parents),
+            tuple(kind for leg in legs for kind in leg.kinds),
+            joined("placements"),
+            joined("screws"),
+            joined("masses"),
+            joined("coms"),
+            joined("inertias"),
+            legs[0].gravity,
+            sum((leg.names for leg in legs), ()),
+        )
+
+    @classmethod
+    def from_urdf(cls, text: str, *, gravity: npt.ArrayLike = (0, 0, -9.81)) -> Chain:
+        """Tree from the text of a URDF; the root link is the base, fixed joints weld, every other joint adds a body."""
+        return cls(**urdf_arguments(text), gravity=np.asarray(gravity))
+
+    # ---- what the methods ask for --------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    @property
+    def serial(self) -> bool:
+        """Whether every body is attached to the one before it."""
+        return self.parents == tuple(range(-1, len(self) - 1))
+
+    def children(self, i: int) -> tuple[int, ...]:
+        """Bodies that are attached to body i."""
+        return tuple(j for j, parent in enumerate(self.parents) if parent == i)
+
+    def with_gravity(self, gravity: np.ndarray) -> Chain:
+        """The same chain under another gravity (3,) [m/s^2]."""
+        return replace(self, gravity=gravity)
+
+    def welded(self, joint: int, q: float) -> Chain:
+        """The chain with one joint held for good at q [rad or m]: its body becomes part of the one before it."""
+        if not 0 <= joint < len(self):
+            raise DynamicsError(f"no joint {joint}, this chain has 0 to {len(self) - 1}")
+        kept = [i for i in range(len(self)) if i != joint]
+        if not kept:
+            raise DynamicsError(f"{self.names[joint]} is the only joint: nothing would move")
+        held, above = self.transforms(np.where(np.arange(len(self)) == joint, q, 0.0))[joint], self.parents[joint]
+        placements = [held @ self.placements[i] if self.parents[i] == joint else self.placements[i] for i in kept]
+        parents = [above if self.parents[i] == joint else self.parents[i] for i in kept]
+        parents = [parent - (parent > joint) for parent in parents]
+        masses, coms, inertias = self.masses.copy(), self.coms.copy(), self.inertias.copy()
+        if above != BASE:
+            com, turn = held[:3, :3] @ coms[joint] + held[:3, 3], held[:3, :3]
+            masses[above], coms[above], inertias[above] = combined_inertia(
+                [(masses[above], coms[above], inertias[above]), (masses[joint], com, turn @ inertias[joint] @ turn.T)]
+            )
+        return Chain(
+            tuple(parents),
+            tuple(self.kinds[i] for i in kept),
+            np.array(placements),
+            self.screws[kept],
+            masses[kept],
+            coms[kept],
+            inertias[kept],
+            self.gravity,
+            tuple(self.names[i] for i in kept),
+        )
+
+    def check_state(self, *vectors: npt.ArrayLike) -> tuple[np.ndarray, ...]:
+        """Return the vectors as float arrays (..., n); DynamicsError for a wrong length or a non-finite value."""
+        arrays = [np.asarray(vector, float) for vector in vectors]
+        for name, array in zip(("q", "qdot", "qddot"), arrays, strict=False):
+            if array.shape[-1:] != (len(self),):
+                raise DynamicsError(f"{name} has shape {array.shape}, this chain has {len(self)} joints")
+            if not np.isfinite(array).all():
+                raise DynamicsError(f"{name} is not finite: {array}")
+        return tuple(arrays)
+
+    def hats(self) -> np.ndarray:
+        """X_i^ of every joint (n,4,4), so that dT_i/dq_i = T_i X_i^."""
+        hats = np.zeros((len(self), 4, 4))
+        hats[:, :3, :3] = [skew(w) for w in self.screws[:, 3:]]
+        hats[:, :3, 3] = self.screws[:, :3]
+        return hats
+
+    def transforms(self, q: np.ndarray) -> np.ndarray:
+        """T_i(q_i), pose of every body in its parent: q (..., n) -> (..., n, 4, 4)."""
+        q = np.asarray(q, float)
+        hats = self.hats()
+        turns = np.array([kind == REVOLUTE for kind in self.kinds])
+        first = np.where(turns, np.sin(q), q)[..., None, None]
+        second = np.where(turns, 1 - np.cos(q), 0)[..., None, None]  # X^ cubed = -X^ for a screw without pitch
+        return self.placements @ (np.eye(4) + first * hats + second * (hats @ hats))
+
+    def poses(self, q: np.ndarray) -> np.ndarray:
+        """Pose of every body in the base frame: q (..., n) -> (..., n, 4, 4)."""
+        poses = self.transforms(q)
+        for i, parent in enumerate(self.parents):
+            if parent != BASE:
+                poses[..., i, :, :] = poses[..., parent, :, :] @ poses[..., i, :, :]
+        return poses
+
+    def pseudo_inertias(self) -> np.ndarray:
+        """(n,4,4) integral of r r^T dm with r = (x, y, z, 1) in the body frame: J_i of Hollerbach, I_i of Xiang."""
+        pseudo = np.zeros((len(self), 4, 4))
+        for i, (m, c, inertia) in enumerate(zip(self.masses, self.coms, self.inertias, strict=True)):
+            pseudo[i, :3, :3] = np.trace(inertia) / 2 * np.eye(3) - inertia + m * np.outer(c, c)
+            pseudo[i, :3, 3] = pseudo[i, 3, :3] = m * c
+            pseudo[i, 3, 3] = m
+        return pseudo
+
+    def spatial_inertias(self) -> np.ndarray:
+        """(n,6,6) inertia of every body about its frame's origin, for twists (v, w): Mueller & Kumar, eq. 12."""
+        return np.array([spatial_inertia(*body) for body in zip(self.masses, self.coms, self.inertias, strict=True)])
+
+
+def _finite(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    array = np.array(value, float)
+    if array.shape != shape:
+        raise DynamicsError(f"{name} has shape {array.shape}, needed: {shape}")
+    if not np.isfinite(array).all():
+        raise DynamicsError(f"{name} is not finite: {array.tolist()}")
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,1 @@
+"""WholeBodyModel and its parts: what scripts call."""

@@ -1,6 +1,0 @@
-"""Damage detection: `DamageDetector` is the public class, the other modules are its parts."""
-
-from hexapod_dynamics.estimation.damage.detector import DamageDetector
-from hexapod_dynamics.estimation.damage.settings import DetectorSettings
-
-__all__ = ["DamageDetector", "DetectorSettings"]

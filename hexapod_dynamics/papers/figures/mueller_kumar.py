@@ -1,0 +1,120 @@
+"""Figures 1 to 5 of Mueller & Kumar: third-order inverse dynamics of the Franka arm, and what each order costs."""
+
+import time
+
+import numpy as np
+
+from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, panels
+from hexapod_dynamics.papers.franka import franka, franka_trajectory
+from hexapod_dynamics.papers.nth_order import closed_form, recursive
+from hexapod_dynamics.papers.second_order import second_order
+
+ORDER, DURATION = 3, 10.0
+UNITS = ("Q [N m]", "dQ/dt [N m/s]", "d2Q/dt2 [N m/s^2]", "d3Q/dt3 [N m/s^3]")
+
+
+def reproduce(output_folder, progress):
+    """Write the five figures, the agreement of the forms and the cost of each order; returns the page's path."""
+    page = Page(output_folder, "mueller_kumar", "Mueller & Kumar: n-th order time derivatives of inverse dynamics")
+    page.text(
+        "The Franka Emika Panda with the parameters of Gaz et al. 2019 (see `papers/franka.py`), the source "
+        "the paper names; all seven joints, where the paper says six. The paper gives its trajectory as a "
+        "picture: here two sines a joint within the arm's ranges and speeds."
+    )
+    chain = franka()
+    t = np.linspace(0, DURATION, 401)
+    motion = np.array([franka_trajectory(s, ORDER + 2) for s in t])
+    names = [f"joint {i + 1}" for i in range(7)]
+
+    figure, axes = panels(3, 1, height=2.4, sharex=True)
+    for k, (axis, label) in enumerate(zip(axes[:, 0], ("q [rad]", "qdot [rad/s]", "qddot [rad/s^2]"), strict=True)):
+        curves(
+            axis,
+            t,
+            motion[:, k].T,
+            names,
+            "time [s]" if k == 2 else "",
+            label,
+            "Figure 1: the trajectory" if k == 0 else None,
+        )
+        if k:
+            axis.get_legend().remove()
+    page.figure("figure1", figure, "Figure 1: the trajectory of the seven joints")
+    page.table(
+        "trajectory",
+        ["t [s]", *(f"{what}{i + 1}" for what in ("q", "qdot", "qddot") for i in range(7))],
+        np.column_stack((t, *(motion[:, k] for k in range(3)))).tolist(),
+        show=False,
+    )
+
+    forces, apart = [], np.zeros(ORDER + 1)
+    for k, sample in enumerate(motion):
+        if k % 40 == 0:
+            progress(0.8 * k / len(t), f"third-order inverse dynamics, {t[k]:.0f} of {DURATION:.0f} s")
+        ours, other = recursive(chain, sample, ORDER).forces, closed_form(chain, sample, ORDER).forces
+        apart = np.maximum(apart, np.abs(ours - other).max(axis=1))
+        forces.append(ours)
+    forces = np.array(forces)
+    for k in range(ORDER + 1):
+        figure, ((axis,),) = panels(height=3.6)
+        curves(axis, t, forces[:, k].T, names, "time [s]", UNITS[k], f"Figure {k + 2}: {_ordinal(k)}")
+        if k:
+            numeric = np.gradient(forces[:, k - 1], t, axis=0)
+            for i in range(7):
+                axis.plot(t[::20], numeric[::20, i], "o", color=COLOURS[i], ms=3.5, mfc="none")
+            axis.set_title(
+                f"Figure {k + 2}: {_ordinal(k)}. Circles: differences of the figure before.", fontsize=10, loc="left"
+            )
+        page.figure(f"figure{k + 2}", figure, f"Figure {k + 2}: {_ordinal(k)} of the joint torques")
+        page.table(f"figure{k + 2}", ["t [s]", *names], np.column_stack((t, forces[:, k])).tolist(), show=False)
+    page.heading("Recursive and closed form")
+    page.table(
+        "agreement",
+        ["order", "largest value", "largest difference of the two forms"],
+        [[k, float(np.abs(forces[:, k]).max()), float(apart[k])] for k in range(ORDER + 1)],
+    )
+
+    progress(0.85, "cost of each order")
+    rows = []
+    for order in range(7):
+        sample = franka_trajectory(0.7, order + 2)
+        rows.append([order, *(1e3 * _seconds(form, chain, sample, order) for form in (recursive, closed_form))])
+    page.heading("Cost")
+    page.table("cost", ["order", "recursive [ms]", "closed form [ms]"], rows)
+    sample = franka_trajectory(0.7, 4)
+    by_hand, general = second_order(chain, sample), recursive(chain, sample, 2).forces
+    seconds = 1e3 * _seconds(second_order, chain, sample), 1e3 * _seconds(recursive, chain, sample, 2)
+    page.table(
+        "by_hand",
+        ["second order", "time [ms]", "largest difference [relative]"],
+        [
+            ["each line differentiated by hand, as in [12]", seconds[0], float(np.abs(by_hand / general - 1).max())],
+            ["recursion for any order", seconds[1], 0.0],
+        ],
+    )
+    page.text(
+        "The algorithm of second order that the paper's reference [12] writes out by hand "
+        "(`papers/second_order.py`) gives the same numbers. What the recursion for any order costs more is its "
+        "sums over binomial coefficients; by hand, each further order is a page of new formulas."
+    )
+    page.text(
+        "The paper finds its recursive form slightly ahead of its closed form (MATLAB). Here the recursion wins "
+        "at low orders and for long chains (`benchmark/nth_order.py`); at seven joints and high orders the "
+        "closed form's few large products cost numpy about as much as the recursion's many small ones."
+    )
+    progress(1.0, "done")
+    return page.write()
+
+
+def _ordinal(k):
+    return ("inverse dynamics", "first derivative", "second derivative", "third derivative")[k]
+
+
+def _seconds(function, *arguments):
+    laps = []
+    until = time.perf_counter() + 0.1
+    while len(laps) < 3 or time.perf_counter() < until:
+        start = time.perf_counter()
+        function(*arguments)
+        laps.append(time.perf_counter() - start)
+    return min(laps)

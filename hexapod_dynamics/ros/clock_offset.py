@@ -1,0 +1,41 @@
+"""Converts monotonic times to ROS stamps; the order is kept even when the process is interrupted.
+
+ROS time is the system clock: `use_sim_time` is refused (ros/node_functions.py).
+"""
+
+import math
+import time
+
+_REFRESH = 1.0  # [s] interval in which the system clock may be corrected
+_STEP = 50e6  # [ns] jump of the system clock after which the offset is measured again
+_CLOSE = 100e-6  # [s] largest interval of two clock readings that give a valid offset
+
+
+class StampConverter:
+    """Converts monotonic times [s] to times of stamps [ns]."""
+
+    def __init__(self):
+        self._offset, self._read = None, -math.inf
+
+    def nanoseconds_of(self, monotonic):
+        """Return the ROS time [ns] of a monotonic time [s]."""
+        now = time.monotonic()
+        stepped = self._offset is None or abs(time.time_ns() - now * 1e9 - self._offset) > _STEP
+        if stepped or now - self._read > _REFRESH:
+            self._read = now
+            self._measure()
+        return self._offset + int(monotonic * 1e9)
+
+    def _measure(self):
+        best = math.inf
+        for _ in range(5):
+            before = time.monotonic_ns()
+            ros = time.time_ns()
+            after = time.monotonic_ns()
+            if after - before < best:
+                best, offset = after - before, ros - (before + after) // 2
+            if best < _CLOSE * 1e9:
+                break
+        # Corrections of the clock are followed, the jitter of its measurement is not.
+        if self._offset is None or abs(offset - self._offset) > max(best, _CLOSE * 1e9):
+            self._offset = offset

@@ -1,0 +1,218 @@
+"""State that a node restores when it is started again: values in a file of one session.
+
+A node deletes its file when it ends cleanly and nothing starts it again. Below a launch file a node that a signal has
+ended is started again, too: there the launch deletes the files of its session when it ends. A launch that was killed
+deletes nothing; one of the same session (HEXAPOD_DYNAMICS_SESSION) goes on from there. Files in `state_directory`
+belong to no session and are never deleted.
+
+A file that was deleted while the node runs is written again and reported. One that was deleted before a restart is
+known to be missing by the memory of the launch (launch_memory.py), which has the last values, too.
+"""
+
+import os
+import threading
+import time
+
+from hexapod_dynamics.errors import HexapodError, ParameterError, StoredStateError, UnsafePathError
+from hexapod_dynamics.parameters.common import SESSION, STATE_DIRECTORY
+from hexapod_dynamics.ros import start
+from hexapod_dynamics.ros.launch_memory import VARIABLE, LaunchMemory
+from hexapod_dynamics.ros.node_functions import declare
+from hexapod_dynamics.ros.state_file import FAILURES, StateFile
+from hexapod_dynamics.ros.state_writer import StateWriter
+from hexapod_dynamics.runtime_directory import checked_session, own_directory, private_directory
+from rclpy.task import Future
+
+SLOWEST = 2.0  # [s] after which a request is answered although its state is not on the disk yet
+CHANGED = "the stored state was deleted or changed by another program"
+REPORTED = 30.0  # [s] for which a file that was lost and written again is a warning
+
+
+class SessionState:
+    """Stores values of `node` for the session in its parameter `session`, or for ever in its `state_directory`.
+
+    Without both, nothing is stored. lasting: whether the node has the parameter `state_directory`. A file that cannot
+    be written or read is reported once, as a warning of the node, and never ends the node.
+
+    Raises ParameterError for a session that cannot be part of a file's name, and for a directory that others could
+    have changed.
+    """
+
+    def __init__(self, node, lasting=True):
+        session = declare(node, SESSION)
+        directory = declare(node, STATE_DIRECTORY) if lasting else ""
+        self._node, self._warn, self._failed = node, node.get_logger().warning, False
+        self.unreadable = False  # no directory for the state, or a file that `save` did not write
+        self.lost = False  # no directory, or a state was stored in this launch and its file is missing
+        self.problem = ""  # what is wrong if unreadable or lost, and what helps
+        self._file, self._wanted = None, bool(session or directory)
+        self._writer, self._lasts = None, bool(directory)
+        # [number of the write, monotonic time [s], Future] of `stored`: callbacks that wait
+        self._lock, self._waiting, self._noticed = threading.Lock(), [], 0.0
+        try:
+            if session:
+                checked_session(session)
+            self._memory = LaunchMemory(
+                start.launch_process(), os.environ.get(VARIABLE, ""), node.get_fully_qualified_name()
+            )
+            if directory:
+                own_directory(directory, STATE_DIRECTORY.name)
+        except HexapodError as error:
+            raise ParameterError(str(error)) from None
+        node.session_state = self  # `running.end` closes it
+        if self._wanted:
+            # The name contains the namespace: two robots of one launch do not share their state.
+            name = f"{'' if directory else session}{node.get_namespace()}/{node.get_name()}".replace("//", "/")
+
+            def place():
+                return own_directory(directory, STATE_DIRECTORY.name) if directory else private_directory("sessions")
+
+            try:
+                self._file = StateFile(place, f"{name.strip('/').replace('/', '.')}.json")
+            except UnsafePathError as error:
+                self._failed = self.unreadable = self.lost = True
+                self.problem = str(error)
+                self._warn(f"no state can be stored for a respawn: {error}")
+
+    # Read ------------------------------------------------------------------------------------------------------------
+
+    def load(self):
+        """Return the dict that was saved before a crash, or None.
+
+        `unreadable` is then true if the file is not valid, `lost` if a state was stored in this launch and its file is
+        missing: what the launch remembers is returned then, None if it cannot be known.
+        """
+        if self._file is None:
+            return None
+        try:
+            values = self._file.read()
+        except StoredStateError as error:
+            values = None
+            self.reject(error)
+        if values is not None:
+            return values
+        remembered, known = None, True
+        try:
+            remembered = self._memory.load()
+        except StoredStateError as error:
+            known = False
+            self._warn(str(error))
+        self.lost = not self.unreadable and (remembered is not None or not known)
+        if self.lost:
+            self.problem = f"the file {self._file.path} was deleted while this launch was running"
+            self._warn(f"the state stored before a crash is missing: {self.problem}")
+        return remembered
+
+    def reject(self, error):
+        """Treat the file as unreadable: the values that it holds are of another shape."""
+        self.unreadable = True
+        self.problem = f"{self._file.path}: {error}"
+        self._warn(f"the state stored before a crash is not readable ({self.problem}): it is not used")
+
+    # Write -----------------------------------------------------------------------------------------------------------
+
+    def save(self, values):
+        """Store a dict that JSON can write and wait until it is on the disk; the file is replaced atomically.
+
+        Return False if it is to be stored, but the file cannot be written. From then on the file is watched.
+        """
+        if self._file is None:
+            return not self._wanted
+        return self._begin().write(values)
+
+    def post(self, values):
+        """Have another thread store a dict that JSON can write; of several the last one counts."""
+        if self._file is not None:
+            self._begin().post(values)
+
+    def stored(self):
+        """Return a Future to `await` in a callback of a service: done when all that was posted is on the disk.
+
+        Its result is empty, or the reason why it is not.
+        """
+        future = Future()
+        writer = self._writer
+        with self._lock:
+            if writer is not None and writer.written < writer.posted:
+                self._waiting.append((writer.posted, time.monotonic(), future))
+                return future
+        future.set_result(self.trouble)
+        return future
+
+    def expire(self):
+        """Answer what has waited too long for the disk; to be called now and then."""
+        late = f"it is not on the disk after {SLOWEST:.0f} s"
+        self._answer(lambda _, since: time.monotonic() - since > SLOWEST, late)
+
+    def _begin(self):
+        if self._writer is None:
+            self._writer = StateWriter(self._write, lambda: not self._file.is_untouched(), self._on_written)
+        return self._writer
+
+    def _write(self, values, lost):
+        """Write the file; in the thread of the writer, or in `save`. Return whether that has succeeded."""
+        try:
+            self._memory.save(values)
+        except StoredStateError as error:  # the file matters more
+            self._warn(f"not stored in the launch: {error}", throttle_duration_sec=60.0)
+        try:
+            self._file.write(values)
+        except FAILURES as error:
+            self.problem = str(error)
+            if not self._failed:
+                self._failed = True
+                self._warn(f"no state can be stored for a respawn: {error}; free space in {self._file.path.parent}")
+            return False
+        self._failed = False
+        if lost:
+            self._noticed = time.monotonic()
+            self._warn(
+                f"the stored state was deleted or changed by another program: {self._file.path} is written again"
+            )
+        return True
+
+    def _on_written(self, number):
+        self._answer(lambda wanted, _: wanted <= number, self.trouble)
+
+    def _answer(self, is_due, result):
+        with self._lock:
+            due = [future for wanted, since, future in self._waiting if is_due(wanted, since)]
+            self._waiting = [each for each in self._waiting if each[2] not in due]
+        for future in due:
+            future.set_result(result)
+        if due and self._node.executor is not None:
+            self._node.executor.wake()
+
+    # Report ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def trouble(self):
+        """Why the state cannot be stored; empty if it can."""
+        return f"it cannot be written, see the log ({self.problem})" if self._failed else ""
+
+    def assess(self, now):
+        """Return level and list of messages for the diagnostics at the monotonic time `now` [s]."""
+        if self._noticed and now - self._noticed < REPORTED:
+            return "warn", [f"{CHANGED}, and written again: {self._file.path}"]
+        return "ok", []
+
+    @property
+    def losses(self):
+        """How often the file was deleted or changed by another program."""
+        return self._writer.losses if self._writer is not None else 0
+
+    # End -------------------------------------------------------------------------------------------------------------
+
+    def close(self):
+        """Write what is posted and watch the file no longer; the node ends."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def forget(self):
+        """Delete the stored state: the node ends for good. What is in `state_directory` stays."""
+        self.close()
+        if self._file is not None and not self._lasts:
+            try:
+                self._file.delete()
+            except OSError as error:
+                self._warn(f"the stored state cannot be deleted: {error}")

@@ -1,0 +1,131 @@
+"""A node that no request and no message ends: what a callback raises is refused or ignored, counted and reported.
+
+rclpy ends the process when the callback of a service or a subscription raises. Its own parameter services do for a
+parameter of a type that ROS has not, so that one request of anybody ends a node. Here every callback is guarded, those
+of rclpy's parameter services, too, because rclpy creates them with `Node.create_service`. A device that fails while a
+message is handled still ends the node, which is then started again: no other message would mend it.
+"""
+
+import inspect
+import traceback
+
+from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.ros.malformed import MalformedMessages, shortened
+from rcl_interfaces.msg import ParameterType, SetParametersResult
+from rcl_interfaces.srv import SetParameters
+from rclpy.node import Node
+
+LAST_TYPE = ParameterType.PARAMETER_STRING_ARRAY  # of a parameter; 0 is PARAMETER_NOT_SET
+
+
+class GuardedNode(Node):
+    """A node whose services answer with a refusal, and whose subscriptions go on, where a callback raises."""
+
+    def create_service(self, srv_type, srv_name, callback, **more):
+        """Create a service as Node does; the callback may raise, or return what is no response."""
+        guard = _RequestGuard(self, srv_type, srv_name)
+        if inspect.iscoroutinefunction(callback):
+
+            async def answer(request, response):
+                try:
+                    check_parameters(request)
+                    return guard.checked(await callback(request, response))
+                except Exception as error:
+                    return guard.refuse(error)
+        elif srv_type is SetParameters:
+
+            def answer(request, response):
+                # One at a time, as rclpy does it: a refused one says nothing about those before and behind it.
+                for parameter in request.parameters:
+                    one = SetParameters.Request(parameters=[parameter])
+                    response.results.extend(guard.call(callback, one, SetParameters.Response()).results)
+                return response
+        else:
+
+            def answer(request, response):
+                return guard.call(callback, request, response)
+
+        return super().create_service(srv_type, srv_name, answer, **more)
+
+    def create_subscription(self, msg_type, topic, callback, qos_profile, **more):
+        """Create a subscription as Node does; a message for which the callback raises is ignored and counted."""
+
+        def take(message):
+            try:
+                callback(message)
+            except (DeviceError, OSError):
+                raise
+            except Exception as error:
+                if not self.context.ok():
+                    raise
+                MalformedMessages.of(self).count(subscription, described(error))
+                log_defect(self, error, f"a message on {topic}")
+
+        subscription = super().create_subscription(msg_type, topic, take, qos_profile, **more)
+        return subscription
+
+
+class _RequestGuard:
+    """Calls the callback of one service and refuses the request where that raises."""
+
+    def __init__(self, node, srv_type, srv_name):
+        self._node, self._type, self._name = node, srv_type, srv_name
+
+    def call(self, callback, request, response):
+        try:
+            check_parameters(request)
+            return self.checked(callback(request, response))
+        except Exception as error:
+            return self.refuse(error)
+
+    def checked(self, response):
+        if not isinstance(response, self._type.Response):
+            raise TypeError(f"the callback returned {response!r}, which is no {self._type.__name__}.Response")
+        return response
+
+    def refuse(self, error):
+        """Return a response that refuses; the exception that is being handled is counted and in the log."""
+        node = self._node
+        if not node.context.ok():
+            raise error
+        MalformedMessages.of(node).count_request(node.resolve_service_name(self._name), described(error))
+        log_defect(node, error, f"a request to {self._name}")
+        return refusal(self._type, f"refused: {described(error)}")
+
+
+def check_parameters(request):
+    """Raise ValueError for a parameter of a type that ROS has not; a request without parameters passes."""
+    for parameter in getattr(request, "parameters", ()):
+        if parameter.value.type > LAST_TYPE:
+            raise ValueError(
+                f"parameter {parameter.name[:60]!r} is of type {parameter.value.type}; allowed are 0 to {LAST_TYPE}"
+            )
+
+
+def refusal(srv_type, reason):
+    """Return a response of a service that refuses a request; an empty one where the type has no field for a reason."""
+    response = srv_type.Response()
+    if srv_type is SetParameters:
+        response.results.append(_result(reason))
+    elif hasattr(response, "success"):
+        response.success, response.message = False, reason
+    elif hasattr(response, "result") and hasattr(response.result, "successful"):
+        response.result = _result(reason)
+    return response
+
+
+def _result(reason):
+    return SetParametersResult(successful=False, reason=reason)
+
+
+def described(error):
+    """Return an exception in one line: its type, unless it is a ValueError, and its text."""
+    text = str(error) or type(error).__name__
+    return shortened(text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}")
+
+
+def log_defect(node, error, occasion):
+    """Log where an exception comes from that is no refusal (ValueError): it shows a defect of the node."""
+    if not isinstance(error, ValueError):
+        details = "".join(traceback.format_exception(error))
+        node.get_logger().error(f"{occasion} failed: {details}", throttle_duration_sec=5.0)

@@ -1,0 +1,72 @@
+"""Memory of the launch process in which a node stores its state a second time: no cleaner of files reaches it.
+
+A node that is started again without its file cannot know from the file system whether it has stored a state before. The
+launch makes one memory for each such process (`memfd_create`), holds it open until it ends, and names its descriptor in
+the environment; the node opens it through /proc. A node that no launch has started has none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from hexapod_dynamics.errors import StoredStateError
+from hexapod_dynamics.ros.state_file import LARGEST, parse_state
+
+NAME = "hexapod_state"
+VARIABLE = "HEXAPOD_LAUNCH_MEMORY"  # number of the memory's file descriptor in the launch process
+
+
+def make_memory() -> dict[str, str]:
+    """Make a memory in this process; return what the environment of the process that uses it needs.
+
+    It lasts until this process ends.
+    """
+    return {VARIABLE: str(os.memfd_create(NAME))}
+
+
+class LaunchMemory:
+    """The memory `number` of the launch process `launch`; `number` as in the environment, empty: there is none.
+
+    The memory holds the state of one node: a second one in the same process needs another name.
+    """
+
+    def __init__(self, launch: int, number: str, name: str) -> None:
+        self.exists = bool(launch and number)
+        self._path, self._name = f"/proc/{launch}/fd/{number}", name
+        if self.exists and not (number.isascii() and number.isdigit()):
+            raise StoredStateError(f"{VARIABLE} is {number[:40]!r}, not the number of a file descriptor")
+
+    def load(self) -> dict[str, Any] | None:
+        """Return what was saved, None if nothing was; raises StoredStateError if that cannot be known."""
+        if not self.exists:
+            return None
+        state = self._read().get(self._name)
+        if state is not None and not isinstance(state, dict):
+            raise StoredStateError("the memory of the launch holds something else")
+        return state
+
+    def save(self, values: dict[str, Any]) -> None:
+        """Save values; raises StoredStateError."""
+        if not self.exists:
+            return
+        # The end is marked: a shorter text does not need a second call, between which the node could be killed.
+        text = json.dumps(self._read() | {self._name: values}).encode() + b"\0"
+        self._open(os.O_RDWR, lambda fd: os.pwrite(fd, text, 0))
+
+    def _read(self) -> dict[str, Any]:
+        text = self._open(os.O_RDONLY, lambda fd: os.pread(fd, LARGEST, 0)).partition(b"\0")[0]
+        return parse_state(text) if text else {}
+
+    def _open(self, flags: int, use: Any) -> Any:
+        try:
+            fd = os.open(self._path, flags | os.O_CLOEXEC)
+            try:
+                if not os.readlink(self._path).startswith(f"/memfd:{NAME}"):
+                    raise StoredStateError(f"{self._path} is no memory of the launch")
+                return use(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise StoredStateError(f"the memory of the launch ({self._path}): {error.strerror}") from None

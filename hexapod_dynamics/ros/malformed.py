@@ -1,0 +1,129 @@
+"""Malformed messages and requests: ignored or refused, counted, and reported on /diagnostics.
+
+Messages are reported with their publisher, requests with their service.
+
+Whoever reaches a topic can publish such bytes on it: a program of another ROS 2 release, or one that means harm. The
+node goes on. Subscriptions take the bytes and read them here, because rclpy drops what its executor cannot read without
+a word.
+"""
+
+import time
+from weakref import WeakKeyDictionary, proxy
+
+from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
+
+# Time [s] for which a node reports a warning after a malformed message.
+WARNED = 5.0
+# Least time [s] between two questions to ROS who publishes on a topic.
+ASKED_EVERY = 1.0
+MOST_COUNTED = 16  # pairs of topic and publisher
+LONGEST_NAME = 100  # characters: the names of other nodes are not ours
+LONGEST_REASON = 300  # characters: it may quote what was sent
+UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that no node has announced
+
+
+def subscribe(node, kind, topic, callback, qos):
+    """Create a subscription for the executor whose callback gets valid messages only; see MalformedMessages."""
+    read, malformed = message_reader(kind), MalformedMessages.of(node)
+
+    def take(data):
+        try:
+            message = read(data)
+        except MALFORMED as error:
+            malformed.count(subscription, error)
+            return
+        callback(message)
+
+    subscription = node.create_subscription(kind, topic, take, qos, raw=True)
+    return subscription
+
+
+class MalformedMessages:
+    """Counts the malformed messages of a node's topics by publisher; `of` gives the one of a node."""
+
+    _of_node = WeakKeyDictionary()
+
+    def __init__(self, node):
+        self._node = proxy(node)  # `of` keeps this object for as long as the node exists
+        self._counts = {}  # {(topic, publisher): malformed messages}
+        self._requests = {}  # {service: malformed requests}
+        self._names = {}  # {(topic, GUID): publisher}
+        self._next_question = {}  # {topic: monotonic time [s]}
+        self._last, self._what = -WARNED, ""
+
+    @classmethod
+    def of(cls, node):
+        """Return the counter of a node."""
+        if node not in cls._of_node:
+            cls._of_node[node] = cls(node)
+        return cls._of_node[node]
+
+    def count(self, subscription, error):
+        """Count one message; error: what reading it raised."""
+        now, topic = time.monotonic(), subscription.topic_name
+        key = topic, self._publisher(subscription, topic, now)
+        if key not in self._counts and len(self._counts) >= MOST_COUNTED:
+            key = topic, "further publishers"
+        self._counts[key] = self._counts.get(key, 0) + 1
+        self._last, self._what = now, f"malformed messages on {topic} from {key[1]} are ignored"
+        self._node.get_logger().warning(
+            f"malformed message on {topic} from {key[1]} is ignored: {shortened(str(error))}", throttle_duration_sec=5.0
+        )
+
+    def count_request(self, service, error):
+        """Count a request to a service; error: why it is refused, or cannot even be read."""
+        self._requests[service] = self._requests.get(service, 0) + 1
+        self._last, self._what = time.monotonic(), f"malformed requests to {service} are refused"
+        self._node.get_logger().warning(
+            f"malformed request to {service} is refused: {shortened(str(error))}", throttle_duration_sec=5.0
+        )
+
+    @property
+    def recent(self):
+        """What is ignored or refused, if some came in the last seconds; else an empty text."""
+        return self._what if time.monotonic() - self._last < WARNED else ""
+
+    def _publisher(self, subscription, topic, now):
+        """Return who published the last message of a subscription: a node, a GUID, or those who may have been it."""
+        # rclpy of Humble does not tell the publisher of a message; pocket_ros2 does.
+        gid = getattr(subscription.handle, "last_publisher_gid", lambda: None)()
+        known = self._names.get((topic, gid))
+        if now < self._next_question.get(topic, 0.0) or (gid is not None and known is not None):
+            return known or _named(None, gid)
+        self._next_question[topic] = now + ASKED_EVERY
+        found = {bytes(info.endpoint_gid[:16]): info for info in self._node.get_publishers_info_by_topic(topic)}
+        if gid is None:
+            names = sorted({_named(info, guid) for guid, info in found.items()})
+            name = f"one of {', '.join(names)}" if len(names) > 1 else names[0] if names else _named(None, None)
+        else:
+            name = _named(found.get(gid), gid)
+        if len(self._names) >= MOST_COUNTED:
+            self._names.clear()
+        self._names[topic, gid] = name
+        return name
+
+    def report(self, level, message, values):
+        """Return a diagnostic status with the malformed messages and requests in it; at least a warning while they
+        come.
+        """
+        if not self._counts and not self._requests:
+            return level, message, values
+        if self.recent:
+            level = "warn" if level == "ok" else level
+            message = f"{message}; {self.recent}"
+        counts = {f"malformed messages on {topic} from {name}": count for (topic, name), count in self._counts.items()}
+        requests = {f"malformed requests to {service}": count for service, count in self._requests.items()}
+        return level, message, values | counts | requests
+
+
+def shortened(text):
+    """Return a text that may quote what was sent in one line of limited length."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}..."
+
+
+def _named(info, gid):
+    """Return the node of a TopicEndpointInfo, or the GUID (bytes, or None) if there is none."""
+    if info is not None and info.node_name != UNKNOWN:
+        return f"{info.node_namespace.rstrip('/')}/{info.node_name}"[:LONGEST_NAME]
+    return "an unknown publisher" if gid is None else f"GUID {gid.hex()}, no ROS node"

@@ -1,0 +1,175 @@
+"""Functions that all nodes share: parameters of the list, the robot, diagnostics, latched topics, steady timers."""
+
+import math
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from hexapod_dynamics.compile_notice import when_compiling
+from hexapod_dynamics.errors import ParameterError
+from hexapod_dynamics.parameters.common import ROBOT
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.ros.malformed import MalformedMessages
+from hexapod_dynamics.ros.running import Refused
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
+from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import ParameterException
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+LATCHED = QoSProfile(
+    depth=1,
+    history=HistoryPolicy.KEEP_LAST,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+STEADY = Clock(clock_type=ClockType.STEADY_TIME)
+REAL_TIME = "servos, IMU and simulated robot run in real time"
+COMPILING = "compiling the model for this machine, once"
+LEVELS = {
+    "ok": DiagnosticStatus.OK,
+    "warn": DiagnosticStatus.WARN,
+    "error": DiagnosticStatus.ERROR,
+    "stale": DiagnosticStatus.STALE,
+}
+
+
+def declare(node, parameter, source=None):
+    """Declare a ParameterSpec with its description and, for numbers, its range; return its value.
+
+    source: what a derived default comes from, see ParameterSpec.default_for. A value of another type, out of the range
+    or not among the choices is a ParameterError that says what is allowed.
+    """
+    default, low, high = parameter.default_for(source), parameter.low, parameter.high
+    descriptor = ParameterDescriptor(description=parameter.description, read_only=parameter.read_only)
+    if parameter.type == "integer" and low is not None:
+        descriptor.integer_range = [IntegerRange(from_value=low, to_value=high, step=0)]
+    elif parameter.type == "double" and low is not None:
+        descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high, step=0.0)]
+    try:
+        value = node.declare_parameter(parameter.name, default, descriptor).value
+    except ParameterException as error:
+        raise ParameterError(
+            f"parameter {parameter.name}: {error.args[0]}; allowed: {parameter.allowed(default)}"
+        ) from None
+    if parameter.choices is not None:
+        parameter.check(value)
+    return value
+
+
+def declare_all(node, parameters, source=None):
+    """Declare several ParameterSpec, see `declare`; return {name: value}."""
+    return {parameter.name: declare(node, parameter, source) for parameter in parameters}
+
+
+def steady_timer(node, period, callback):
+    """Create a timer with a period [s] on the steady clock.
+
+    The timers of a node run on the system clock. If that clock is set back (a Jetson Nano has no clock battery), they
+    stop, and with them the reactions to missing commands.
+    """
+    return node.create_timer(period, callback, clock=STEADY)
+
+
+def load_robot(node):
+    """Declare the parameter `robot` and load that file; empty: the JetHexa of this package.
+
+    Every node calls this first: it also refuses `use_sim_time` and reports on /diagnostics while the node compiles.
+    """
+    Refused.node = node
+    Refused.name = node.get_fully_qualified_name().lstrip("/").replace("/", ".")
+    if node.get_parameter("use_sim_time").value:
+        raise ParameterError(f"parameter use_sim_time is true: {REAL_TIME}; leave it false")
+    # Read-only, because a callback may be asked after another one has acted on the rest of a request.
+    descriptor = ParameterDescriptor(
+        type=ParameterType.PARAMETER_BOOL, description=f"stays false: {REAL_TIME}", read_only=True
+    )
+    node.set_descriptor("use_sim_time", descriptor)
+    Compiling(node)
+    path = declare(node, ROBOT)
+    return Robot.load(path) if path else Robot.jethexa()
+
+
+def stamp_seconds(stamp):
+    """Return a builtin_interfaces/Time in seconds (float; exact to a microsecond until the year 2100)."""
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def frame(node, name):
+    """Return the frame `name` of the robot in the node's namespace: "odom", or "left/odom"."""
+    return f"{node.get_namespace().strip('/')}/{name}".lstrip("/")
+
+
+def text_of(value):
+    """Return a diagnostic value as text: floats with six digits, other values as str()."""
+    return f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+def sender(publisher):
+    """Return a function that publishes a message given as bytes (cdr.Template).
+
+    On rclpy it is the one behind `Publisher.publish`, whose context and checks of the type take 15 to 25 us each time.
+    """
+    return getattr(publisher.handle, "publish_raw", publisher.publish)
+
+
+class Wanted:
+    """Says whether somebody subscribes to a publisher's topic; it asks the middleware five times a second."""
+
+    def __init__(self, publisher):
+        self._publisher, self._wanted, self._next = publisher, False, 0.0
+
+    def __call__(self, now):
+        """Return the answer at the monotonic time `now` [s]."""
+        if now >= self._next:
+            self._next = now + 0.2
+            self._wanted = self._publisher.get_subscription_count() > 0
+        return self._wanted
+
+
+class Compiling:
+    """Publishes on /diagnostics that a node compiles, while it cannot answer; its next status replaces this one."""
+
+    def __init__(self, node):
+        name = node.get_fully_qualified_name().lstrip("/")
+        self._status = DiagnosticStatus(name=name, level=DiagnosticStatus.WARN)
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._parts = 0
+        when_compiling(self._tell)
+
+    def _tell(self):
+        self._parts += 1
+        self._status.message = f"{COMPILING}: part {self._parts}"
+        self._publisher.publish(DiagnosticArray(status=[self._status]))
+
+
+class Diagnostics:
+    """Publishes one status a second on /diagnostics under the name of the node.
+
+    `look` is called at each period and returns (level, message, {key: value}), level one of ok, warn, error, stale.
+    Malformed messages of the node's topics are added.
+    every(period [s], callback): how it is called, by default by a timer; `TickLoop.every` of a node that has one.
+    """
+
+    def __init__(self, node, hardware_id, look, period=1.0, every=None):
+        self._node, self._look, self._malformed = node, look, MalformedMessages.of(node)
+        self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
+        self._array, self._keys = DiagnosticArray(status=[self._status]), None  # names of its values
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        if every is None:
+            steady_timer(node, period, self.publish)
+        else:
+            every(period, self.publish)
+
+    def publish(self):
+        """Call `look` and publish its status now."""
+        level, message, values = self._malformed.report(*self._look())
+        status = self._status
+        status.level, status.message = LEVELS[level], message
+        texts = [text_of(value) for value in values.values()]  # objects are kept while the names stay the same
+        if self._keys == [*values]:
+            for pair, text in zip(status.values, texts, strict=True):
+                if pair.value != text:
+                    pair.value = text
+        else:
+            self._keys = [*values]
+            status.values = [KeyValue(key=key, value=text) for key, text in zip(self._keys, texts, strict=True)]
+        self._array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(self._array)

@@ -1,0 +1,209 @@
+"""What runs the process of a node: start, spin, making anew after a failure, and a clean end."""
+
+import ctypes
+import gc
+import os
+import sys
+import threading
+import time
+import traceback
+
+import rclpy
+from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
+from hexapod_dynamics.ros import start
+from hexapod_dynamics.ros.participant import take_place
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+LIBC, M_ARENA_MAX, PR_SET_NAME = ctypes.CDLL(None), -8, 15
+RESPAWN_DELAY = 1.0  # time [s] until a node that failed is made anew
+
+
+def run(node_class, args=None):
+    """Start a node, spin it, and shut it down cleanly on SIGINT and SIGTERM; an invalid parameter ends it."""
+    run_together([node_class], args)
+
+
+def run_together(node_classes, args=None):
+    """`run` several nodes in one process, each in a thread of its own.
+
+    A node that would be refused again is left out, and the others run. One of several that fails at work is made anew
+    after a second, as a launch file does with a process, and the others go on; one node alone ends the process.
+    """
+    start.hear_signals()
+    share_heap()
+    take_place()
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    status, nodes, again, failed = 0, [], False, None
+    for node_class in node_classes:
+        try:
+            nodes.append(made(node_class))
+        except HexapodError as error:
+            again = not stays_refused(error)
+            if again:
+                break
+    if again or not nodes:
+        status = 1
+        for node in nodes:
+            end(node)
+        rclpy.try_shutdown()
+        if not again:
+            start.wait_where_respawned()  # the next start would be refused, too
+        else:
+            # A launch file respawns the node: the pause keeps it from repeating the message each second.
+            time.sleep(refused_pause())
+    else:
+        start.running()
+        # Objects alive now stay alive. Without `freeze` the garbage collector would scan all of them again and again,
+        # which stops every thread for 70 ms (0.4 s on a Jetson Nano).
+        gc.collect()
+        gc.freeze()
+        give_back_memory()
+        try:
+            spin(nodes)
+            if start.left_behind():
+                nodes[0].get_logger().warning("the launch process has ended: this node ends too")
+        except Exception as error:  # raised again when the devices are closed
+            failed = error
+        for node in nodes:
+            end(node, comes_back=failed is not None or start.launched())
+    rclpy.try_shutdown()
+    if failed is not None:
+        raise failed
+    # Everything is closed. Python would now destroy the objects of numba, casadi and LLVM one by one: 0.5 s of CPU per
+    # node, 2 s for the launch file.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def refused_pause():
+    """Time [s] to wait before a process ends whose nodes were refused; the launch file sets it in the environment."""
+    try:
+        return min(max(float(os.environ.get("HEXAPOD_REFUSED_PAUSE") or "0"), 0.0), 600.0)
+    except ValueError:
+        return 0.0
+
+
+def stays_refused(error):
+    """Whether a node that ended with this error at its start would end with it again."""
+    return isinstance(error, (ParameterError, MissingPackageError))
+
+
+def made(node_class):
+    """Return a new node; an error that refuses it is in the log before it is raised."""
+    with Refused.lock:
+        Refused.name, Refused.node = "", None
+        try:
+            return node_class()
+        except HexapodError as error:
+            rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(str(error))
+            if Refused.node is not None:
+                # The remains must not look like a working node. With a real ROS 2 the shutdown alone leaves them in
+                # the graph for as long as this process lasts. Node's own method: the node was not made to its end.
+                Node.destroy_node(Refused.node)
+            raise
+        except RCLError:
+            if uri := os.environ.get("CYCLONEDDS_URI"):
+                rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(
+                    f"the node cannot be made; CYCLONEDDS_URI is {uri!r}: an interface in it may not be there, or "
+                    "beside ROS_LOCALHOST_ONLY=1 be the loopback interface, which Cyclone DDS does not accept twice"
+                )
+            raise
+
+
+def spin(nodes):
+    """Run the callbacks of nodes until a signal comes; several each in a thread of its own, and `kept` there.
+
+    The list `nodes` has those that exist at the end.
+    """
+
+    def going():
+        return rclpy.ok() and not start.stopping()
+
+    if len(nodes) == 1:
+        serve(nodes[0], going)
+        return
+    threads = [threading.Thread(target=kept, args=(nodes, node, going), name=node.get_name()) for node in list(nodes)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def serve(node, going):
+    """Run the callbacks of a node while going() is true, in an executor of its own."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    if hasattr(node, "loop"):
+        node.loop.run(executor, going)
+    while going():
+        executor.spin_once(timeout_sec=0.2)  # a signal is noted when the wait is over
+
+
+def kept(nodes, node, going):
+    """`serve` one of several nodes; when it fails, destroy it and make it anew after a second, in `nodes` too."""
+    node_class = type(node)
+    name_thread(node.get_name())
+    while going():
+        if node is not None:
+            try:
+                serve(node, going)
+                return
+            except Exception:  # of whatever callback: the other nodes go on
+                node.get_logger().fatal(f"{traceback.format_exc()}this node is made anew, the others go on")
+            nodes.remove(node)
+            end(node)
+        left = time.monotonic() + RESPAWN_DELAY
+        while going() and time.monotonic() < left:
+            time.sleep(0.1)
+        if not going():
+            return
+        try:
+            node = made(node_class)
+            nodes.append(node)
+        except HexapodError as error:
+            if stays_refused(error):
+                return
+            node = None
+        except Exception:
+            rclpy.logging.get_logger(node_class.__name__).fatal(traceback.format_exc())
+            node = None
+
+
+def end(node, comes_back=True):
+    """Close a node's devices and destroy it; what it has stored for a respawn is kept if it comes back."""
+    if hasattr(node, "close"):
+        node.close()
+    if hasattr(node, "session_state"):
+        node.session_state.close()
+    if hasattr(node, "forget") and not comes_back:
+        node.forget()
+    node.destroy_node()
+
+
+def name_thread(name):
+    """Give the calling thread, and those that it starts, a name for `top -H`; its first 15 characters count."""
+    if hasattr(LIBC, "prctl"):
+        LIBC.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+
+
+def share_heap():
+    """Let the threads of this process share one heap, where the C library is glibc: they allocate little."""
+    if hasattr(LIBC, "mallopt"):
+        LIBC.mallopt(M_ARENA_MAX, 1)
+
+
+def give_back_memory():
+    """Return to the system what glibc keeps of memory that the start has freed: 3 MiB of each process."""
+    if hasattr(LIBC, "malloc_trim"):
+        LIBC.malloc_trim(0)
+
+
+class Refused:
+    """The node that is being made, and its name, for when its constructor ends with an error."""
+
+    name, node = "", None
+    lock = threading.Lock()  # `made` uses it for one node at a time

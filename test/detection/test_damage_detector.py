@@ -1,0 +1,199 @@
+"""A robot breaks while it walks and nobody says so: the detector finds out, on a truth that is not its own model."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from support.blind_walk import BlindWalk
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Ground, Simulator, Truth
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+HEALTHY, CYCLE = 5.2, 1.3  # [s]
+
+
+def walk(seed, *, stiffness=0.88, friction=0.75, rough=0.004, speed=0.07, obey=True, **options):
+    """A walk on a robot with softer servos than the model's, on another and uneven ground, until it is warmed up."""
+    servo = dataclasses.replace(ROBOT.servo, stiffness=stiffness * ROBOT.servo.stiffness)
+    truth = _Renamed(dataclasses.replace(ROBOT, servo=servo), Ground(friction=friction, rough=rough, seed=seed))
+    blind = BlindWalk(ROBOT, truth, TripodGait(), seed=seed, obey=obey, dead_band=0.5 * servo.resolution, **options)
+    blind.gait.command(speed, 0.0, 0.05)
+    blind.run(HEALTHY + 0.1 * seed)
+    assert blind.decisions == []
+    return blind
+
+
+class _Renamed(Simulator):
+    """A Simulator of another robot that takes the morphologies of the model's."""
+
+    def set_morphology(self, morphology):
+        super().set_morphology(Morphology.from_parameters(self.robot, morphology.parameters()))
+
+    def __init__(self, robot, ground):
+        super().__init__(robot, ground=ground, timestep=2e-3)
+
+
+def adaptive(seed=3, seconds=6.0):
+    """A walk with the default gait at 7.7 cm/s on a robot and ground that differ from the model."""
+    truth = Truth(mass=1.04, stiffness=0.92, friction=0.68, slope=1.0, slope_yaw=50.0, rough=0.004, seed=seed)
+    blind = BlindWalk(ROBOT, Simulator(ROBOT, timestep=2e-3, truth=truth), AdaptiveGait(), seed=seed)
+    blind.gait.command(0.077, 0.0, 0.0)
+    blind.run(seconds)
+    return blind
+
+
+def first(blind, seconds):
+    """The first Decision within so many seconds, and how long it took."""
+    start = blind.time
+    blind.run(seconds, until=lambda blind: blind.decisions)
+    assert blind.decisions, f"nothing was found; {blind.detector.findings()}, suspicion {blind.detector.suspicion}"
+    time, decision = blind.decisions[0]
+    return decision, time - start
+
+
+@pytest.mark.parametrize("leg, fraction", [("RM", 0.05), ("LF", 0.5)])
+def test_a_broken_tibia_whose_servo_answers_is_found_by_sag_and_tilt(leg, fraction):
+    blind = walk(3)
+    blind.damage(WHOLE.broken(f"{leg}.tibia", fraction))
+    decision, took = first(blind, 2.0 * CYCLE)
+    assert decision.name.startswith(f"{leg}.tibia broken off")
+    assert took < 1.5 * CYCLE
+    assert not blind.declared.is_whole and decision.probability > 0.98
+
+
+@pytest.mark.parametrize("seed, pair", [(1, ("LM", "RM")), (5, ("LM", "RM"))])
+def test_two_tibias_that_break_at_once_are_found_within_two_cycles(seed, pair):
+    blind = walk(seed)
+    both = WHOLE.broken(f"{pair[0]}.tibia", 0.05).broken(f"{pair[1]}.tibia", 0.05)
+    blind.damage(both)
+    blind.run(2.0 * CYCLE)
+    assert {name for _, decision in blind.decisions for name in decision.values} == {
+        f"remaining.{leg}.tibia" for leg in pair
+    }
+
+
+def test_a_locked_joint_is_found_with_its_angle_and_told_from_a_limp_one():
+    blind = walk(1)
+    angle = float(blind.physics.q[4])
+    blind.damage(WHOLE.locked("LM.femur", angle))
+    decision, took = first(blind, 2.0 * CYCLE)
+    assert decision.values["locked.LM.femur"] is True
+    assert decision.values["locked_at.LM.femur"] == pytest.approx(angle, abs=2 * ROBOT.servo.resolution)
+    assert took < 1.5 * CYCLE + 0.3
+
+
+def test_a_limp_joint_is_found():
+    blind = walk(2)
+    blind.damage(WHOLE.limp("RR.femur"))
+    decision, took = first(blind, 2.0 * CYCLE)
+    assert decision.values == {"limp.RR.femur": True} and took < 1.5 * CYCLE
+
+
+def test_two_legs_torn_off_at_once_are_known_by_their_silence_and_come_back_when_plugged_in():
+    blind = walk(4)
+    blind.damage(WHOLE.without("RM", "LM"))
+    blind.run(0.8)
+    assert blind.declared == WHOLE.without("RM", "LM")
+    assert {text.partition(":")[0] for _, text in ((t, d.text) for t, d in blind.decisions)} == {
+        "RM missing",
+        "LM missing",
+    }
+    blind.damage(WHOLE.without("LM"))
+    blind.run(2.0)
+    assert blind.declared == WHOLE.without("LM")
+
+
+@pytest.mark.parametrize("lost, after", [(("RR", "RF"), 3.0), (("RR", "RF"), 3.4)])
+def test_two_legs_lost_in_the_walk_are_all_that_is_declared_and_it_walks_on(lost, after):
+    """A leg that the new plan drags out of reach follows its command late: it was declared limp."""
+    blind = adaptive(seconds=after)
+    blind.damage(WHOLE.without(*lost))
+    begin = blind.physics.position[0]
+    blind.run(8.0)
+    assert blind.declared == WHOLE.without(*lost)
+    assert blind.physics.position[0] - begin > 0.7 * 8.0 * 0.077
+
+
+@pytest.mark.parametrize("leg", ["LR", "RR", "RM"])
+def test_a_coxa_that_went_limp_says_nothing_of_the_other_legs(leg):
+    """It stays where it is, whatever the model makes of it: 2 to 5 s later a healthy foot was declared broken off."""
+    blind = adaptive()
+    blind.damage(WHOLE.limp(f"{leg}.coxa"))
+    blind.run(2.0)
+    assert blind.declared == WHOLE.limp(f"{leg}.coxa")
+    begin = blind.physics.position[0]
+    blind.run(6.0)
+    assert blind.declared == WHOLE.limp(f"{leg}.coxa")
+    assert blind.physics.position[0] - begin > 0.8 * 6.0 * 0.077
+
+
+@pytest.mark.parametrize("leg", ["RR", "RF"])
+def test_a_foot_that_is_lost_soon_after_a_leg_is_found(leg):
+    """The body that it tips over was taken for one that had not settled since the first loss."""
+    blind = adaptive()
+    blind.damage(WHOLE.without("LF"))
+    blind.run(5.0)
+    assert blind.declared == WHOLE.without("LF")
+    blind.damage(WHOLE.without("LF").broken(f"{leg}.tibia", 0.05))
+    blind.run(2.0 * CYCLE)
+    healthy = WHOLE.parameters()
+    assert {n.split(".")[1] for n, value in blind.declared.parameters().items() if value != healthy[n]} == {"LF", leg}
+
+
+def test_a_part_that_a_person_took_out_is_never_brought_back():
+    blind = walk(4)
+    blind.declare(WHOLE.without("RM"))
+    blind.run(3.0)  # its servos answer all the time
+    assert blind.declared == WHOLE.without("RM") and blind.decisions == []
+
+
+def test_a_healthy_robot_on_rough_ground_that_is_pushed_and_commanded_about_is_left_alone():
+    blind = walk(5, rough=0.008)
+    random = np.random.default_rng(0)
+    for _ in range(6):
+        blind.gait.command(*random.uniform([-0.06, -0.04, -0.2], [0.07, 0.04, 0.2]))
+        blind.push[:2] = 6.0 * np.array([np.cos(blind.time), np.sin(blind.time)])
+        blind.run(0.3)
+        blind.push[:] = 0.0
+        blind.run(2.0)
+    assert blind.decisions == []
+
+
+def test_after_a_stall_of_its_machine_it_begins_again_and_finds_nothing_wrong():
+    """While the node stood still it lost commands; the walking robot is not what the model expects of them."""
+    blind = walk(6)
+    update, blind.detector.update = blind.detector.update, lambda time: []
+    command, blind.detector.command = blind.detector.command, lambda *arguments: None
+    blind.run(3.0)
+    blind.detector.update, blind.detector.command = update, command
+    blind.detector.disturb(blind.time)
+    blind.run(5.0)
+    assert blind.decisions == []
+
+
+def test_without_measurements_commands_or_imu_it_says_what_it_cannot_know_and_declares_nothing():
+    detector = DamageDetector(ROBOT)
+    for k in range(150):
+        detector.command(0.02 * k, np.zeros(18))
+        assert detector.update(0.02 * k + 0.01) == []
+    words = " ".join(detector.cannot_know(3.0))
+    assert "no joint is measured" in words and "no attitude from the IMU" in words and "joint_commands" not in words
+    angles = np.zeros(18)
+    for k in range(150, 300):
+        detector.measure_joints(0.02 * k, angles)
+        assert detector.update(0.02 * k + 0.01) == []
+    assert any("no joint_commands" in word for word in detector.cannot_know(6.0))
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [("declare", 1.5), ("declare", float("nan")), ("window", 1), ("timestep", -1.0), ("prior", 2.0), ("slice", 9.0)],
+)
+def test_a_bad_setting_is_refused_by_name(name, value):
+    with pytest.raises(HexapodError, match=name):
+        DetectorSettings(**{name: value})

@@ -1,0 +1,87 @@
+"""Servos that do not execute the commands (emergency stop): prediction and detector know, and do not doubt."""
+
+import numpy as np
+import pytest
+from support.blind_walk import BlindWalk
+from support.sensed_walk import SensedWalk, errors
+
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Simulator
+
+
+def stopped_and_resumed(told):
+    """A walk on MuJoCo that is frozen for three seconds while the gait goes on, and walks on."""
+    walk = SensedWalk("mujoco", seed=3, gait=AdaptiveGait())
+    walk.run(5.0)
+    before = walk.truth.position.copy()
+    walk.freeze(True, told=told)
+    walk.run(3.0)
+    assert np.linalg.norm(walk.truth.position - before) < 0.02  # it stands
+    walk.freeze(False, told=told)
+    return walk, walk.run(4.0)
+
+
+@pytest.fixture(scope="module")
+def told():
+    return stopped_and_resumed(told=True)
+
+
+def test_an_emergency_stop_is_no_contradiction(told):
+    walk, _ = told
+    assert walk.said == {}
+
+
+def test_without_being_told_it_is_one():
+    walk, _ = stopped_and_resumed(told=False)
+    assert any("contradict" in words for words in walk.said)
+
+
+def test_the_prediction_stands_still_meanwhile_and_walks_on(told):
+    walk, rows = told
+    pose, tilt, *_ = errors(rows)
+    assert np.linalg.norm(pose[-1, :2]) < 0.015  # [m] of 0.5
+    assert np.abs(tilt).max() < np.radians(1.5)
+    assert rows[-1, 1] - rows[0, 1] > 0.2  # it walks
+
+
+def frozen_detector(told):
+    """A BlindWalk that is frozen for three seconds while the gait goes on."""
+    walk = BlindWalk(Robot.jethexa(), Simulator(Robot.jethexa(), timestep=2e-3), AdaptiveGait(), seed=1)
+    walk.gait.command(0.077, 0.0, 0.0)
+    walk.run(5.0)
+    walk.frozen = True
+    if told:
+        walk.detector.follow(False)
+    walk.run(3.0)
+    return walk
+
+
+def test_the_detector_finds_nothing_in_a_frozen_robot():
+    walk = frozen_detector(told=True)
+    assert walk.decisions == [] and walk.detector.findings() == []
+    assert any("do not execute" in words for words in walk.detector.cannot_know(walk.time))
+
+
+def test_the_detector_that_is_not_told_takes_frozen_joints_for_damage():
+    walk = frozen_detector(told=False)
+    assert walk.decisions or walk.detector.findings() or walk.detector.suspicion > 1.0
+
+
+def test_a_leg_that_is_torn_off_a_frozen_robot_is_found_by_its_silence():
+    walk = frozen_detector(told=True)
+    walk.damage(Morphology.whole(walk.robot).without("RM"))
+    assert walk.run(2.0, lambda w: not w.declared.has_link("RM", "coxa"))
+
+
+def test_damage_is_found_after_the_stop():
+    walk = frozen_detector(told=True)
+    walk.gait.command(0.0, 0.0, 0.0)
+    walk.run(2.0)  # the gait stands; its joints are where they are commanded when the servos go on
+    walk.frozen = False
+    walk.detector.follow(True)
+    walk.gait.command(0.077, 0.0, 0.0)
+    walk.run(5.0)
+    assert walk.decisions == []
+    walk.damage(Morphology.whole(walk.robot).broken("LM.tibia", 0.5))
+    assert walk.run(4.0, lambda w: w.declared.remaining("LM", "tibia") < 1.0)

@@ -1,0 +1,70 @@
+"""Late commands and readings are no evidence: a loaded computer does not make a healthy robot look damaged."""
+
+import math
+
+import numpy as np
+import pytest
+from late_walk import KINDS, LateWalk
+
+from hexapod_dynamics.detection.lateness import LAG, Lateness, common_lag
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+
+
+def walk_late(kind, seconds):
+    walk, late = LateWalk(kind, 1), 0
+    for _ in range(round(seconds * walk.ticks)):
+        walk.tick()
+        late += any("readings come late: not judged" in text for text in walk.detector.cannot_know(walk.time))
+    assert walk.decisions == [], walk.decisions
+    return walk, late / (seconds * walk.ticks)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_healthy_robot_with_a_loaded_computer_is_left_alone_and_damage_is_found_afterwards(kind):
+    walk, late = walk_late(kind, 8.0)
+    assert late > 0.5
+    walk.rest()
+    walk.run(6.0)
+    assert walk.decisions == [] and walk.detector.cannot_know(walk.time) == []
+    walk.damage(WHOLE.broken("RM.tibia", 0.05))
+    walk.run(4.0, until=lambda walk: walk.decisions)
+    assert [decision.name.partition(" ")[0] for _, decision in walk.decisions] == ["RM.tibia"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_ten_minutes_on_a_loaded_computer(kind):
+    walk_late(kind, 600.0)
+
+
+def test_the_lag_of_all_joints_is_found_and_that_of_one_is_not():
+    random = np.random.default_rng(0)
+    joints, rates = np.arange(36) % 18, random.uniform(-3.0, 3.0, 36)
+    assert common_lag(joints, -0.08 * rates + random.normal(0.0, 3e-3, 36), rates) == pytest.approx(0.08, abs=0.01)
+    assert abs(common_lag(joints, np.where(joints == 4, 0.5, 0.0), rates)) < 1e-9
+    assert math.isnan(common_lag(joints, np.zeros(36), 0.1 * rates))
+
+
+def test_a_lag_that_these_servos_always_have_is_usual():
+    lateness = Lateness()
+    assert not any(lateness.lags(0.3 * k, 0.025) for k in range(60))
+    assert not lateness.lags(20.0, 0.015 + LAG) and lateness.lags(20.3, 0.03 + 2 * LAG)
+
+
+def test_each_sign_is_named():
+    for spoil, words in (
+        (lambda one: one.reading(0.7), "a reading came 0.32 s"),
+        (lambda one: one.command(0.7), "a command came 0.32 s"),
+        (lambda one: one.reading(1.0), "no joint was read for 0.50 s"),
+    ):
+        lateness = Lateness()
+        lateness.reading(0.5)
+        lateness.look(1.0)
+        spoil(lateness)
+        assert lateness.look(1.02) and words in lateness.why and lateness.recent(1.2) and not lateness.recent(1.4)
+    lateness = Lateness()
+    assert not lateness.look(1.0) and not lateness.look(1.02) and lateness.look(1.5)
+    assert "stood still for 0.48 s" in lateness.why

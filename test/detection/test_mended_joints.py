@@ -1,0 +1,109 @@
+"""A joint declared locked or limp by the detector is taken back when it is repaired; a person's declaration stands."""
+
+import numpy as np
+import pytest
+from late_walk import LateWalk
+
+from hexapod_dynamics.detection.mended_joints import ENOUGH, MendedJoints
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+
+
+@pytest.mark.parametrize(
+    "damaged", [WHOLE.locked("LM.femur", 0.7), WHOLE.limp("RR.femur")], ids=lambda one: one.describe()
+)
+def test_a_repaired_joint_is_taken_back_and_the_next_damage_is_found_as_on_a_fresh_robot(damaged):
+    walk = LateWalk("none", 3)
+    walk.damage(damaged)
+    assert walk.run(4.0, until=lambda walk: not walk.declared.is_whole), "it is declared"
+    walk.run(2.0)
+    walk.damage(WHOLE)
+    assert walk.run(4.0, until=lambda walk: walk.declared.is_whole), walk.declared.describe()
+    walk.run(6.0)
+    assert walk.declared.is_whole, walk.decisions
+    walk.damage(WHOLE.broken("RM.tibia", 0.05))
+    assert walk.run(2.6, until=lambda walk: not walk.declared.is_whole), "two cycles, as on a fresh robot"
+    assert walk.declared.remaining("RM", "tibia") < 1.0
+
+
+def test_a_joint_that_stays_damaged_is_not_taken_back():
+    walk = LateWalk("none", 4)
+    walk.damage(WHOLE.limp("RR.femur"))
+    walk.run(12.0)
+    assert walk.declared == WHOLE.limp("RR.femur")
+
+
+def test_what_a_person_declared_stands():
+    walk = LateWalk("none", 3)
+    walk.declare(WHOLE.locked("LM.femur", 0.7))
+    walk.run(6.0)
+    assert walk.declared == WHOLE.locked("LM.femur", 0.7) and walk.decisions == []
+
+
+def run(watch, angles, command=0.0, start=0.0):
+    for k, angle in enumerate(angles):
+        watch.reading(start + 0.2 * k, 4, angle, command)
+    return watch.mended(start + 0.2 * len(angles))
+
+
+def test_a_limp_joint_counts_only_where_it_was_away_from_its_command():
+    watch = MendedJoints()
+    watch.watch({4: None})
+    assert run(watch, [0.0] * 20) == []
+    assert run(watch, [0.4, 0.4, *[0.01] * 8], start=4.0) == [4]
+
+
+def test_a_joint_that_stays_locked_is_tried_ever_more_rarely_and_another_one_is_not_kept_waiting():
+    watch = MendedJoints()
+    watch.watch({4: 0.7})
+    trials = [0.1 * k for k in range(6000) if watch.tries(0.1 * k) == 4]
+    pauses = np.diff(trials)
+    assert trials[0] == pytest.approx(3.0, abs=0.11)
+    assert pauses[:5] == pytest.approx([6.0, 12.0, 24.0, 48.0, 96.0], abs=0.11)
+    assert pauses[5:] == pytest.approx(120.0, abs=0.11) and len(pauses) > 6
+    watch.watch({4: 0.7, 7: 0.2})
+    assert next(k for k in range(100) if watch.tries(600.0 + 0.1 * k) == 7) <= 91
+
+
+@pytest.mark.parametrize("angles", [[0.7] * 20, [0.7, *[0.4] * (ENOUGH - 1)], [0.7, *np.tile([0.2, 0.7], 10)]])
+def test_a_lock_that_moves_for_a_moment_is_one(angles):
+    watch = MendedJoints()
+    watch.watch({4: 0.7})
+    assert run(watch, angles) == []
+
+
+def test_a_joint_is_taken_back_once():
+    watch = MendedJoints()
+    watch.watch({4: 0.7})
+    assert run(watch, [0.7, *[0.1] * 10]) == [4]
+    watch.taken_back(4)
+    watch.watch({4: 0.7})
+    assert run(watch, [0.7, *[0.1] * 10], start=9.0) == []
+
+
+@pytest.mark.parametrize("joint", ["RF.femur", "LM.femur", "RM.coxa", "LR.tibia", "LF.tibia"])
+def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(joint):
+    """The servo holds the last set-point: locks near it were never taken back."""
+    walk = LateWalk("none", 3)
+    k = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links].index(joint)
+    walk.damage(WHOLE.locked(joint, float(walk.physics.q[k])))
+    assert walk.run(4.0, until=lambda walk: not walk.declared.is_whole), "it is declared"
+    # What the guard has sent last: the angle of the lock.
+    walk.physics.command(np.where(np.arange(ROBOT.joint_count) == k, walk.physics.q, np.nan), 0.02)
+    walk.run(2.0)
+    walk.damage(WHOLE)
+    assert walk.run(9.0, until=lambda walk: walk.declared.is_whole), walk.declared.describe()
+    walk.run(6.0)
+    assert walk.declared.is_whole, walk.decisions
+
+
+@pytest.mark.parametrize("joint", ["RF.femur", "RM.coxa"])
+def test_a_joint_that_stays_locked_is_tried_and_stays_declared(joint):
+    walk = LateWalk("none", 5)
+    walk.damage(WHOLE.locked(joint, 0.1))
+    walk.run(16.0)
+    assert walk.declared.is_whole is False and [one.name for _, one in walk.decisions] == [
+        f"{joint} locked at 0.10 rad"
+    ]

@@ -1,0 +1,28 @@
+"""Two neighbours are lost one after the other, the robot sits down and stands up; nothing healthy is declared."""
+
+import mujoco  # noqa: F401 (MujocoSimulator needs it: .ci/jammy_versions leaves this file out)
+import pytest
+from support.blind_walk import BlindWalk
+
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import MujocoSimulator
+
+ROBOT = Robot.jethexa()
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_nothing_healthy_is_declared_while_the_robot_sits_and_stands_up(seed):
+    """In both walks LF.tibia was declared limp, since contacts of a body on the ground are not those of the model."""
+    blind = BlindWalk(ROBOT, MujocoSimulator(ROBOT, timestep=0.001), AdaptiveGait(), seed=seed)
+    blind.gait.command(0.07, 0.0, -0.04)
+    blind.run(4.0)
+    torn = Morphology.whole(ROBOT).without("RF")
+    blind.damage(torn)
+    assert blind.run(2.0, until=lambda blind: not blind.declared.is_whole)
+    blind.run(4.0 + 0.3 * seed)
+    blind.damage(torn.broken("RM.tibia", 0.05))
+    assert blind.run(6.0, until=lambda blind: blind.gait.doing == "moving feet")
+    blind.run(5.0)
+    names = {name for _, decision in blind.decisions for name in decision.values}
+    assert names == {"legs.RF", "remaining.RM.tibia"}

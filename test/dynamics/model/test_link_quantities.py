@@ -1,0 +1,217 @@
+"""Links, points, momentum, energy and held feet against Pinocchio; CasADi functions against the compiled model."""
+
+import casadi as ca
+import numpy as np
+import pinocchio as pin
+import pytest
+from support.pinocchio_robot import PinocchioRobot
+from support.random_robots import FAMILIES, random_damage, random_robot, rotation
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+MODEL = WholeBodyModel(ROBOT)
+
+
+def assert_close(given, expected, tolerance=1e-9):
+    """Largest error against the largest entry."""
+    given, expected = np.asarray(given), np.asarray(expected)
+    assert given.shape == expected.shape
+    assert np.max(np.abs(given - expected), initial=0.0) <= tolerance * np.max(np.abs(expected), initial=1e-300)
+
+
+class Case:
+    """Seeds 0, 1: the JetHexa, whole and damaged; then robots of every family, damaged."""
+
+    def __init__(self, seed):
+        self.rng = rng = np.random.default_rng(seed)
+        robot = ROBOT if seed < 2 else random_robot(rng, seed % len(FAMILIES), 4)
+        self.morphology = WHOLE if seed == 0 else random_damage(rng, robot)
+        self.model, self.n = WholeBodyModel(robot), int(self.morphology.moving_mask.sum())
+        self.R, self.p, self.q = rotation(rng), rng.normal(size=3), rng.normal(size=robot.joint_count)
+        self.nu, self.tau = rng.normal(size=6 + self.n), rng.normal(size=self.n)
+        self.peer = PinocchioRobot(self.morphology)
+        self.peer_q = self.peer.configuration(self.R, self.q)
+        self.peer_q[:3] = self.p
+        self.legs = [leg for leg in robot.legs if self.morphology.has_leg(leg.name)]
+        pin.forwardKinematics(self.peer.model, self.peer.data, self.peer_q, self.nu, np.zeros(6 + self.n))
+        pin.updateFramePlacements(self.peer.model, self.peer.data)
+
+    def tip(self, leg):
+        """Name of the leg's last link, its tip in that link's axes, and Pinocchio's frame of it."""
+        link = self.morphology.links(leg.name)[-1]
+        return f"{leg.name}.{link.name}", np.array([link.length, 0.0, 0.0]), self.peer.tips[leg.name]
+
+
+@pytest.fixture(scope="module", params=range(8))
+def case(request):
+    return Case(request.param)
+
+
+def test_poses_points_and_their_rates_are_pinocchios(case):
+    model, peer, data = case.model, case.peer.model, case.peer.data
+    poses = case.model.link_poses(case.R, case.p, case.q, case.morphology)
+    assert len(poses) == case.morphology.existing_mask.sum()
+    for leg in case.legs:
+        link, tip, frame = case.tip(leg)
+        turned, start = poses[link]
+        assert_close(turned, data.oMf[frame].rotation)
+        assert_close(start + turned @ tip, data.oMf[frame].translation)
+        J = pin.computeFrameJacobian(peer, data, case.peer_q, frame, pin.LOCAL_WORLD_ALIGNED)[:3]
+        ours = model.point_jacobian(link, tip, case.q, case.morphology)
+        assert_close(ours, case.R.T @ J)
+        bias = model.point_acceleration_bias(link, tip, case.q, case.nu, case.morphology)
+        pin.forwardKinematics(peer, data, case.peer_q, case.nu, np.zeros(6 + case.n))
+        drift = pin.getFrameClassicalAcceleration(peer, data, frame, pin.LOCAL_WORLD_ALIGNED).linear
+        assert_close(bias + np.cross(case.nu[3:6], ours @ case.nu), case.R.T @ drift)
+
+
+def test_mass_momentum_and_energy_are_pinocchios(case):
+    model, peer, data, q = case.model, case.peer.model, case.peer.data, case.peer_q
+    pin.computeCentroidalMomentum(peer, data, q, case.nu)
+    assert model.total_mass(case.morphology) == pytest.approx(pin.computeTotalMass(peer), rel=1e-12)
+    assert_close(model.center_of_mass(case.R, case.p, case.q, case.morphology), pin.centerOfMass(peer, data, q))
+    assert_close(model.centroidal_momentum(case.R, case.q, case.nu, case.morphology), np.array(data.hg))
+    rotors = 0.5 * peer.armature @ case.nu**2  # which Pinocchio leaves out here, though not in its mass matrix
+    kinetic = pin.computeKineticEnergy(peer, data, q, case.nu) + rotors
+    assert model.kinetic_energy(case.q, case.nu, case.morphology) == pytest.approx(kinetic, rel=1e-9)
+    potential = pin.computePotentialEnergy(peer, data, q)
+    assert model.potential_energy(case.R, case.p, case.q, case.morphology) == pytest.approx(potential, rel=1e-9)
+
+
+def test_held_feet_are_pinocchios(case):
+    model, peer, morphology = case.model, case.peer.model, case.morphology
+    stance = [leg.name for leg in case.legs][:3]
+    acceleration, forces = model.constrained_forward_dynamics(case.R, case.q, case.nu, case.tau, stance, morphology)
+    # the feet's accelerations, by Pinocchio, are zero, and the forces explain the motion
+    pin.forwardKinematics(peer, case.peer.data, case.peer_q, case.nu, acceleration)
+    pin.updateFramePlacements(peer, case.peer.data)
+    for name in stance:
+        linear = pin.getFrameClassicalAcceleration(
+            peer, case.peer.data, case.peer.tips[name], pin.LOCAL_WORLD_ALIGNED
+        ).linear
+        assert np.abs(linear).max() < 1e-7 * max(1.0, np.abs(acceleration).max())
+    again = model.forward_dynamics(case.R, case.q, case.nu, case.tau, morphology, forces)
+    assert_close(again, acceleration, 1e-7)
+
+
+def test_feet_held_more_than_once_over_get_the_smallest_forces(monkeypatch):
+    """A leg whose joints are locked is one body with the base: two of them hold it six times for five freedoms."""
+    case = Case(0)
+    names = [f"{leg}.{link}" for leg in ("LF", "RR") for link in ("coxa", "femur", "tibia")]
+    stiff = WHOLE
+    for name in names:
+        stiff = stiff.locked(name, 0.1)
+    n = int(stiff.moving_mask.sum())
+    state = case.R, case.q, case.nu[: 6 + n], case.tau[:n]
+    legs = [MODEL._legs[leg] for leg in ("LF", "RR")]
+    assert MODEL._held(MODEL._select(stiff).memory, *state, *legs) is None
+    acceleration, forces = MODEL.constrained_forward_dynamics(*state, ["LF", "RR"], stiff)
+    assert_close(MODEL.forward_dynamics(*state, stiff, forces), acceleration, 1e-7)
+    along = MODEL.link_poses(case.R, case.p, case.q, stiff)
+    end = np.array([ROBOT.leg("LF").links[-1].length, 0.0, 0.0])
+    tip = {leg: along[f"{leg}.tibia"][1] + along[f"{leg}.tibia"][0] @ end for leg in forces}
+    line = tip["LF"] - tip["RR"]
+    stretch = (forces["LF"] - forces["RR"]) @ line / np.linalg.norm(line)
+    assert abs(stretch) < 1e-7 * max(np.linalg.norm(force) for force in forces.values())  # no force that does nothing
+
+
+def test_regular_feet_are_solved_the_same_way_by_both_methods():
+    compared = 0
+    for seed in range(4):
+        case = Case(seed)
+        stance = [leg.name for leg in case.legs][:4]
+        known = case.model._select(case.morphology)
+        feet = [case.model._legs[leg] for leg in stance]
+        result = case.model._held(known.memory, case.R, case.q, case.nu, case.tau, *feet)
+        if result is None:  # damage has left a foot that is held by itself
+            continue
+        compared += 1
+        slow, forces = case.model._held_without_haste(case.R, case.q, case.nu, case.tau, stance, known)
+        assert_close(result[0], slow, 1e-8)
+        for leg, force in zip(stance, result[1:], strict=True):
+            assert_close(force, forces[leg], 1e-8)
+    assert compared >= 2
+
+
+def test_constraint_forces_are_those_of_pinocchios_solver():
+    case = Case(0)
+    peer = case.peer.model
+    contacts = pin.StdVec_RigidConstraintModel()
+    for leg in ROBOT.leg_names[:3]:
+        frame = peer.frames[case.peer.tips[leg]]
+        contacts.append(
+            pin.RigidConstraintModel(
+                pin.ContactType.CONTACT_3D, peer, frame.parentJoint, frame.placement, pin.LOCAL_WORLD_ALIGNED
+            )
+        )
+    datas = pin.StdVec_RigidConstraintData()
+    for contact in contacts:
+        datas.append(contact.createData())
+    data = peer.createData()
+    pin.initConstraintDynamics(peer, data, contacts, datas)
+    generalised = np.concatenate([np.zeros(6), case.tau])
+    theirs = pin.constraintDynamics(peer, data, case.peer_q, case.nu, generalised, contacts, datas)
+    acceleration, forces = MODEL.constrained_forward_dynamics(case.R, case.q, case.nu, case.tau, ROBOT.leg_names[:3])
+    assert_close(acceleration, theirs, 1e-7)
+    for leg, contact in zip(ROBOT.leg_names[:3], datas, strict=True):
+        R = data.oMi[peer.frames[case.peer.tips[leg]].parentJoint].rotation
+        axes = R @ peer.frames[case.peer.tips[leg]].placement.rotation
+        assert_close(np.linalg.norm(forces[leg]), np.linalg.norm(axes @ contact.contact_force.linear), 1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_casadi_functions_are_the_compiled_model(seed):
+    case = Case(seed)
+    q = np.where(case.morphology.moving_mask, case.q, 0.0)
+    forward = case.model.casadi_function("forward_dynamics", case.morphology)
+    expected = case.model.forward_dynamics(case.R, q, case.nu, case.tau, case.morphology)
+    assert_close(np.array(forward(case.R, q, case.nu, case.tau)).ravel(), expected, 1e-11)
+    inverse = case.model.casadi_function("inverse_dynamics", case.morphology)
+    expected = case.model.inverse_dynamics(case.R, q, case.nu, case.nu, case.morphology)
+    assert_close(np.array(inverse(case.R, q, case.nu, case.nu)).ravel(), expected, 1e-12)
+    tips = np.array(case.model.casadi_function("tip_positions", case.morphology)(case.R, case.p, q))
+    assert_close(tips.T, [case.peer.data.oMf[case.tip(leg)[2]].translation for leg in case.legs], 1e-12)
+    opti = ca.Opti()
+    torque = opti.variable(case.n)
+    opti.minimize(ca.sumsqr(forward(case.R, q, case.nu, torque)[6:]) + 1e-6 * ca.sumsqr(torque))
+    opti.solver("ipopt", {"print_time": False}, {"print_level": 0})
+    assert np.isfinite(opti.solve().value(torque)).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: MODEL.link_poses(np.ones((3, 3)), np.zeros(3), np.zeros(18)), ("R:", "not a rotation")),
+        (lambda: MODEL.link_poses(np.eye(3), [0, 0], np.zeros(18)), ("p:", "(2,)", "(3,)")),
+        (lambda: MODEL.point_jacobian("LF.toe", [0, 0, 0], np.zeros(18)), ("LF.toe", "LF.coxa")),
+        (lambda: MODEL.point_jacobian("RM.tibia", [0] * 3, np.zeros(18), WHOLE.without("RM")), ("RM.tibia", "missing")),
+        (lambda: MODEL.point_jacobian("LF.tibia", [0, 0, np.nan], np.zeros(18)), ("point:", "not finite")),
+        (lambda: MODEL.point_acceleration_bias("LF.tibia", [0] * 3, np.zeros(18), [1]), ("nu:", "(24,)")),
+        (lambda: MODEL.center_of_mass(np.eye(3), np.zeros(3), np.zeros(2)), ("q:", "(2,)")),
+        (lambda: MODEL.total_mass("whole"), ("morphology", "whole")),
+        (lambda: MODEL.centroidal_momentum(np.eye(3), np.zeros(18), np.full(24, np.nan)), ("nu:", "not finite")),
+        (lambda: MODEL.kinetic_energy(np.zeros(18), np.zeros(3)), ("nu:", "(3,)")),
+        (
+            lambda: MODEL.constrained_forward_dynamics(
+                np.eye(3), np.zeros(18), np.zeros(21), np.zeros(15), ["RM"], WHOLE.without("RM")
+            ),
+            ("RM", "missing"),
+        ),
+        (
+            lambda: MODEL.constrained_forward_dynamics(
+                np.eye(3), np.zeros(18), np.zeros(24), np.zeros(18), ["RM", "RM"]
+            ),
+            ("stance", "twice"),
+        ),
+        (lambda: MODEL.casadi_function("torque"), ("torque", "forward_dynamics")),
+    ],
+)
+def test_wrong_input_is_refused_by_name(call, named):
+    with pytest.raises(DynamicsError) as refusal:
+        call()
+    for part in named:
+        assert part in str(refusal.value)

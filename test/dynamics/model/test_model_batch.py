@@ -1,0 +1,213 @@
+"""Many states in one call: each as if it were alone, whatever robot, morphology, number of states and cores."""
+
+import os
+import pickle
+import time
+import tracemalloc
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from support.pinocchio_robot import PinocchioRobot
+from support.random_robots import FAMILIES, random_damage, random_robot, rotation
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics.model.batch import LEAST_GROUP, LEAST_SHARE, WORTH
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+MODEL = WholeBodyModel(ROBOT)
+WHOLE = Morphology.whole(ROBOT)
+
+
+def assert_close(given, expected, tolerance=1e-9):
+    """Largest error against the largest entry."""
+    assert given.shape == expected.shape
+    assert np.max(np.abs(given - expected), initial=0.0) <= tolerance * np.max(np.abs(expected), initial=1e-300)
+
+
+def states(rng, robot, n, count):
+    turned = np.array([rotation(rng) for _ in range(count)]).reshape(count, 3, 3)
+    q, nu = rng.normal(size=(count, robot.joint_count)), rng.normal(size=(count, 6 + n))
+    return turned, q, nu, rng.normal(size=(count, n)), rng.normal(size=(count, 6 + n))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_state_is_pinocchios(seed):
+    """Robots of every family, whole and damaged; 13 states are no multiple of any number of lanes."""
+    rng = np.random.default_rng(seed)
+    robot = ROBOT if seed < 2 else random_robot(rng, seed % len(FAMILIES), (4, 6, 8)[seed % 3])
+    morphology = Morphology.whole(robot) if seed % 2 == 0 else random_damage(rng, robot)
+    model, n = WholeBodyModel(robot), int(morphology.moving_mask.sum())
+    R, q, nu, tau, nudot = states(rng, robot, n, 13)
+    q[:, ~morphology.moving_mask] = np.nan  # must be ignored
+    acceleration = model.forward_dynamics_batch(R, q, nu, tau, morphology)
+    torques = model.inverse_dynamics_batch(R, q, nu, nudot, morphology)
+    peer = PinocchioRobot(morphology)
+    driven = morphology.driven_mask[morphology.moving_mask]
+    for i in range(len(q)):
+        peer_q = peer.configuration(R[i], q[i])
+        motor = np.concatenate([np.zeros(6), np.where(driven, tau[i], 0.0)])
+        assert_close(acceleration[i], pin.aba(peer.model, peer.data, peer_q, nu[i], motor))
+        assert_close(torques[i], pin.rnea(peer.model, peer.data, peer_q, nu[i], nudot[i]))
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 16, 100, 2 * LEAST_SHARE + 3])
+def test_any_number_of_states(count):
+    R, q, nu, tau, nudot = states(np.random.default_rng(count), ROBOT, 18, count)
+    acceleration, torques = MODEL.forward_dynamics_batch(R, q, nu, tau), MODEL.inverse_dynamics_batch(R, q, nu, nudot)
+    assert acceleration.shape == torques.shape == (count, 24)
+    for i in range(0, count, 1 if count < 200 else 37):
+        assert_close(acceleration[i], MODEL.forward_dynamics(R[i], q[i], nu[i], tau[i]), 1e-12)
+        assert_close(torques[i], MODEL.inverse_dynamics(R[i], q[i], nu[i], nudot[i]), 1e-12)
+
+
+@pytest.mark.parametrize("family", [0, 3])
+def test_each_state_with_its_own_morphology(family):
+    rng = np.random.default_rng(family)
+    robot = ROBOT if family == 0 else random_robot(rng, family, 4)
+    model, joints = WholeBodyModel(robot), robot.joint_count
+    kinds = [Morphology.whole(robot), *(random_damage(rng, robot) for _ in range(5))]
+    morphologies = [kinds[i] for i in rng.integers(len(kinds), size=60)]
+    R, q, nu, tau, nudot = states(rng, robot, joints, 60)
+    masks = np.array([morphology.moving_mask for morphology in morphologies])
+    for array in (q, nu[:, 6:], tau, nudot[:, 6:]):
+        array[~masks] = np.nan  # must be ignored
+    acceleration = model.forward_dynamics_batch(R, q, nu, tau, morphologies)
+    torques = model.inverse_dynamics_batch(R, q, nu, nudot, morphologies)
+    for i, (morphology, moving) in enumerate(zip(morphologies, masks, strict=True)):
+        body = np.concatenate([np.ones(6, bool), moving])
+        alone = model.forward_dynamics(R[i], q[i], nu[i, body], tau[i, moving], morphology)
+        assert_close(acceleration[i, body], alone, 1e-12)
+        assert not acceleration[i, ~body].any()
+        alone = model.inverse_dynamics(R[i], q[i], nu[i, body], nudot[i, body], morphology)
+        assert_close(torques[i, body], alone, 1e-12)
+        assert not torques[i, ~body].any()
+
+
+def different(rng, count):
+    """So many different morphologies of the JetHexa."""
+    found = {}
+    while len(found) < count:
+        found[random_damage(rng, ROBOT)] = None
+    return list(found)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "each"), [(3, 2 * LEAST_GROUP), (2, WORTH + 1), (300, 2), (60, 1)], ids=["some", "many", "300", "60"]
+)
+def test_few_and_many_states_of_a_morphology_are_what_each_is_alone(kinds, each):
+    """300 are more than a model keeps memories of; 1025 states are computed by the code for batches."""
+    rng = np.random.default_rng(kinds)
+    model, count = WholeBodyModel(ROBOT), kinds * each
+    morphologies = [*different(rng, kinds)] * each
+    morphologies[-1] = pickle.loads(pickle.dumps(morphologies[-1]))  # equal, but another object
+    R, q, nu, tau, nudot = states(rng, ROBOT, 18, count)
+    acceleration = model.forward_dynamics_batch(R, q, nu, tau, morphologies)
+    torques = model.inverse_dynamics_batch(R, q, nu, nudot, morphologies)
+    assert bool(model._batch_model._known) == (each >= WORTH)
+    for i in [*range(0, count, 1 + count // 200), count - 1]:
+        moving = morphologies[i].moving_mask
+        body = np.concatenate([np.ones(6, bool), moving])
+        alone = model.forward_dynamics(R[i], q[i], nu[i, body], tau[i, moving], morphologies[i])
+        assert_close(acceleration[i, body], alone, 1e-12)
+        assert not acceleration[i, ~body].any()
+        alone = model.inverse_dynamics(R[i], q[i], nu[i, body], nudot[i, body], morphologies[i])
+        assert_close(torques[i, body], alone, 1e-12)
+    q[-3, np.flatnonzero(morphologies[-3].moving_mask)[-1]] = np.nan
+    with pytest.raises(DynamicsError, match=f"state {count - 3}: q"):
+        model.forward_dynamics_batch(R, q, nu, tau, morphologies)
+
+
+@pytest.mark.parametrize("count", [64, 400])
+def test_another_morphology_in_each_state_takes_no_longer_than_a_loop(count):
+    """Both in turns, the best of ten rounds; half as long again is allowed for the load of the machine."""
+    model, rng = WholeBodyModel(ROBOT), np.random.default_rng(count)
+    morphologies = [WHOLE.broken("RF.tibia", 0.1 + 0.8 * i / count) for i in range(count)]
+    given = states(rng, ROBOT, 18, count)[:4]
+
+    def loop():
+        return [model.forward_dynamics(*state) for state in zip(*given, morphologies, strict=True)]
+
+    def batch():
+        return model.forward_dynamics_batch(*given, morphologies)
+
+    times = {loop: [], batch: []}
+    for _ in range(10):
+        for call, taken in times.items():
+            begin = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - begin)
+    assert_close(batch(), np.array(loop()), 1e-12)
+    assert min(times[batch]) < 1.5 * min(times[loop])
+
+
+def test_one_core_computes_what_all_do():
+    given = states(np.random.default_rng(1), ROBOT, 18, 3 * LEAST_SHARE)[:4]
+    together, cores = MODEL.forward_dynamics_batch(*given), os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        alone = MODEL.forward_dynamics_batch(*given)
+    finally:
+        os.sched_setaffinity(0, cores)
+    np.testing.assert_array_equal(alone, together)
+
+
+def test_good_input_is_not_copied():
+    given = states(np.random.default_rng(1), ROBOT, 18, LEAST_SHARE)[:4]
+    result = MODEL.forward_dynamics_batch(*given)
+    tracemalloc.start()
+    try:
+        MODEL.forward_dynamics_batch(*given)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < result.nbytes + given[1].nbytes  # result, indices, a robot's memory
+
+
+def test_lists_and_other_orders_are_taken():
+    R, q, nu, tau, _ = states(np.random.default_rng(2), ROBOT, 18, 9)
+    expected = MODEL.forward_dynamics_batch(R, q, nu, tau)
+    given = MODEL.forward_dynamics_batch(
+        R.tolist(), np.asfortranarray(q), np.repeat(nu, 2, axis=1)[:, ::2], tau.tolist()
+    )
+    np.testing.assert_array_equal(given, expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"R": np.ones((20, 3, 3))}, ("state 0", "R:", "not a rotation")),
+        ({"R": np.eye(3)}, ("R:", "(3, 3)", "(20, 3, 3)")),
+        ({"q": np.zeros((20, 17))}, ("q:", "(20, 17)", "(20, 18)")),
+        ({"q": None}, ("q:",)),
+        ({"nu": "fast"}, ("nu:",)),
+        ({"nu": np.zeros((19, 24))}, ("nu:", "(19, 24)", "(20, 24)")),
+        ({"tau": np.zeros((20, 18)) + 1j}, ("tau:", "complex")),
+        ({"tau": np.full((20, 18), 1e308)}, ("state 0", "too large")),
+        ({"morphology": "whole"}, ("morphology", "20")),
+        ({"morphology": [WHOLE] * 19}, ("morphology", "19", "20")),
+        ({"morphology": [WHOLE] * 19 + ["RM"]}, ("morphology", "RM")),
+        ({"morphology": Morphology.whole(random_robot(np.random.default_rng(0), 0, 4))}, ("random", "jethexa")),
+    ],
+)
+def test_wrong_input_is_refused_by_name(change, named):
+    R, q, nu, tau, _ = states(np.random.default_rng(3), ROBOT, 18, 20)
+    given = {"R": R, "q": q, "nu": nu, "tau": tau, "morphology": None} | change
+    with pytest.raises(DynamicsError) as refusal:
+        MODEL.forward_dynamics_batch(*given.values())
+    for part in named:
+        assert part in str(refusal.value)
+
+
+@pytest.mark.parametrize("place", [0, 3, 17, 19])
+@pytest.mark.parametrize(("name", "bad"), [("R", 2.0), ("q", np.nan), ("nu", np.inf), ("tau", np.nan)])
+def test_a_state_that_cannot_be_computed_is_named(place, name, bad):
+    given = dict(zip(("R", "q", "nu", "tau"), states(np.random.default_rng(4), ROBOT, 18, 20), strict=False))
+    given[name].reshape(20, -1)[place, -1] = bad
+    for morphology in (None, [WHOLE.without("RM"), WHOLE] * 10):
+        if name in ("q", "nu", "tau") and morphology is not None:
+            given[name].reshape(20, -1)[place, 3 + 6 * (name == "nu")] = bad  # of a joint that moves
+        with pytest.raises(DynamicsError, match=f"state {place}: {name}"):
+            MODEL.forward_dynamics_batch(*given.values(), morphology)

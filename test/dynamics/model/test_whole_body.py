@@ -1,0 +1,321 @@
+"""The whole-body model against Pinocchio, against the paper's closed form, and against physics."""
+
+import copy
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from scipy.integrate import solve_ivp
+from support.pinocchio_robot import PinocchioRobot
+from support.random_robots import FAMILIES, random_damage, random_robot, rotation
+
+from hexapod_dynamics import code_cache
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.closed_form import ClosedForm
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import Ad, inverse, pose
+
+# What issue and papers ask for. Both sides round at 1e-16; forward dynamics loses the mass matrix's condition number.
+TOLERANCE = 1e-9
+ROBOTS = 54  # of every family with 4, 6 and 8 legs, two in three of them damaged
+
+
+def assert_close(given, expected, tolerance=TOLERANCE):
+    """Largest error against the largest entry."""
+    scale = np.max(np.abs(expected), initial=0.0)
+    assert given.shape == expected.shape
+    assert np.max(np.abs(given - expected), initial=0.0) <= tolerance * scale
+
+
+class Case:
+    """A random robot with random damage in a random state."""
+
+    def __init__(self, seed: int):
+        self.rng = rng = np.random.default_rng(seed)
+        self.robot = random_robot(rng, seed % len(FAMILIES), (4, 6, 8)[seed // len(FAMILIES) % 3])
+        whole = seed // (3 * len(FAMILIES)) == 0
+        self.morphology = Morphology.whole(self.robot) if whole else random_damage(rng, self.robot)
+        self.model = WholeBodyModel(self.robot)
+        self.n = len(self.model.joint_names(self.morphology))
+        self.rotation = rotation(rng)
+        self.q = rng.normal(size=self.robot.joint_count)
+        self.q[~self.morphology.moving_mask] = np.nan  # must be ignored
+        self.nu, self.nudot = rng.normal(size=(2, 6 + self.n))
+        self.tau = rng.normal(size=self.n)
+        driven = self.morphology.driven_mask[self.morphology.moving_mask]
+        self.motor = np.where(driven, self.tau, 0.0)  # a limp joint's torque is zero, whatever tau says
+        self.peer = PinocchioRobot(self.morphology)
+        self.peer_q = self.peer.configuration(self.rotation, self.q)
+
+
+@pytest.fixture(scope="module", params=range(ROBOTS))
+def case(request):
+    return Case(request.param)
+
+
+def test_every_quantity_is_pinocchios(case):
+    model, peer, data, q = case.model, case.peer.model, case.peer.data, case.peer_q
+    assert peer.nv == 6 + case.n
+    M = pin.crba(peer, data, q)
+    assert_close(model.mass_matrix(case.q, case.morphology), np.triu(M) + np.triu(M, 1).T)
+    g = pin.computeGeneralizedGravity(peer, data, q)
+    assert_close(model.gravity_force(case.rotation, case.q, case.morphology), g)
+    bias = pin.rnea(peer, data, q, case.nu, np.zeros(6 + case.n))
+    assert_close(model.coriolis_matrix(case.q, case.nu, case.morphology) @ case.nu, bias - g)
+    for leg, frame in case.peer.tips.items():
+        J = pin.computeFrameJacobian(peer, data, q, frame, pin.LOCAL)
+        assert_close(model.tip_jacobian(leg, case.q, case.morphology), J)
+    state = case.rotation, case.q, case.nu
+    tau = np.concatenate([np.zeros(6), case.motor])
+    assert_close(model.forward_dynamics(*state, case.tau, case.morphology), pin.aba(peer, data, q, case.nu, tau))
+    assert_close(
+        model.inverse_dynamics(*state, case.nudot, case.morphology), pin.rnea(peer, data, q, case.nu, case.nudot)
+    )
+
+
+def test_tip_forces_act_like_the_jacobian_says(case):
+    model, morphology, state = case.model, case.morphology, (case.rotation, case.q, case.nu)
+    forces = {leg: case.rng.normal(size=3) for leg in case.peer.tips}
+    rows = np.zeros(6 + case.n)
+    for leg, frame in case.peer.tips.items():
+        J = pin.computeFrameJacobian(case.peer.model, case.peer.data, case.peer_q, frame, pin.LOCAL_WORLD_ALIGNED)
+        rows += J[:3].T @ forces[leg]
+    free = model.inverse_dynamics(*state, case.nudot, morphology)
+    assert_close(model.inverse_dynamics(*state, case.nudot, morphology, forces), free - rows)
+    acceleration = model.forward_dynamics(*state, case.tau, morphology, forces)
+    torques = model.inverse_dynamics(*state, acceleration, morphology, forces)
+    expected = np.concatenate([np.zeros(6), case.motor])
+    np.testing.assert_allclose(torques, expected, rtol=0, atol=TOLERANCE * max(1.0, np.abs(rows).max()))
+    # and no force is left over for the next call
+    tau = np.concatenate([np.zeros(6), case.motor])
+    assert_close(
+        model.forward_dynamics(*state, case.tau, morphology),
+        pin.aba(case.peer.model, case.peer.data, case.peer_q, case.nu, tau),
+    )
+
+
+def test_the_fast_path_is_the_closed_form(case):
+    closed, q = ClosedForm(case.morphology), np.nan_to_num(case.q)
+    model, morphology = case.model, case.morphology
+    assert_close(model.mass_matrix(q, morphology), closed.mass_matrix(q), 1e-12)
+    assert_close(model.coriolis_matrix(q, case.nu, morphology), closed.coriolis_matrix(q, case.nu), 1e-12)
+    g = closed.gravity_force(case.rotation, q)
+    assert_close(model.gravity_force(case.rotation, q, morphology), g, 1e-12)
+    state = case.rotation, q, case.nu
+    assert_close(
+        model.forward_dynamics(*state, case.tau, morphology), closed.forward_dynamics(*state, case.motor), 1e-10
+    )
+    for leg in case.peer.tips:
+        assert_close(model.tip_jacobian(leg, q, morphology), closed.tip_jacobian(leg, q), 1e-12)
+
+
+def test_mdot_minus_2c_is_skew(case):
+    """Mdot by Lemma 3, which papers/test_closed_form.py holds against finite differences in extended precision."""
+    closed, q = ClosedForm(case.morphology), np.nan_to_num(case.q)
+    rates = closed.expand(case.nu)[6:]
+    Mdot = sum(closed.mass_matrix_derivative(q, joint) * rate for joint, rate in enumerate(rates))
+    S = Mdot - 2 * case.model.coriolis_matrix(q, case.nu, case.morphology)
+    assert np.max(np.abs(S + S.T)) <= 1e-12 * np.max(np.abs(S))
+
+
+# ---- physics -------------------------------------------------------------------------------------------------------
+
+
+def fly(model, morphology, seconds, rng):
+    """Free flight without torques from a random state; states along it."""
+    robot = model.robot
+    n = len(model.joint_names(morphology))
+    moving = morphology.moving_mask
+
+    def rates(_, x):
+        R, nu = x[:9].reshape(3, 3), x[12 + robot.joint_count :]
+        q = x[12 : 12 + robot.joint_count]
+        u, _, vt = np.linalg.svd(R)
+        hat = np.array([[0, -nu[5], nu[4]], [nu[5], 0, -nu[3]], [-nu[4], nu[3], 0]])
+        qdot = np.zeros(robot.joint_count)
+        qdot[moving] = nu[6:]
+        nudot = model.forward_dynamics(u @ vt, q, nu, np.zeros(n), morphology)
+        return np.concatenate([(R @ hat).ravel(), R @ nu[:3], qdot, nudot])
+
+    start = [rotation(rng).ravel(), rng.normal(size=3), rng.normal(size=robot.joint_count), rng.normal(size=6 + n)]
+    times = np.linspace(0, seconds, 8)
+    return solve_ivp(rates, (0, seconds), np.concatenate(start), "DOP853", times, rtol=1e-11, atol=1e-11).y.T
+
+
+def unpack(x, joint_count):
+    return x[:9].reshape(3, 3), x[9:12], x[12 : 12 + joint_count], x[12 + joint_count :]
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_energy_is_conserved_in_free_flight(damaged):
+    rng = np.random.default_rng(5)
+    robot = Robot.jethexa()
+    morphology = random_damage(rng, robot) if damaged else Morphology.whole(robot)
+    model, closed = WholeBodyModel(robot), ClosedForm(morphology)
+    energies = []
+    for x in fly(model, morphology, 0.5, rng):
+        R, p, q, nu = unpack(x, robot.joint_count)
+        height = robot.body.mass * p[2]
+        for leg in closed.legs(q):
+            height += sum(M[0, 0] * (p + R @ g[:3, 3])[2] for M, g in zip(leg.M_link, leg.g_link, strict=True))
+        energies.append(0.5 * nu @ model.mass_matrix(q, morphology) @ nu + robot.gravity * height)
+    # the integrator's tolerance is 1e-11 a step
+    assert np.ptp(energies) < 1e-8 * np.max(np.abs(energies))
+
+
+def test_momentum_is_conserved_without_gravity():
+    rng = np.random.default_rng(6)
+    robot = random_robot(rng, 1, 4)
+    object.__setattr__(robot, "gravity", 0.0)
+    morphology = random_damage(rng, robot)
+    model = WholeBodyModel(robot)
+    momenta = []
+    for x in fly(model, morphology, 0.5, rng):
+        R, p, q, nu = unpack(x, robot.joint_count)
+        P = (model.mass_matrix(q, morphology) @ nu)[:6]
+        momenta.append(Ad(inverse(pose(R, p))).T @ P)  # about the world's origin
+    assert np.max(np.ptp(momenta, axis=0)) < 1e-8 * np.max(np.abs(momenta))
+
+
+# ---- use -----------------------------------------------------------------------------------------------------------
+
+JETHEXA = WholeBodyModel(Robot.jethexa())
+WHOLE = Morphology.whole(JETHEXA.robot)
+
+
+def test_a_leg_added_at_another_mount_needs_no_new_code():
+    robot = JETHEXA.robot.with_leg("LX", like="LF", position=[0.05, 0.06, 0.01], yaw=1.1)
+    model = WholeBodyModel(robot)
+    assert model._kernels._loaded[0] is JETHEXA._kernels._loaded[0]
+    q = np.linspace(-1, 1, robot.joint_count)
+    assert_close(model.mass_matrix(q), ClosedForm(Morphology.whole(robot)).mass_matrix(q), 1e-12)
+
+
+def test_joint_names_are_those_that_exist_and_move():
+    hurt = WHOLE.without("RM").without("LM.femur").locked("RF.tibia", angle=0.4)
+    names = JETHEXA.joint_names(hurt)
+    assert len(names) == 12
+    assert names[:4] == ["coxa_joint_LF", "femur_joint_LF", "tibia_joint_LF", "coxa_joint_LM"]
+    assert "tibia_joint_RF" not in names
+    assert JETHEXA.joint_names(WHOLE) == list(JETHEXA.robot.joint_names)
+
+
+def test_changing_the_morphology_back_and_forth_leaves_nothing_behind():
+    rng = np.random.default_rng(7)
+    q, nu, tau = rng.normal(size=18), rng.normal(size=24), rng.normal(size=18)
+    first = JETHEXA.forward_dynamics(np.eye(3), q, nu, tau, WHOLE)
+    for seed in range(20):
+        morphology = random_damage(np.random.default_rng(seed), JETHEXA.robot)
+        n = len(JETHEXA.joint_names(morphology))
+        JETHEXA.forward_dynamics(np.eye(3), q, rng.normal(size=6 + n), rng.normal(size=n), morphology)
+    np.testing.assert_array_equal(JETHEXA.forward_dynamics(np.eye(3), q, nu, tau, WHOLE), first)
+
+
+def test_arrays_of_any_kind_are_taken():
+    rng = np.random.default_rng(8)
+    R, q, nu, tau = rotation(rng), rng.normal(size=18), rng.normal(size=24), rng.normal(size=18)
+    expected = JETHEXA.forward_dynamics(R, q, nu, tau)
+    twice = np.repeat(nu, 2)
+    given = JETHEXA.forward_dynamics(np.asfortranarray(R), q.tolist(), twice[::2], tuple(tau))
+    np.testing.assert_array_equal(given, expected)
+    integers = JETHEXA.mass_matrix([0] * 18)
+    np.testing.assert_array_equal(integers, JETHEXA.mass_matrix(np.zeros(18)))
+
+
+def test_threads_share_a_model_each_with_its_own_morphology():
+    """Eight threads, nine morphologies: each result is the one that the morphology has when nobody else calls."""
+    rng = np.random.default_rng(9)
+    R, q = rotation(rng), rng.normal(size=18)
+    morphologies = [WHOLE, *(random_damage(np.random.default_rng(seed), JETHEXA.robot) for seed in range(8))]
+    cases = []
+    for morphology in morphologies:
+        n = len(JETHEXA.joint_names(morphology))
+        state = R, q, rng.normal(size=6 + n), rng.normal(size=n)
+        leg = next(name for name in JETHEXA.robot.leg_names if morphology.has_leg(name))
+        forces = {leg: rng.normal(size=3)}
+        alone = WholeBodyModel(JETHEXA.robot)
+        results = alone.forward_dynamics(*state, morphology, forces), alone.mass_matrix(q, morphology)
+        cases.append((state, morphology, forces, results))
+    shared, wrong = WholeBodyModel(JETHEXA.robot), []
+
+    def work(seed):
+        for index in np.random.default_rng(seed).integers(len(cases), size=400):
+            state, morphology, forces, (acceleration, mass) = cases[index]
+            if not np.array_equal(shared.forward_dynamics(*state, morphology, forces), acceleration):
+                wrong.append("forward_dynamics")
+            if not np.array_equal(shared.mass_matrix(q, morphology), mass):
+                wrong.append("mass_matrix")
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(8)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_of_a_model_work_on_memory_of_their_own(twin):
+    q = np.linspace(-1, 1, 18)
+    other = twin(JETHEXA)
+    np.testing.assert_array_equal(other.mass_matrix(q, WHOLE), JETHEXA.mass_matrix(q, WHOLE))
+    other.mass_matrix(q, WHOLE)
+    assert not np.shares_memory(other._known.memory, JETHEXA._known.memory)
+
+
+def test_a_prepared_model_compiles_nothing_more(monkeypatch):
+    model = WholeBodyModel(JETHEXA.robot)
+    model.prepare()
+    monkeypatch.setattr(code_cache, "read_entry", None)  # what is not in memory by now cannot be had
+    q, nu = np.zeros(18), np.zeros(24)
+    for morphology in (WHOLE, WHOLE.without("LM.femur")):
+        n = len(model.joint_names(morphology))
+        model.coriolis_matrix(q, nu[: 6 + n], morphology)
+        model.tip_jacobian("LM", q, morphology)
+        model.forward_dynamics(np.eye(3), q, nu[: 6 + n], np.zeros(n), morphology, {"LM": [0, 0, 1]})
+        model.mass_matrix(q, morphology)
+        model.gravity_force(np.eye(3), q, morphology)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"R": np.ones((3, 3))}, ("R:", "not a rotation")),
+        ({"R": -np.eye(3)}, ("R:", "not a rotation")),
+        ({"R": np.full((3, 3), np.nan)}, ("R:", "not finite")),
+        ({"R": np.eye(4)}, ("R:", "(4, 4)", "(3, 3)")),
+        ({"q": np.zeros(17)}, ("q:", "(17,)", "(18,)")),
+        ({"q": np.full(18, np.inf)}, ("q:", "not finite")),
+        ({"q": "zero"}, ("q:", "zero")),
+        ({"nu": np.zeros(18)}, ("nu:", "(18,)", "(24,)", "n = 18")),
+        ({"nu": np.full(24, np.nan)}, ("nu:", "not finite")),
+        ({"tau": np.zeros((18, 1))}, ("tau:", "(18, 1)", "(18,)")),
+        ({"tau": None}, ("tau:",)),
+        ({"tau": np.full(18, np.nan)}, ("tau:", "not finite")),
+        ({"tau": np.full(18, 1e308)}, ("too large",)),
+        ({"morphology": Morphology.whole(random_robot(np.random.default_rng(0), 0, 4))}, ("random", "jethexa")),
+        ({"morphology": "whole"}, ("morphology", "whole")),
+        ({"q": np.full(18, 1j)}, ("q:", "complex")),
+        ({"tip_forces": [1, 2, 3]}, ("tip_forces:", "[1, 2, 3]", "dict")),
+        ({"tip_forces": {"XX": [0, 0, 1]}}, ("XX", "LF")),
+        ({"tip_forces": {"LF": [0, 1]}}, ("tip_forces['LF']", "(2,)", "(3,)")),
+        ({"tip_forces": {"LF": [0, 0, np.nan]}}, ("tip_forces['LF']", "not finite")),
+        ({"morphology": WHOLE.without("LF"), "tip_forces": {"LF": [0, 0, 1]}}, ("LF", "missing")),
+    ],
+)
+def test_what_cannot_be_computed_is_refused_by_name(change, named):
+    n = 15 if "tip_forces" in change and "morphology" in change else 18
+    given = {"R": np.eye(3), "q": np.zeros(18), "nu": np.zeros(6 + n), "tau": np.zeros(n), "morphology": WHOLE}
+    given |= change
+    with pytest.raises(DynamicsError) as refusal:
+        JETHEXA.forward_dynamics(
+            given["R"], given["q"], given["nu"], given["tau"], given["morphology"], given.get("tip_forces")
+        )
+    for part in named:
+        assert part in str(refusal.value)

@@ -1,0 +1,179 @@
+"""Every public call of the model refuses wrong input by name: shapes, values, links, legs, morphologies.
+
+The table of calls is held against the class: a new public call without an entry here fails.
+"""
+
+import inspect
+
+import numpy as np
+import pytest
+from support.random_robots import random_robot
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+HURT = WHOLE.without("RM")
+MODEL = WholeBodyModel(ROBOT)
+OTHER = Morphology.whole(random_robot(np.random.default_rng(0), 0, 4))
+EYE, ZERO3, Q, NU, TAU = np.eye(3), np.zeros(3), np.zeros(18), np.zeros(24), np.zeros(18)
+MANY = {"rotation": np.tile(EYE, (4, 1, 1)), "q": np.zeros((4, 18)), "nu": np.zeros((4, 24))}
+STATE = {"rotation": EYE, "q": Q, "nu": NU}
+FORCES = {"LF": ZERO3}
+# Good arguments of every call, in order, but for the morphology.
+CALLS = {
+    "forward_dynamics": STATE | {"tau": TAU},
+    "inverse_dynamics": STATE | {"nudot": NU},
+    "mass_matrix": {"q": Q},
+    "coriolis_matrix": {"q": Q, "nu": NU},
+    "gravity_force": {"rotation": EYE, "q": Q},
+    "tip_jacobian": {"leg": "LF", "q": Q},
+    "tip_force_rows": {"rotation": EYE, "q": Q, "tip_forces": FORCES},
+    "inverse_dynamics_derivatives": STATE | {"nudot": NU},
+    "forward_dynamics_derivatives": STATE | {"tau": TAU},
+    "forward_dynamics_batch": MANY | {"tau": np.zeros((4, 18))},
+    "inverse_dynamics_batch": MANY | {"nudot": np.zeros((4, 24))},
+    "constrained_forward_dynamics": STATE | {"tau": TAU, "stance": ["LF", "RR"]},
+    "casadi_function": {"name": "tip_positions"},
+    "symbolic": {"leg": "LF"},
+    "link_poses": {"rotation": EYE, "position": ZERO3, "q": Q},
+    "point_jacobian": {"link": "LF.tibia", "point": ZERO3, "q": Q},
+    "point_acceleration_bias": {"link": "LF.tibia", "point": ZERO3, "q": Q, "nu": NU},
+    "total_mass": {},
+    "center_of_mass": {"rotation": EYE, "position": ZERO3, "q": Q},
+    "centroidal_momentum": STATE,
+    "kinetic_energy": {"q": Q, "nu": NU},
+    "potential_energy": {"rotation": EYE, "position": ZERO3, "q": Q},
+    "joint_names": {},
+}
+WITHOUT_INPUT = {"prepare"}
+SHOWN = {"rotation": "R", "position": "p"}  # names in messages, as in the equations
+
+
+def call(name, /, **changed):
+    return getattr(MODEL, name)(**(CALLS[name] | changed))
+
+
+def refused(name, /, *named, **changed):
+    """The call is refused with a message that has all these words, and is right again afterwards."""
+    with pytest.raises(DynamicsError) as refusal:
+        call(name, **changed)
+    for word in named:
+        assert word in str(refusal.value), (name, str(refusal.value))
+    call(name)
+
+
+def arrays(name):
+    return [key for key, value in CALLS[name].items() if isinstance(value, np.ndarray)]
+
+
+def test_the_table_has_every_public_call():
+    public = {name for name, _ in inspect.getmembers(WholeBodyModel, callable) if not name.startswith("_")}
+    assert public == set(CALLS) | WITHOUT_INPUT
+    for name, given in CALLS.items():
+        parameters = list(inspect.signature(getattr(MODEL, name)).parameters)
+        assert parameters[: len(given)] == list(given) and "morphology" in parameters[len(given) :]
+
+
+@pytest.mark.parametrize(("name", "key"), [(name, key) for name in CALLS for key in arrays(name)])
+def test_arrays_of_another_shape_or_with_values_that_are_none(name, key):
+    good, shown = CALLS[name][key], SHOWN.get(key, key)
+    refused(name, shown, **{key: good[:-1]})
+    refused(name, shown, **{key: good[None]})
+    refused(name, shown, **{key: "abc"})
+    refused(name, shown, **{key: good.astype(complex) + 1j})
+    for value in (np.nan, np.inf):
+        bad = good.copy()
+        bad.flat[-1] = value
+        refused(name, shown, **{key: bad})
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if "q" in CALLS[name]])
+@pytest.mark.parametrize("far", [1.1e6, -1e9, 1e16, -1e300])
+def test_positions_so_far_away_that_sines_are_wrong(name, far):
+    bad = CALLS[name]["q"].copy()
+    bad[..., 1] = far
+    refused(name, "q:", "femur_joint_LF", "1e+06", "one turn", q=bad)
+
+
+@pytest.mark.parametrize("far", [12.0, 1e3, 0.99e6])
+def test_positions_within_the_limit_are_those_of_the_reduced_angle(far):
+    """numpy reduces angles exactly."""
+    q = far * np.random.default_rng(0).uniform(-1, 1, 18)
+    reduced = np.arctan2(np.sin(q), np.cos(q))
+    np.testing.assert_allclose(MODEL.mass_matrix(q), MODEL.mass_matrix(reduced), rtol=0, atol=1e-15)
+    many = np.tile(EYE, (1, 1, 1)), q[None], NU[None] + 1, NU[None] + 1
+    given, expected = (MODEL.inverse_dynamics_batch(many[0], a[None], *many[2:]) for a in (q, reduced))
+    np.testing.assert_allclose(given, expected, rtol=0, atol=1e-13)
+
+
+def test_far_positions_of_joints_that_do_not_move_are_ignored():
+    far = Q.copy()
+    far[ROBOT.leg_joints("RM")] = 1e300
+    rates, torques = np.zeros((4, 21)), np.zeros((4, 15))
+    MODEL.mass_matrix(far, HURT)
+    MODEL.forward_dynamics_batch(MANY["rotation"], np.tile(far, (4, 1)), rates, torques, HURT)
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if "rotation" in CALLS[name]])
+def test_a_matrix_that_is_no_rotation(name):
+    refused(name, "R", "rotation", rotation=2.0 * CALLS[name]["rotation"])
+    refused(name, "R", "rotation", rotation=-CALLS[name]["rotation"])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_is_no_morphology_of_this_robot(name):
+    refused(name, "morphology", "'whole'", morphology="whole")
+    refused(name, "morphology", "jethexa", morphology=OTHER)
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if "leg" in CALLS[name]])
+def test_legs_that_are_unknown_or_missing(name):
+    hurt = {key: value for key, value in (("q", Q),) if key in CALLS[name]}
+    refused(name, "'XX'", "LF, LM", leg="XX")
+    refused(name, "7", "LF, LM", leg=7)
+    refused(name, "RM", "missing", leg="RM", morphology=HURT, **hurt)
+
+
+@pytest.mark.parametrize("name", ["point_jacobian", "point_acceleration_bias"])
+def test_links_that_are_unknown_or_missing(name):
+    rates = {"nu": np.zeros(21)} if "nu" in CALLS[name] else {}
+    refused(name, "'LF.toe'", "LF.coxa", link="LF.toe")
+    refused(name, "3", "LF.coxa", link=3)
+    refused(name, "RM.tibia", "missing", link="RM.tibia", morphology=HURT, **rates)
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics", "tip_force_rows"])
+def test_tip_forces_that_are_none(name):
+    refused(name, "tip_forces", "dict", tip_forces=[1.0, 2.0])
+    refused(name, "'XX'", "LF, LM", tip_forces={"XX": ZERO3})
+    refused(name, "tip_forces['LF']", "(2,)", tip_forces={"LF": [0.0, 1.0]})
+    refused(name, "tip_forces['LF']", "not finite", tip_forces={"LF": [0.0, np.nan, 1.0]})
+
+
+def test_feet_that_cannot_be_held():
+    name = "constrained_forward_dynamics"
+    refused(name, "'XX'", "LF, LM", stance=["LF", "XX"])
+    refused(name, "stance", "twice", stance=["LF", "LF"])
+    refused(name, "RM", "missing", stance=["RM"], morphology=HURT, nu=np.zeros(21), tau=np.zeros(15))
+    refused(name, "stance", stance=5)
+
+
+def test_quantities_that_casadi_functions_do_not_have():
+    refused("casadi_function", "'torque'", "forward_dynamics", name="torque")
+
+
+def test_batches_of_different_lengths_name_the_array_and_bad_states_their_number():
+    for name in ("forward_dynamics_batch", "inverse_dynamics_batch"):
+        refused(name, "nu", "(3, 24)", nu=np.zeros((3, 24)))
+        refused(name, "morphology", morphology=[WHOLE] * 3)
+        bad = np.zeros((4, 18))
+        bad[2, 5] = np.nan
+        refused(name, "2", "q", q=bad)
+        for value in (None, 5, WHOLE.robot, "RM"):
+            refused(name, "morphology[2]", repr(value), "Morphology", morphology=[WHOLE, WHOLE, value, WHOLE])
+        bad[2, 5] = 1e16
+        refused(name, "state 2", "q:", "tibia_joint_LM", q=bad)
+        refused(name, "state 2", "q:", "tibia_joint_LM", q=bad, morphology=[WHOLE, HURT, WHOLE, HURT])

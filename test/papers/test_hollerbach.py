@@ -1,0 +1,143 @@
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.pinocchio_chain import random_chain, random_state, rnea
+
+from hexapod_dynamics.dynamics.chain.chain import Chain
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.hollerbach import FORMULATIONS
+from hexapod_dynamics.papers.hollerbach_operations import (
+    TABLE_I,
+    TABLE_II,
+    count_operations,
+    explain,
+    polynomial,
+    printed,
+)
+
+TOLERANCE = 1e-10  # the issue's; observed 3e-15
+
+
+@pytest.mark.parametrize("n", range(1, 13))
+def test_six_formulations_equal_pinocchio_and_each_other(n):
+    rng = np.random.default_rng(n)
+    for prismatic in (0, 0.4, 1) if n < 9 else (0.3,):
+        chain = random_chain(rng, n, prismatic=prismatic)
+        state = random_state(rng, n)
+        reference = rnea(chain, *state)
+        for name, torques in FORMULATIONS.items():
+            error = np.abs(torques(chain, *state) - reference).max()
+            assert error < TOLERANCE * np.abs(reference).max(), name
+
+
+def test_denavit_hartenberg_rows_go_through():
+    rng = np.random.default_rng(0)
+    rows = [(0.1, 0.3, 0.2, 1.2), (0.4, 0, 0.5, 0), (0, 0.2, 0.1, -0.8, "prismatic"), (0.3, 0.1, 0, 0.5)]
+    chain = Chain.from_denavit_hartenberg(rows, [1, 2, 3, 4], rng.normal(size=(4, 3)), [np.eye(3)] * 4)
+    state = random_state(rng, 4)
+    for torques in FORMULATIONS.values():
+        assert np.allclose(torques(chain, *state), rnea(chain, *state), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_wrong_input_is_refused_by_name(name):
+    rng = np.random.default_rng(1)
+    torques = FORMULATIONS[name]
+    with pytest.raises(DynamicsError, match="branches"):
+        torques(random_chain(np.random.default_rng(3), 5, tree=True), *random_state(rng, 5))
+    with pytest.raises(DynamicsError, match="qdot is not finite"):
+        torques(random_chain(rng, 2), [0, 0], [0, np.nan], [0, 0])
+    with pytest.raises(DynamicsError, match="this chain has 2 joints"):
+        torques(random_chain(rng, 2), [0, 0, 0], [0, 0], [0, 0])
+
+
+def counted_polynomials(name):
+    counts = {n: count_operations(name, n) for n in range(1, 8)}
+    return [polynomial({n: counts[n][which] for n in counts}) for which in (0, 1)]
+
+
+@pytest.mark.parametrize("name", TABLE_I)
+def test_counted_operations_grow_as_the_print_says(name):
+    for ours, theirs in zip(counted_polynomials(name), TABLE_I[name], strict=True):
+        assert len(ours) == len(theirs)  # the same degree, from seven points
+        if name != "waters":  # which forms iW_j twice, see explain
+            assert abs(float(ours[-1] / Fraction(theirs[-1])) - 1) < 0.15
+
+
+def test_uicker_kahn_and_the_configuration_space_have_the_printed_leading_terms_exactly():
+    for name in ("uicker_kahn", "configuration_space"):
+        for ours, theirs in zip(counted_polynomials(name), TABLE_I[name], strict=True):
+            assert ours[-1] == theirs[-1] and ours[0] == theirs[0]
+
+
+@pytest.mark.parametrize(
+    "name, multiplications, additions",
+    [
+        ("waters", 0, 0),
+        ("recursive_4x4", 0, 0),
+        ("newton_euler", 0, 0),
+        ("configuration_space", 0, 0),
+        ("recursive_3x3", lambda n: 2 * n - 7, 0),
+    ],
+)
+def test_every_difference_from_the_print_has_a_name(name, multiplications, additions):
+    for n in range(2, 10):
+        _, rest = explain(name, n)
+        assert rest.multiplications == (multiplications(n) if callable(multiplications) else multiplications)
+        assert rest.additions == additions
+
+
+def test_uicker_kahns_nameless_rest_is_below_a_tenth_of_what_the_two_tables_disagree_by():
+    disagreement = abs(printed("uicker_kahn", 6)[0] - TABLE_II["uicker_kahn"][0])
+    assert disagreement == 882  # the print's own two tables, at n = 6
+    _, rest = explain("uicker_kahn", 6)
+    assert abs(rest.multiplications) < disagreement / 10
+
+
+def test_uicker_kahns_rest_is_53_of_table_one_and_935_of_table_two():
+    _, rest = explain("uicker_kahn", 6)
+    assert rest.multiplications == -53
+    assert rest.multiplications + TABLE_II["uicker_kahn"][0] - printed("uicker_kahn", 6)[0] == -935
+
+
+def test_the_page_has_the_figures_that_are_counted():
+    page = " ".join((Path(__file__).parents[2] / "docs" / "formulations.md").read_text(encoding="utf-8").split())
+    one, two = printed("uicker_kahn", 6)[0], TABLE_II["uicker_kahn"][0]
+    rest = -explain("uicker_kahn", 6)[1].multiplications
+    counted = count_operations("uicker_kahn", 6).multiplications
+    waters = TABLE_II["waters"][0], printed("waters", 6)[0]
+    for figures in (
+        f"Uicker/Kahn ({int(two):,} multiplications in Table II, {int(one):,} by Table I's polynomial at n = 6)",
+        f"Waters ({int(waters[0]):,} and {int(waters[1]):,})",
+        f"executes {counted:,} multiplications for Uicker/Kahn",
+        f"all but {rest} of Table I's {int(one):,} ({rest + one - two} of Table II's {int(two):,})",
+    ):
+        assert figures in page
+    assert [explain("recursive_3x3", n)[1].multiplications for n in (2, 6)] == [2 * 2 - 7, 2 * 6 - 7]
+    assert "2 n - 7 for the 3x3 form" in page
+
+
+def test_thirds_for_two_halves_of_the_scan_make_uicker_kahns_additions_those_of_table_two(monkeypatch):
+    products, (constant, n, n2, n3, n4) = TABLE_I["uicker_kahn"]
+    sixth = Fraction(1, 6)
+    monkeypatch.setitem(TABLE_I, "uicker_kahn", (products, (constant, n - sixth, n2, n3 - sixth, n4)))
+    assert printed("uicker_kahn", 6)[1] == TABLE_II["uicker_kahn"][1] == 51548
+    assert explain("uicker_kahn", 6)[1].additions == 13
+
+
+@pytest.mark.parametrize("name", [name for name in TABLE_II if name not in ("uicker_kahn", "waters")])
+def test_table_two_is_table_one_at_six_joints(name):
+    assert printed(name, 6) == TABLE_II[name]
+
+
+def test_waters_row_of_table_two_belongs_to_one_more_multiplication_a_link_than_table_one_has():
+    assert (printed("waters", 6)[0] + 6, printed("waters", 6)[1]) == TABLE_II["waters"]
+
+
+def test_counting_refuses_what_it_does_not_know():
+    with pytest.raises(DynamicsError, match="known: uicker_kahn"):
+        count_operations("kane", 3)
+    with pytest.raises(DynamicsError, match="0 joints"):
+        count_operations("waters", 0)

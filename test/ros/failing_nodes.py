@@ -1,0 +1,64 @@
+"""Nodes for test_node_endings.py: `steady` ticks, `storing` stores a state, `failing` stores one and then raises.
+
+Arguments before --ros-args: the nodes to run.
+"""
+
+import sys
+
+from hexapod_dynamics.ros.crash_recovery import SessionState
+from hexapod_dynamics.ros.node_functions import steady_timer
+from hexapod_dynamics.ros.running import run_together
+from rclpy.node import Node
+from std_msgs.msg import String
+
+
+class Steady(Node):
+    """Publishes `ticks`, ten a second: how many it has published."""
+
+    def __init__(self):
+        super().__init__("steady")
+        self._count, self._publisher = 0, self.create_publisher(String, "ticks", 10)
+        steady_timer(self, 0.1, self._tick)
+
+    def _tick(self):
+        self._count += 1
+        self._publisher.publish(String(data=str(self._count)))
+
+
+class Failing(Node):
+    """Publishes the state that it has found, stores another, and fails in its fifth callback."""
+
+    def __init__(self):
+        super().__init__("failing")
+        self._stored = SessionState(self)
+        self._found, self._count = self._stored.load(), 0
+        self._publisher = self.create_publisher(String, "found", 10)
+        steady_timer(self, 0.1, self._tick)
+
+    def _tick(self):
+        self._publisher.publish(String(data=str(self._found)))
+        self._count += 1
+        if self._count == 5:
+            self._stored.save({"stopped": True})
+            raise ZeroDivisionError("a defect of this node")
+
+    def forget(self):
+        self._stored.forget()
+
+
+class Storing(Node):
+    """Stores a state, and says in the log that it works."""
+
+    def __init__(self):
+        super().__init__("storing")
+        self._stored = SessionState(self)
+        self._stored.save({"stopped": True})
+        steady_timer(self, 0.5, lambda: self.get_logger().warning("it works"))
+
+    def forget(self):
+        self._stored.forget()
+
+
+if __name__ == "__main__":
+    nodes = {"steady": Steady, "storing": Storing, "failing": Failing}
+    run_together([nodes[name] for name in sys.argv[1 : sys.argv.index("--ros-args")]])

@@ -1,0 +1,85 @@
+"""What a node keeps over a crash, with a file system that is full and with files that nobody has written so."""
+
+import os
+import subprocess
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="needs a ROS 2: ./with_ros2 colcon test")
+
+from hexapod_dynamics.ros.crash_recovery import SessionState  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+
+
+@pytest.fixture
+def born(tmp_path, monkeypatch):
+    """A function that starts the node, again after a crash, and gives its SessionState."""
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path / "run"))
+    rclpy.init()
+    nodes = []
+
+    def birth():
+        session = [Parameter("session", value="s1")]
+        nodes.append(rclpy.create_node("walker", namespace="left", parameter_overrides=session))
+        return SessionState(nodes[-1])
+
+    yield birth
+    for node in nodes:
+        node.session_state.close()  # else its thread writes the file again where the next test has its directory
+        node.destroy_node()
+    rclpy.try_shutdown()
+
+
+def test_what_is_saved_is_there_after_a_crash_and_gone_after_a_clean_end(born, tmp_path):
+    kept = born()
+    assert kept.load() is None and not kept.unreadable
+    assert kept.save({"x": 1.5})
+    assert born().load() == {"x": 1.5}
+    kept.forget()
+    assert born().load() is None
+    assert not list((tmp_path / "run" / "sessions").iterdir())
+
+
+@pytest.mark.parametrize("text", ["[1,2]", "", '{"x": 1', "null", "\0\0\0"])
+def test_a_file_that_holds_something_else_is_not_used_and_does_not_end_the_node(born, tmp_path, text):
+    kept = born()
+    kept.save({"x": 1.5})
+    (file,) = (tmp_path / "run" / "sessions").iterdir()
+    file.write_text(text)
+    kept = born()
+    assert kept.load() is None and kept.unreadable
+    assert kept.save({"x": 2.5})
+    assert born().load() == {"x": 2.5}
+
+
+def test_a_full_file_system_keeps_the_change_in_the_old_files_place(born, tmp_path, monkeypatch):
+    kept = born()
+    assert kept.save({"walks": True, "name": "a long one"})
+
+    def full(_path, _data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    assert kept.save({"walks": False})
+    assert born().load() == {"walks": False}
+    (tmp_path / "run" / "sessions" / "s1.left.walker.json").unlink()
+    assert not kept.save({"walks": True})  # said, and the node goes on
+    assert born().load() is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system; the test above needs no root")
+def test_a_small_tmpfs_that_is_really_full(born, tmp_path):
+    run = tmp_path / "run"
+    run.mkdir(mode=0o700)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=0700", "tmpfs", run], check=False).returncode:
+        pytest.skip("this container may not mount; the test above needs no mount")
+    try:
+        kept = born()
+        assert kept.save({"walks": True})
+        with pytest.raises(OSError), open(run / "ballast", "wb", buffering=0) as ballast:
+            while True:
+                ballast.write(bytes(4096))
+        assert kept.save({"walks": False})
+        assert born().load() == {"walks": False}
+    finally:
+        subprocess.run(["umount", run], check=True)

@@ -1,0 +1,278 @@
+"""Bytes that are no message of their topic's type, fifty times a second: nodes go on, serve, and name the publisher."""
+
+import time
+
+import numpy as np
+import pytest
+from support.driver_session import NAMES, Robots
+from support.ros_session import LATCHED, NEWEST, Process, wait_until
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import Pose, Twist
+from rcl_interfaces.msg import ParameterEvent
+from rcl_interfaces.srv import GetParameters
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Bool, String
+from std_srvs.srv import SetBool
+
+STRANGER = "stranger"
+TOPICS = {
+    "joint_commands": (JointState, 10),
+    "feedforward_torques": (JointState, 10),
+    "morphology": (ParameterEvent, LATCHED),
+    "servos/measurements": (JointState, 10),
+    "joint_states": (JointState, 10),
+    "imu/data": (Imu, NEWEST),
+    "cmd_vel": (Twist, 10),
+    "body_pose": (Pose, 10),
+    "press_foot": (String, 10),
+    "try_joint": (String, 10),
+    "servos/following": (Bool, LATCHED),
+    "gait_state": (DiagnosticStatus, LATCHED),
+}
+# The nodes and, of the topics that they subscribe to all the time, the types that are not read in the same way.
+NODES = {
+    "servos": ("joint_commands", "morphology"),
+    "dynamics": ("joint_commands", "servos/measurements", "imu/data", "morphology", "servos/following"),
+    "gait": ("cmd_vel", "imu/data", "morphology", "body_pose", "press_foot", "try_joint"),
+    "damage_detector": ("feedforward_torques", "servos/measurements", "imu/data", "morphology", "gait_state"),
+    "damage_manager": ("joint_states",),
+    "robot_description": ("morphology",),
+    "view": ("joint_states", "morphology"),
+}
+ARGUMENTS = {"view": ("-p", "port:=0")}
+
+
+def malformed(kind):
+    """Give bytes of other encodings (PL_CDR, XCDR2, PL_CDR2, a foreign first byte), cut off, and with giant lengths."""
+    message = kind()
+    if kind is JointState:
+        message = JointState(name=NAMES, position=[0.1] * len(NAMES))
+    whole = serialize_message(message)
+    yield from (encoding + whole[2:] for encoding in (b"\0\3", b"\0\7", b"\0\x0b", b"\7\3"))
+    yield from (whole[:-5], whole[: len(whole) // 2], whole[:8], whole[:4], b"\0\0" + whole[2:])
+    yield from (whole[:4] + giant * (len(whole) // 4) for giant in (b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f"))
+
+
+class Stranger:
+    """A node that publishes malformed messages on several topics."""
+
+    def __init__(self, topics):
+        self.node = rclpy.create_node(STRANGER)
+        self._publishers = []
+        for topic in topics:
+            kind, qos = TOPICS[topic]
+            publisher = self.node.create_publisher(kind, topic, qos)
+            self._publishers.append((publisher, self._accepted(publisher, kind)))
+        self._next = 0
+
+    @staticmethod
+    def _accepted(publisher, kind):
+        """Return what this ROS 2 lets a program publish: Cyclone DDS's wheel for Python refuses most of it itself."""
+        accepted = []
+        for data in malformed(kind):
+            try:
+                publisher.publish(data)
+            except RCLError:
+                continue
+            accepted.append(data)
+        assert len(accepted) >= 2
+        return accepted
+
+    def found(self):
+        return all(publisher.get_subscription_count() > 0 for publisher, _ in self._publishers)
+
+    def publish(self, seconds=0.0, rate=50.0, until=lambda: False):
+        """Publish on each topic so many times a second (at least once), until a condition holds."""
+        end = time.monotonic() + seconds
+        while True:
+            for publisher, accepted in self._publishers:
+                publisher.publish(accepted[self._next % len(accepted)])
+            self._next += 1
+            if until() or time.monotonic() >= end:
+                return
+            time.sleep(1.0 / rate)
+
+    def close(self):
+        self.node.destroy_node()
+
+
+@pytest.fixture(scope="module")
+def robot(probe):
+    robot = Robots()
+    yield robot
+    robot.close()
+
+
+@pytest.fixture(scope="module")
+def statuses(probe):
+    """Give a function that returns the last status of a node, as (level, message, {key: value})."""
+    heard = probe.hear(DiagnosticArray, "/diagnostics", 50, keep=200)
+
+    def last(name):
+        for _, array in reversed(heard):
+            for status in array.status:
+                if status.name == name:
+                    return status.level, status.message, {pair.key: pair.value for pair in status.values}
+        return None
+
+    return last
+
+
+def reported(statuses, name, topic):
+    """Return the number of malformed messages on a topic that a node reports of the stranger."""
+    _, _, values = statuses(name) or (0, "", {})
+    start = f"malformed messages on /{topic} from "
+    return sum(int(count) for key, count in values.items() if key.startswith(start) and f"/{STRANGER}" in key)
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_node_survives_malformed_messages_counts_them_and_serves(probe, robot, statuses, name):
+    if name == "view":
+        pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
+    stranger = Stranger(NODES[name])
+    process = Process.node(name, *ARGUMENTS.get(name, ()))
+    try:
+        wait_until(stranger.found, 60, lambda: process.output)
+
+        def all_reported():
+            return all(reported(statuses, name, topic) for topic in NODES[name])
+
+        stranger.publish(15.0, until=all_reported)
+        assert process.running(), process.output
+        assert all_reported(), (statuses(name), process.output)
+        level, message, _ = statuses(name)
+        assert level != DiagnosticStatus.OK and "malformed messages on /" in message
+        request = GetParameters.Request(names=["use_sim_time"])
+        assert len(probe.call(GetParameters, f"{name}/get_parameters", request).values) == 1
+        assert process.running() and "Traceback" not in process.output, process.output
+    finally:
+        stranger.close()
+        _, code = process.interrupt()
+        process.end()
+    assert code == 0
+
+
+def test_the_status_line_names_malformed_messages(probe):
+    stranger, process = Stranger(("morphology",)), Process.node("walk_status")
+    try:
+        wait_until(stranger.found, 60, lambda: process.output)
+        stranger.publish(15.0, until=lambda: "received: malformed messages on /morphology" in process.output)
+        assert f"/{STRANGER}" in process.output and "received: malformed" in process.output, process.output
+        assert process.running() and "Traceback" not in process.output, process.output
+    finally:
+        stranger.close()
+        process.interrupt()
+        process.end()
+
+
+def test_the_emergency_stop_works_while_malformed_messages_come(probe, robot, statuses):
+    process, stranger = Process.node("servos"), None
+    joints = probe.hear(JointState, "joint_states", keep=5)
+    commands = probe.node.create_publisher(JointState, "joint_commands", 10)
+    before = robot.pose.copy()
+    message = JointState(name=NAMES)
+    message.header.frame_id = "walker"  # two publishers that cannot be told apart make servos hold
+
+    def moves_to(pose):
+        message.position = pose.tolist()
+        commands.publish(message)
+        return np.abs(robot.pose - pose).max() < 0.01
+
+    def commanded_to(pose, publish):
+        end = time.monotonic() + 15.0
+        while not moves_to(pose):
+            publish()
+            assert time.monotonic() < end, (statuses("servos"), process.output)
+
+    try:
+        wait_until(lambda: joints and commands.get_subscription_count() > 0, 60, lambda: process.output)
+        commanded_to(before + 0.05, lambda: time.sleep(0.02))
+        stranger = Stranger(("joint_commands", "feedforward_torques", "morphology"))
+        wait_until(stranger.found, 60, lambda: process.output)
+        commanded_to(before, lambda: stranger.publish(0.02))  # commands are followed meanwhile
+        client = probe.node.create_client(SetBool, "emergency_stop")
+        assert client.wait_for_service(10)
+        for data in (True, False, True):
+            future = client.call_async(SetBool.Request(data=data))
+            stranger.publish(10.0, until=future.done)
+            assert future.done() and future.result().success, process.output
+        stopped = robot.pose.copy()
+        stranger.publish(1.0, until=lambda: moves_to(before + 0.05) and False)
+        assert np.abs(robot.pose - stopped).max() < 0.01
+        assert reported(statuses, "servos", "joint_commands") > 0
+        joints.clear()
+        wait_until(lambda: joints, 5, "joint states after the flood")
+        assert process.running() and "Traceback" not in process.output, process.output
+        assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=False)).success
+    finally:
+        if stranger is not None:
+            stranger.close()
+        probe.node.destroy_publisher(commands)
+        process.interrupt()
+        process.end()
+
+
+def test_messages_of_the_type_that_no_robot_can_mean_end_no_node(probe, robot, statuses):
+    """Text that is no UTF-8, giant texts and arrays, numbers that are none, fields that do not fit one another."""
+    names = [*NAMES[:2], "\0", "x" * 100_000, "\ufffd"]
+    odd = [
+        JointState(name=names, position=[float("nan")]),
+        JointState(name=NAMES, position=[float("inf")] * 18, velocity=[1e308] * 18, effort=[float("nan")] * 18),
+        JointState(name=NAMES, position=[0.0] * 3, velocity=[0.0], effort=[1.0]),
+        JointState(name=NAMES * 20, position=[0.1] * 360),
+        JointState(name=[], position=[1.0] * 100_000),
+        JointState(name=["a"] * 20_000, position=[1.0] * 20_000),
+    ]
+    stamped = JointState(name=NAMES, position=[0.1] * 18)
+    stamped.header.stamp.sec, stamped.header.stamp.nanosec = -(2**31), 2**32 - 1
+    stamped.header.frame_id = "y" * 100_000
+    imu = Imu()
+    imu.orientation.w = float("nan")
+    imu.angular_velocity.x, imu.linear_acceleration.z = 1e308, float("inf")
+    imu.orientation_covariance[0] = -1.0
+    imu.header.stamp.sec = -5
+    twist, pose = Twist(), Pose()
+    twist.linear.x, twist.angular.z = float("nan"), 1e308
+    pose.position.z, pose.orientation.w = float("inf"), 0.0
+    event = ParameterEvent(node="z" * 10_000)
+    event.new_parameters = [Parameter("legs.RM", value=value).to_parameter_msg() for value in ("no", 3, [1.0], [b"\0"])]
+    flood = ParameterEvent(new_parameters=[Parameter(f"p{k}", value=1.0).to_parameter_msg() for k in range(5000)])
+    messages = {
+        "joint_commands": [*odd, stamped],
+        "feedforward_torques": [*odd, stamped],
+        "servos/measurements": [*odd, stamped],
+        "joint_states": [*odd, stamped],
+        "imu/data": [imu, Imu()],
+        "cmd_vel": [twist],
+        "body_pose": [pose, Pose()],
+        "try_joint": [String(data=text) for text in ("", "x" * 100_000, "RM.tibia 1e999", "\ufffd")],
+        "press_foot": [String(data=text) for text in ("", "x" * 100_000, "RM.tibia 1e999", "\ufffd")],
+        "morphology": [event, flood, ParameterEvent()],
+    }
+    nodes = {name: Process.node(name) for name in ("servos", "gait", "dynamics", "damage_manager")}
+    publishers = {topic: probe.node.create_publisher(TOPICS[topic][0], topic, TOPICS[topic][1]) for topic in messages}
+    try:
+        for topic, publisher in publishers.items():
+            wait_until(lambda p=publisher: p.get_subscription_count() > 0, 60, topic)
+        for _ in range(3):
+            for topic, publisher in publishers.items():
+                for message in messages[topic]:
+                    publisher.publish(message)
+                    time.sleep(0.03)
+        for name, process in nodes.items():
+            request = GetParameters.Request(names=["robot"])
+            probe.call(GetParameters, f"{name}/get_parameters", request, timeout=20)
+            assert process.running() and "Traceback" not in process.output, process.output
+        for values in ({"legs.RM": ["x" * 1000] * 1000}, {"x" * 100_000: False}, {"legs." + "x" * 150: False}):
+            accepted, reason = probe.set("set_morphology", values)
+            assert not accepted and 20 < len(reason) < 1000, reason
+    finally:
+        for publisher in publishers.values():
+            probe.node.destroy_publisher(publisher)
+        for process in nodes.values():
+            process.end()

@@ -1,0 +1,68 @@
+"""What nodes keep, and who goes on, when one of them fails at work or is told to end."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from support.ros_session import NEWEST, Process, wait_until
+
+from hexapod_dynamics.ros.start import LAUNCH
+from std_msgs.msg import String
+
+SCRIPT = str(Path(__file__).with_name("failing_nodes.py"))
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """A function that starts nodes of failing_nodes.py in one session; they are ended after the test."""
+    processes = []
+
+    def start(*names, **environment):
+        session = ("--ros-args", "-p", "session:=endings")
+        runtime = {"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
+        processes.append(Process(sys.executable, SCRIPT, *names, *session, **runtime, **environment))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.end()
+
+
+def stored(tmp_path):
+    """Names of the files that hold the state of a node."""
+    return sorted(path.name for path in (tmp_path / "run" / "sessions").glob("*"))
+
+
+def test_a_node_that_fails_at_work_keeps_its_state_for_its_respawn(begin, probe, tmp_path):
+    found = probe.hear(String, "found", NEWEST)
+    process = begin("failing")
+    assert process.popen.wait(30) == 1 and "a defect of this node" in process.output
+    assert stored(tmp_path) == ["endings.failing.json"]
+    found.clear()
+    begin("failing")
+    wait_until(lambda: found, 30, "it is there again")
+    assert found[-1][1].data == "{'stopped': True}"
+
+
+@pytest.mark.parametrize("launched, kept", [(True, ["endings.storing.json"]), (False, [])])
+def test_a_signal_to_one_node_deletes_its_state_only_where_nothing_starts_it_again(begin, tmp_path, launched, kept):
+    process = begin("storing", **({LAUNCH: str(os.getpid())} if launched else {}))
+    wait_until(lambda: "works" in process.output, 30, lambda: process.output)
+    assert stored(tmp_path) == ["endings.storing.json"]
+    process.popen.send_signal(signal.SIGTERM)
+    assert process.popen.wait(10) == 0, process.output
+    assert stored(tmp_path) == kept
+
+
+def test_of_several_nodes_one_that_fails_is_made_anew_and_the_others_go_on(begin, probe):
+    ticks, found = probe.hear(String, "ticks", NEWEST), probe.hear(String, "found", NEWEST)
+    process = begin("steady", "failing")
+    wait_until(lambda: process.output.count("a defect of this node") >= 3, 30, lambda: process.output)
+    assert {message.data for _, message in found} >= {"None", "{'stopped': True}"}
+    numbers = [int(message.data) for _, message in ticks]
+    assert numbers == sorted(numbers) and numbers[-1] > 15, numbers  # it was not started again
+    times = [at for at, _ in ticks]
+    assert max(b - a for a, b in zip(times, times[1:], strict=False)) < 1.0
+    assert process.interrupt()[1] == 0

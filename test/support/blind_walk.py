@@ -1,0 +1,226 @@
+"""A walk without declared damage: physics, a servo bus and an IMU with their faults, a gait and a detector.
+
+Commands pass the guard of drivers/servos, which approaches slowly what jumps. The bus reads joints one after another,
+loses answers as lost bytes make it, and asks silent servos seldom, as drivers/servos does; the IMU is an MPU6050's
+noise through the package's attitude filter (vqf). All in simulated time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from support.gyroscope_error import GyroscopeError
+from vqf import VQF
+
+from hexapod_dynamics.control.feedforward import Feedforward
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.estimation import DamageDetector
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.joint_trial import JointTrial
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
+
+TICK = 0.02  # [s] between two commands
+SETTLED = 2.0  # [s] after the start
+READS = 2  # readings a tick: 18 joints at 5.6 Hz
+_BYTES = 14  # of a request and its answer
+_GYRO, _ACCELEROMETER = 7.3e-4, 0.033  # noise [rad/s], [m/s^2]
+UPDATE_TICKS = 2  # ticks between two updates of the detector, as in its node
+_SILENT_AFTER, _PROBE, _SELDOM, _ATTENTION = 3, 0.1, 0.5, 0.6
+
+
+class BlindWalk:
+    """Runs a simulator, a Gait and a DamageDetector in a closed loop.
+
+    lost_bytes: share of bytes lost on the bus. dead_band [rad]: play of every servo's reading. obey: decisions are
+    declared to gait and detector, and feet that it suspects are pressed down; else they are only stored. detector:
+    instead of a DamageDetector with these settings. as_nodes: the detector is updated 25 times a second, set-points
+    have the feed-forward torques of the node `dynamics`, and the gyroscope errs as a recorded MPU6050 after its
+    calibration. chain [s]: from a command to the servos' start without the Truth's delay; by default what the detector
+    assumes. decisions: (time [s], Decision) so far; pressed: (time [s], leg).
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        physics: Any,
+        gait: Any,
+        *,
+        seed: int = 0,
+        settings: Any = None,
+        executor: Any = None,
+        lost_bytes: float = 0.005,
+        dead_band: float = 0.0,
+        obey: bool = True,
+        detector: Any = None,
+        as_nodes: bool = False,
+        chain: float | None = None,
+    ) -> None:
+        self.robot, self.physics, self.obey, self.dead_band = robot, physics, obey, dead_band
+        self.gait, self.trial = gait.bind(robot), JointTrial(robot)
+        self.detector = detector or DamageDetector(robot, settings, executor)
+        self._chain = self.detector.settings.command_delay if chain is None else chain
+        self._as_nodes = as_nodes
+        self.declared = Morphology.whole(robot)
+        self.time = 0.0
+        self.decisions: list[Any] = []
+        self.pressed: list[tuple[float, str]] = []
+        self._pressing = False
+        self.unplugged = np.zeros(robot.joint_count, bool)
+        self.push = np.zeros(6)
+        self.frozen = False  # emergency stop: the joints hold whatever is commanded
+        n = robot.joint_count
+        self._random = np.random.default_rng(seed)
+        self._loss = 1.0 - (1.0 - lost_bytes) ** _BYTES
+        self._attitude = VQF(TICK)
+        self._turn = self._tick = 0
+        self._failures, self._silent = np.zeros(n, int), np.zeros(n, bool)
+        self._asked, self._silent_since = np.full(n, -np.inf), np.zeros(n)
+        self._answering = np.zeros(n, bool)
+        self._steps = round(TICK / physics.timestep)
+        physics.reset(joints=self.gait.position.copy())
+        self._forward = Feedforward(robot) if as_nodes else None
+        self._height = 0.0
+        self._gyroscope = GyroscopeError(seed, TICK) if as_nodes else None
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
+        self._met = np.zeros(n, np.int64)
+        self._guard.meet(self._met, self.gait.position.copy(), np.ones(n, bool))
+
+    def damage(self, morphology: Morphology, unplugged: Any = ()) -> None:
+        """Break (or mend) the physical robot; unplugged: joints (indices) whose servos have no power and no answer."""
+        self.unplugged[:] = False
+        self.unplugged[list(unplugged)] = True
+        parts = [f"{leg.name}.{link.name}" for leg in self.robot.legs for link in leg.links]
+        for joint in unplugged:
+            morphology = morphology.limp(parts[joint])
+        self.physics.set_morphology(morphology)
+
+    def run(self, seconds: float, until: Any = None) -> bool:
+        """Walk for so many seconds, or until `until(self)`; return whether it came to that."""
+        for _ in range(round(seconds / TICK)):
+            self.tick()
+            if until is not None and until(self):
+                return True
+        return False
+
+    def tick(self) -> None:
+        """Make one command, 20 ms of physics, the sensor readings and one update of the detector."""
+        command = self.gait.step(TICK)[0].copy()
+        command[~self.declared.moving_mask] = np.nan
+        tried = self.trial.setpoint(self.time)
+        if tried is not None:
+            command[self.trial.joint] = tried
+        torques = self._torques(command)
+        self.detector.command(self.time, command, torques)
+        sent = self._guard.update(command, torques, TICK)
+        sent[self.unplugged | ~self.physics.morphology.existing_mask] = np.nan
+        physics = self.physics
+        physics.push(self.push)
+        if not self.frozen:
+            physics.command(sent, TICK)
+        physics.step(self._steps)
+        now = self.time + self._chain + TICK
+        self._measure(now)
+        if round(self.time / TICK) % 15 == 0:
+            self.detector.bus(self.time, self._silent, np.zeros(len(sent), bool), self._probe_gone())
+        self._tick += 1
+        if not self._as_nodes or self._tick % UPDATE_TICKS == 0:
+            self._update()
+        self.time += TICK
+
+    def _update(self) -> None:
+        for decision in self.detector.update(self.time + TICK):
+            self.decisions.append((self.time, decision))
+            if self.obey and decision.action != "suspect":
+                self.declare(self.declared.updated(decision.values))
+        leg = self.detector.press(self.time + TICK) if self.obey else None
+        if leg is not None and self.gait.press(leg):
+            self.pressed.append((self.time, leg))
+        joint = self.detector.tries(self.time + TICK) if self.obey else None
+        if joint is not None:
+            self.trial.begin(self.time + TICK, joint)
+        pressing = self.gait.doing == "pressing"
+        if pressing and not self._pressing:
+            self.detector.pressed(self.time, self.pressed[-1][1])
+        self._pressing = pressing
+
+    def _torques(self, command: np.ndarray) -> np.ndarray:
+        """Return the feed-forward torques (n,) [N m] of a command (n,) [rad], NaN: no command."""
+        if self._forward is None:
+            return np.zeros(len(command))
+        joints = np.where(np.isfinite(command), command, 0.0)
+        rates = np.where(np.isfinite(command), self.gait.velocity, 0.0)
+        twist = np.zeros(6)
+        twist[[0, 1, 5]] = self.gait.twist
+        torques = self._forward.solve(np.eye(3), self._height, twist, joints, rates, np.zeros(len(joints)), joints)
+        tips = self._forward.tips[self.declared.existing_mask.reshape(len(self.robot.legs), -1).all(axis=1)]
+        self._height = -float(tips[:, 2].min(initial=0.0))
+        return torques.copy()
+
+    def _gyro(self) -> np.ndarray:
+        """Return what the gyroscope reads (3,) [rad/s]: instantaneous and with noise, or as a recorded MPU6050."""
+        if self._gyroscope is not None:
+            return self.physics.mean_angular_velocity + self._gyroscope.sample()
+        return self.physics.angular_velocity + self._random.normal(0.0, _GYRO, 3)
+
+    def declare(self, morphology: Morphology) -> None:
+        """Declare the morphology to gait and detector."""
+        back = morphology.existing_mask & ~self.declared.existing_mask
+        self._silent[back], self._failures[back] = False, 0
+        self._met[back] += 1
+        self._guard.meet(self._met, self.physics.q.copy(), np.ones(len(back), bool))
+        self.declared = morphology
+        self.gait.set_morphology(morphology)
+        self.trial.set_morphology(morphology)
+        if self._forward is not None:
+            self._forward.set_morphology(morphology)
+        self.detector.set_morphology(morphology)
+
+    def _mute(self) -> np.ndarray:
+        return self.unplugged | ~self.physics.morphology.existing_mask
+
+    def _probe_gone(self) -> np.ndarray:
+        return ~self.declared.existing_mask & ~self._mute()
+
+    def _measure(self, now: Any) -> None:
+        random, physics = self._random, self.physics
+        gyro = self._gyro()
+        force = physics.specific_force + random.normal(0.0, _ACCELEROMETER, 3)
+        self._attitude.update(np.ascontiguousarray(gyro), np.ascontiguousarray(force))
+        w, x, y, z = self._attitude.getQuat6D()
+        rotation = rotation_from_quaternion((x, y, z, w))
+        self.detector.measure_attitude(now, rotation)
+        # Tilt reflex and heading, as in the node, once the filter has settled from the fall onto the feet at the start.
+        if isinstance(self.gait, AdaptiveGait) and self.time > SETTLED:
+            yaw, pitch, roll = euler_zyx(rotation)
+            self.gait.sense(roll, pitch, yaw)
+        resolution, n, mute = self.robot.servo.resolution, len(physics.q), self._mute()
+        angles = np.full(n, np.nan)
+        for _ in range(READS):
+            joint = self._next()
+            if joint is None:
+                break
+            self._asked[joint] = self.time
+            if mute[joint] or random.random() < self._loss:
+                self._failures[joint] += 1
+                if self._failures[joint] < _SILENT_AFTER:
+                    self._turn -= 1  # asked again at once
+                elif not self._silent[joint]:
+                    self._silent[joint], self._silent_since[joint] = True, self.time
+                continue
+            self._failures[joint], self._silent[joint] = 0, False
+            play = self.dead_band * random.uniform(-0.5, 0.5)
+            angles[joint] = np.floor((physics.readings[joint] + play) / resolution + 0.5) * resolution
+        self.detector.measure_joints(now, angles)
+
+    def _next(self) -> int | None:
+        exist = self.declared.existing_mask
+        for _ in range(len(exist)):
+            joint = self._turn % len(exist)
+            self._turn += 1
+            patience = _PROBE if self.time - self._silent_since[joint] < _ATTENTION else _SELDOM
+            if exist[joint] and (not self._silent[joint] or self.time - self._asked[joint] > patience):
+                return joint
+        return None

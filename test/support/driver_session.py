@@ -1,0 +1,158 @@
+"""The simulated devices of one robot without dynamics, and somebody who commands it: for tests of driver nodes."""
+
+import threading
+import time
+from collections import deque
+
+import numpy as np
+from support.ros_session import Process, ask, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
+from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
+from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
+from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.robot import Robot
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+ROBOT = Robot.jethexa()
+MAP = ServoMap.from_robot(ROBOT)
+NAMES = list(ROBOT.joint_names)
+
+
+class Robots:
+    """The devices of a robot without dynamics: shafts follow their set-points, the chip rests."""
+
+    def __init__(self, angle=0.1):
+        directory = device_directory()
+        self.servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, angle), loaded=True)
+        self.stops = deque(maxlen=1000)  # monotonic time at which each MOVE_STOP was complete on the wire
+        self.bus = ServoBusDevice(self.servos, directory / SERVO_BUS, on_frame=self._heard)
+        self.chip = VirtualMpu6050()
+        self.i2c = I2cBusDevice(self.chip, directory / IMU_BUS)
+        self.rate, self.sag = np.zeros(3), np.zeros(18)  # [rad] shafts stand so far from their set-points
+        self.bus.start()
+        self.i2c.start()
+        self.path = deque(maxlen=4000)  # (monotonic time, set-points), every 5 ms
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _heard(self, frame, t):
+        if frame.command == Command.MOVE_STOP:
+            self.stops.append(t)
+
+    def _run(self):
+        while not self._stop.wait(0.005):
+            now = time.monotonic()
+            angles = self.servos.setpoints(now)
+            self.path.append((now, angles))
+            self.servos.set_angles(angles + self.sag)
+            self.chip.set_motion((0, 0, STANDARD_GRAVITY), self.rate, now)
+
+    @property
+    def pose(self):
+        return self.servos.setpoints(time.monotonic())
+
+    def fastest(self, since, window=0.1):
+        """Largest speed of any set-point [rad/s] since a monotonic time, over pieces of `window` [s]."""
+        path = [(t, angles) for t, angles in list(self.path) if t >= since]
+        times = np.array([t for t, _ in path])
+        later = np.searchsorted(times, times + window)
+        pairs = [(k, j) for k, j in enumerate(later) if j < len(path)]
+        return max(
+            (float(np.abs(path[j][1] - path[k][1]).max()) / (times[j] - times[k]) for k, j in pairs), default=0.0
+        )
+
+    def last_motion(self, since):
+        """Monotonic time at which a set-point last changed, `since` where none has."""
+        path = [(t, angles) for t, angles in list(self.path) if t >= since]
+        moved = [t for (_, a), (t, b) in zip(path, path[1:], strict=False) if np.abs(a - b).max() > 1e-9]
+        return max(moved, default=since)
+
+    def close(self):
+        self._stop.set()
+        self._thread.join()
+        self.bus.stop()
+        self.i2c.stop()
+
+
+class Commands:
+    """Publishes a pose as joint_commands, 50 times a second where `interval` is left alone, while `pose` is set.
+
+    pose: (18,), or a function of the monotonic time that gives it.
+    """
+
+    def __init__(self, probe):
+        self.pose, self.interval = None, 0.02
+        self._publisher = probe.node.create_publisher(JointState, "joint_commands", 10)
+        self.message = JointState(name=NAMES)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while not self._stop.wait(self.interval):
+            pose = self.pose
+            if pose is not None:
+                self.message.position = [float(v) for v in (pose(time.monotonic()) if callable(pose) else pose)]
+                self._publisher.publish(self.message)
+
+    def close(self):
+        self._stop.set()
+        self._thread.join()
+
+
+class Servos:
+    """The node `servos` of one session, killed and started again as a launch does."""
+
+    def __init__(self, probe, session, environment=None, *arguments):
+        self._probe, self._session = probe, session
+        self._environment, self._arguments = environment or {}, arguments
+        self.joints = probe.hear(JointState, "joint_states", keep=50)
+        self.measured = probe.hear(JointState, "servos/measurements", keep=400)
+        self._said = probe.hear(DiagnosticArray, "/diagnostics", keep=50)
+        self.process, self._clients = None, {}
+        self.start()
+
+    def start(self):
+        session = ("-p", f"session:={self._session}") if self._session else ()
+        self.process = Process.node("servos", *session, *self._arguments, environment=self._environment)
+        self.joints.clear()
+        self._said.clear()
+        wait_until(lambda: self.joints and len(self.joints[-1][1].name) == 18, 30, lambda: self.process.output)
+
+    def kill(self):
+        self.process.kill()
+
+    @property
+    def status(self):
+        for _t, array in reversed(list(self._said)):
+            for status in array.status:
+                if status.name == "servos":
+                    return status
+        return DiagnosticStatus(level=DiagnosticStatus.STALE)
+
+    def says(self, level, words, timeout=10.0):
+        wait_until(
+            lambda: self.status.level == level and words in self.status.message,
+            timeout,
+            lambda: f"servos says {words!r} at {level} but {self.status}",
+        )
+
+    def value(self, key):
+        return next((value.value for value in self.status.values if value.key == key), None)
+
+    def ask(self, name, on=None):
+        kind, request = (Trigger, Trigger.Request()) if on is None else (SetBool, SetBool.Request(data=on))
+        if name not in self._clients:
+            self._clients[name] = self._probe.node.create_client(kind, name)
+        assert self._clients[name].wait_for_service(10)
+        self.asked = time.monotonic()
+        response = ask(self._clients[name], request, pause=0.001)
+        self.answered = time.monotonic()
+        return response
