@@ -49,6 +49,11 @@ class AdaptiveWalk(ArrayGait):
             self.slope.adopt()
         state[layout.TILTED] = self.slope.tilt
 
+    @property
+    def level(self) -> tuple[float, float, float]:
+        """Upward direction (3,), in base_link axes, of a body that stands on the learnt slope."""
+        return self.slope.level
+
     def measure_joints(self, angles: npt.ArrayLike) -> None:
         """Take measured joint angles (n,) [rad], NaN where unknown: once called, legs that come back are used only when
         their joints are where they are held up.

@@ -1,6 +1,6 @@
 """What counts as level for the tilt reflex: a slow average of gravity's direction over gait cycles.
 
-The slope (east, north) [rad], rise of the ground along two axes that do not turn with the robot, follows the measured
+The slope (east, north) [rad], pitch and roll of a robot that stands on it with the yaw 0, follows the measured
 tilt with the time constant AVERAGE, but no faster than FOLLOW: a robot that walks onto a slope of 10 degrees turns by 3
 degrees a second, one that falls by more. It is no steeper than STEEPEST, so that a robot that lies on its side never
 counts as level. While the robot sits tilted the slope waits for SETTLED, in case the robot is only falling over.
@@ -38,10 +38,19 @@ class SlopeReference:
     @property
     def tilt(self) -> float:
         """Tilt of the body against the slope."""
-        cos, sin = math.cos(self._yaw), math.sin(self._yaw)
-        pitch = cos * self.east + sin * self.north
-        roll = -sin * self.east + cos * self.north
+        roll, pitch = self._attitude()
         return math.hypot(self._roll - roll, self._pitch - pitch)
+
+    @property
+    def level(self) -> tuple[float, float, float]:
+        """Upward direction (3,), in base_link axes, of a body that stands on the slope with the present heading."""
+        roll, pitch = self._attitude()
+        return -math.sin(pitch), math.cos(pitch) * math.sin(roll), math.cos(pitch) * math.cos(roll)
+
+    def _attitude(self) -> tuple[float, float]:
+        """Return roll and pitch of a body that stands on the slope with the present heading."""
+        cos, sin = math.cos(self._yaw), math.sin(self._yaw)
+        return sin * self.east + cos * self.north, cos * self.east - sin * self.north
 
     def learn(self, dt: float, sits: bool) -> None:
         """Let dt [s] pass; sits: the robot sits or moves its feet in the air."""
@@ -59,8 +68,8 @@ class SlopeReference:
     def _follow(self, share: float, most: float) -> None:
         """Let the slope follow the attitude by a share of their difference, `most` [rad] at most."""
         cos, sin = math.cos(self._yaw), math.sin(self._yaw)
-        east = cos * self._pitch - sin * self._roll - self.east
-        north = sin * self._pitch + cos * self._roll - self.north
+        east = cos * self._pitch + sin * self._roll - self.east
+        north = cos * self._roll - sin * self._pitch - self.north
         size = math.hypot(east, north)
         if size == 0.0:
             return

@@ -37,7 +37,8 @@ class SlopeWalk:
             self.sim.step(20)
             if sense:
                 self.gait.sense(*roll_pitch_yaw(self.sim.rotation))
-            self.fell = self.fell or self.falls.update(self.sim.time, self.sim.rotation, self.sim.specific_force)
+            sample = self.sim.time, self.sim.rotation, self.sim.specific_force, self.gait.level
+            self.fell = self.falls.update(*sample) or self.fell
             if not self.did or self.did[-1] != self.gait.doing:
                 self.did.append(self.gait.doing)
 
@@ -62,13 +63,24 @@ def test_it_walks_from_level_ground_onto_a_slope_and_back_while_it_turns():
         t = 0.02 * k
         steep = math.radians(10.0) * min(1.0, max(0.0, (t - 2.0) / 3.3)) * min(1.0, max(0.0, (28.0 - t) / 3.3))
         yaw += 0.02 * 0.3
-        slope.sense(-math.sin(yaw) * steep, math.cos(yaw) * steep, yaw)
+        slope.sense(math.sin(yaw) * steep, math.cos(yaw) * steep, yaw)
         worst = max(worst, slope.tilt)
         slope.learn(0.02, sits=False)
     assert math.degrees(worst) < 7.0
 
 
-def test_a_leg_lost_on_a_slope_makes_it_sit_down_and_it_gets_up_again_when_told():
+def test_a_robot_that_turns_on_a_slope_stays_level_with_it():
+    walk, worst = SlopeWalk(10.0), 0.0
+    walk.run(0.5)
+    walk.gait.command(0.0, 0.0, 0.5)
+    for _ in range(80):
+        walk.run(0.1)
+        worst = max(worst, walk.gait.slope.tilt)
+    assert abs(roll_pitch_yaw(walk.sim.rotation)[2]) > 1.5
+    assert math.degrees(worst) < 3.0 and "sitting down" not in walk.did
+
+
+def test_two_legs_lost_on_a_slope_make_it_sit_down():
     walk = SlopeWalk(10.0)
     walk.run(0.5)
     walk.gait.command(SPEED, 0.0, 0.0)
