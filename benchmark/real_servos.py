@@ -18,14 +18,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-from support.blind_walk import BlindWalk
 from support.recorded_walk import Recorder, replay
+from support.servo_walk import disturb_walk, servo_walk
 
 from hexapod_dynamics.detection import DetectorSettings
 from hexapod_dynamics.detection.settings import DetectorLimits
-from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -33,7 +31,7 @@ LEGS = ROBOT.leg_names
 PARTS = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links]
 PAIRS = list(itertools.combinations(LEGS, 2))
 TRIPLES = list(itertools.combinations(LEGS, 3))
-CYCLE, WARM_UP, CHAIN = 1.3, 17.0, 0.014  # [s]
+CYCLE, WARM_UP = 1.3, 17.0  # [s]
 # Case: name, what is right, limit [s].
 CASES = {
     "foot": ("tibia lost, 2 or 50 % left, servos answer", 2.0),
@@ -49,33 +47,6 @@ CASES = {
 # [s] after the first declaration in which the others of the same moment may follow: the bus needs no simulation.
 MORE = {"torn2": 0.6, "torn3": 1.0}
 DETECTORS = {"new": DetectorSettings(), "old": DetectorSettings(limits=DetectorLimits.absolute())}
-
-
-def random_command(random):
-    """A twist (3,) [m/s, m/s, rad/s]: mostly forward, sometimes any direction."""
-    angle = random.uniform(-np.pi, np.pi) if random.random() < 0.3 else 0.0
-    return np.array([0.07 * np.cos(angle), 0.05 * np.sin(angle), random.uniform(-0.1, 0.1)])
-
-
-def walk(seed, servos, detector=None, obey=False):
-    """A BlindWalk as the nodes have it, with its random stream."""
-    random = np.random.default_rng((77, seed))
-    rough = random.choice([0.0, 0.004, 0.008])
-    truth = Truth.parse(f"servos={servos},seed={seed},rough={rough}" if servos != "model" else f"seed={seed}")
-    physics = MujocoSimulator(ROBOT, timestep=1e-3, truth=truth)
-    blind = BlindWalk(
-        ROBOT,
-        physics,
-        AdaptiveGait(),
-        seed=seed,
-        detector=detector,
-        obey=obey,
-        as_nodes=True,
-        chain=CHAIN,
-        dead_band=ROBOT.servo.resolution,
-    )
-    blind.gait.command(*random_command(random))
-    return blind, random
 
 
 def damaged(case, index, random, blind):
@@ -99,27 +70,10 @@ def damaged(case, index, random, blind):
     return WHOLE.locked(part, float(blind.physics.q[index * 5 % 18]))
 
 
-def disturb_walk(blind, random, until):
-    """Walk without damage until a time [s]: commands change, pushes of 6 N for 0.3 s, a bag of 0.5 kg for a while."""
-    while blind.time < until:
-        blind.gait.command(*random_command(random))
-        if random.random() < 0.4:
-            angle = random.uniform(-np.pi, np.pi)
-            blind.push[:2] = 6.0 * np.cos(angle), 6.0 * np.sin(angle)
-            blind.run(0.3)
-            blind.push[:] = 0.0
-        if random.random() < 0.15:
-            x, y = random.uniform(-0.04, 0.04, 2)
-            blind.push[2:5] = -4.9, -4.9 * y, 4.9 * x
-            blind.run(random.uniform(4.0, 8.0))
-            blind.push[:] = 0.0
-        blind.run(random.uniform(3.0, 6.0))
-
-
 def record(case, index, seed, servos, seconds):
     """One walk: the calls, when the damage happens [s], the broken Morphology."""
     recorder = Recorder()
-    blind, random = walk(seed, servos, recorder)
+    blind, random = servo_walk(seed, servos, recorder)
     if case == "healthy":
         blind.run(WARM_UP)
         disturb_walk(blind, random, seconds)
@@ -167,7 +121,7 @@ def outcome(case, decisions, begin, truth):
 
 def run_closed(case, index, seed, servos, settings):
     """One walk in which what is declared is obeyed: outcome, time it took [s], share of the commanded speed after."""
-    blind, random = walk(seed, servos, obey=True)
+    blind, random = servo_walk(seed, servos, obey=True)
     blind.detector = type(blind.detector)(ROBOT, settings)
     blind.run(WARM_UP + random.uniform(0.0, CYCLE))
     early = len(blind.decisions)

@@ -134,11 +134,11 @@ class DecisionMaker:
         morphology: Morphology,
         angles: np.ndarray,
         timely: bool,
-        tipped: Callable[[], bool] | None = None,
+        moves_otherwise: Callable[[], bool] | None = None,
     ) -> list[Decision]:
         """Decide on silent chains, servos without torque and servos that answer again; timely: no data are late.
 
-        Three silent legs are a fault of the bus, unless the body has `tipped` as its model has not.
+        Three silent legs are a fault of the bus, unless the body `moves_otherwise` than its model.
         """
         if evidence.dead(time):
             return []
@@ -148,7 +148,7 @@ class DecisionMaker:
         late = evidence.overdue(time, expected)
         if len(silences) >= _MANY:
             chains = [silence for silence in silences if len(silence.joints) > 1 and not silence.alone]
-            silences = chains if tipped is not None and tipped() else []
+            silences = chains if moves_otherwise is not None and moves_otherwise() else []
         if silences:
             for silence in silences:
                 # Servos of one leg fall silent one after another, in the order in which they were read last.

@@ -344,7 +344,9 @@ class DamageDetector:
         if slow:
             return []
         timely = not self.disturbed
-        return self.decisions.from_bus(time, self.bus_evidence, self.morphology, self._angle, timely, self._tipped)
+        return self.decisions.from_bus(
+            time, self.bus_evidence, self.morphology, self._angle, timely, self._moves_otherwise
+        )
 
     def _note_lean(self, time: float, roll: float, pitch: float) -> None:
         """Note when the body leans otherwise than the model, beyond what it usually does by ground and payload."""
@@ -357,9 +359,12 @@ class DamageDetector:
         else:
             self._usual_lean = tuple(u + _LEAN_GAIN * a for u, a in zip(self._usual_lean, apart, strict=True))
 
-    def _tipped(self) -> bool:
-        """Whether the body has leant otherwise than the model a moment ago: a robot that sat down is level again."""
-        return self._last_attitude - self._leant < _LEANT
+    def _moves_otherwise(self) -> bool:
+        """Whether the body has leant otherwise than the model a moment ago (a robot that sat down is level again), or
+        the other joints are loaded otherwise: three legs that are left may hold it level.
+        """
+        leant = self._last_attitude - self._leant < _LEANT
+        return leant or self._suspicion.value > self.settings.limits.torn_suspicion
 
     def _take_measurements(self) -> None:
         last = self.model.time[self.model.row(self.model.tick - 1)]

@@ -41,6 +41,7 @@ class DetectorLimits:
         2.0, "s", "for which a bank without a finding is valid at most, after several in a row"
     )
     torn_lean: float = _limit(0.12, "rad", "by which a body leans otherwise than its model when three legs are gone")
+    torn_suspicion: float = _limit(6.0, "", "suspicion from which three silent legs are gone although no body leans")
 
     @classmethod
     def absolute(cls) -> DetectorLimits:
@@ -56,6 +57,7 @@ class DetectorLimits:
             usual_misfit=0.0,
             longest_calm=0.5,
             torn_lean=np.inf,
+            torn_suspicion=np.inf,
         )
 
     @classmethod
