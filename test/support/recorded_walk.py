@@ -58,10 +58,11 @@ def replay(
     """Give the calls of a Recorder to a DamageDetector; return its decisions, (time [s], Decision) up to the first
     update that has any and for `more` [s] after it, in which they are obeyed, and the detector.
 
-    Feet that it asks to be pressed are not; the times are in its attribute `asked`: (time [s], leg).
+    Feet that it asks to be pressed are not; the times are in its attribute `asked`: (time [s], leg). `could_not_tell`:
+    (time [s], leg) of each update in which it could not tell whether a leg has lost its foot.
     """
     detector: Any = DamageDetector(robot, settings)
-    detector.asked = []
+    detector.asked, detector.could_not_tell = [], []
     all_found: list[tuple[float, Any]] = []
     for name, *arguments in calls:
         found = getattr(detector, name)(*arguments)
@@ -73,6 +74,8 @@ def replay(
         all_found += [(arguments[0], one) for one in decisions]
         if all_found and arguments[0] >= all_found[0][0] + more:
             return all_found, detector
+        if detector.undecided is not None:
+            detector.could_not_tell.append((arguments[0], detector.undecided))
         leg = detector.press(arguments[0])
         if leg is not None:
             detector.asked.append((arguments[0], leg))
