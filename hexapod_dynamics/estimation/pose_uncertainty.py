@@ -46,9 +46,9 @@ class Spread:
     turn_noise [rad/sqrt(m^2/s^3)]: random walk of the yaw with the jerks, yaw_rate [rad/sqrt(s)]: with time.
     tilt [rad]: of roll and pitch; tilt_share, yaw_share: what of the square of the present innovation is added to the
     variance. height [m]: of z. start [m], start_yaw [rad].
-    mounting [rad]: of roll and pitch by which the IMU is mounted askew. angles [rad]: of what joints differ by from what
-    their servos report: horns that are mounted off, play; it adds angles_along and angles_across times itself to s and
-    l. No sensor shows either; 0: this robot is as described.
+    mounting [rad]: of roll and pitch by which the IMU is mounted askew. angles [rad]: of joints from what their servos
+    report, by horns that are mounted off and play; it adds angles_along and angles_across times itself to s and l. No
+    sensor shows either; 0: this robot is as described.
 
     along to early_across, way_noise, turn_noise and yaw_share were fitted to 43 walks of 60 s on MuJoCo with random
     masses, payloads, stiffness, friction, dead bands and slopes, every second one on rough ground

@@ -78,9 +78,9 @@ class LegOdometry:
 class SensedWalk:
     """One run: `run(seconds)` appends rows to `rows`, ten a second. gait: a TripodGait by default, not bound.
 
-    spread: of the Observer. A row: time, true x, y, yaw, roll, pitch, predicted the same five, x, y, yaw of odometry and
-    of integrated commands, the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch), row by
-    row: 31 numbers.
+    spread: of the Observer. A row: time, true x, y, yaw, roll, pitch, predicted the same five, x, y, yaw of odometry
+    and of integrated commands, the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch),
+    row by row: 31 numbers.
     """
 
     def __init__(
