@@ -1,7 +1,7 @@
 """Predictions against a truth that is not their model: truth x mismatch x damage, with drift, attitude error, NEES.
 
 python benchmark/prediction.py [--runs 100] [--seconds 60] [--physics mujoco] [--gait both] [--seed 0] [--rough 0.008]
-                               [--minutes 40] [--jobs 1] [--damage]
+                               [--minutes 40] [--jobs 1] [--damage] [--servos real]
 
 `--gait both`: adaptive and tripod in turn, two walks each. `--minutes`: no walk is begun later, and the summary is of
 those that were walked. The columns "in band": share of the time in which the normalised squared error of (x, y, yaw),
@@ -18,9 +18,11 @@ from multiprocessing import get_context
 import numpy as np
 from support.sensed_walk import SensedWalk, errors, random_truth
 
+from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
+from hexapod_dynamics.simulation.truth import SERVOS
 
 GAITS = {"adaptive": AdaptiveGait, "tripod": TripodGait}
 POSE_BAND, TILT_BAND = (0.216, 9.348), (0.0506, 7.378)  # 95 % of chi-square with 3 and 2 degrees of freedom
@@ -54,9 +56,9 @@ def damages(whole):
     ]
 
 
-def measure(physics, gait, truth, seed, seconds, damage=None):
+def measure(physics, gait, truth, seed, seconds, damage=None, spread=None):
     """Walk once; damage: (morphology, told), after 5 s. Returns the figures of a row and (doubt, time) pairs."""
-    walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait]())
+    walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait](), spread=spread)
     walk.run(DAMAGED_AT)
     if damage is not None:
         walk.damage(damage[0], told=damage[1])
@@ -123,6 +125,7 @@ def main():
     parser.add_argument("--rough", type=float, default=0.0, help="every second truth: rough by up to this [m]")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="no walk is begun later")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--servos", choices=sorted(SERVOS), help="servos that are not springs, and an IMU askew")
     parser.add_argument("--damage", action="store_true", help="one table of damages, told and untold, instead")
     options = parser.parse_args()
     print("   way m  drift%  odometry%  commands%  yaw deg  tilt rms  pose in band %  tilt in band %  doubt")
@@ -132,6 +135,13 @@ def main():
         return
     rng, began = np.random.default_rng(options.seed), time.monotonic()
     truths = [random_truth(rng, options.rough * (k % 2)) for k in range(options.runs)]
+    spread = None
+    if options.servos:
+        spread = Spread(mounting=np.radians(1.0), angles=np.radians(1.0))
+        truths = [
+            Truth.parse(f"servos={options.servos},seed={options.seed + k},rough={one.rough}")
+            for k, one in enumerate(truths)
+        ]
     both = list(GAITS)
     gaits = [both[k // 2 % 2] if options.gait == "both" else options.gait for k in range(options.runs)]
     table = []
@@ -141,7 +151,9 @@ def main():
                 break
             batch = range(first, min(first + options.jobs, options.runs))
             walks = [
-                pool.submit(measure, options.physics, gaits[k], truths[k], options.seed + k, options.seconds)
+                pool.submit(
+                    measure, options.physics, gaits[k], truths[k], options.seed + k, options.seconds, None, spread
+                )
                 for k in batch
             ]
             for k, walk in zip(batch, walks, strict=True):

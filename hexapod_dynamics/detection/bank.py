@@ -47,6 +47,7 @@ class HypothesisBank:
     def __init__(self, robot: Robot, period: float, timestep: float, horizon: int, members: int, seed: int = 0) -> None:
         self.robot, self.period, self._timestep, self._horizon = robot, period, timestep, horizon
         self._local = threading.local()
+        self.zone = 0.0  # [rad] dead zone of all servos, +-zone
         random = self._random = np.random.default_rng(seed)
         self._members = []
         for k in range(2 * members):
@@ -101,10 +102,13 @@ class HypothesisBank:
         return [self._simulation(snapshot, morphology, targets, one) for one in hypotheses]
 
     def _simulation(self, snapshot: Any, morphology: Morphology, targets: np.ndarray, hypothesis: Any = None) -> Any:
+        zone = self.zone
+
         def run() -> Any:
             predictor = getattr(self._local, "predictor", None)
             if predictor is None:
                 predictor = self._local.predictor = self._predictor(self.robot)
+            predictor.set_dead_band(zone)
             predictor.set_morphology(morphology if hypothesis is None else hypothesis.applied(morphology))
             predictor.restore(snapshot)
             return self._run(predictor, targets)
@@ -122,9 +126,11 @@ class HypothesisBank:
     ) -> Any:
         # Each run starts at another place of the rough ground, so that the runs differ.
         place = self._random.uniform(-3.0, 3.0, 2) if predictor.ground.rough else (0.0, 0.0)
+        zone = self.zone
 
         def run() -> Any:
             with lock:  # a bank that was cancelled may still be in it
+                predictor.set_dead_band(zone)
                 predictor.set_morphology(Morphology.from_parameters(predictor.robot, morphology.parameters()))
                 predictor.restore(snapshot)
                 predictor.position[:2] = place

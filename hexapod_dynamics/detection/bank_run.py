@@ -110,6 +110,7 @@ class BankRun:
         view = window.view(begin + 1, len(slices))
         singles = [one for one in hypotheses if "+" not in one.leg]
         pairs = [one for one in hypotheses if "+" in one.leg]
+        self._bank.zone = self._model.zone
         case = self._model.snapshots[begin], morphology, self._model.targets[rows].copy()
         tasks, pair_tasks = self._bank.tasks(*case, singles), self._bank.damaged(*case, pairs)
         if self.executor is None:
@@ -145,8 +146,8 @@ class BankRun:
     @staticmethod
     def _measured(view: SliceFeatures, baseline: Baseline) -> tuple[np.ndarray, np.ndarray, Scatter]:
         """Return the features (K, f) less the baseline, what it has left unknown of them (K, f), and their scatter."""
-        x = np.nan_to_num(view.residual - baseline.predict(view.load, view.yaw))
-        return x, baseline.unknown(view.load, view.yaw), baseline.scatter
+        x = np.nan_to_num(view.residual - baseline.predict(view.load, view.yaw, view.motion))
+        return x, baseline.unknown(view.load, view.yaw, view.motion), baseline.scatter
 
     def _compare(
         self, job: _Job, results: list[Any], x: np.ndarray, unknown: np.ndarray, scatter: Scatter

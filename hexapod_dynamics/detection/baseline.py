@@ -2,12 +2,13 @@
 
 The residual of a joint (measured less modelled, mean of a slice) and those of roll, pitch and yaw rate are taken as
 
-    r = a e + b + noise
+    r = a e + b - t w - z s + noise
     roll  = g_x sin(yaw) - g_y cos(yaw) + c_1 + noise
     pitch = g_x cos(yaw) + g_y sin(yaw) + c_2 + noise
     yaw rate = d + noise
 
-    e: set-point less modelled angle [rad], the modelled load over the stiffness
+    e: set-point less modelled angle [rad], the modelled load over the stiffness; w: modelled rate [rad/s]; s: sign of
+       the load (servo_identification); t, z: what the identification has left of the joint's lag and dead zone
     g: slope of the ground [rad] in a frame that does not turn with the robot; c: tilt of the body by payload and trims
 
 so that softer servos and payloads (a), wrong trims (b, c) and a slope (g) are identified for every gait, command and
@@ -23,10 +24,11 @@ from collections import deque
 import numpy as np
 
 from hexapod_dynamics.detection.scatter import Scatter
+from hexapod_dynamics.detection.settings import DetectorLimits
 
 _LAG = 6  # slices
 _NOVELTY_FADES = 0.85  # what is unknown of a changed robot, by slice
-_JOINT = np.array([0.3, 4e-3])  # prior standard deviations of a and b [rad]
+_LOAD = 0.3  # prior standard deviation of a; those of b, t and z are limits
 _TILT = np.array([0.03, 0.03, 0.01, 0.01])  # of g and c [rad]
 _TURN = np.array([0.03])  # of d [rad/s]
 _JOINT_NOISE, _TILT_NOISE, _TURN_NOISE = 5e-3, 8e-3, 0.01  # of a slice's residual [rad], [rad], [rad/s]
@@ -95,9 +97,12 @@ class Baseline:
     kinds (f,): features of one number have one scatter.
     """
 
-    def __init__(self, kinds: np.ndarray) -> None:
+    def __init__(self, kinds: np.ndarray, limits: DetectorLimits | None = None) -> None:
         joints = len(kinds) - 3
-        self._joints = Regression(joints, _JOINT, _JOINT_NOISE, _JOINT_FORGET, _JOINT_CLIP)
+        limits = limits or DetectorLimits()
+        prior = np.array([_LOAD, limits.prior_offset, limits.prior_lag, limits.prior_zone])
+        self._make_joints = lambda: Regression(joints, prior, _JOINT_NOISE, _JOINT_FORGET, _JOINT_CLIP)
+        self._joints = self._make_joints()
         self._slope = _Slope()
         self._turn = Regression(1, _TURN, _TURN_NOISE, _FORGET, _TURN_CLIP)
         self._waiting: deque[tuple] = deque()
@@ -117,41 +122,61 @@ class Baseline:
         """Discard the queued slices, because a fault was found in them."""
         self._waiting.clear()
 
-    def predict(self, load: np.ndarray, yaw: np.ndarray) -> np.ndarray:
-        """Expected residuals (..., f) [rad], [rad/s] at modelled loads (..., n) [rad] and headings yaw (...) [rad]."""
-        joints = self._joints.predict(_of_load(load))
+    def change_servos(self) -> None:
+        """Note that the model has other servos: what was learnt of the joints is no longer valid."""
+        self.forget_waiting()
+        self._joints = self._make_joints()
+        self.scatter = Scatter(self.scatter.kinds, np.zeros_like(self.scatter.squares), 0.0)
+
+    def predict(self, load: np.ndarray, yaw: np.ndarray, motion: np.ndarray | None = None) -> np.ndarray:
+        """Expected residuals (..., f) [rad], [rad/s] at modelled loads (..., n) [rad] and headings yaw (...) [rad].
+
+        motion (..., n, 2): modelled rate [rad/s] and sign of the load, 0 by default.
+        """
+        joints = self._joints.predict(_of_load(load, motion))
         tilt = self._slope.of(_of_yaw(yaw))[0]
         turn = np.broadcast_to(self._turn.coefficients[0], (*tilt.shape[:-1], 1))
         return np.concatenate([joints, tilt, turn], axis=-1)
 
-    def unknown(self, load: np.ndarray, yaw: np.ndarray) -> np.ndarray:
+    def unknown(self, load: np.ndarray, yaw: np.ndarray, motion: np.ndarray | None = None) -> np.ndarray:
         """Uncertainty of `predict` (..., f) as a share 0..1 of that before anything was seen; 1 where load is NaN."""
-        joints = self._joints.unknown(_of_load(np.nan_to_num(load)))
+        known = None if motion is None else np.nan_to_num(motion)
+        joints = self._joints.unknown(_of_load(np.nan_to_num(load), known))
         tilt = self._slope.of(_of_yaw(yaw))[1]
         turn = np.broadcast_to(self._turn.unknown(np.ones((1, 1))), (*tilt.shape[:-1], 1))
         return np.maximum(np.concatenate([joints, tilt, turn], axis=-1), self._novelty)
 
-    def offer(self, residual: np.ndarray, load: np.ndarray, yaw: float, noise: np.ndarray) -> None:
+    def offer(
+        self,
+        residual: np.ndarray,
+        load: np.ndarray,
+        yaw: float,
+        noise: np.ndarray,
+        motion: np.ndarray | None = None,
+    ) -> None:
         """Queue a slice without damage: residual (f,), NaN where nothing was measured; load (n,); noise (f,): standard
-        deviations of the readings' means.
+        deviations of the readings' means; motion (n, 2): see `predict`.
         """
-        self._waiting.append((residual, load, yaw, noise))
+        self._waiting.append((residual, load, yaw, noise, motion))
         if len(self._waiting) > _LAG:
             self._learn(*self._waiting.popleft())
 
-    def _learn(self, residual: np.ndarray, load: np.ndarray, yaw: float, noise: np.ndarray) -> None:
+    def _learn(
+        self, residual: np.ndarray, load: np.ndarray, yaw: float, noise: np.ndarray, motion: np.ndarray | None
+    ) -> None:
         n = len(load)
         self._novelty *= _NOVELTY_FADES
-        error = residual - self.predict(load, np.float64(yaw))
+        error = residual - self.predict(load, np.float64(yaw), motion)
         self.scatter = self.scatter.with_slice(error, noise, _FORGET)
-        self._joints.learn(residual[:n], _of_load(load))
+        self._joints.learn(residual[:n], _of_load(load, motion))
         self._slope.learn_tilt(residual[n : n + 2], _of_yaw(np.float64(yaw)))
         self._turn.learn(residual[n + 2 :], np.ones((1, 1)))
 
 
-def _of_load(load: np.ndarray) -> np.ndarray:
-    """Regressors (..., n, 2) of joints."""
-    return np.stack([load, np.ones_like(load)], axis=-1)
+def _of_load(load: np.ndarray, motion: np.ndarray | None) -> np.ndarray:
+    """Regressors (..., n, 4) of joints."""
+    moving = np.zeros((*load.shape, 2)) if motion is None else -motion
+    return np.concatenate([np.stack([load, np.ones_like(load)], axis=-1), moving], axis=-1)
 
 
 def _of_yaw(yaw: np.ndarray) -> np.ndarray:

@@ -12,6 +12,8 @@ import numpy as np
 from hexapod_dynamics.robot import Robot
 
 _START = 2.0  # [s] time in which every servo is read for the first time
+# Shares of the expected servos that answer, between which the others' silence does not make the bus slow.
+_FEWEST, _MANY_SILENT = 0.3, 0.6
 _ROUNDS = 1.5  # readings of each servo that is read, on average, while another one is passed over
 
 
@@ -75,9 +77,15 @@ class BusEvidence:
         return self._let_go & (time - self._let_go_since > 0.2)
 
     def pace(self, time: float, expected: np.ndarray) -> float:
-        """Time [s] within which half of the expected servos (n,) bool were read; 0 if none was."""
+        """Time [s] within which half of the expected servos (n,) bool were read; 0 if none was.
+
+        Where nearly half of them are reported as silent, as with three legs torn off, it is that of the others.
+        """
         if not np.isfinite(self._first) or not expected.any():
             return 0.0
+        answering = expected & ~self._told
+        if _FEWEST * expected.sum() <= answering.sum() <= _MANY_SILENT * expected.sum():
+            expected = answering
         return float(np.median(time - np.where(np.isfinite(self.heard), self.heard, self._first + _START)[expected]))
 
     def passed_over(self, expected: np.ndarray) -> np.ndarray:

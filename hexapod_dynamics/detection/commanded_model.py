@@ -36,6 +36,7 @@ class CommandedModel:
         self._torques = np.zeros(n)
         self._generation = np.zeros(n, np.int64)
         self._commands: deque[tuple[float, np.ndarray]] = deque()
+        self.delay = settings.command_delay  # [s] from a command to the servos, as identified
         self._tick_time, self._last = 0.0, math.inf  # of the last tick and the last command executed
         self.last_command = self.late_at = -math.inf
         self.in_step_from, self._starts_at = math.inf, 0
@@ -75,7 +76,7 @@ class CommandedModel:
     def advance(self, time: float) -> None:
         """Execute the commands that servos have executed at `time`; HexapodError when the model is not finite."""
         s = self._settings
-        while self._commands and self._commands[0][0] <= time - s.command_delay:
+        while self._commands and self._commands[0][0] <= time - self.delay:
             at, positions = self._commands.popleft()
             if at - self._tick_time > _GAP:
                 self.late_at = time
@@ -90,12 +91,20 @@ class CommandedModel:
             if self.model.tick >= self._starts_at and math.isinf(self.in_step_from):
                 if self._guard.following[np.isfinite(positions)].all():
                     self.in_step_from = self.model.tick
-        while time - self._tick_time > _PAUSE + s.command_delay:
+        while time - self._tick_time > _PAUSE + self.delay:
             self._hold(self._tick_time + s.command_period)
+
+    def set_servos(self, delay: float, zone: float) -> None:
+        """Let the servos start `delay` [s] after a command, with a dead zone of +-`zone` [rad]; states of the past get
+        their times.
+        """
+        self.model.time += delay - self.delay
+        self.delay = delay
+        self.model.set_dead_zone(zone)
 
     def _executed(self, at: float) -> float:
         """Time at which the servos have reached a command of the time `at`."""
-        return at + self._settings.command_delay + self._settings.command_period
+        return at + self.delay + self._settings.command_period
 
     def _hold(self, at: float) -> None:
         self._tick(at, np.full(len(self._torques), np.nan))

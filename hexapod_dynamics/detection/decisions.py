@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +76,7 @@ class DecisionMaker:
         self._asked: dict[tuple, float] = {}  # values of decisions that are not executed yet: time
         self._found: dict[tuple, Decision] = {}  # values of decisions: the Decision, until it is undone
         self._lasting = LastingEvidence(settings)
+        self.zone = 0.0  # [rad] dead zone of the servos, as identified
         self.suspect: tuple[str, float, float] | None = None  # (name, probability, since)
         self._named: tuple[str, int, float] = ("", 0, -math.inf)  # group of which banks in a row are sure, count, since
         self._lasts = False  # for so long that it is worth a warning
@@ -127,16 +129,28 @@ class DecisionMaker:
     # ---- the bus -----------------------------------------------------------------------------------------------------
 
     def from_bus(
-        self, time: float, evidence: BusEvidence, morphology: Morphology, angles: np.ndarray, timely: bool
+        self,
+        time: float,
+        evidence: BusEvidence,
+        morphology: Morphology,
+        angles: np.ndarray,
+        timely: bool,
+        moves_otherwise: Callable[[], bool] | None = None,
     ) -> list[Decision]:
-        """Decide on silent chains, servos without torque and servos that answer again; timely: no data are late."""
+        """Decide on silent chains, servos without torque and servos that answer again; timely: no data are late.
+
+        Three silent legs are a fault of the bus, unless the body `moves_otherwise` than its model.
+        """
         if evidence.dead(time):
             return []
         found = []
         expected = morphology.existing_mask & morphology.moving_mask
         silences = evidence.chains(evidence.silent(time, expected), expected)
         late = evidence.overdue(time, expected)
-        if len(silences) < _MANY:
+        if len(silences) >= _MANY:
+            chains = [silence for silence in silences if len(silence.joints) > 1 and not silence.alone]
+            silences = chains if moves_otherwise is not None and moves_otherwise() else []
+        if silences:
             for silence in silences:
                 # Servos of one leg fall silent one after another, in the order in which they were read last.
                 if late[list(self.robot.leg_joints(silence.leg))[: silence.link]].any():
@@ -266,6 +280,11 @@ class DecisionMaker:
         return joint_of_group(self.suspect[0])
 
     @property
+    def undecided(self) -> str:
+        """Group that the last banks are sure of but that roll and pitch do not confirm; empty: none."""
+        return self._lasting.undecided
+
+    @property
     def doubted(self) -> str | None:
         """Leg that may have lost its foot together with the leg that was declared last; None if there is none."""
         return self._lasting.doubted
@@ -287,7 +306,8 @@ class DecisionMaker:
         held = not explains and len(news.keys() & set(self.robot.leg_joints(hypothesis.leg))) > 1
         if one is None or held or one.state == "follows" or not np.isfinite(one.spread):
             return None
-        if one.spread > _MOVES:
+        # Play of the gears moves the readings of a locked joint, too.
+        if one.spread > _MOVES + self.settings.limits.stuck_zones * self.zone:
             return limp(self.robot, joint)
         stands = one.state == "locked" or (one.count >= _STANDS and one.lasts >= _STANDS_FOR)
         return locked(self.robot, joint, one.angle) if stands else None

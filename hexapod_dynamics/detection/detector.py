@@ -20,15 +20,23 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.detection.bank_run import BankRun
+from hexapod_dynamics.detection.bank_run import BankResult, BankRun
 from hexapod_dynamics.detection.baseline import Baseline
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.commanded_model import CommandedModel
 from hexapod_dynamics.detection.decisions import Decision, DecisionMaker, Finding
-from hexapod_dynamics.detection.hypotheses import Hypothesis, locked, of_answering_servos, of_foot, part_of
+from hexapod_dynamics.detection.hypotheses import (
+    Hypothesis,
+    leg_of_group,
+    locked,
+    of_answering_servos,
+    of_foot,
+    part_of,
+)
 from hexapod_dynamics.detection.joint_evidence import JointCondition
 from hexapod_dynamics.detection.joint_watch import JointWatch
 from hexapod_dynamics.detection.lateness import Lateness
+from hexapod_dynamics.detection.learnt_servos import LearntServos
 from hexapod_dynamics.detection.mended_joints import MendedJoints
 from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.detection.probe import Probe
@@ -43,10 +51,13 @@ from hexapod_dynamics.se3 import euler_zyx
 
 # Probability of the declared robot, and its chi-square per feature, from which a bank has found nothing.
 _NOTHING, _AS_USUAL = 0.9, 0.43
+_LEAN_GAIN, _LEANT = 0.01, 2.0  # of the mean of attitudes beyond the model's; [s] for which a lean counts
+_MISFIT_GAIN = 0.2  # of the running mean of what such banks leave
 _LEAST = 3  # slices that a bank needs right after a loss
 _FALLING = 3  # slices after its start in which the model, and perhaps the robot, falls onto its feet
 _SLOW = 0.45  # [s] of a polling round of the bus: above it silence is no evidence, and ...
 _DISTURBED = 2.5  # [s] ... for this time, as after late commands, sag, tilt and single servos are none
+_SLOW_SERVOS = 0.02  # [s] by which all joints may be later than the model until the lag of its servos is identified
 _RETURNING = 5.0  # [s] in which a joint that came back need not follow: its servo is found and approaches its command
 
 
@@ -72,7 +83,8 @@ class DamageDetector:
         self._commanded = CommandedModel(robot, s)
         self.model = self._commanded.model
         self.window = MeasurementWindow(self.model, n)
-        self.baseline = Baseline(kinds_of(robot))
+        self.baseline = Baseline(kinds_of(robot), s.limits)
+        self.servos = LearntServos(s.limits, n, s.slice)
         self.bus_evidence = BusEvidence(robot, s.silent_after)
         self.decisions = DecisionMaker(robot, s)
         self._bank = BankRun(robot, s, executor, self.model)
@@ -86,10 +98,13 @@ class DamageDetector:
         self._readings: deque[tuple] = deque()
         self._attitudes: deque[tuple] = deque(maxlen=400)
         self._last_attitude = -math.inf
+        self._usual_lean: tuple[float, ...] = (0.0, 0.0)  # roll, pitch [rad] beyond the model's
+        self._leant = -math.inf  # time of the last attitude that was not the model's
         self._lean = 0.0  # larger one of |roll| and |pitch| [rad] in the last attitude
         self._slice = 0  # the next slice to evaluate
         self._first_slice = 0  # the first slice measured with the present morphology
         self._suspicion = Suspicion(n)
+        self._usual_misfit = _AS_USUAL  # chi-square per feature of banks that have found nothing
         # Commands or readings come too late to compare with the model.
         self.disturbed, self._disturbed_until = False, -math.inf
         self._lateness = Lateness()
@@ -146,6 +161,7 @@ class DamageDetector:
             raise HexapodError(f"rotation: {np.asarray(rotation).tolist()} is not finite")
         self._attitudes.append((time, roll, pitch, yaw))
         self._last_attitude, self._lean = time, max(abs(roll), abs(pitch))
+        self._note_lean(time, roll, pitch)
 
     def bus(self, time: float, silent: np.ndarray, let_go: np.ndarray, answering: np.ndarray | None = None) -> None:
         """Add a report of the servo bus, (n,) bool each: silent servos, servos that switched their torque off.
@@ -239,6 +255,7 @@ class DamageDetector:
             self._attitudes.clear()
             return self._from_bus(time)
         if not self.model.started:
+            self.model.set_dead_zone(self.servos.zone)
             if self._commanded.start(self._angle, self.morphology):
                 self._readings.clear()
                 self._attitudes.clear()
@@ -249,7 +266,8 @@ class DamageDetector:
         self._take_measurements()
         found = self._from_bus(time)
         while self._slice_complete():
-            if self._lateness.lags(time, self.window.lag(2 * self.settings.slice_ticks)):
+            lag = self.window.lag(2 * self.settings.slice_ticks)
+            if self._lateness.lags(time, lag if self.servos.identified else lag - _SLOW_SERVOS):
                 self._ignore_late(time)
                 self.disturbed = True
                 return found
@@ -273,7 +291,15 @@ class DamageDetector:
 
     def press(self, time: float) -> str | None:
         """Return the leg for a contact probe now (`Gait.press`), once for each probe; None: no leg."""
-        return None if self.disturbed or not self.following else self._probe.asks(time, self.decisions.suspect)
+        return None if self.disturbed or not self.following else self._ask_probe(time)
+
+    def _ask_probe(self, time: float) -> str | None:
+        return self._probe.asks(time, self.decisions.suspect, self.undecided)
+
+    @property
+    def undecided(self) -> str | None:
+        """Leg of which the last banks cannot tell whether it has lost its foot; None: no leg."""
+        return leg_of_group(self.decisions.undecided)
 
     def tries(self, time: float) -> str | None:
         """Return the joint (`RF.femur`) that this detector declared locked and that the gait is to command beside its
@@ -317,7 +343,28 @@ class DamageDetector:
         self.disturbed = time < max(self._disturbed_until, self._commanded.late_at + _DISTURBED)
         if slow:
             return []
-        return self.decisions.from_bus(time, self.bus_evidence, self.morphology, self._angle, not self.disturbed)
+        timely = not self.disturbed
+        return self.decisions.from_bus(
+            time, self.bus_evidence, self.morphology, self._angle, timely, self._moves_otherwise
+        )
+
+    def _note_lean(self, time: float, roll: float, pitch: float) -> None:
+        """Note when the body leans otherwise than the model, beyond what it usually does by ground and payload."""
+        if not self.model.started:
+            return
+        modelled = self.model.tilt[self.model.row(self.model.tick - 1)]
+        apart = roll - modelled.item(0) - self._usual_lean[0], pitch - modelled.item(1) - self._usual_lean[1]
+        if max(abs(apart[0]), abs(apart[1])) > self.settings.limits.torn_lean:
+            self._leant = time
+        else:
+            self._usual_lean = tuple(u + _LEAN_GAIN * a for u, a in zip(self._usual_lean, apart, strict=True))
+
+    def _moves_otherwise(self) -> bool:
+        """Whether the body has leant otherwise than the model a moment ago (a robot that sat down is level again), or
+        the other joints are loaded otherwise: three legs that are left may hold it level.
+        """
+        leant = self._last_attitude - self._leant < _LEANT
+        return leant or self._suspicion.value > self.settings.limits.torn_suspicion
 
     def _take_measurements(self) -> None:
         last = self.model.time[self.model.row(self.model.tick - 1)]
@@ -347,18 +394,23 @@ class DamageDetector:
         if self._settling.skips(self.time, on_feet, self._lean, residual[-TILTS:][:2]):
             self._first_slice = piece + 1
             self._watch.forget()
-        expected = self.baseline.predict(load, yaw)[: len(load)]
+        motion = view.motion[0]
+        expected = self.baseline.predict(load, yaw, motion)[: len(load)]
         watched = np.flatnonzero(self.morphology.driven_mask & (self._follows_from <= self.time))
         valid = max(self._commanded.in_step_from, self._first_slice * ticks)
         self._watch.look(self.window, self.model.tick, watched, np.nan_to_num(expected), valid)
         if piece < _FALLING:
             return
-        self._suspicion.look(residual, load, yaw, view.noise[0], self.baseline)
-        if self._suspicion.learnable and not self.news and not self.decisions.suspect:
-            self.baseline.offer(residual, load, yaw, view.noise[0])
+        self._suspicion.look(residual, load, yaw, view.noise[0], self.baseline, motion)
+        starting = self.servos.learns_start(self._suspicion.deviation)
+        if starting or (self._suspicion.learnable and not self.news and not self.decisions.suspect):
+            self.baseline.offer(residual, load, yaw, view.noise[0], motion)
             self._suspicion.is_usual()
         elif self._suspicion.wrong:
             self.baseline.forget_waiting()
+        if self.servos.measure(self.window.readings(piece)):
+            self._change_servos(piece)
+            return
         begin = piece - self.settings.window
         if self._moved:  # after a loss, what has been measured since it is looked at as soon as it says anything
             begin = max(begin, self._first_slice)
@@ -368,6 +420,20 @@ class DamageDetector:
             slices = range(begin, piece)
             moved = np.array([self._moved.get(k + 1, np.zeros_like(residual)) for k in slices])
             self._bank.start(slices, self.window, moved, self.morphology, self.candidates(), self.time, self.suspicion)
+
+    def _change_servos(self, piece: int) -> None:
+        """Let the model have had the identified servos in all slices since the first that a bank may compare."""
+        first = max(self._first_slice, piece - self.settings.window)
+        self.decisions.zone = self.servos.zone
+        self._commanded.set_servos(self.settings.command_delay + self.servos.lag, self.servos.zone)
+        self.baseline.change_servos()
+        self._bank.cancel()
+        if self.model.repeat(first, self.morphology):
+            self.window.compare_again(first, retimed=True)
+            self._first_slice = max(self._first_slice, first)
+        else:
+            self.window.clear()
+            self._first_slice = piece + 1
 
     @property
     def suspicion(self) -> float:
@@ -408,14 +474,21 @@ class DamageDetector:
                 found.append(locked(self.robot, joint, news.angle))
         return found
 
+    def _found_nothing(self, time: float, result: BankResult) -> None:
+        """Note that a bank has found nothing, if what it leaves is usual for this robot."""
+        misfit, limits = result.posterior.misfit_declared, self.settings.limits
+        if misfit < max(_AS_USUAL, limits.usual_misfit * self._usual_misfit):
+            self._suspicion.found_nothing(time, result.suspicion, limits.longest_calm)
+        self._usual_misfit += _MISFIT_GAIN * (min(misfit, 2.0 * self._usual_misfit + _AS_USUAL) - self._usual_misfit)
+
     def _collect(self, time: float) -> list[Decision]:
         """Decide by the posterior of a bank that has been simulated completely."""
         result = self._bank.collect(time, self.baseline)
         if result is None:
             return []
         self.posterior = result.hypotheses, result.posterior
-        if result.posterior.declared > _NOTHING and result.posterior.misfit_declared < _AS_USUAL:
-            self._suspicion.found_nothing(time, result.suspicion)
+        if result.posterior.declared > _NOTHING:
+            self._found_nothing(time, result)
         if self.disturbed or not self._settling.settled(time):
             return []
         found = self.decisions.from_bank(time, result.hypotheses, result.posterior, self.news)

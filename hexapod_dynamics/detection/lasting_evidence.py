@@ -45,6 +45,7 @@ class LastingEvidence:
     """Remembers of which legs and joints the last banks were sure.
 
     suspected: (group, probability) of the most probable leg or joint of the last bank, None where none is probable.
+    undecided: group that the last two banks are sure of but roll and pitch do not confirm enough to declare it.
     doubted: the leg that may have lost its foot together with the one that the last bank declared, None: no leg.
     """
 
@@ -58,8 +59,10 @@ class LastingEvidence:
     def clear(self) -> None:
         """Forget all banks."""
         self.suspected: tuple[str, float] | None = None
-        # group: weight of the banks in a row, sum of their log odds, what roll and pitch contribute to the last one
-        self._sure: dict[str, tuple[float, float, float]] = {}
+        # group: weight of the banks in a row, the same with those that fit relative to the declared robot, sum of their
+        # log odds, what roll and pitch contribute to the last one
+        self._sure: dict[str, tuple[float, float, float, float]] = {}
+        self.undecided = ""
         self._pair.clear()
         self.doubted: str | None = None
 
@@ -75,6 +78,7 @@ class LastingEvidence:
         A joint that does not follow is returned at once, since its readings confirm it; a lost foot when several banks
         were sure of its leg, alone or with another (one_or_two).
         """
+        self.undecided = ""
         lasting_pair = self._pair.look(hypotheses, posterior)
         groups: dict[str, list[int]] = {}
         for k, hypothesis in enumerate(hypotheses):
@@ -97,17 +101,23 @@ class LastingEvidence:
         for group, members in groups.items():
             best = max(members, key=lambda k: posterior.probability[k])
             weight = _weight(hypotheses[best], posterior, best, probed == group)
-            if probability[group] < self._settings.declare or weight == 0.0:
+            relative = 1.0 if self._fits_relatively(hypotheses[best], posterior, best) else 0.0
+            if probability[group] < self._settings.declare or max(weight, relative) == 0.0:
                 continue
             sure.add(group)
-            count, odds, before = row.get(group, (0.0, 0.0, 0.0))
-            count, odds, tilt = count + weight, odds + float(posterior.log_odds[best]), float(posterior.tilt[best])
-            row[group] = count, odds, tilt
+            count, relatives, odds, before = row.get(group, (0.0, 0.0, 0.0, 0.0))
+            count, relatives = count + weight, relatives + max(weight, relative)
+            odds, tilt = odds + float(posterior.log_odds[best]), float(posterior.tilt[best])
+            row[group] = count, relatives, odds, tilt
             if not of_foot(hypotheses[best]):
                 joints.append(hypotheses[best])
                 continue
             obvious = float(posterior.log_odds[best]) >= _OBVIOUS
-            lasting = count >= _BANKS and odds >= _ODDS and (before + tilt >= _TILT or probed == group)
+            limits, both = self._settings.limits, before + tilt
+            lasting = count >= _BANKS and odds >= _ODDS and (both >= _TILT or probed == group)
+            if not lasting and relatives >= _BANKS and odds >= _ODDS:
+                lasting = both >= limits.sure_tilt or probed == group
+                self.undecided = group if not lasting and both >= limits.probed_tilt else self.undecided
             if (obvious if aftermath and probed != group else lasting) and posterior.onset[best] <= latest:
                 ready.append(group)
         self._sure = row
@@ -119,12 +129,27 @@ class LastingEvidence:
         if aftermath and ready == [probed] and alone:  # the press has tested no other leg
             best = max(alone, key=lambda k: posterior.log_odds[k])
             return self._declare(time, hypotheses[best], probability[probed])
-        good = {k: _weight(hypotheses[k], posterior, k, probed == group) for group in ready for k in groups[group]}
+        good = {
+            k: max(_weight(hypotheses[k], posterior, k, probed == group), fits)
+            for group in ready
+            for k in groups[group]
+            for fits in [float(self._fits_relatively(hypotheses[k], posterior, k))]
+        }
         chosen = choose(hypotheses, posterior, good, sure, lasting_pair)
         if chosen is None:
             return None
         self.doubted = None if aftermath else doubted(hypotheses, posterior, hypotheses[chosen])
         return self._declare(time, hypotheses[chosen], probability[ready[0]])
+
+    def _fits_relatively(self, hypothesis: Hypothesis, posterior: Posterior, k: Any) -> bool:
+        """Whether a foot leaves clearly less than the declared robot, and tilts the body as it is tilted.
+
+        A healthy robot whose servos are not those of the model leaves more than any absolute limit.
+        """
+        limits = self._settings.limits
+        most = min(limits.relative_share * float(posterior.misfit_declared), limits.relative_misfit)
+        tilts = float(posterior.tilt[k]) >= limits.relative_tilt
+        return of_foot(hypothesis) and tilts and float(posterior.misfit[k]) <= most
 
     def _declare(self, time: float, hypothesis: Hypothesis, probability: float) -> tuple[Hypothesis, float]:
         self._declared_at = time

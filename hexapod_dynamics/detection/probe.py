@@ -33,11 +33,15 @@ class Probe:
         """Probe a leg as soon as the gait uses what was declared at `time` [s]; None: no leg."""
         self._doubted = None if leg is None else (leg, time + _CHANGED)
 
-    def asks(self, time: float, suspect: tuple[str, float, float] | None) -> str | None:
-        """Return the leg to probe now, or None; suspect: (group, probability, since) of DecisionMaker."""
+    def asks(self, time: float, suspect: tuple[str, float, float] | None, undecided: str | None = None) -> str | None:
+        """Return the leg to probe now, or None; suspect: (group, probability, since) of DecisionMaker; undecided: leg
+        of which the banks are sure but cannot tell.
+        """
         if self._doubted is not None and time >= self._doubted[1]:
             doubted, self._doubted = self._doubted[0], None
             return self._press(time, doubted)
+        if undecided is not None and time - self._last >= _PAUSE:
+            return self._press(time, undecided)
         if suspect is None or time - suspect[2] < _SUSPECTED or time - self._last < _PAUSE:
             return None
         leg = leg_of_group(suspect[0])

@@ -33,6 +33,12 @@ class RunningModel:
         self.snapshots: dict[int, tuple] = {}
         self.tick = 0  # number of ticks so far
         self.started = False
+        self.zone = 0.0  # [rad] dead zone of the servos
+
+    def set_dead_zone(self, zone: float) -> None:
+        """Set the dead zone of the model's servos, +-zone [rad]."""
+        self.zone = zone
+        self.model.set_dead_band(zone)
 
     @staticmethod
     def row(tick: Any) -> Any:

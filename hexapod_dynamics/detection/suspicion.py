@@ -25,6 +25,7 @@ _TIMES, _ABOVE = 2.0, 0.5  # surprise is unusual above _TIMES its usual value + 
 _USUAL_GAIN, _USUAL_LIMIT = 0.08, 3.0  # of the running mean; times the mean by which one slice is limited
 # A bank that found nothing is valid for this long [s], unless the surprise grows by this factor meanwhile.
 _CALM, _GROWS = 0.5, 1.3
+_AGAIN = 2.0  # [s] after that time, within which another bank follows it in a row
 
 
 class Suspicion:
@@ -41,13 +42,23 @@ class Suspicion:
         """Reset the statistics, because the model restarts."""
         self.value = self.deviation = 0.0
         self._usual, self._seen, self._surprise = 1.0, 0, 0.0
-        self._calm_until, self._calm_value = -np.inf, 0.0
+        self._calm_until, self._calm_value, self._calm = -np.inf, 0.0, _CALM
 
-    def look(self, residual: np.ndarray, load: np.ndarray, yaw: float, noise: np.ndarray, baseline: Baseline) -> None:
-        """Evaluate a slice: residual, noise (n + 3,), load (n,), heading yaw [rad]; NaN, infinite: not measured."""
+    def look(
+        self,
+        residual: np.ndarray,
+        load: np.ndarray,
+        yaw: float,
+        noise: np.ndarray,
+        baseline: Baseline,
+        motion: np.ndarray | None = None,
+    ) -> None:
+        """Evaluate a slice: residual, noise (n + 3,), load (n,), heading yaw [rad], motion (n, 2); NaN, infinite: not
+        measured.
+        """
         heading = np.float64(yaw)
-        square = (residual - baseline.predict(load, heading)) ** 2
-        unknown = baseline.unknown(load, heading) ** 2 * self._unknown
+        square = (residual - baseline.predict(load, heading, motion)) ** 2
+        unknown = baseline.unknown(load, heading, motion) ** 2 * self._unknown
         ground = np.maximum(baseline.scatter.variance(self._ground), _LEAST * self._ground)
         self._surprise = _mean_of_largest(square / (noise**2 + ground + unknown))
         self.value = max(_FADES * self.value, self._surprise / (_TIMES * self._usual + _ABOVE))
@@ -69,9 +80,14 @@ class Suspicion:
         limited = min(self._surprise, _USUAL_LIMIT * self._usual + 1.0)
         self._usual += _USUAL_GAIN * (limited - self._usual)
 
-    def found_nothing(self, time: float, value: float) -> None:
-        """Note that the bank found no damage at `time` [s]; value: `value` at its start."""
-        self._calm_until, self._calm_value = time + _CALM, value
+    def found_nothing(self, time: float, value: float, longest: float = _CALM) -> None:
+        """Note that the bank found no damage at `time` [s]; value: `value` at its start; longest [s]: see `asks`.
+
+        Each bank in a row is valid twice as long as the one before.
+        """
+        again = time < self._calm_until + _AGAIN and value < _GROWS * self._calm_value
+        self._calm = min(2.0 * self._calm, longest) if again else _CALM
+        self._calm_until, self._calm_value = time + self._calm, max(value, self._calm_value if again else 0.0)
 
     def asks(self, time: float) -> bool:
         """Return True if the bank is to be simulated at `time` [s]."""

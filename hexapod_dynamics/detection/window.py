@@ -13,6 +13,7 @@ import numpy as np
 
 from hexapod_dynamics.detection.lateness import common_lag
 from hexapod_dynamics.detection.running_model import RunningModel
+from hexapod_dynamics.detection.servo_identification import sign_of_load
 
 TILTS = 3  # roll, pitch [rad], yaw rate [rad/s]
 _KEPT = 4096  # joint measurements
@@ -25,7 +26,7 @@ class MeasurementWindow:
 
     def __init__(self, model: RunningModel, joints: int) -> None:
         self._model, self.joints = model, joints
-        self._place = np.full(_KEPT, np.nan)
+        self._place, self._time = np.full(_KEPT, np.nan), np.full(_KEPT, np.nan)
         self._joint = np.zeros(_KEPT, np.int64)
         self._angle, self._residual = np.zeros(_KEPT), np.zeros(_KEPT)
         self._load, self._weight, self._rate = np.zeros(_KEPT), np.zeros(_KEPT), np.zeros(_KEPT)
@@ -41,9 +42,14 @@ class MeasurementWindow:
         self._tilts.clear()
         self._attitudes.clear()
 
-    def compare_again(self, first: int) -> None:
-        """Compare the measurements since the start of slice `first` with the model again, which has changed."""
+    def compare_again(self, first: int, retimed: bool = False) -> None:
+        """Compare the measurements since the start of slice `first` with the model again, which has changed; retimed:
+        and the times of its states.
+        """
         start = first * self._model.slice_ticks
+        if retimed:
+            for k in np.flatnonzero(np.isfinite(self._place)):
+                self._place[k] = self._model.place(self._time[k])
         with np.errstate(invalid="ignore"):
             since = np.flatnonzero(self._place > start - 1)  # a reading lies between two ticks
         for k in since:
@@ -68,6 +74,7 @@ class MeasurementWindow:
         k = self._next % _KEPT
         self._next += 1
         self._place[k], self._joint[k], self._angle[k] = place, joint, angle
+        self._time[k] = time
         self._compare(k)
         return True
 
@@ -116,6 +123,13 @@ class MeasurementWindow:
             return np.nan
         return common_lag(self._joint[since], self._residual[since], self._rate[since])
 
+    def readings(self, piece: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The readings in slice `piece`: joints, residuals [rad], modelled rates [rad/s], leads [rad], each (m,)."""
+        ticks = self._model.slice_ticks
+        with np.errstate(invalid="ignore"):
+            inside = np.flatnonzero((self._place >= piece * ticks) & (self._place < (piece + 1) * ticks))
+        return self._joint[inside], self._residual[inside], self._rate[inside], self._load[inside]
+
     def view(self, first: Any, count: int) -> SliceFeatures:
         """Return the SliceFeatures of `count` slices, beginning with slice `first`."""
         ticks = self._model.slice_ticks
@@ -139,6 +153,7 @@ class MeasurementWindow:
             self._joint[inside],
             self._residual[inside],
             self._load[inside],
+            self._rate[inside],
             self._weight[inside],
             tilts,
             yaw,
@@ -147,7 +162,7 @@ class MeasurementWindow:
 
 class SliceFeatures:
     """Features of `count` slices: residual, noise (count, n + TILTS), NaN and infinite where nothing was measured;
-    load (count, n), heading yaw (count,) [rad].
+    load (count, n), heading yaw (count,) [rad]; motion (count, n, 2): modelled rate [rad/s], sign of the load.
     """
 
     def __init__(
@@ -161,6 +176,7 @@ class SliceFeatures:
         joint: np.ndarray,
         residual: np.ndarray,
         load: np.ndarray,
+        rate: np.ndarray,
         weight: np.ndarray,
         tilts: np.ndarray,
         yaw: np.ndarray,
@@ -174,6 +190,7 @@ class SliceFeatures:
         with np.errstate(divide="ignore", invalid="ignore"):
             self._scale = 1.0 / total
             apart, self.load = self._mean(residual), self._mean(load)
+            self.motion = np.stack([self._mean(rate), self._mean(sign_of_load(load))], axis=-1)
         self.residual, self.yaw = np.concatenate([apart, tilts], axis=1), yaw
         # Noise of the readings; it has a lower bound, because the rounding of a few readings does not average out.
         noise = np.sqrt(np.maximum(self._scale, (0.5 * _QUANTISATION) ** 2)).reshape(count, joints)

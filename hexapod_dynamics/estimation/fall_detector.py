@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 GRAVITY = 9.81
+LEVEL = 0.0, 0.0, 1.0
 
 
 class FallDetector:
     """Reports a fall when the body is tilted by more than `limit` for `hold` seconds, measured in one of two ways.
+
+    The tilt is that against the slope of the ground, as the gait has learnt it. A tilt against gravity above `limit` is
+    a fall on every slope, and one below `upright` is upright: the robot may have been carried to other ground.
 
     The attitude gives the tilt without delay, but with the errors of the gyroscope; the low-pass filtered specific
     force gives the direction of gravity whenever its magnitude is near gravity. One of them is enough for a fall. The
@@ -46,20 +50,27 @@ class FallDetector:
         self._tilted_since: float | None = None
         self._upright_since: float | None = None
         self.fallen = False
-        self.tilt = 0.0  # [rad], the larger of the two measurements
+        self.tilt = 0.0  # [rad] against the slope, the larger of the two measurements
 
     @property
     def upright(self) -> bool:
         """Whether the robot has been upright for `settle` seconds, up to the last sample."""
         return self._upright_since is not None and self._time - self._upright_since >= self._settle
 
-    def update(self, time: float, rotation: np.ndarray | None, specific_force: Sequence[float] | np.ndarray) -> bool:
+    def update(
+        self,
+        time: float,
+        rotation: np.ndarray | None,
+        specific_force: Sequence[float] | np.ndarray,
+        level: Sequence[float] = LEVEL,
+    ) -> bool:
         """Process a sample; return whether the robot has fallen.
 
         Args:
             time: of the sample, on a monotonic clock [s]; one that is not later than the one before is ignored.
             rotation: (3, 3) world <- base_link, None where the attitude is not known.
             specific_force: (3,) in base_link axes [m/s^2], what an accelerometer measures: +9.81 along z at rest.
+            level: (3,) unit vector in base_link axes, upward direction of a robot that stands upright (`Gait.level`).
 
         """
         if self._time is not None and time <= self._time:
@@ -73,18 +84,20 @@ class FallDetector:
                 old + share * (float(new) - old) for old, new in zip(self._force, specific_force, strict=True)
             ]
         self._time = time
-        cosines = [] if rotation is None else [float(rotation[2][2])]
+        ups = [] if rotation is None else [[float(each) for each in rotation[2]]]
         size = math.hypot(*self._force)
         informative = 0.5 * GRAVITY < size < 1.5 * GRAVITY
         if informative:
-            cosines.append(self._force[2] / size)
-        if not cosines or not all(map(math.isfinite, cosines)):
+            ups.append([each / size for each in self._force])
+        against_gravity = [up[2] for up in ups]
+        against_slope = [_dot(up, level) for up in ups]
+        if not ups or not all(map(math.isfinite, against_gravity + against_slope)):
             self._upright_since = None
             return self.fallen
-        lowest = min(cosines)
-        self.tilt = math.acos(max(-1.0, min(1.0, lowest)))
-        self._tilted_since = self._since(self._tilted_since, lowest < self._limit)
-        self._upright_since = self._since(self._upright_since, informative and lowest > self._upright)
+        gravity, slope = min(against_gravity), min(against_slope)
+        self.tilt = math.acos(max(-1.0, min(1.0, slope)))
+        self._tilted_since = self._since(self._tilted_since, min(gravity, slope) < self._limit)
+        self._upright_since = self._since(self._upright_since, informative and max(gravity, slope) > self._upright)
         if self._tilted_since is not None and time - self._tilted_since >= self._hold:
             self.fallen = True
         elif self.upright:
@@ -95,3 +108,7 @@ class FallDetector:
         if not holds:
             return None
         return self._time if before is None else before
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]

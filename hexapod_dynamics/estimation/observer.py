@@ -27,7 +27,7 @@ from hexapod_dynamics.estimation.commands import CommandHistory
 from hexapod_dynamics.estimation.dead_band import DeadBandFilter
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.innovation_check import InnovationTest
-from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty
+from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty, Spread
 from hexapod_dynamics.estimation.speed_factor import SpeedFactor
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_vector, rotation_z
@@ -82,6 +82,7 @@ class Observer:
         pause: time [s] without commands after which the servos approach the next ones slowly.
         timestep: of the model [s].
         horizon, horizon_period, horizon_timestep: how far `look_ahead` looks, in which pieces, at which step [s].
+        spread: standard deviations of which the covariance is made, a Spread by default.
 
     The model's arrays `position`, `rotation`, `q`, `nu` may be read; they are undefined before `started`.
     """
@@ -101,6 +102,7 @@ class Observer:
         horizon: float = 0.5,
         horizon_period: float = 0.02,
         horizon_timestep: float = 5e-3,
+        spread: Spread | None = None,
     ) -> None:
         gains = self.gains = gains or Gains()
         joints = [joint for leg in robot.legs for joint in leg.joints]
@@ -156,7 +158,7 @@ class Observer:
         self._first: float | None = None  # time at which the first joint was known
         self.time: float | None = None
         self.speed_factor, self._band = SpeedFactor(), 0.0  # learnt dead band [rad]
-        self.uncertainty = PoseUncertainty()
+        self.uncertainty = PoseUncertainty(spread)
         self.doubts = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is in doubt
         self._low, self._low_at = 0.5 * float(robot.body.box[2]) + BELLY, -np.inf

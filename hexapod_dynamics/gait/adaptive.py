@@ -41,11 +41,14 @@ from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.patterns import LIFT
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.slope_reference import SlopeReference
 from hexapod_dynamics.robot import Morphology, Robot
 
 FEWEST_LEGS = 3
 # Settings that the plan's own replace, in this order, where the legs that are left cannot step on the spot with them.
 GIVE_UP = ((), ("body_height",), ("period",), ("body_height", "period"), ("body_height", "period", "step_height"))
+# Modes in which the body rests on its belly or is on its way there or up.
+SITTING = (layout.LOWER, layout.SAT, layout.MOVE, layout.RISE)
 # Tilt reflexes after which the robot stays down.
 MOST_REFLEXES = 3
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
@@ -111,6 +114,7 @@ class AdaptiveGait(AdaptiveWalk):
         self._choice = PlanChoice(robot, find_library(robot, self._plans), self.planner)
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
         self.arrival = Arrival(robot.joint_count)
+        self.slope = SlopeReference()
         self._adopt(morphology)
         if self._given_up and morphology is None:
             raise HexapodError(self._out_of_reach(self.settings))
@@ -136,6 +140,7 @@ class AdaptiveGait(AdaptiveWalk):
         twin = self._twin()
         if self.robot is not None:
             twin.arrival = self.arrival.copy()
+            twin.slope = self.slope.copy()
         return twin
 
     def _twin(self) -> AdaptiveGait:
@@ -533,6 +538,8 @@ class AdaptiveGait(AdaptiveWalk):
             and (self._steady() or self.arrival.overdue)
         ):
             self._change(self._target, arrived=True)
+        if dt > 0.0:
+            self.slope.learn(dt, self.data.state[layout.MODE] in SITTING)
         pressed = self.data.state[layout.PRESSED]
         kernel.advance(self._memory, dt)
         if pressed and self.data.state[layout.MODE] == layout.START:

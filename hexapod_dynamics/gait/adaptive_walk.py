@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,6 +10,7 @@ from hexapod_dynamics.gait import plan_numbers
 from hexapod_dynamics.gait.adaptive_settings import checked_lean
 from hexapod_dynamics.gait.array_gait import ArrayGait
 from hexapod_dynamics.gait.arrival import Arrival
+from hexapod_dynamics.gait.slope_reference import SlopeReference
 
 # Roll and pitch that the body has been asked for.
 LEANT = slice(layout.BODY_OFFSET + 3, layout.BODY_OFFSET + 5)
@@ -33,15 +32,27 @@ class AdaptiveWalk(ArrayGait):
 
     data: layout.Walk
     arrival: Arrival
+    slope: SlopeReference
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
-        """Take the measured attitude of the body [rad]: for the yaw hold and the tilt reflex."""
-        state = self.data.state
+        """Take the measured attitude of the body [rad]: for the yaw hold, and for the tilt reflex, which is
+        relative to the slope of the ground as learnt. A robot that stands when it is sensed first stands on its slope.
+        """
+        state, adopts = self.data.state, False
         if state[layout.SENSED] == 0.0:
             state[layout.YAW_REFERENCE] = yaw
+            adopts = state[layout.MODE] == layout.STAND and not self.commanded
         state[layout.YAW], state[layout.SENSED] = yaw, 1.0
         leant_roll, leant_pitch = state[LEANT].tolist()
-        state[layout.TILTED] = math.hypot(roll - leant_roll, pitch - leant_pitch)
+        self.slope.sense(roll - leant_roll, pitch - leant_pitch, yaw)
+        if adopts:
+            self.slope.adopt()
+        state[layout.TILTED] = self.slope.tilt
+
+    @property
+    def level(self) -> tuple[float, float, float]:
+        """Upward direction (3,), in base_link axes, of a body that stands on the learnt slope."""
+        return self.slope.level
 
     def measure_joints(self, angles: npt.ArrayLike) -> None:
         """Take measured joint angles (n,) [rad], NaN where unknown: once called, legs that come back are used only when

@@ -87,6 +87,11 @@ class Gait(ABC):
         """Set the measured attitude of the body [rad]; a gait that does not use it ignores it."""
         return
 
+    @property
+    def level(self) -> tuple[float, float, float]:
+        """Upward direction (3,), in base_link axes, of a body that stands on the ground as learnt from `sense`."""
+        return 0.0, 0.0, 1.0
+
     def adopt_plan(self) -> None:
         """Take over a plan that was worked out beside the walk; `step` does, too. By default there is none."""
         return

@@ -13,6 +13,7 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.observer import Gains, Observer
+from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
@@ -71,6 +72,9 @@ class DynamicsNode(GuardedNode):
             horizon=values["horizon"],
             horizon_period=0.025,
             horizon_timestep=values["horizon_timestep"],
+            spread=Spread(
+                mounting=math.radians(values["imu_mounting_error"]), angles=math.radians(values["servo_angle_error"])
+            ),
         )
         self._feedforward = Feedforward(robot, model=self.observer.model)
         self._torque_rates = TorqueRates(self._feedforward)

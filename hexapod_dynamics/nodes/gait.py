@@ -130,7 +130,7 @@ class GaitNode(GuardedNode):
         now = self._attitude_time = time.monotonic()
         before = self.permit.fallen
         self.permit.see(
-            self.falls.update(now, rotation, [x * a.x + y * a.y + z * a.z for x, y, z in self._axes]),
+            self.falls.update(now, rotation, [x * a.x + y * a.y + z * a.z for x, y, z in self._axes], self.gait.level),
             self.falls.upright,
         )
         if self.permit.fallen != before:

@@ -29,6 +29,16 @@ PARAMETERS = (
         0.0,
         0.2,
     ),
+    _in_file(
+        "imu_mounting_error", 1.0, "standard deviation of the tilt by which the IMU is mounted askew [deg]", 0.0, 10.0
+    ),
+    _in_file(
+        "servo_angle_error",
+        1.0,
+        "standard deviation of joint angles from what their servos report: horns mounted off, play [deg]",
+        0.0,
+        10.0,
+    ),
     _in_file("feedforward", True, "publish feed-forward torques"),
     ParameterSpec(
         "feedforward_rates",

@@ -19,7 +19,8 @@ OWN = (
     ParameterSpec(
         "truth",
         "",
-        "how the simulated robot differs from the model of the nodes, as mass=1.1,payload=0.2,friction=0.5",
+        "how the simulated robot differs from the model of the nodes, as mass=1.1,payload=0.2,friction=0.5; "
+        "servos=real,seed=7 (physics:=mujoco) draws servos, masses and IMU as real ones have them",
     ),
     ParameterSpec("timestep", 0.001, "step of the physics [s]", low=0.0001, high=0.004, in_file=True),
 )

@@ -20,10 +20,13 @@ from hexapod_dynamics.simulation import actuator
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
+from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
 from hexapod_dynamics.simulation.world import make_servos
 
 # A rough or stepped ground is a height field that follows the robot: points per side, spacing [m], thickness [m].
 FIELD_POINTS, FIELD_SPACING, FIELD_BASE = 401, 0.0125, 0.2
+# Impedances of the constraint of dry friction, see MuJoCo's solimp.
+_STICTION = 0.99, 0.999
 # Inertia of a servo's rotor at its output shaft [kg m^2], for joints that have none in their description: a few 1e-8 at
 # a gear ratio of about 300.
 ROTOR_INERTIA = 0.003
@@ -62,6 +65,9 @@ class MujocoSimulator(RobotSimulator):
         self._mujoco = import_mujoco()
         super().__init__(robot, morphology, gait, timestep, ground, command_period, quantised, truth)
         self._band = self.truth.deadband * robot.servo.resolution
+        law = self.truth.has_servo_law
+        self._law = ServoLaw(self.truth, self._true_robot.servo, robot.joint_count) if law else None
+        self._loop_steps = max(1, round(LOOP_PERIOD / self.timestep))
         self._servo, self._servos = make_servos(self._true_robot)
         n = robot.joint_count
         self._q, self._nu = np.zeros(n), np.zeros(6 + n)
@@ -120,6 +126,9 @@ class MujocoSimulator(RobotSimulator):
         self._foot_geoms = {self.model.geom(name).id: i for i, name in enumerate(feet) if self._has_geom(name)}
         self._foot_sites = [(i, self.model.site(name).id) for i, name in enumerate(feet) if self._has_geom(name)]
         self._loaded_now = np.full(len(present), -1.0)
+        if self._law is not None:
+            self.model.dof_damping[self._qvel] += self._law.viscous
+            self.model.dof_solimp[self._qvel, :2] = _STICTION  # by default a stuck joint creeps 15 times as fast
         self._centre: np.ndarray | None = None
 
     def _has_joint(self, name: str) -> bool:
@@ -166,6 +175,8 @@ class MujocoSimulator(RobotSimulator):
         actuator.set_driven(self._servos, self._true_morphology, self._q)
         self._servos[:, actuator.SETPOINT] = self._servos[:, actuator.TARGET] = self._q
         self._servos[:, [actuator.RATE, actuator.SPEED]] = 0.0
+        if self._law is not None:
+            self._law.reset(self._q)
         self._delayed.clear()
         self._steps = self._since_command = 0
         self._mean_acceleration[:] = self._mean_rate[:] = 0.0
@@ -277,15 +288,14 @@ class MujocoSimulator(RobotSimulator):
         """Force (3,) of all contacts with the ground together [N, world axes]."""
         return self._contact_forces()[1]
 
-    @property
-    def specific_force(self) -> np.ndarray:
-        """What an accelerometer at the robot's IMU measures (3,) [m/s^2], in base_link axes: mean of the last call."""
+    def _specific_force(self) -> np.ndarray:
         return self._rotation.T @ (self._mean_acceleration + [0.0, 0.0, self.robot.gravity])
 
-    @property
-    def mean_angular_velocity(self) -> np.ndarray:
-        """Angular velocity (3,) [rad/s] in base_link axes, mean over the steps of the last call."""
+    def _mean_angular_velocity(self) -> np.ndarray:
         return self._mean_rate
+
+    def _encoders(self) -> np.ndarray:
+        return self._q if self._law is None else self._law.encoder
 
     @property
     def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
@@ -300,12 +310,43 @@ class MujocoSimulator(RobotSimulator):
             targets = self.gait.step(duration)[0]
             if self._resolution:
                 targets = np.round(targets / self._resolution) * self._resolution
+            targets = targets - self._zeros
             for joint in range(targets.size):
                 self._execute(actuator.command, joint, float(targets[joint]), duration)
         self._since_command = (self._since_command + 1) % self._command_steps
 
+    def _apply_law(self, law: ServoLaw) -> None:
+        """Run the servos' position loops and set their friction; the actuator's control is the loop's torque."""
+        servos, data = self._servos, self.data
+        on = servos[self._joints, actuator.LOADED] * servos[self._joints, actuator.DRIVEN]
+        if (on != self._loaded_now).any():
+            drag = self._servo[actuator.DAMPING]
+            self.model.actuator_gainprm[self._actuators, 0] = 1.0
+            self.model.actuator_biasprm[self._actuators, 1] = 0.0
+            self.model.actuator_biasprm[self._actuators, 2] = -np.where(on, law.damping, drag)
+            self._loaded_now = on
+        elif self._steps % self._loop_steps:
+            return
+        here = self._q.copy()
+        here[self._joints] = data.qpos[self._qpos]
+        law.follow(here)
+        torques = law.drive(servos[:, actuator.SETPOINT], servos[:, actuator.RATE])[self._joints]
+        data.ctrl[self._actuators] = on * torques
+        if law.scale:
+            rates = data.qvel[self._qvel]
+            rows = slice(data.ne, data.ne + data.nf)
+            dry = np.zeros(self.model.nv)
+            dry[data.efc_id[rows]] = data.efc_force[rows]
+            others = (data.qfrc_constraint - dry - data.qfrc_bias)[self._qvel]
+            self.model.dof_frictionloss[self._qvel] = law.dry_friction(
+                data.actuator_force[self._actuators], others, rates
+            )
+
     def _apply_servos(self) -> None:
         """Write the set-points: the actuator pulls the joint to its control, whose rate is fed forward."""
+        if self._law is not None:
+            self._apply_law(self._law)
+            return
         servos, servo, joints = self._servos, self._servo, self._joints
         on = servos[joints, actuator.LOADED] * servos[joints, actuator.DRIVEN]
         if (on != self._loaded_now).any():

@@ -26,7 +26,8 @@ class Readings:
         """Return all joints' positions now (n,) [rad] in whole counts of the servos; NaN for those that are missing."""
         simulator = self.simulator
         count = simulator.robot.servo.resolution
-        angles = np.round(simulator.q / count) * count if count else simulator.q.copy()
+        measured = simulator.readings
+        angles = np.round(measured / count) * count if count else measured.copy()
         angles[~simulator.morphology.existing_mask] = np.nan
         return angles
 

@@ -64,6 +64,8 @@ class RobotSimulator(ABC):
         self._resolution = robot.servo.resolution if quantised else 0.0
         self._true_robot = self.truth.robot(robot)
         self._true_morphology = self.truth.morphology(self.morphology, self._true_robot)
+        self._zeros = self.truth.zeros(robot.joint_count)
+        self._mounted = self.truth.imu_rotation()
         self._delayed = actuator.DelayLine(self.truth.delay)
         self._steps = self._since_command = 0
 
@@ -146,21 +148,31 @@ class RobotSimulator(ABC):
         """Force (3,) of all contacts with the ground together [N, world axes]."""
 
     @property
-    @abstractmethod
     def specific_force(self) -> np.ndarray:
-        """What an accelerometer at the robot's IMU measures (3,) [m/s^2], in base_link axes.
+        """What an accelerometer at the robot's IMU measures (3,) [m/s^2], in base_link axes as the Truth's IMU has
+        them.
 
         The mean over the last call of `step` or `run`: contacts make the acceleration of a single step noisy.
         """
+        return self._mounted.T @ self._specific_force()
 
     @property
-    @abstractmethod
     def mean_angular_velocity(self) -> np.ndarray:
-        """Angular velocity (3,) [rad/s] in base_link axes, mean over the last call of `step` or `run`.
+        """Angular velocity (3,) [rad/s] in base_link axes as the Truth's IMU has them, mean over the last call of
+        `step` or `run`.
 
         A gyroscope's low-pass filter takes this: between two of its samples feet strike the ground, and the rates of
         single instants do not add up to the turn.
         """
+        return self._mounted.T @ self._mean_angular_velocity()
+
+    @abstractmethod
+    def _specific_force(self) -> np.ndarray:
+        """`specific_force` of an IMU that is mounted as described."""
+
+    @abstractmethod
+    def _mean_angular_velocity(self) -> np.ndarray:
+        """`mean_angular_velocity` of an IMU that is mounted as described."""
 
     @property
     @abstractmethod
@@ -188,6 +200,15 @@ class RobotSimulator(ABC):
         return self._steps * self.timestep
 
     @property
+    def readings(self) -> np.ndarray:
+        """Angles (n,) [rad] that the servos measure, not rounded: with the zero errors and the play of the Truth."""
+        return self._encoders() + self._zeros
+
+    def _encoders(self) -> np.ndarray:
+        """Angles (n,) [rad] of the servos' encoders."""
+        return self.q
+
+    @property
     def angular_velocity(self) -> np.ndarray:
         """Angular velocity of the body now (3,) [rad/s], in base_link axes."""
         return self.nu[3:6]
@@ -196,7 +217,7 @@ class RobotSimulator(ABC):
 
     @property
     def setpoints(self) -> np.ndarray:
-        """Where the servos' set-points are now (n,) [rad]."""
+        """Where the servos' set-points are now (n,) [rad], as angles of the joints."""
         return self._servo_arrays[0][:, actuator.SETPOINT]
 
     def command(self, targets: npt.ArrayLike, duration: float) -> None:
@@ -216,7 +237,7 @@ class RobotSimulator(ABC):
             raise HexapodError(f"command_joint: target {target} rad in {duration} s: finite numbers needed")
         if self._resolution:
             target = round(target / self._resolution) * self._resolution
-        self._execute(actuator.command, joint, float(target), float(duration))
+        self._execute(actuator.command, joint, float(target - self._zeros[joint]), float(duration))
 
     def load_joint(self, joint: int, loaded: bool) -> None:
         """Switch the torque of one joint's servo on, with the set-point at the joint's position, or off."""
@@ -229,11 +250,11 @@ class RobotSimulator(ABC):
     def drive(self, setpoints: np.ndarray, targets: np.ndarray, left: np.ndarray, loaded: np.ndarray) -> None:
         """Set the servos to the state of external servos: set-points, targets (n,) [rad], remaining time (n,) [s].
 
-        loaded (n,) bool: which exert torque.
+        loaded (n,) bool: which exert torque. The angles are those that the servos measure.
         """
         # What is left takes at least one step.
         speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
-        self._execute(actuator.take_over, setpoints, targets, speeds, loaded)
+        self._execute(actuator.take_over, setpoints - self._zeros, targets - self._zeros, speeds, loaded)
 
     def _execute(self, function: Callable[..., None], *arguments: Any) -> None:
         """Call a function of the servos' arrays now, or after the Truth's delay."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import math
 
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector
@@ -40,7 +42,9 @@ class Simulator(RobotSimulator):
         super().__init__(robot, morphology, gait, timestep, ground, command_period, quantised, truth)
         payload = self.truth.payload, self.truth.payload_position
         self._model = SteppedModel(self._true_robot, self._true_morphology, self.ground, payload)
-        self._model.world.servo[actuator.DEAD_BAND] = self.truth.deadband * robot.servo.resolution
+        _refuse_servo_law(self.truth)
+        band = self.truth.deadband * robot.servo.resolution + math.radians(self.truth.zone)
+        self._model.world.servo[actuator.DEAD_BAND] = band
         self._mean_acceleration, self._mean_rate = np.zeros(6 + robot.joint_count), np.zeros(3)
         self._no_log = np.empty((0, row_width(robot.joint_count, len(robot.legs))))
         self.reset()
@@ -130,17 +134,14 @@ class Simulator(RobotSimulator):
         """Force (3,) of all contacts together [N, world axes]."""
         return self._model.world.ground_force
 
-    @property
-    def specific_force(self) -> np.ndarray:
-        """What an accelerometer at the robot's IMU measures (3,) [m/s^2], in base_link axes: mean of the last call."""
+    def _specific_force(self) -> np.ndarray:
         nu, acceleration = self.nu, self._mean_acceleration
         w, r = nu[3:6], self.robot.imu.position
         linear = acceleration[:3] + np.cross(w, nu[:3]) + np.cross(acceleration[3:6], r) + np.cross(w, np.cross(w, r))
         return linear + self.robot.gravity * self.rotation[2]
 
-    @property
-    def mean_angular_velocity(self) -> np.ndarray:
-        """Angular velocity (3,) [rad/s] in base_link axes that makes the turn of the last call, below half a turn."""
+    def _mean_angular_velocity(self) -> np.ndarray:
+        # The rate that makes the turn of the last call, below half a turn.
         return self._mean_rate
 
     @property
@@ -207,3 +208,12 @@ class Simulator(RobotSimulator):
                 loops.follow(*parts, taken, self._no_log, taken + 1)
             done += taken
             self._since_command = (self._since_command + taken) % self._command_steps
+
+
+def _refuse_servo_law(truth: Truth) -> None:
+    """HexapodError for servos that this physics does not simulate."""
+    if truth.lag or truth.ff != 1.0 or truth.hysteresis or truth.servo_friction:
+        raise HexapodError(
+            f"truth: {truth.describe()!r} given; lag, ff, hysteresis and servo_friction (also those of servos=real) "
+            "need physics:=mujoco"
+        )

@@ -10,7 +10,9 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation.ground import LARGEST_SEED, Ground
+from hexapod_dynamics.simulation.servo_friction import MODELS
 
 # Field: smallest and largest value, unit.
 RANGES = {
@@ -27,7 +29,24 @@ RANGES = {
     "slope_yaw": (-360.0, 360.0, "degrees"),
     "rough": (0.0, 0.1, "m"),
     "seed": (0, LARGEST_SEED, ""),
+    "lag": (0.0, 0.1, "s"),
+    "ff": (0.0, 1.0, ""),
+    "zone": (0.0, 5.0, "degrees"),
+    "hysteresis": (0.0, 5.0, "degrees"),
+    "zero": (0.0, 10.0, "degrees"),
+    "servo_friction": (0.0, 5.0, ""),
+    "friction_model": (0, 6, ""),
+    "link_masses": (0.0, 0.9, ""),
+    "imu_tilt": (0.0, 20.0, "degrees"),
+    "gyro_bias": (0.0, 20.0, "degrees/s"),
 }
+WHOLE_NUMBERS = ("seed", "friction_model")
+# What makes the servos a ServoLaw instead of the springs of the model.
+_OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_friction": 0.0}
+# Shares of the ranges of `real_servos`.
+SERVOS = {"real": 1.0, "half": 0.5}
+# Random streams of a seed: what is drawn later does not change what was drawn first.
+_ZEROS, _LINKS, _IMU, _PRESET = range(1, 5)
 
 
 @dataclass(frozen=True)
@@ -37,7 +56,15 @@ class Truth:
     mass: factor on all masses and inertias. payload [kg]: point mass fixed to the body at payload_x, payload_y,
     payload_z [m] in base_link. stiffness: factor on the stiffness of all servos. friction: Coulomb's coefficient.
     deadband [counts of the servo]: deviation from the set-point below which a servo gives no torque. delay [s]: from
-    a command to the servos' start. slope, slope_yaw [deg], rough [m], seed: of the Ground.
+    a command to the servos' start. slope, slope_yaw [deg], rough [m]: of the Ground. seed: of it and of what is random
+    below.
+
+    Servos with a law of their own (servo_law.py; the built-in physics has none of it but `zone`): lag [s]: their
+    damping beyond the model's over their stiffness. ff: share of the set-point's rate that they feed forward; 0: they
+    damp against zero rate. zone [deg]: error below which they give no torque. hysteresis [deg]: play between joint and
+    encoder. servo_friction: factor on the friction_model (1, 4, 6; 0: none) of servo_friction.py.
+    In both physics: zero [deg]: largest error of the angle at which a horn is mounted. link_masses: largest relative
+    error of a link's mass. imu_tilt [deg]: how far the IMU is mounted off. gyro_bias [deg/s]: of the chip.
     """
 
     mass: float = 1.0
@@ -53,6 +80,16 @@ class Truth:
     slope_yaw: float = 0.0
     rough: float = 0.0
     seed: int = 0
+    lag: float = 0.0
+    ff: float = 1.0
+    zone: float = 0.0
+    hysteresis: float = 0.0
+    zero: float = 0.0
+    servo_friction: float = 0.0
+    friction_model: int = 6
+    link_masses: float = 0.0
+    imu_tilt: float = 0.0
+    gyro_bias: float = 0.0
 
     def __post_init__(self) -> None:
         for name, (low, high, unit) in RANGES.items():
@@ -60,30 +97,50 @@ class Truth:
             number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
             if not (number and math.isfinite(value) and low <= value <= high):
                 raise HexapodError(f"truth: {name}={value!r} given, allowed are numbers from {low} to {high} {unit}")
-        if self.seed != int(self.seed):
-            raise HexapodError(f"truth: seed={self.seed!r} given, a whole number is needed")
-        object.__setattr__(self, "seed", int(self.seed))
+        for name in WHOLE_NUMBERS:
+            value = getattr(self, name)
+            if value != int(value):
+                raise HexapodError(f"truth: {name}={value!r} given, a whole number is needed")
+            object.__setattr__(self, name, int(value))
+        if self.friction_model not in MODELS:
+            known = ", ".join(map(str, MODELS))
+            raise HexapodError(f"truth: friction_model={self.friction_model} given, allowed are {known}")
 
     @classmethod
     def parse(cls, text: str) -> Truth:
-        """Read `mass=1.1,stiffness=0.8`; an empty text is the model itself. HexapodError names what is wrong."""
+        """Read `mass=1.1,stiffness=0.8`; an empty text is the model itself. HexapodError names what is wrong.
+
+        `servos=real` (or half) draws what `real_servos` draws, with the seed; what else the text names stays as it is.
+        """
         values: dict[str, float] = {}
+        servos = ""
         for part in filter(None, (part.strip() for part in text.split(","))):
             name, equals, value = (piece.strip() for piece in part.partition("="))
+            if name == "servos" and equals:
+                if value not in SERVOS or servos:
+                    raise HexapodError(f"truth: {part!r} given, allowed is one servos={' or '.join(SERVOS)}")
+                servos = value
+                continue
             if name not in RANGES or not equals:
-                raise HexapodError(f"truth: {part!r} given, allowed are name=number with {', '.join(RANGES)}")
+                raise HexapodError(
+                    f"truth: {part!r} given, allowed are name=number with {', '.join(RANGES)}, "
+                    f"and servos={' or '.join(SERVOS)}"
+                )
             if name in values:
                 raise HexapodError(f"truth: {name} is given twice")
             try:
                 values[name] = float(value)
             except ValueError:
                 raise HexapodError(f"truth: {name}={value!r} given, a number is needed") from None
+        if servos:
+            seed = cls(seed=values.get("seed", 0)).seed  # type: ignore[arg-type]
+            values = real_servos(seed, SERVOS[servos]) | values
         return cls(**values)  # type: ignore[arg-type]
 
     def describe(self) -> str:
         """Return the differences from the model, in the format of `parse`."""
         differing = [f for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]
-        return ",".join(f"{f.name}={getattr(self, f.name):g}" for f in differing)
+        return ",".join(f"{f.name}={getattr(self, f.name):.12g}" for f in differing)
 
     def ground(self) -> Ground:
         """Return the Ground."""
@@ -93,21 +150,24 @@ class Truth:
 
     def robot(self, robot: Robot) -> Robot:
         """Return the robot with these masses and servos; its payload is not part of it."""
-        if self.mass == 1.0 and self.stiffness == 1.0:
+        if self.mass == 1.0 and self.stiffness == 1.0 and self.link_masses == 0.0:
             return robot
         scaled = dataclasses.replace
-        legs = tuple(
-            scaled(
-                leg,
-                links=tuple(
-                    scaled(link, mass=self.mass * link.mass, inertia=self.mass * link.inertia) for link in leg.links
-                ),
+        random = np.random.default_rng((_LINKS, self.seed))
+        legs = []
+        for leg in robot.legs:
+            factors = self.mass * (1.0 + self.link_masses * random.uniform(-1.0, 1.0, len(leg.links)))
+            links = (
+                scaled(link, mass=float(f) * link.mass, inertia=float(f) * link.inertia)
+                for f, link in zip(factors, leg.links, strict=True)
             )
-            for leg in robot.legs
-        )
+            legs.append(scaled(leg, links=tuple(links)))
         body = scaled(robot.body, mass=self.mass * robot.body.mass, inertia=self.mass * robot.body.inertia)
         return scaled(
-            robot, body=body, legs=legs, servo=scaled(robot.servo, stiffness=self.stiffness * robot.servo.stiffness)
+            robot,
+            body=body,
+            legs=tuple(legs),
+            servo=scaled(robot.servo, stiffness=self.stiffness * robot.servo.stiffness),
         )
 
     def morphology(self, morphology: Morphology, robot: Robot) -> Morphology:
@@ -117,6 +177,61 @@ class Truth:
         return Morphology.from_parameters(robot, morphology.parameters())
 
     @property
+    def has_servo_law(self) -> bool:
+        """Whether the servos are other than springs (servo_law.py)."""
+        return any(getattr(self, name) != value for name, value in _OF_SERVO_LAW.items())
+
+    def zeros(self, count: int) -> np.ndarray:
+        """Return what each of `count` servos reads at the joint's zero (count,) [rad]."""
+        return math.radians(self.zero) * np.random.default_rng((_ZEROS, self.seed)).uniform(-1.0, 1.0, count)
+
+    def imu_rotation(self) -> np.ndarray:
+        """Return the rotation (3, 3) base_link as described <- base_link as the IMU is mounted: a tilt of `imu_tilt`
+        about a random horizontal axis.
+        """
+        heading = np.random.default_rng((_IMU, self.seed)).uniform(-math.pi, math.pi)
+        size = math.radians(self.imu_tilt)
+        return rotation_from_vector(np.array([size * math.cos(heading), size * math.sin(heading), 0.0]))
+
+    def chip_bias(self) -> np.ndarray:
+        """Return the gyroscope's bias (3,) [rad/s] in axes of the chip, most of it about x as in a recorded MPU6050."""
+        return math.radians(self.gyro_bias) * np.array([0.97, 0.01, 0.24])
+
+    @property
     def payload_position(self) -> np.ndarray:
         """Where the payload is (3,), in base_link [m]."""
         return np.array([self.payload_x, self.payload_y, self.payload_z])
+
+
+def real_servos(seed: int, share: float = 1.0) -> dict[str, float]:
+    """Return the values of a Truth with random servos, masses and IMU as real ones have them; share: of the ranges.
+
+    Play of hexapods' legs +-0.16 to 0.49 degrees, friction of an STS3215, bias of an MPU6050 as measured by others; the
+    ground is not among the values.
+    """
+    random = np.random.default_rng((_PRESET, seed))
+
+    def within(middle: float, spread: float) -> float:
+        return round(middle + share * spread * random.uniform(-1.0, 1.0), 6)
+
+    def up_to(most: float, least: float = 0.0) -> float:
+        return round(share * random.uniform(least, most), 6)
+
+    return {
+        "mass": within(1.0, 0.05),
+        "stiffness": within(1.0, 0.2),
+        "payload": up_to(0.6),
+        "payload_x": within(0.0, 0.03),
+        "payload_y": within(0.0, 0.02),
+        "friction": within(0.7, 0.2),
+        "delay": up_to(0.016),
+        "lag": up_to(0.008),
+        "ff": float(random.random() < 0.5),
+        "zone": up_to(0.6, 0.3),
+        "hysteresis": up_to(0.5, 0.15),
+        "zero": up_to(2.0, 1.0),
+        "servo_friction": up_to(0.5, 0.1),
+        "link_masses": up_to(0.25, 0.1),
+        "imu_tilt": up_to(2.0, 0.5),
+        "gyro_bias": up_to(4.5, 1.0),
+    }

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from hexapod_dynamics.estimation.innovation_check import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import LEARNT, SMOOTH, PoseUncertainty, Spread
@@ -104,3 +105,17 @@ def test_a_glitch_is_no_doubt_and_a_silent_joint_is():
     for k in range(5):
         tilted.attitude(0.1 * k, np.array([0.0, 0.1, 0.0]), np.pi / 2)
     assert tilted.level(0.4)[0] == "warn" and tilted.doubted == ["roll"]
+
+
+def test_what_is_unknown_of_horns_and_imu_adds_to_way_and_tilt_and_not_to_the_yaw():
+    plain, spread = PoseUncertainty(), Spread(mounting=0.02, angles=0.02)
+    askew = PoseUncertainty(spread)
+    for walk in (plain, askew):
+        for _ in range(400):
+            walk.advance((0.002, 0.0, 0.02), 0.0)
+    more = askew.pose - plain.pose
+    way = 0.8
+    assert more[0, 0] == pytest.approx((way * spread.angles_along * 0.02) ** 2)
+    assert more[1, 1] == pytest.approx((way * spread.angles_across * 0.02) ** 2)
+    assert more[3, 3] == more[4, 4] == pytest.approx(0.02**2)
+    assert more[5, 5] == 0.0 and more[2, 2] == 0.0

@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from support.gyroscope_error import GyroscopeError
 from vqf import VQF
 
+from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait import AdaptiveGait
@@ -24,6 +26,7 @@ SETTLED = 2.0  # [s] after the start
 READS = 2  # readings a tick: 18 joints at 5.6 Hz
 _BYTES = 14  # of a request and its answer
 _GYRO, _ACCELEROMETER = 7.3e-4, 0.033  # noise [rad/s], [m/s^2]
+UPDATE_TICKS = 2  # ticks between two updates of the detector, as in its node
 _SILENT_AFTER, _PROBE, _SELDOM, _ATTENTION = 3, 0.1, 0.5, 0.6
 
 
@@ -31,8 +34,11 @@ class BlindWalk:
     """Runs a simulator, a Gait and a DamageDetector in a closed loop.
 
     lost_bytes: share of bytes lost on the bus. dead_band [rad]: play of every servo's reading. obey: decisions are
-    declared to gait and detector, and feet that it suspects are pressed down; else they are only stored. decisions:
-    (time [s], Decision) so far; pressed: (time [s], leg).
+    declared to gait and detector, and feet that it suspects are pressed down; else they are only stored. detector:
+    instead of a DamageDetector with these settings. as_nodes: the detector is updated 25 times a second, set-points
+    have the feed-forward torques of the node `dynamics`, and the gyroscope errs as a recorded MPU6050 after its
+    calibration. chain [s]: from a command to the servos' start without the Truth's delay; by default what the detector
+    assumes. decisions: (time [s], Decision) so far; pressed: (time [s], leg).
     """
 
     def __init__(
@@ -47,10 +53,15 @@ class BlindWalk:
         lost_bytes: float = 0.005,
         dead_band: float = 0.0,
         obey: bool = True,
+        detector: Any = None,
+        as_nodes: bool = False,
+        chain: float | None = None,
     ) -> None:
         self.robot, self.physics, self.obey, self.dead_band = robot, physics, obey, dead_band
         self.gait, self.trial = gait.bind(robot), JointTrial(robot)
-        self.detector = DamageDetector(robot, settings, executor)
+        self.detector = detector or DamageDetector(robot, settings, executor)
+        self._chain = self.detector.settings.command_delay if chain is None else chain
+        self._as_nodes = as_nodes
         self.declared = Morphology.whole(robot)
         self.time = 0.0
         self.decisions: list[Any] = []
@@ -63,12 +74,15 @@ class BlindWalk:
         self._random = np.random.default_rng(seed)
         self._loss = 1.0 - (1.0 - lost_bytes) ** _BYTES
         self._attitude = VQF(TICK)
-        self._turn = 0
+        self._turn = self._tick = 0
         self._failures, self._silent = np.zeros(n, int), np.zeros(n, bool)
         self._asked, self._silent_since = np.full(n, -np.inf), np.zeros(n)
         self._answering = np.zeros(n, bool)
         self._steps = round(TICK / physics.timestep)
         physics.reset(joints=self.gait.position.copy())
+        self._forward = Feedforward(robot) if as_nodes else None
+        self._height = 0.0
+        self._gyroscope = GyroscopeError(seed, TICK) if as_nodes else None
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
         self._met = np.zeros(n, np.int64)
@@ -98,18 +112,25 @@ class BlindWalk:
         tried = self.trial.setpoint(self.time)
         if tried is not None:
             command[self.trial.joint] = tried
-        self.detector.command(self.time, command)
-        sent = self._guard.update(command, np.zeros(len(command)), TICK)
+        torques = self._torques(command)
+        self.detector.command(self.time, command, torques)
+        sent = self._guard.update(command, torques, TICK)
         sent[self.unplugged | ~self.physics.morphology.existing_mask] = np.nan
         physics = self.physics
         physics.push(self.push)
         if not self.frozen:
             physics.command(sent, TICK)
         physics.step(self._steps)
-        now = self.time + self.detector.settings.command_delay + TICK
+        now = self.time + self._chain + TICK
         self._measure(now)
         if round(self.time / TICK) % 15 == 0:
             self.detector.bus(self.time, self._silent, np.zeros(len(sent), bool), self._probe_gone())
+        self._tick += 1
+        if not self._as_nodes or self._tick % UPDATE_TICKS == 0:
+            self._update()
+        self.time += TICK
+
+    def _update(self) -> None:
         for decision in self.detector.update(self.time + TICK):
             self.decisions.append((self.time, decision))
             if self.obey and decision.action != "suspect":
@@ -124,7 +145,25 @@ class BlindWalk:
         if pressing and not self._pressing:
             self.detector.pressed(self.time, self.pressed[-1][1])
         self._pressing = pressing
-        self.time += TICK
+
+    def _torques(self, command: np.ndarray) -> np.ndarray:
+        """Return the feed-forward torques (n,) [N m] of a command (n,) [rad], NaN: no command."""
+        if self._forward is None:
+            return np.zeros(len(command))
+        joints = np.where(np.isfinite(command), command, 0.0)
+        rates = np.where(np.isfinite(command), self.gait.velocity, 0.0)
+        twist = np.zeros(6)
+        twist[[0, 1, 5]] = self.gait.twist
+        torques = self._forward.solve(np.eye(3), self._height, twist, joints, rates, np.zeros(len(joints)), joints)
+        tips = self._forward.tips[self.declared.existing_mask.reshape(len(self.robot.legs), -1).all(axis=1)]
+        self._height = -float(tips[:, 2].min(initial=0.0))
+        return torques.copy()
+
+    def _gyro(self) -> np.ndarray:
+        """Return what the gyroscope reads (3,) [rad/s]: instantaneous and with noise, or as a recorded MPU6050."""
+        if self._gyroscope is not None:
+            return self.physics.mean_angular_velocity + self._gyroscope.sample()
+        return self.physics.angular_velocity + self._random.normal(0.0, _GYRO, 3)
 
     def declare(self, morphology: Morphology) -> None:
         """Declare the morphology to gait and detector."""
@@ -135,6 +174,8 @@ class BlindWalk:
         self.declared = morphology
         self.gait.set_morphology(morphology)
         self.trial.set_morphology(morphology)
+        if self._forward is not None:
+            self._forward.set_morphology(morphology)
         self.detector.set_morphology(morphology)
 
     def _mute(self) -> np.ndarray:
@@ -145,7 +186,7 @@ class BlindWalk:
 
     def _measure(self, now: Any) -> None:
         random, physics = self._random, self.physics
-        gyro = physics.angular_velocity + random.normal(0.0, _GYRO, 3)
+        gyro = self._gyro()
         force = physics.specific_force + random.normal(0.0, _ACCELEROMETER, 3)
         self._attitude.update(np.ascontiguousarray(gyro), np.ascontiguousarray(force))
         w, x, y, z = self._attitude.getQuat6D()
@@ -171,7 +212,7 @@ class BlindWalk:
                 continue
             self._failures[joint], self._silent[joint] = 0, False
             play = self.dead_band * random.uniform(-0.5, 0.5)
-            angles[joint] = np.floor((physics.q[joint] + play) / resolution + 0.5) * resolution
+            angles[joint] = np.floor((physics.readings[joint] + play) / resolution + 0.5) * resolution
         self.detector.measure_joints(now, angles)
 
     def _next(self) -> int | None:

@@ -78,8 +78,9 @@ class LegOdometry:
 class SensedWalk:
     """One run: `run(seconds)` appends rows to `rows`, ten a second. gait: a TripodGait by default, not bound.
 
-    A row: time, true x, y, yaw, roll, pitch, predicted the same five, x, y, yaw of odometry and of integrated commands,
-    the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch), row by row: 31 numbers.
+    spread: of the Observer. A row: time, true x, y, yaw, roll, pitch, predicted the same five, x, y, yaw of odometry
+    and of integrated commands, the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch),
+    row by row: 31 numbers.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class SensedWalk:
         velocity: float = 0.077,
         robot: Robot | None = None,
         gait: Any = None,
+        spread: Any = None,
     ) -> None:
         self.robot = robot or Robot.jethexa()
         robot = self.robot
@@ -99,7 +101,10 @@ class SensedWalk:
         self.truth.reset(joints=self.gait.position)
         self.truth.step(500)
         self.readings, self.imu = Readings(self.truth), SensedImu(self.truth, robot.imu.rotation, seed=seed)
-        self.observer, self.forward = Observer(robot, command_delay=DELAY, timestep=2e-3), Feedforward(robot)
+        self.observer, self.forward = (
+            Observer(robot, command_delay=DELAY, timestep=2e-3, spread=spread),
+            Feedforward(robot),
+        )
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
         self.guard.meet(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))

@@ -96,7 +96,7 @@ class SimulatedRobot:
             speed_limit=robot.servo.speed_limit,
             loaded=True,
         )
-        self.sensor = VirtualMpu6050()
+        self.sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
         self.servo_bus = ServoBusDevice(self.servos, Path(directory) / SERVO_BUS, session=session)
         self.imu_bus = I2cBusDevice(self.sensor, Path(directory) / IMU_BUS)
         # The devices start before the physics, which may have to be compiled first, so that drivers need not wait.
@@ -144,7 +144,7 @@ class SimulatedRobot:
             self.physics.set_morphology(morphology)
             with self.servos.lock:
                 self.servos.present[:] = morphology.existing_mask
-                self.servos.set_angles(self.physics.q)
+                self.servos.set_angles(self.physics.readings)
 
     def update(self, values: Mapping[str, bool | float]) -> Morphology:
         """Change named values of the morphology, all or none; a joint locks at its position. Return the Morphology."""
@@ -206,7 +206,7 @@ class SimulatedRobot:
                 physics.drive(*self.servos.motion(self.time), self.servos.holding())
                 physics.step(self.steps)
                 self.time += self.steps * physics.timestep
-                self.servos.set_angles(physics.q)
+                self.servos.set_angles(physics.readings)
                 self.sensor.set_motion(
                     physics.specific_force @ self._chip, physics.mean_angular_velocity @ self._chip, self.time
                 )

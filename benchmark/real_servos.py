@@ -1,0 +1,249 @@
+"""Prints what the damage detector finds on robots whose servos are not springs, beside the limits it had before.
+
+    ./with_ros2 python benchmark/real_servos.py [--runs 20] [--first 0] [--servos real,half] [--cases foot,pair,healthy]
+        [--minutes 20] [--detectors new,old] [--closed] [--walks FILE] [--markdown docs/results/servos.md]
+
+Each run: MuJoCo, `Truth.parse("servos=real,seed=N")` on ground flat, 4 or 8 mm rough; the package's classes wired with
+the rates of the nodes; a walk of 17 to 18.3 s, in which nothing is broken, then damage. Each walk is recorded once and
+replayed to every detector, up to its first declaration (nobody obeys before it). --closed: what is declared is obeyed
+and suspected feet are pressed. --walks: the file in which the recorded walks are kept for other detectors. --markdown:
+the page to which the table is appended, with command, commit and truths. Progress goes to stderr, the table to stdout.
+"""
+
+import argparse
+import itertools
+import pickle
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from support.recorded_walk import Recorder, replay
+from support.servo_walk import disturb_walk, servo_walk
+
+from hexapod_dynamics.detection import DetectorSettings
+from hexapod_dynamics.detection.settings import DetectorLimits
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+LEGS = ROBOT.leg_names
+PARTS = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links]
+PAIRS = list(itertools.combinations(LEGS, 2))
+TRIPLES = list(itertools.combinations(LEGS, 3))
+CYCLE, WARM_UP = 1.3, 17.0  # [s]
+# Case: what happens, limit [s], share of the runs that is wanted within it.
+CASES = {
+    "foot": ("tibia lost, 2 or 50 % left, servos answer", 2.0, "95 %"),
+    "15": ("last 15 % of a tibia lost, servos answer", 2.0, "80 %, the rest cannot tell"),
+    "pair": ("two tibias lost at once, servos answer", 3.0, "90 %"),
+    "torn": ("one leg torn off", 0.6, "97 %"),
+    "torn2": ("two legs torn off at once", 0.9, "97 %"),
+    "torn3": ("three legs torn off at once", 1.5, "97 %"),
+    "limp": ("joint limp", 1.95, "97 %"),
+    "locked": ("joint locked", 1.95, "97 %"),
+    "healthy": ("healthy: pushes, commands, a bag", 0.0, "0 alarms in 3 hours"),
+}
+# [s] after the first declaration in which the others of the same moment may follow: the bus needs no simulation.
+MORE = {"torn2": 0.6, "torn3": 1.0}
+DETECTORS = {"new": DetectorSettings(), "old": DetectorSettings(limits=DetectorLimits.absolute())}
+
+
+def damaged(case, index, random, blind):
+    """The broken Morphology of run `index` of a case."""
+    if case == "foot":
+        return WHOLE.broken(f"{LEGS[index % 6]}.tibia", (0.02, 0.5)[index // 6 % 2])
+    if case == "15":
+        return WHOLE.broken(f"{LEGS[index % 6]}.tibia", 0.85)
+    if case == "pair":
+        one, other = PAIRS[index % 15]
+        return WHOLE.broken(f"{one}.tibia", 0.05).broken(f"{other}.tibia", 0.05)
+    if case == "torn":
+        return WHOLE.without(LEGS[index % 6])
+    if case == "torn2":
+        return WHOLE.without(*PAIRS[index % 15])
+    if case == "torn3":
+        return WHOLE.without(*TRIPLES[index * 7 % 20])
+    part = PARTS[index * 5 % 18]
+    if case == "limp":
+        return WHOLE.limp(part)
+    return WHOLE.locked(part, float(blind.physics.q[index * 5 % 18]))
+
+
+def record(case, index, seed, servos, seconds):
+    """One walk: the calls, when the damage happens [s], the broken Morphology."""
+    recorder = Recorder()
+    blind, random = servo_walk(seed, servos, recorder)
+    if case == "healthy":
+        blind.run(WARM_UP)
+        disturb_walk(blind, random, seconds)
+        return recorder.calls, blind.time, WHOLE
+    blind.run(WARM_UP + random.uniform(0.0, CYCLE))
+    truth = damaged(case, index, random, blind)
+    begin = blind.time
+    blind.damage(truth)
+    blind.run(CASES[case][1] + 1.5)
+    return recorder.calls, begin, truth
+
+
+def lost(morphology):
+    """Legs that can carry nothing."""
+    found = set()
+    for leg in ROBOT.legs:
+        for link in leg.links:
+            part = leg.name, link.name
+            if (
+                morphology.remaining(*part) < 1
+                or morphology.locked_angle(*part) is not None
+                or morphology.is_limp(*part)
+            ):
+                found.add(leg.name)
+    return found
+
+
+def outcome(case, decisions, begin, truth, detector):
+    """How the run ended, and the time it took [s]: in time, late, part (a right leg, others to follow), wrong, alarm,
+    cannot tell (of a right leg), nothing.
+    """
+    if not decisions:
+        told = {leg for at, leg in detector.could_not_tell + detector.asked if at >= begin}
+        return ("cannot tell" if told & lost(truth) else "nothing"), np.nan
+    at = decisions[-1][0]
+    if decisions[0][0] < begin:
+        return "alarm", np.nan
+    declared = WHOLE
+    for _, one in decisions:
+        declared = declared.updated(one.values)
+    found, wanted = lost(declared), lost(truth)
+    if not found <= wanted:
+        return "wrong", at - begin
+    if found != wanted:
+        return "part", at - begin
+    return ("in time" if at - begin <= CASES[case][1] else "late"), at - begin
+
+
+def run_closed(case, index, seed, servos, settings):
+    """One walk in which what is declared is obeyed: outcome, time it took [s], share of its speed on all legs that
+    it has from 4 s after it was found.
+    """
+    blind, random = servo_walk(seed, servos, obey=True)
+    blind.detector = type(blind.detector)(ROBOT, settings)
+    blind.run(WARM_UP + random.uniform(0.0, CYCLE))
+    early = len(blind.decisions)
+    truth = damaged(case, index, random, blind)
+    begin, wanted, command = blind.time, lost(truth), np.array(blind.gait.twist[:2])
+    blind.damage(truth)
+    blind.run(CASES[case][1], until=lambda blind: lost(blind.declared) == wanted)
+    took, right = blind.time - begin, lost(blind.declared) == wanted
+    late = not right and blind.run(4.0, until=lambda blind: lost(blind.declared) == wanted)
+    found = blind.time - begin
+    blind.run(4.0)
+    before, start = np.array(blind.physics.position[:2]), blind.time
+    blind.run(2.0 * CYCLE)
+    speed = np.linalg.norm(np.array(blind.physics.position[:2]) - before) / (blind.time - start)
+    share = speed / max(float(np.linalg.norm(command)), 1e-6)
+    what = "alarm" if early else "in time" if right else "late" if late else "missed"
+    if not early and not lost(blind.declared) <= wanted:
+        what = "wrong"
+    return what, took if right else found, share, blind
+
+
+def main():
+    """Record and replay the cases asked for and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first walk")
+    parser.add_argument("--servos", default="real", help="real, half, model, with commas")
+    parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--detectors", default=",".join(DETECTORS), help=f"of {', '.join(DETECTORS)}, with commas")
+    parser.add_argument("--minutes", type=float, default=20.0, help="of the case healthy, in all; walks of 2.5 minutes")
+    parser.add_argument("--closed", action="store_true")
+    parser.add_argument("--walks", type=Path)
+    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    commit = read_commit()
+    kept = pickle.loads(options.walks.read_bytes()) if options.walks and options.walks.exists() else {}
+    names = options.detectors.split(",")
+    header = "| servos | case | wanted | " + " | ".join(
+        f"{name}: in time (late) of runs; wrong, alarms; median" for name in names
+    )
+    table = [f"{header} |", f"|---|---|---|{'---|' * len(names)}"]
+    print("\n".join(table), flush=True)
+    for servos, case in itertools.product(options.servos.split(","), options.cases.split(",")):
+        cells = [[] for _ in names]
+        count = max(1, round(options.minutes / 2.5)) if case == "healthy" else options.runs
+        began = time.monotonic()
+        for index in range(count):
+            seed = 1000 * list(CASES).index(case) + options.first + index
+            if options.closed:
+                for name, cell in zip(names, cells, strict=True):
+                    cell.append(run_closed(case, index, seed, servos, DETECTORS[name])[:3])
+                continue
+            key = servos, case, seed
+            if key not in kept:
+                kept[key] = record(case, index, seed, servos, 60.0 * options.minutes / count)
+            calls, begin, truth = kept[key]
+            for name, cell in zip(names, cells, strict=True):
+                decisions, detector = replay(ROBOT, calls, DETECTORS[name], MORE.get(case, 0.0))
+                what, took = outcome(case, decisions, begin, truth, detector)
+                cell.append((what, took, detector.banks, len(detector.asked), decisions[0][0] if decisions else begin))
+                if options.verbose or what in ("wrong", "alarm"):
+                    told = "; ".join(one.text for _, one in decisions)
+                    print(
+                        f"  {name} {servos} {case} {seed}: {truth.describe()}: {what} {took:.2f} {told}",
+                        file=sys.stderr,
+                    )
+            print(
+                f"\r{servos} {case} {index + 1} of {count}, {time.monotonic() - began:.0f} s ", end="", file=sys.stderr
+            )
+        print(file=sys.stderr)
+        if options.walks:
+            options.walks.write_bytes(pickle.dumps(kept))
+        what, limit, wanted = CASES[case]
+        wanted = f"{wanted} within {limit:g} s" if limit else wanted
+        table.append(f"| {servos} | {what} | {wanted} | " + " | ".join(row(case, one, options) for one in cells) + " |")
+        print(table[-1], flush=True)
+    if options.markdown:
+        append_table(options.markdown, table, commit)
+
+
+def read_commit():
+    """Return the short hash of the checked-out commit."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent).stdout.strip()
+
+
+def append_table(page, table, commit):
+    """Append a table to a page, below the command and the commit that made it."""
+    command = " ".join(["./with_ros2 python benchmark/real_servos.py", *sys.argv[1:]])
+    with page.open("a") as file:
+        file.write(f"\n`{command}`, commit {commit}:\n\n" + "\n".join(table) + "\n")
+
+
+def row(case, cell, options):
+    """The text of a cell of the table."""
+    whats = [one[0] for one in cell]
+    if case == "healthy" and not options.closed:
+        minutes = sum(one[4] for one in cell) / 60.0
+        banks, probes = (sum(one[k] for one in cell) / minutes for k in (2, 3))
+        alarms = len(whats) - whats.count("nothing")
+        return f"{alarms} alarms in {minutes:.0f} min; banks an hour {60 * banks:.0f}, probes an hour {60 * probes:.0f}"
+    took = [one[1] for one in cell if one[0] in ("in time", "late")]
+    median = f"{np.median(took):.2f} s" if took else "-"
+    found = f"{whats.count('in time')} (+{whats.count('late')}) of {len(cell)}"
+    text = f"{found}; {whats.count('wrong')}, {whats.count('alarm')}; {median}"
+    if whats.count("part"):
+        text += f"; {whats.count('part')} first in part"
+    if whats.count("cannot tell"):
+        text += f"; {whats.count('cannot tell')} cannot tell"
+    if options.closed:
+        fast = sum(one[2] >= 0.9 for one in cell)
+        text += f"; {fast} at >= 90 % of their speed"
+        text += f", median {100 * np.median([one[2] for one in cell]):.0f} %"
+    return text
+
+
+if __name__ == "__main__":
+    main()

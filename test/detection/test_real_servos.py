@@ -1,0 +1,80 @@
+"""The detector on servos with dead zone, play, lag, friction and mounting errors, in walks of MuJoCo.
+
+Recorded without a detector and replayed to it, in the robot's clock.
+"""
+
+import itertools
+
+import pytest
+from support.recorded_walk import Recorder, replay
+from support.servo_walk import disturb_walk, servo_walk
+
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+WARM_UP = 14.0  # [s] of an intact walk: lag and dead zone are identified in the first ten
+
+
+def broken_walk(seed, damage, seconds):
+    """Return the calls of a walk in which `damage` (a function of the joint angles) happens, and its time [s]."""
+    recorder = Recorder()
+    blind, random = servo_walk(seed, "real", recorder)
+    blind.run(WARM_UP + random.uniform(0.0, 1.3))
+    blind.damage(damage(blind.physics.q))
+    begin = blind.time
+    blind.run(seconds)
+    return recorder.calls, begin
+
+
+def find(seed, damage, seconds, more=0.0):
+    """Return the values that the detector declares, the time that the last took [s], and the detector."""
+    calls, begin = broken_walk(seed, damage, seconds)
+    decisions, detector = replay(ROBOT, calls, more=more)
+    assert decisions, f"nothing was found; {detector.findings()}, suspicion {detector.suspicion}"
+    values = {name: value for _, decision in decisions for name, value in decision.values.items()}
+    return values, decisions[-1][0] - begin, detector
+
+
+@pytest.mark.parametrize("seed, leg, left", [(21, "LF", 0.02), (22, "RM", 0.5)])
+def test_a_lost_foot_whose_servos_answer_is_found(seed, leg, left):
+    values, took, detector = find(seed, lambda _: WHOLE.broken(f"{leg}.tibia", left), 2.0)
+    assert list(values) == [f"remaining.{leg}.tibia"] and 0.0 < took <= 2.0
+    assert detector.servos.identified and (detector.servos.lag, detector.servos.zone) != (0.0, 0.0)
+
+
+def test_a_locked_joint_is_not_called_limp():
+    values, took, _ = find(23, lambda q: WHOLE.locked("LM.femur", float(q[4])), 1.95)
+    assert values["locked.LM.femur"] is True and took > 0.0
+
+
+@pytest.mark.parametrize("left", [("LF", "LM", "LR"), ("LF", "LR", "RM")], ids="-".join)
+def test_three_legs_torn_off_at_once_are_damage_though_those_left_may_hold_the_body_level(left):
+    lost = sorted(set(ROBOT.leg_names) - set(left))
+    values, took, _ = find(5002, lambda _: WHOLE.without(*lost), 1.5, more=0.8)
+    assert sorted(values) == [f"legs.{leg}" for leg in lost] and 0.0 < took <= 1.5
+
+
+def test_a_healthy_walk_with_pushes_and_changing_commands_declares_nothing_and_simulates_few_banks():
+    recorder = Recorder()
+    blind, random = servo_walk(8001, "real", recorder)
+    blind.run(WARM_UP)
+    disturb_walk(blind, random, 45.0)
+    decisions, detector = replay(ROBOT, recorder.calls)
+    assert decisions == [] and detector.asked == []
+    windows = blind.time / detector.settings.slice
+    assert detector.banks < 0.25 * windows
+
+
+def test_three_silent_legs_of_a_robot_that_stands_and_moves_as_its_model_are_a_fault_of_the_bus():
+    recorder = Recorder()
+    blind, _ = servo_walk(24, "real", recorder)
+    blind.run(6.0)
+    blind.gait.command(0.0, 0.0, 0.0)
+    blind.run(3.0)
+    for joint in itertools.chain(*(ROBOT.leg_joints(leg) for leg in ("LF", "LR", "RM"))):
+        blind.unplugged[joint] = True
+    blind.run(2.0)
+    decisions, detector = replay(ROBOT, recorder.calls)
+    assert decisions == []
+    assert detector.bus_evidence.silent(blind.time, WHOLE.existing_mask).sum() == 9

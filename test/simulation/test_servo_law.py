@@ -1,0 +1,155 @@
+"""Servos that are not springs, on MuJoCo: lag, dead zone, play, mounting errors, friction; the IMU's mounting."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulation import MujocoSimulator, Simulator, TripodGait, Truth
+from hexapod_dynamics.simulation.servo_friction import MODELS
+from hexapod_dynamics.simulation.truth import RANGES, SERVOS
+
+ROBOT = Robot.jethexa()
+STAND = TripodGait().bind(ROBOT).position.copy()
+COXA = 0  # turns about the vertical: no load in the air
+
+
+def hanging(text, physics=MujocoSimulator):
+    """The robot far above the ground, at STAND."""
+    sim = physics(ROBOT, truth=Truth.parse(text))
+    sim.reset(position=[0.0, 0.0, 50.0], joints=STAND)
+    return sim
+
+
+def sweep(sim, amplitude, seconds=1.0, period=1.0):
+    """Command a coxa a sine; returns set-points, joint angles and readings (T,) of its last `seconds`."""
+    rows = []
+    for k in range(round((period + seconds) / 0.02)):
+        target = STAND.copy()
+        target[COXA] += amplitude * math.sin(2.0 * math.pi * 0.02 * (k + 1) / period)
+        sim.command(target, 0.02)
+        for _ in range(20):
+            sim.step()
+            rows.append((sim.setpoints[COXA], sim.q[COXA], sim.readings[COXA]))
+    return np.array(rows).T[:, -round(seconds / sim.timestep) :]
+
+
+def lag_of(text):
+    """By how much [s] a coxa is behind its set-point."""
+    setpoint, angle, _ = sweep(hanging(text), 0.3)
+    rate = np.gradient(setpoint, 1e-3)
+    return float(rate @ (setpoint - angle) / (rate @ rate))
+
+
+def test_a_servo_that_damps_against_zero_rate_is_later_by_damping_over_stiffness():
+    model = ROBOT.servo.damping / ROBOT.servo.stiffness
+    assert lag_of("ff=1,hysteresis=0.001") == pytest.approx(0.0, abs=1.5e-3)
+    assert lag_of("ff=0") == pytest.approx(model, abs=1.5e-3)
+    assert lag_of("ff=0,lag=0.02") == pytest.approx(model + 0.02, abs=2e-3)
+
+
+def test_an_encoder_with_play_stays_where_it_is_until_the_play_is_used_up():
+    _, angle, reading = sweep(hanging("hysteresis=0.5"), 0.1)
+    apart = np.degrees(reading - angle)
+    between_loops = math.degrees(0.1 * 2.0 * math.pi * 2e-3) + 0.05  # how far the joint turns until the next one
+    assert apart.max() == pytest.approx(0.5, abs=between_loops)
+    assert apart.min() == pytest.approx(-0.5, abs=between_loops)
+    still = np.abs(np.diff(reading)) == 0.0
+    assert np.abs(np.diff(angle))[still].sum() > 0.9 * 2 * np.radians(1.0)  # twice a cycle, both edges apart
+
+
+def test_a_servo_in_its_dead_zone_gives_no_torque():
+    sim = hanging("zone=1,ff=0")
+    target = STAND.copy()
+    target[COXA] += math.radians(0.9)
+    sim.command(target, 0.02)
+    sim.step(300)
+    assert sim.q[COXA] == pytest.approx(STAND[COXA], abs=1e-3)
+
+
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_a_horn_mounted_off_moves_the_joint_and_not_the_reading(physics):
+    sim = hanging("zero=2,seed=3", physics)
+    sim.command(STAND, 0.02)
+    sim.step(600)
+    zeros = np.degrees(sim.readings - sim.q)
+    assert 1.0 < np.abs(zeros).max() <= 2.0 and len(set(zeros.round(6))) == 18
+    assert sim.readings[::3] == pytest.approx(STAND[::3], abs=2e-3)  # the coxae carry nothing
+    again, other = Truth.parse("zero=2,seed=3").zeros(18), Truth.parse("zero=2,seed=4").zeros(18)
+    assert np.degrees(again) == pytest.approx(zeros) and np.abs(other - again).max() > 0.01
+
+
+def test_friction_holds_a_joint_that_spring_alone_would_move():
+    for factor, moves in ((0.0, True), (1.0, False)):
+        sim = hanging(f"servo_friction={factor},friction_model=1,ff=0")
+        target = STAND.copy()
+        target[COXA] += 0.0515 / ROBOT.servo.stiffness * 0.8  # four fifths of the Coulomb friction of model M1
+        sim.command(target, 0.02)
+        sim.step(200)
+        assert (abs(sim.q[COXA] - STAND[COXA]) > 5e-4) == moves
+
+
+def test_the_friction_models_are_those_of_the_identification():
+    """A joint at rest under 1 N m, and in motion: numbers from the files named in servo_friction.py."""
+    one, still, fast = np.ones(1), np.zeros(1), np.full(1, 2.0)
+    assert MODELS[1].dry(one, -one, still) == pytest.approx(0.0515)
+    assert MODELS[4].dry(one, -one, still) == pytest.approx(0.0519 + 0.0111 + 2 * 0.2079)
+    assert MODELS[6].dry(one, -one, still) == pytest.approx(0.0533 + 0.2436 + 0.0449 + 0.1423 + 0.0001)
+    assert MODELS[6].dry(one, -one, fast) == pytest.approx(0.0533 + 0.2436 + 0.0449)
+    assert MODELS[0].dry(one, -one, still) == 0.0
+
+
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_an_imu_that_is_mounted_off_shows_a_tilt_of_the_level_body(physics):
+    sim = physics(ROBOT, truth=Truth.parse("imu_tilt=2,seed=5"))
+    sim.reset(joints=STAND)
+    sim.step(1500)
+    sim.step(100)
+    force = sim.specific_force
+    assert math.degrees(math.acos(force[2] / np.linalg.norm(force))) == pytest.approx(2.0, abs=0.15)
+    assert math.degrees(math.acos(sim.rotation[2, 2])) < 0.15
+
+
+def test_the_preset_draws_all_that_is_not_given_from_its_seed():
+    one, same, other = (Truth.parse(f"servos=real,seed={seed}") for seed in (7, 7, 8))
+    assert one == same != other and one.has_servo_law
+    assert Truth.parse(one.describe()) == one
+    assert Truth.parse("servos=real,seed=7,zone=0.1,rough=0.008").zone == 0.1
+    drawn = {name for name in RANGES if getattr(one, name) != getattr(Truth(), name)}
+    assert {"zone", "hysteresis", "zero", "servo_friction", "link_masses", "imu_tilt", "gyro_bias"} <= drawn
+    half = [Truth.parse(f"servos=half,seed={seed}") for seed in range(40)]
+    full = [Truth.parse(f"servos=real,seed={seed}") for seed in range(40)]
+    for name in ("zone", "hysteresis", "zero", "payload", "link_masses"):
+        ratio = np.mean([getattr(t, name) for t in half]) / np.mean([getattr(t, name) for t in full])
+        assert ratio == pytest.approx(0.5, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text, named",
+    [
+        ("servos=ideal", "'servos=ideal' given, allowed is one servos=" + " or ".join(SERVOS)),
+        ("backlash=1", "'backlash=1' given, allowed are name=number with .*hysteresis.*and servos=real or half"),
+        ("friction_model=2", "friction_model=2 given, allowed are 0, 1, 4, 6"),
+        ("lag=-1", "lag=-1.0 given, allowed are numbers from 0.0 to 0.1 s"),
+    ],
+)
+def test_bad_servos_are_refused_by_name(text, named):
+    with pytest.raises(HexapodError, match=named):
+        Truth.parse(text)
+
+
+def test_the_built_in_physics_names_what_it_does_not_simulate():
+    with pytest.raises(HexapodError, match="need physics:=mujoco"):
+        Simulator(ROBOT, truth=Truth.parse("servos=real,seed=1"))
+    assert Simulator(ROBOT, truth=Truth.parse("zone=0.5,zero=1,link_masses=0.1")).truth.zone == 0.5
+
+
+def test_a_walk_on_real_servos_goes_on_and_is_the_same_each_time():
+    ends = []
+    for _ in range(2):
+        sim = MujocoSimulator(ROBOT, gait=TripodGait(), truth=Truth.parse("servos=real,seed=3"))
+        log = sim.run(4.0, log_every=20)
+        ends.append(log.position[-1])
+    assert np.array_equal(*ends) and ends[0][0] > 0.2 and np.abs(log.euler_zyx[65:, 1:]).max() < 0.06

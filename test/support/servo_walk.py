@@ -1,0 +1,62 @@
+"""Walks on MuJoCo with servos that are not springs, wired as the nodes wire the package's classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from support.blind_walk import BlindWalk
+
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulation import MujocoSimulator, Truth
+
+CHAIN = 0.014  # [s] from a command to the servos' start without the Truth's delay
+
+
+def random_command(random: np.random.Generator) -> np.ndarray:
+    """Return a twist (3,) [m/s, m/s, rad/s]: mostly forward, sometimes any direction."""
+    angle = random.uniform(-np.pi, np.pi) if random.random() < 0.3 else 0.0
+    return np.array([0.07 * np.cos(angle), 0.05 * np.sin(angle), random.uniform(-0.1, 0.1)])
+
+
+def servo_walk(
+    seed: int, servos: str, detector: Any = None, obey: bool = False
+) -> tuple[BlindWalk, np.random.Generator]:
+    """Return a BlindWalk with a random command on random ground, flat, 4 or 8 mm rough, and its random stream.
+
+    servos: real or half, of `Truth.parse`; model: springs. detector, obey: of BlindWalk.
+    """
+    robot, random = Robot.jethexa(), np.random.default_rng((77, seed))
+    rough = random.choice([0.0, 0.004, 0.008])
+    truth = Truth.parse(f"servos={servos},seed={seed},rough={rough}" if servos != "model" else f"seed={seed}")
+    blind = BlindWalk(
+        robot,
+        MujocoSimulator(robot, timestep=1e-3, truth=truth),
+        AdaptiveGait(),
+        seed=seed,
+        detector=detector,
+        obey=obey,
+        as_nodes=True,
+        chain=CHAIN,
+        dead_band=robot.servo.resolution,
+    )
+    blind.gait.command(*random_command(random))
+    return blind, random
+
+
+def disturb_walk(blind: BlindWalk, random: np.random.Generator, until: float) -> None:
+    """Walk without damage until a time [s]: commands change, pushes of 6 N for 0.3 s, a bag of 0.5 kg for a while."""
+    while blind.time < until:
+        blind.gait.command(*random_command(random))
+        if random.random() < 0.4:
+            angle = random.uniform(-np.pi, np.pi)
+            blind.push[:2] = 6.0 * np.cos(angle), 6.0 * np.sin(angle)
+            blind.run(0.3)
+            blind.push[:] = 0.0
+        if random.random() < 0.15:
+            x, y = random.uniform(-0.04, 0.04, 2)
+            blind.push[2:5] = -4.9, -4.9 * y, 4.9 * x
+            blind.run(random.uniform(4.0, 8.0))
+            blind.push[:] = 0.0
+        blind.run(random.uniform(3.0, 6.0))
