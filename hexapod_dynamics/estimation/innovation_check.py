@@ -64,6 +64,10 @@ class InnovationTest:
         self._since[joint] = min(self._since[joint], time - self.limits.patience)
         self._excess[joint] = max(silence / self.limits.silence, 1.0)
 
+    def heard(self, joint: int) -> None:
+        """Note a reading of a joint that executes no command: its silence is over, and it contradicts nothing."""
+        self._since[joint], self._excess[joint] = math.inf, 0.0
+
     def attitude(self, time: float, innovation: Any, yaw: float) -> None:
         """Test the attitude: measured less predicted as a rotation vector (3,) in world axes [rad], predicted yaw."""
         cos, sin, limits = math.cos(yaw), math.sin(yaw), self.limits

@@ -253,6 +253,7 @@ class Observer:
             self._begin(joint, angle)
             return
         if not self.following:
+            self.doubts.heard(joint)
             self._targets[joint] = angle + joints.offsets.item(joint)  # the offset: how far the joint sags
             self._reach = self.period
             return

@@ -219,6 +219,26 @@ def test_when_joints_fall_silent_the_model_holds_them():
     assert np.ptp(rows[:, 7]) < 0.003
 
 
+def test_a_joint_that_was_silent_while_the_robot_holds_is_in_doubt_no_longer_than_it_is_silent():
+    world = World()
+    world.run(2.0)
+    world.observer.follow(False)
+    measure, hidden = world.observer.measure_joints, 3
+
+    def measure_others(time, angles):
+        angles = np.array(angles, dtype=float)
+        angles[hidden] = np.nan
+        measure(time, angles)
+
+    world.observer.measure_joints = measure_others
+    world.run(2.0)
+    assert world.observer.confidence[0] != "ok"
+    assert ROBOT.joint_names[hidden] in world.observer.confidence[1]
+    world.observer.measure_joints = measure
+    world.run(2.0 + world.observer.doubts.limits.calm)
+    assert world.observer.confidence == ("ok", "")
+
+
 def test_a_locked_joint_stands_where_the_message_says_whatever_is_measured():
     world = World(walks_at=100.0)
     world.run(1.0)
