@@ -31,7 +31,7 @@ KNOW_LX = {
 
 
 class MemoryServos(ServoInterface):
-    """Servos that take any angle within 2.5 rad in steps of 1 mrad, each answer after 1 ms; dead: who does not answer."""
+    """Servos that take any angle within 2.5 rad in steps of 1 mrad, each answer after 1 ms; dead: who is mute."""
 
     reply_timeout, patience, resolution, readable = 0.002, 0.005, 1e-3, (-2.6, 2.6)
     interrupted = is_open = False

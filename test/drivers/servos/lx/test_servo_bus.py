@@ -18,13 +18,14 @@ from support.machine_load import busy
 from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.drivers.servos.chain_state import FAULTS
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, NoReply
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.line_direction import GpioDirection
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
-from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, Fault, NoReply, ServoBus
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
