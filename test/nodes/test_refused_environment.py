@@ -65,7 +65,7 @@ def test_a_node_refuses_a_session_that_is_no_name():
 @pytest.mark.parametrize("name, value", [("HEXAPOD_LAUNCH", "12; rm"), ("HEXAPOD_LAUNCH_MEMORY", "../../etc/passwd")])
 def test_a_node_refuses_what_is_no_launch(name, value):
     environment = {"HEXAPOD_LAUNCH": str(os.getpid())} | {name: value}
-    code = "from hexapod_dynamics.nodes import start; start.damage_manager()"
+    code = "from hexapod_dynamics.ros import start; start.damage_manager()"
     process = Process(sys.executable, "-c", code, "--ros-args", "-p", "session:=s", **environment)
     try:
         wait_until(lambda: name in process.output, 30, lambda: process.output)
