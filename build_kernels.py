@@ -33,10 +33,19 @@ KERNELS = (
     "gait.first_cycle",
     "gait.planning.evaluation",
     "gait.planning.cost",
+    "dynamics.kernels",
+    "simulation.ground_kernel",
+    "simulation.servo_kernel",
+    "simulation.contact",
+    "simulation.step",
+    "simulation.loops",
+    "control.foot_force_kernel",
+    "control.torque_kernel",
+    "bench.learning.period_kernel",
 )
 OLDEST_CYTHON = (0, 29, 28)
 NEEDED = "cython>=3,<4"
-# As numba had them: no checks at each number, division as in C (a remainder has the sign of its dividend).
+# No checks at each number, division as in C (a remainder has the sign of its dividend).
 DIRECTIVES = {
     "language_level": 3,
     "annotation_typing": False,

@@ -39,8 +39,6 @@ setup(
         "setuptools>=59.6,<83",
         "numpy>=1.21.5,<3",
         "scipy>=1.8.0,<2",
-        "numba>=0.55.1,<1",
-        "llvmlite>=0.38.0,<1",
         "casadi>=3.6,<4",
         "pyserial>=3.5,<4",
         "smbus2>=0.4.1,<1",

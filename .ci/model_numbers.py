@@ -11,7 +11,7 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Simulator, TripodGait
 
-TOLERANCE = 1e-10  # relative to the largest entry: rounding differs between versions of LLVM
+TOLERANCE = 1e-10  # relative to the largest entry: rounding differs between compilers
 
 
 def rotation(chance):

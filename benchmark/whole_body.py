@@ -20,33 +20,21 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import simulation
+from c_loops import forward_loop, inverse_loop
 from mujoco import rollout
-from numba import njit
 from peers import PinocchioRobot, mujoco_model, mujoco_state, mujoco_xml
 from side_by_side import compare, table
 
-from hexapod_dynamics.dynamics import WholeBodyModel, kernels
+from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.leg_kernels import trace_forward, trace_inverse, trace_terms
 from hexapod_dynamics.dynamics.leg_program import LegType
+from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.dynamics.workspace import Rows
 from hexapod_dynamics.papers.trigonometric import TrigonometricLeg
 from hexapod_dynamics.robot import Body, Joint, Leg, Link, Morphology, Robot
 from hexapod_dynamics.se3 import rotation_rpy
 
 LOOP = 1000
-run_forward, run_inverse = kernels.forward, kernels.inverse
-
-
-@njit
-def forward_loop(ws, rotations, q, nu, tau, out):
-    for i in range(q.shape[0]):
-        run_forward(ws, rotations[i], q[i], nu[i], tau[i], out[i])
-
-
-@njit
-def inverse_loop(ws, rotations, q, nu, nudot, out):
-    for i in range(q.shape[0]):
-        run_inverse(ws, rotations[i], q[i], nu[i], nudot[i], out[i])
 
 
 class State:
@@ -231,7 +219,7 @@ def growth(title: str, robots: dict, options) -> None:
     for label, robot in robots.items():
         whole = Morphology.whole(robot)
         start = time.perf_counter()
-        made = kernels.RobotKernels(robot)
+        made = RobotKernels(robot)
         ready = time.perf_counter() - start
         ws, s, peer = made.workspace(whole), State(whole), PinocchioRobot(whole)
         out = np.empty_like(s.nus)

@@ -1,4 +1,4 @@
-"""Tells whoever listens that code is about to be compiled; apart from the compiler, which not every process loads."""
+"""Tells whoever listens that the model of a robot is about to be compiled, by the C compiler."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ def when_compiling(listener: Callable[[], None]) -> None:
     _listeners.append(listener)
 
 
+def forget_listener(listener: Callable[[], None]) -> None:
+    """Call a listener of `when_compiling` no longer."""
+    _listeners.remove(listener)
+
+
 def announce(directory: Path) -> None:
     """Print once, on stderr, that this start takes longer and why; call the listeners each time.
 
@@ -26,7 +31,7 @@ def announce(directory: Path) -> None:
     if not _announced:
         _announced = True
         print(
-            "hexapod_dynamics: compiling the model for this machine, once, which can take half a minute; kept in "
+            "hexapod_dynamics: compiling the model for this machine, once, which takes some seconds; kept in "
             f"{directory}",
             file=sys.stderr,
             flush=True,

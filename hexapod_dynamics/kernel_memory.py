@@ -18,6 +18,11 @@ def numbers(array, count):
     return cython.cast("double *", address_of(array, count, FLOAT64, None))
 
 
+def values(array, count):
+    """Return the numbers of a float64 array that is only read; HexapodError unless it holds exactly `count` of them."""
+    return cython.cast("double *", address_of(array, count, FLOAT64, None, False))
+
+
 def integers(array, count):
     """Return the numbers of an int64 array; HexapodError unless it holds exactly `count` of them."""
     return cython.cast("long long *", address_of(array, count, INT64, None))
@@ -38,31 +43,36 @@ def struct(array, layout):
         return cython.cast("void *", row)
 
 
-def address_of(array, count, kind, layout):
-    """Return the memory of an array; HexapodError unless it is `count` writable numbers of a kind in a row."""
+def address_of(array, count, kind, layout, written=True):
+    """Return the memory of an array; HexapodError unless it is `count` numbers of a kind in a row, writable where they
+    are written.
+    """
     if cython.compiled:
         # `buffer` and `view` are of the .pxd.
-        flags = buffer.PyBUF_C_CONTIGUOUS | buffer.PyBUF_WRITABLE | buffer.PyBUF_FORMAT  # type: ignore  # noqa: F821
+        flags = buffer.PyBUF_C_CONTIGUOUS | buffer.PyBUF_FORMAT  # type: ignore  # noqa: F821
+        if written:
+            flags |= buffer.PyBUF_WRITABLE  # type: ignore  # noqa: F821
         try:
             buffer.PyObject_GetBuffer(array, cython.address(view), flags)  # type: ignore  # noqa: F821
         except (BufferError, TypeError, ValueError):
-            raise refusal(array, count, kind) from None
+            raise refusal(array, count, kind, written) from None
         fits = view.len == 8 * count and view.format[0] == kind and view.format[1] == 0  # type: ignore  # noqa: F821
         address = view.buf  # type: ignore  # noqa: F821
         buffer.PyBuffer_Release(cython.address(view))  # type: ignore  # noqa: F821
         if not fits:
-            raise refusal(array, count, kind)
+            raise refusal(array, count, kind, written)
         return address
     else:
         fits = array.dtype.char == chr(kind) and array.size == count
-        if not (fits and array.flags.c_contiguous and array.flags.writeable):
-            raise refusal(array, count, kind)
+        if not (fits and array.flags.c_contiguous and (array.flags.writeable or not written)):
+            raise refusal(array, count, kind, written)
         rows = array.reshape(-1) if layout is None else kernel_layout.rows(array, layout)
         return cython.cast("void *", rows)
 
 
-def refusal(array, count, kind):
+def refusal(array, count, kind, written):
     """Return the HexapodError of an array that does not fit."""
     given = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
     wanted = "float64" if kind == FLOAT64 else "int64"
-    return HexapodError(f"given {given}, allowed is a writable, contiguous {wanted} array of {count} numbers")
+    state = "writable, contiguous" if written else "contiguous"
+    return HexapodError(f"given {given}, allowed is a {state} {wanted} array of {count} numbers")

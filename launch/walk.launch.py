@@ -14,7 +14,6 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-from hexapod_dynamics import kernel_library
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
@@ -130,7 +129,6 @@ ARGUMENTS = (
         description="print one line a second: speed, attitude, error of the prediction, damage",
     ),
 )
-UNLINKED = "`ros2 run hexapod_dynamics compile`, once, lets the nodes start sooner and with half the memory."
 STOP_KEY = "space bar: emergency stop"
 CLAIMS = []
 RESPAWNED = {"respawn": True, "respawn_delay": 1.0}
@@ -274,7 +272,6 @@ def nodes(context):
     claim_robot(given["namespace"], session)
     atexit.register(forget, session)
     started = [LogInfo(msg=STOP_KEY)] if stop_key.listen(given["namespace"], say) else []
-    started += [LogInfo(msg=UNLINKED)] if kernel_library.worth_linking() else []
     started += [
         node("imu", {"publish_data": built_in}, **RESPAWNED),
         node("servos", {"session": session}, **RESPAWNED),

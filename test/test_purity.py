@@ -20,13 +20,6 @@ LAYERS = (
     "kernel_layout",
     "kernel_memory",
     "code_cache",
-    "shared_library",
-    "kernel_library",
-    "python_builtin",
-    "compiler",
-    "compiled",
-    "kernel_bridge",
-    "kernel_linking",
     "native",
     "robot",
     "kinematics",
@@ -55,7 +48,6 @@ BENCH_USERS = {
     "parameters/simulator.py",
     "parameters/catalogue.py",
     "tools/check_robot.py",
-    "tools/compile_parts.py",
     "tools/parameter_files.py",
     "tools/plan.py",
 }
@@ -155,17 +147,9 @@ def test_only_the_package_ros_imports_what_rclpy_hides(path):
     assert not hidden or path.relative_to(ROOT).parts[0] == "ros"
 
 
-# Public functions of Python with an underscore, and what numba and the C interface of numpy have no public name for.
+# Public functions of Python with an underscore, and internals of other libraries.
 UNDERSCORED = {"_fields", "_replace", "_asdict", "_exit"}
 LIBRARIES = {
-    ("compiler.py", "_cache"),
-    ("python_builtin.py", "_ARRAY_API"),
-    ("python_builtin.py", "_core"),
-    ("python_builtin.py", "_multiarray_umath"),
-    ("dynamics/intrinsics.py", "_getvalue"),
-    ("kernel_bridge.py", "_getvalue"),
-    ("kernel_linking.py", "_get_host_cpu_name"),
-    ("kernel_linking.py", "_get_host_cpu_features"),
     # The one module that knows viser's internals; it refuses versions that it does not know.
     ("bench/view/web_page.py", "_websock_server"),
     ("bench/view/web_page.py", "_live_connections"),

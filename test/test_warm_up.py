@@ -9,15 +9,15 @@ import pytest
 # Each part is made and warmed up as its node does it, then `late` collects what is compiled or loaded from the cache.
 BEGIN = """
 import numpy as np
-from hexapod_dynamics import code_cache
+from hexapod_dynamics.dynamics import leg_code
 from hexapod_dynamics.robot import Morphology, Robot
 
-late, armed, read = [], [], code_cache.read_entry
-def watched(path):
-    if armed and path.suffix != ".json":
-        late.append(f"{armed[-1]}: {path.name}")
-    return read(path)
-code_cache.read_entry = watched
+late, armed, load = [], [], leg_code.library
+def watched(source):
+    if armed:
+        late.append(f"{armed[-1]}: {source.name}")
+    return load(source)
+leg_code.library = watched
 robot = Robot.jethexa()
 whole, n = Morphology.whole(robot), robot.joint_count
 DAMAGE = {

@@ -10,144 +10,190 @@ linearly dependent; an edge that depends on those in use is left out: forces are
 
 import math
 
-from hexapod_dynamics.compiled import kernel
+import numpy as np
+
+from hexapod_dynamics import kernel_memory
 
 EDGES = 4  # of a friction pyramid
 DEPENDENT = 1e-9  # share of its diagonal that a pivot of a dependent edge does not exceed
 EPSILON = 2.220446049250313e-16
 
 
-@kernel
-def wrenches(wrench, rotation, tips, load, edges, length, A, b, share):
+class ForceMemory:
+    """The memory of the foot forces of a robot.
+
+    edges (3, 4): of a friction pyramid; length [m] converts moments to forces; r: regularisation; rounds: most changes
+    of the edges in use. Inputs: wrench (6,) on the body, rotation (3, 3) world <- body, tips (legs, 3) and load
+    (legs,), as `FootForces.solve` has them. Result: forces (legs, 3), world axes [N]. The edges in use are kept between
+    calls.
+    """
+
+    def __init__(self, edges, legs, length, r, rounds):
+        n = EDGES * legs
+        self.legs, self.n, self.rounds, self.used = legs, n, rounds, 0
+        self.length, self.r = length, r
+        self.wrench, self.rotation, self.tips = np.zeros(6), np.zeros((3, 3)), np.zeros((legs, 3))
+        self.load, self.forces = np.zeros(legs), np.zeros((legs, 3))
+        self.given_wrench = kernel_memory.numbers(self.wrench, 6)
+        self.given_rotation = kernel_memory.numbers(self.rotation, 9)
+        self.given_tips, self.given_load = (
+            kernel_memory.numbers(self.tips, 3 * legs),
+            kernel_memory.numbers(self.load, legs),
+        )
+        self.out = kernel_memory.numbers(self.forces, 3 * legs)
+        wrenches_of_edges, factor, vectors, residual = (
+            np.zeros((6, n)),
+            np.zeros((n, n)),
+            np.zeros((6, n)),
+            np.zeros(12),
+        )
+        order = np.zeros(n, np.int64)
+        self.kept = edges, wrenches_of_edges, factor, vectors, residual, order
+        self.edges, self.A = kernel_memory.numbers(edges, 3 * EDGES), kernel_memory.numbers(wrenches_of_edges, 6 * n)
+        self.L, self.order = kernel_memory.numbers(factor, n * n), kernel_memory.integers(order, n)
+        self.x = kernel_memory.numbers(vectors[0], n)
+        self.s = kernel_memory.numbers(vectors[1], n)
+        self.w = kernel_memory.numbers(vectors[2], n)
+        self.step = kernel_memory.numbers(vectors[3], n)
+        self.slope = kernel_memory.numbers(vectors[4], n)
+        self.share = kernel_memory.numbers(vectors[5], n)
+        self.b, self.left = kernel_memory.numbers(residual[:6], 6), kernel_memory.numbers(residual[6:], 6)
+
+    def __reduce__(self):
+        return type(self), (self.kept[0], self.legs, self.length, self.r, self.rounds)
+
+
+def wrenches(m, wrench, rotation, tips, load):
     """Write A (6, n) and b (6,), moments divided by `length`; share (legs,) = sqrt(load). Return whether finite."""
     good = True
+    A, edges, n = m.A, m.edges, m.n
     for i in range(6):
-        b[i] = wrench[i] if i < 3 else wrench[i] / length
-        good = good and math.isfinite(b[i])
-    for leg in range(tips.shape[0]):
-        share[leg] = math.sqrt(min(max(load[leg], 0.0), 1.0))
-        x, y, z = tips[leg, 0], tips[leg, 1], tips[leg, 2]
+        m.b[i] = wrench[i] if i < 3 else wrench[i] / m.length
+        good = good and math.isfinite(m.b[i])
+    for leg in range(m.legs):
+        m.share[leg] = math.sqrt(min(max(load[leg], 0.0), 1.0))
+        share = m.share[leg]
+        lever = share / m.length
+        x, y, z = tips[3 * leg], tips[3 * leg + 1], tips[3 * leg + 2]
         for e in range(EDGES):
             j = EDGES * leg + e
-            fx = rotation[0, 0] * edges[0, e] + rotation[1, 0] * edges[1, e] + rotation[2, 0] * edges[2, e]
-            fy = rotation[0, 1] * edges[0, e] + rotation[1, 1] * edges[1, e] + rotation[2, 1] * edges[2, e]
-            fz = rotation[0, 2] * edges[0, e] + rotation[1, 2] * edges[1, e] + rotation[2, 2] * edges[2, e]
-            A[0, j], A[1, j], A[2, j] = share[leg] * fx, share[leg] * fy, share[leg] * fz
-            lever = share[leg] / length
-            A[3, j], A[4, j], A[5, j] = lever * (y * fz - z * fy), lever * (z * fx - x * fz), lever * (x * fy - y * fx)
+            ex, ey, ez = edges[e], edges[EDGES + e], edges[2 * EDGES + e]
+            fx = rotation[0] * ex + rotation[3] * ey + rotation[6] * ez
+            fy = rotation[1] * ex + rotation[4] * ey + rotation[7] * ez
+            fz = rotation[2] * ex + rotation[5] * ey + rotation[8] * ez
+            A[j], A[n + j], A[2 * n + j] = share * fx, share * fy, share * fz
+            A[3 * n + j] = lever * (y * fz - z * fy)
+            A[4 * n + j] = lever * (z * fx - x * fz)
+            A[5 * n + j] = lever * (x * fy - y * fx)
             for i in range(6):
-                good = good and math.isfinite(A[i, j])
+                good = good and math.isfinite(A[i * n + j])
     return good
 
 
-@kernel
-def gradient(A, b, edges, r, x, left, w):
-    """Write w (n,) = A^T (b - A x) - r^2 E^T E x; left (6,): room for b - A x."""
+def gradient(m, x, w):
+    """Write w (n,) = A^T (b - A x) - r^2 E^T E x."""
+    A, edges, n = m.A, m.edges, m.n
     for i in range(6):
-        left[i] = b[i]
-        for j in range(x.shape[0]):
-            left[i] -= A[i, j] * x[j]
-    for leg in range(x.shape[0] // EDGES):
+        m.left[i] = m.b[i]
+        for j in range(n):
+            m.left[i] -= A[i * n + j] * x[j]
+    for leg in range(m.legs):
         fx, fy, fz = 0.0, 0.0, 0.0
         for e in range(EDGES):
             value = x[EDGES * leg + e]
-            fx += edges[0, e] * value
-            fy += edges[1, e] * value
-            fz += edges[2, e] * value
+            fx += edges[e] * value
+            fy += edges[EDGES + e] * value
+            fz += edges[2 * EDGES + e] * value
         for e in range(EDGES):
             j = EDGES * leg + e
-            total = -r * r * (edges[0, e] * fx + edges[1, e] * fy + edges[2, e] * fz)
+            total = -m.r * m.r * (edges[e] * fx + edges[EDGES + e] * fy + edges[2 * EDGES + e] * fz)
             for i in range(6):
-                total += A[i, j] * left[i]
+                total += A[i * n + j] * m.left[i]
             w[j] = total
 
 
-@kernel
-def product(A, edges, r, j, k):
-    """Element H_jk."""
+def product(m, j, k):
+    """Return the element H_jk."""
     total = 0.0
     for i in range(6):
-        total += A[i, j] * A[i, k]
+        total += m.A[i * m.n + j] * m.A[i * m.n + k]
     if j // EDGES == k // EDGES:
         for i in range(3):
-            total += r * r * edges[i, j % EDGES] * edges[i, k % EDGES]
+            total += m.r * m.r * m.edges[EDGES * i + j % EDGES] * m.edges[EDGES * i + k % EDGES]
     return total
 
 
-@kernel
-def add_row(A, edges, r, order, count, L):
+def add_row(m, count):
     """Write row `count` of the Cholesky factor of H_PP for the edge order[count]; return whether it is independent."""
-    j = order[count]
+    j, n, row = m.order[count], m.n, m.L + m.n * count
     for k in range(count):
-        total = product(A, edges, r, j, order[k])
+        total = product(m, j, m.order[k])
         for i in range(k):
-            total -= L[count, i] * L[k, i]
-        L[count, k] = total / L[k, k]
-    whole = product(A, edges, r, j, j)
+            total -= row[i] * m.L[n * k + i]
+        row[k] = total / m.L[n * k + k]
+    whole = product(m, j, j)
     pivot = whole
     for i in range(count):
-        pivot -= L[count, i] * L[count, i]
+        pivot -= row[i] * row[i]
     if not pivot > DEPENDENT * whole:
         return False
-    L[count, count] = math.sqrt(pivot)
+    row[count] = math.sqrt(pivot)
     return True
 
 
-@kernel
-def back_substitute(L, order, count, right, step):
-    """Solve H_PP step_P = right_P by its Cholesky factor; step (n,) is zero elsewhere."""
-    for j in range(step.shape[0]):
+def back_substitute(m, count):
+    """Solve H_PP step_P = slope_P by its Cholesky factor; step (n,) is zero elsewhere."""
+    L, n, step, order = m.L, m.n, m.step, m.order
+    for j in range(n):
         step[j] = 0.0
     for k in range(count):
-        total = right[order[k]]
+        total = m.slope[order[k]]
         for i in range(k):
-            total -= L[k, i] * step[order[i]]
-        step[order[k]] = total / L[k, k]
-    for k in range(count - 1, -1, -1):
+            total -= L[n * k + i] * step[order[i]]
+        step[order[k]] = total / L[n * k + k]
+    for back in range(count):
+        k = count - 1 - back
         total = step[order[k]]
         for i in range(k + 1, count):
-            total -= L[i, k] * step[order[i]]
-        step[order[k]] = total / L[k, k]
+            total -= L[n * i + k] * step[order[i]]
+        step[order[k]] = total / L[n * k + k]
 
 
-@kernel
-def minimum(A, b, edges, r, order, count, L, left, slope, step, s):
+def minimum(m, count):
     """Write s (n,), the minimum over the edges in use, zero elsewhere: Cholesky, then one step of refinement."""
-    for j in range(s.shape[0]):
-        s[j] = 0.0
+    for j in range(m.n):
+        m.s[j] = 0.0
     for _ in range(2):
-        gradient(A, b, edges, r, s, left, slope)
-        back_substitute(L, order, count, slope, step)
-        for j in range(s.shape[0]):
-            s[j] += step[j]
+        gradient(m, m.s, m.slope)
+        back_substitute(m, count)
+        for j in range(m.n):
+            m.s[j] += m.step[j]
 
 
-@kernel
-def factorise(A, edges, r, order, count, L):
+def factorise(m, count):
     """Factorise H_PP for order[:count]; return whether all edges are independent."""
     for k in range(count):
-        if not add_row(A, edges, r, order, k, L):
+        if not add_row(m, k):
             return False
     return True
 
 
-@kernel
-def warm_start(A, b, edges, r, order, count, L, left, slope, step, s, x):
+def warm_start(m, count):
     """Begin with the edges in use at the last call; return their number, 0 if they do not give positive values."""
-    if count > 0 and factorise(A, edges, r, order, count, L):
-        minimum(A, b, edges, r, order, count, L, left, slope, step, s)
-        if all_positive(order, count, s):
-            for j in range(x.shape[0]):
-                x[j] = s[j]
+    if count > 0 and factorise(m, count):
+        minimum(m, count)
+        if all_positive(m, count):
+            for j in range(m.n):
+                m.x[j] = m.s[j]
             return count
-    for j in range(x.shape[0]):
-        x[j] = 0.0
+    for j in range(m.n):
+        m.x[j] = 0.0
     return 0
 
 
-@kernel
-def drop_negative(order, count, x, s):
+def drop_negative(m, count):
     """Go from x towards s as far as x stays non-negative, and take the edges out that are zero there; new count."""
+    x, s, order = m.x, m.s, m.order
     alpha, first = 1.0, -1
     for k in range(count):
         j = order[k]
@@ -167,89 +213,86 @@ def drop_negative(order, count, x, s):
     return kept
 
 
-@kernel
-def all_positive(order, count, s):
-    """Whether all edges in use have positive values."""
+def all_positive(m, count):
+    """Tell whether all edges in use have positive values."""
     for k in range(count):
-        if not s[order[k]] > 0.0:
+        if not m.s[m.order[k]] > 0.0:
             return False
     return True
 
 
-@kernel
-def largest_column(A, edges, r):
-    """Largest sum of magnitudes of a column of [A; r E]."""
-    largest = 0.0
-    for j in range(A.shape[1]):
+def largest_column(m):
+    """Return the largest sum of magnitudes of a column of [A; r E]."""
+    largest, n = 0.0, m.n
+    for j in range(n):
         total = 0.0
         for i in range(3):
-            total += r * abs(edges[i, j % EDGES]) + abs(A[i, j]) + abs(A[i + 3, j])
+            total += m.r * math.fabs(m.edges[EDGES * i + j % EDGES])
+            total += math.fabs(m.A[i * n + j]) + math.fabs(m.A[(i + 3) * n + j])
         largest = max(largest, total)
     return largest
 
 
-@kernel
-def add_edge(A, b, edges, r, order, count, L, left, slope, step, s, w, tolerance):
+def add_edge(m, count, tolerance):
     """Take the edge into use that lowers the cost most, is independent of the others and becomes positive.
 
-    Writes the minimum s (n,) with it; returns the new number of edges in use, and whether one was added.
+    Writes the minimum s (n,) with it; returns the number of edges in use, the same where none was added.
     """
     while True:
         best, largest = -1, tolerance
-        for j in range(w.shape[0]):
-            if w[j] > largest:
-                best, largest = j, w[j]
+        for j in range(m.n):
+            if m.w[j] > largest:
+                best, largest = j, m.w[j]
         if best < 0:
-            return count, False
-        order[count] = best
-        if add_row(A, edges, r, order, count, L):
-            minimum(A, b, edges, r, order, count + 1, L, left, slope, step, s)
-            if s[best] > 0.0:
-                return count + 1, True
-        w[best] = 0.0
+            return count
+        m.order[count] = best
+        if add_row(m, count):
+            minimum(m, count + 1)
+            if m.s[best] > 0.0:
+                return count + 1
+        m.w[best] = 0.0
 
 
-@kernel
-def foot_forces(wrench, rotation, tips, load, edges, length, r, rounds, A, L, vectors, residual, order, used, forces):
-    """Write forces (legs, 3), world axes [N]; return 0, 1: not finite, 2: no minimum after `rounds` changes.
-
-    wrench (6,), rotation (3, 3), tips (legs, 3), load (legs,) as `FootForces.solve` has them; edges (3, 4). Room, with
-    n = 4 legs: A (6, n), L (n, n), vectors (6, n), residual (2, 6). order (n,) and used (1,) int hold the edges in use
-    between calls.
-    """
-    n = A.shape[1]
-    x, s, w, step, slope = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
-    share, b, left = vectors[5], residual[0], residual[1]
-    count, used[0] = used[0], 0
-    if not wrenches(wrench, rotation, tips, load, edges, length, A, b, share):
+def solve_forces(m, wrench, rotation, tips, load):
+    """Write the forces of a ForceMemory; return 0, 1: not finite, 2: no minimum after `rounds` changes."""
+    n, x = m.n, m.x
+    count = m.used
+    m.used = 0
+    if not wrenches(m, wrench, rotation, tips, load):
         return 1
-    tolerance = 10.0 * n * EPSILON * largest_column(A, edges, r)  # that of scipy.optimize.nnls
-    count = warm_start(A, b, edges, r, order, count, L, left, slope, step, s, x)
+    tolerance = 10.0 * n * EPSILON * largest_column(m)  # that of scipy.optimize.nnls
+    count = warm_start(m, count)
     changes = 0
     while True:
-        gradient(A, b, edges, r, x, left, w)
+        gradient(m, x, m.w)
         for k in range(count):
-            w[order[k]] = 0.0
-        count, added = add_edge(A, b, edges, r, order, count, L, left, slope, step, s, w, tolerance)
-        if not added:
+            m.w[m.order[k]] = 0.0
+        before = count
+        count = add_edge(m, count, tolerance)
+        if count == before:
             break
-        while not all_positive(order, count, s):
+        while not all_positive(m, count):
             changes += 1
-            if changes > rounds:
+            if changes > m.rounds:
                 return 2
-            count = drop_negative(order, count, x, s)
-            factorise(A, edges, r, order, count, L)
-            minimum(A, b, edges, r, order, count, L, left, slope, step, s)
+            count = drop_negative(m, count)
+            factorise(m, count)
+            minimum(m, count)
         changes += 1
-        if changes > rounds:
+        if changes > m.rounds:
             return 2
         for j in range(n):
-            x[j] = s[j]
-    used[0] = count
-    for leg in range(tips.shape[0]):
+            x[j] = m.s[j]
+    m.used = count
+    for leg in range(m.legs):
         for i in range(3):
             total = 0.0
             for e in range(EDGES):
-                total += edges[i, e] * x[EDGES * leg + e]
-            forces[leg, i] = share[leg] * total
+                total += m.edges[EDGES * i + e] * x[EDGES * leg + e]
+            m.out[3 * leg + i] = m.share[leg] * total
     return 0
+
+
+def foot_forces(memory):
+    """Write the forces for the inputs of a ForceMemory; see `solve_forces`."""
+    return solve_forces(memory, memory.given_wrench, memory.given_rotation, memory.given_tips, memory.given_load)

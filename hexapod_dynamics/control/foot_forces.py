@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.control.foot_force_kernel import EDGES, foot_forces
+from hexapod_dynamics.control.foot_force_kernel import ForceMemory, foot_forces
 from hexapod_dynamics.errors import HexapodError
 
+EDGES = 4  # of a friction pyramid
 ROUNDS = 3  # changes of the set of edges in use, for each edge; Lawson and Hanson need about one
 
 
@@ -32,18 +33,11 @@ class FootForces:
         self.legs, self.length, self.regularisation = legs, length, regularisation
         side = friction / np.sqrt(2.0)
         self.edges = np.array([[side, side, -side, -side], [side, -side, side, -side], [1.0, 1.0, 1.0, 1.0]])
-        self._wrench, self._rotation, self._tips, self._load = (
-            np.zeros(shape) for shape in ((6,), (3, 3), (legs, 3), (legs,))
+        memory = self.memory = ForceMemory(
+            self.edges, legs, float(length), float(regularisation), ROUNDS * EDGES * legs
         )
-        n = EDGES * legs
-        self.forces = np.zeros((legs, 3))
-        # What `foot_forces` needs behind the load; order and number of the edges in use are those of the last call.
-        wrenches, factor, vectors, residual = np.zeros((6, n)), np.zeros((n, n)), np.zeros((6, n)), np.zeros((2, 6))
-        order, used = np.zeros(n, np.int64), np.zeros(1, np.int64)
-        self.room = (
-            *(self.edges, float(length), float(regularisation), ROUNDS * EDGES * legs),
-            *(wrenches, factor, vectors, residual, order, used, self.forces),
-        )
+        self._wrench, self._rotation, self._tips, self._load = memory.wrench, memory.rotation, memory.tips, memory.load
+        self.forces = memory.forces
 
     def solve(self, wrench: np.ndarray, rotation: np.ndarray, tips: np.ndarray, load: np.ndarray) -> np.ndarray:
         """Compute the foot forces whose sum is nearest to the wrench on the body.
@@ -60,9 +54,8 @@ class FootForces:
         Raises HexapodError if the solver fails.
 
         """
-        # Into arrays of one type and layout: for another one the kernel would be compiled again, while walking.
         self._wrench[:], self._rotation[:], self._tips[:], self._load[:] = wrench, rotation, tips, load
-        self.check(foot_forces(self._wrench, self._rotation, self._tips, self._load, *self.room), wrench)
+        self.check(foot_forces(self.memory), wrench)
         return self.forces
 
     def check(self, outcome: int, wrench: np.ndarray) -> None:

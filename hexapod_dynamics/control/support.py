@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_dynamics.control.feedforward import needed
+from hexapod_dynamics.control.torque_kernel import needed
 from hexapod_dynamics.dynamics.workspace import Workspace
 from hexapod_dynamics.robot import Robot
 
@@ -76,7 +76,7 @@ class Support:
         self.feet, self.center_of_mass = np.zeros((legs, 3)), np.zeros(3)
         self.zero_moment_point: np.ndarray | None = None
         self._tips, self._columns = np.zeros((legs, 3)), np.zeros((joints, 3))
-        self._rest, self._still = np.zeros(joints), np.zeros(6 + joints)
+        self._still = np.zeros(6 + joints)
         self._out = np.zeros(6 + joints)
         self._turns = np.array([np.eye(3), [[0, 0, -1], [0, 1, 0], [1, 0, 0]]], float)  # base_link's z up, its x up
 
@@ -112,5 +112,6 @@ class Support:
         self, workspace: Workspace, rotation: np.ndarray, q: np.ndarray, nu: np.ndarray, nudot: np.ndarray
     ) -> np.ndarray:
         """Wrench (6,) on the body that the motion needs without contact, body axes."""
-        needed(workspace, rotation, q, nu, nudot, self._rest, self._tips, self._columns, self._out)
+        rotation, q, nu, nudot = (np.ascontiguousarray(each, float) for each in (rotation, q, nu, nudot))
+        needed(workspace, rotation, q, nu, nudot, self._tips, self._columns, self._out)
         return self._out[:6]

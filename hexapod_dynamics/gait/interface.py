@@ -152,7 +152,7 @@ class Gait(ABC):
 
     @property
     def compiled(self) -> Any:
-        """Arrays that the compiled loop of the Simulator advances; None: the Simulator calls `step`."""
+        """The TripodMemory that the compiled loop of the Simulator advances; None: the Simulator calls `step`."""
         return None
 
     @property

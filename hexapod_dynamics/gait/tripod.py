@@ -211,9 +211,9 @@ class TripodGait(ArrayGait):
         return self.data.position, self.data.velocity
 
     @property
-    def compiled(self) -> layout.Tripod:
-        """The arrays that `tripod_kernel.advance` advances."""
-        return self.data
+    def compiled(self) -> TripodMemory:
+        """The memory that `tripod_kernel.advance` advances."""
+        return self._memory
 
     @property
     def phase(self) -> float:

@@ -1,1 +1,1 @@
-"""What all nodes stand on: life cycle of a process, tick loop, serialised messages, stored state."""
+"""Infrastructure that all nodes share: life cycle of a process, tick loop, serialised messages, stored state."""

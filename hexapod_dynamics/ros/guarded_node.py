@@ -21,6 +21,15 @@ LAST_TYPE = ParameterType.PARAMETER_STRING_ARRAY  # of a parameter; 0 is PARAMET
 class GuardedNode(Node):
     """A node whose services answer with a refusal, and whose subscriptions go on, where a callback raises."""
 
+    compiling = None  # set by node_functions.load_robot
+
+    def destroy_node(self):
+        """End the node; what this process compiles afterwards is not reported for it."""
+        if self.compiling is not None:
+            self.compiling.close()
+            self.compiling = None
+        return super().destroy_node()
+
     def create_service(self, srv_type, srv_name, callback, **more):
         """Create a service as Node does; the callback may raise, or return what is no response."""
         guard = _RequestGuard(self, srv_type, srv_name)

@@ -3,7 +3,7 @@
 import math
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from hexapod_dynamics.compile_notice import when_compiling
+from hexapod_dynamics.compile_notice import forget_listener, when_compiling
 from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.robot import Robot
@@ -82,7 +82,7 @@ def load_robot(node):
         type=ParameterType.PARAMETER_BOOL, description=f"stays false: {REAL_TIME}", read_only=True
     )
     node.set_descriptor("use_sim_time", descriptor)
-    Compiling(node)
+    node.compiling = Compiling(node)  # GuardedNode.destroy_node closes it
     path = declare(node, ROBOT)
     return Robot.load(path) if path else Robot.jethexa()
 
@@ -133,6 +133,10 @@ class Compiling:
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._parts = 0
         when_compiling(self._tell)
+
+    def close(self):
+        """Publish nothing any more; the node ends, and its process may compile for another."""
+        forget_listener(self._tell)
 
     def _tell(self):
         self._parts += 1

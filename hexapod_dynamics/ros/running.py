@@ -72,8 +72,8 @@ def run_together(node_classes, args=None):
     rclpy.try_shutdown()
     if failed is not None:
         raise failed
-    # Everything is closed. Python would now destroy the objects of numba, casadi and LLVM one by one: 0.5 s of CPU per
-    # node, 2 s for the launch file.
+    # Everything is closed. Python would now destroy the objects of all libraries one by one: 0.5 s of CPU per node, 2 s
+    # for the launch file.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

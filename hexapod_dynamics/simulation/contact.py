@@ -15,32 +15,24 @@ predicted from the previous step and checked against the new velocity; the last 
 -mu f_n v' / |v_t|, which dissipates energy for every v'.
 """
 
-from math import sqrt
+import math
 
-from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.dynamics.kernels import HEAD, HEAD_FORCE
-from hexapod_dynamics.simulation.ground import highest, is_level, surface
+from hexapod_dynamics.dynamics import c_model
+from hexapod_dynamics.kernel_layout import struct
+from hexapod_dynamics.simulation import ground_kernel
 
-# Columns of a row of `contacts`: leg (-1: body corner), link, the leg's block and lane, its first joint, joints up to
-# the link; in the body frame the point, the ground's normal and the point's velocity; distance d (negative), whether
-# the spring pushes, normal force at the end of the step; friction: its coefficient c by the velocity [N s/m], the
-# force it has besides [N], the direction s in which the contact slides (zero where it sticks); its row of the memory;
-# then the point's Jacobian by the leg's joints, 3 numbers a joint.
-LEG, LINK, BLOCK, LANE, FIRST, JOINTS = range(6)
-POINT, NORMAL, VELOCITY, DISTANCE, PUSHES, FORCE = 6, 9, 12, 15, 16, 17
-GRIP, GLIDE, SLIDING, PLACE, JACOBIAN = 18, 19, 20, 23, 24
-CORNERS = 8
 # Numbers of a contact law: K, B, viscous b, mu (negative: the viscous law), b of a contact that sticks.
-CONTACT_STIFFNESS, CONTACT_DAMPING, VISCOUS, COULOMB, STICTION, LAW = range(6)
+LAW_LAYOUT = struct(stiffness=1, damping=1, viscous=1, coulomb=1, stiction=1)
+# For the prediction at the next step: 1 where a point slides, and its normal force [N].
+SLID = struct(slides=1, force=1)
+CORNERS = 8  # of the body
+ALL_CORNERS = CORNERS
 # A contact at rest under 1 N creeps 0.3 mm in a minute.
 STICTION_VISCOSITY = 2e5
 # Friction is accepted if it deviates from the cone by at most this share and this force [N].
 CONE_SHARE, CONE_FORCE = 0.05, 0.02
 
-# The functions below take only the arrays that they need, because each array argument costs time in a compiled call.
 
-
-@kernel
 def corner_point(box, corner):
     """Return a corner (x, y, z) [m] of the body's box in base_link, by its number 0 to 7."""
     return (
@@ -50,237 +42,237 @@ def corner_point(box, corner):
     )
 
 
-@kernel
-def _touch(ground, rotation, position, contacts, c, px, py, pz):
+def _touch(plane, rises, count, rotation, position, contact, px, py, pz):
     """Fill a contact's point, normal and distance for the body-frame point (px, py, pz); return whether it touches."""
-    x = position[0] + rotation[0, 0] * px + rotation[0, 1] * py + rotation[0, 2] * pz
-    y = position[1] + rotation[1, 0] * px + rotation[1, 1] * py + rotation[1, 2] * pz
-    z = position[2] + rotation[2, 0] * px + rotation[2, 1] * py + rotation[2, 2] * pz
-    if z > highest(ground, x, y):
+    x = position[0] + rotation[0] * px + rotation[1] * py + rotation[2] * pz
+    y = position[1] + rotation[3] * px + rotation[4] * py + rotation[5] * pz
+    z = position[2] + rotation[6] * px + rotation[7] * py + rotation[8] * pz
+    if z > ground_kernel.highest_at(plane, x, y):
         return False
-    height, nx, ny, nz = surface(ground, x, y)
-    contacts[c, POINT], contacts[c, POINT + 1], contacts[c, POINT + 2] = px, py, pz
+    height, nx, ny, nz = ground_kernel.surface_at(plane, rises, count, x, y)
+    contact.point[0], contact.point[1], contact.point[2] = px, py, pz
     for k in range(3):
-        contacts[c, NORMAL + k] = rotation[0, k] * nx + rotation[1, k] * ny + rotation[2, k] * nz
-    contacts[c, DISTANCE] = (z - height) * nz
+        contact.normal[k] = rotation[k] * nx + rotation[3 + k] * ny + rotation[6 + k] * nz
+    contact.distance = (z - height) * nz
     return z < height
 
 
-@kernel
-def _list_points(lanes, legs, points, ux, uy, uz, height, contacts):
-    """List, by leg and link, the link ends lower than z = 0 where (ux, uy, uz) is up; return their number."""
-    count = 0
-    for i in range(legs.shape[0]):
-        block, lane = legs[i, 0], legs[i, 1]
-        for j in range(legs[i, 4] + 1):
-            row = points + 3 * j
-            z = ux * lanes[block, row, lane] + uy * lanes[block, row + 1, lane] + uz * lanes[block, row + 2, lane]
+def _list_points(m, up, height, contacts):
+    """List, by leg and link, the link ends lower than -height along `up` (3,); return their number."""
+    count, width = 0, m.width
+    for i in range(m.leg_count):
+        lane = c_model.hd_lane(m, m.legs[i].block, m.legs[i].lane)
+        for j in range(m.legs[i].last + 1):
+            row = (m.rows.point + 3 * j) * width
+            z = up[0] * lane[row] + up[1] * lane[row + width] + up[2] * lane[row + 2 * width]
             if z < -height:
-                contacts[count, LEG], contacts[count, LINK] = i, j
+                contacts[count].leg, contacts[count].link = i, j
                 count += 1
     return count
 
 
-@kernel
-def find_contacts(lanes, legs, moving, rows_point, rows_screw, rotation, position, box, ground, contacts):
+def _find_jacobian(m, contact):
+    """Write the Jacobian of a contact's point by the joints of its leg."""
+    width, lane, jacobian = m.width, contact.lane, contact.jacobian
+    px, py, pz = contact.point[0], contact.point[1], contact.point[2]
+    for k in range(contact.joints):
+        s = (m.rows.screw + 6 * k) * width
+        wx, wy, wz = lane[s + 3 * width], lane[s + 4 * width], lane[s + 5 * width]
+        moves = m.moving[contact.first + k]
+        jacobian[3 * k] = moves * (lane[s] + wy * pz - wz * py)
+        jacobian[3 * k + 1] = moves * (lane[s + width] + wz * px - wx * pz)
+        jacobian[3 * k + 2] = moves * (lane[s + 2 * width] + wx * py - wy * px)
+
+
+def find_contacts(m, rotation, position, box, plane, rises, rise_count, contacts):
     """List the link ends and body corners that are below the ground; return their number.
 
     Needs the `point` and `screw` rows of the leg terms.
     """
-    level = is_level(ground)
+    level = ground_kernel.is_flat(plane, rise_count)
     # If the ground is not level, every point is checked.
     height = position[2] if level else -1e9
-    listed = _list_points(lanes, legs, rows_point, rotation[2, 0], rotation[2, 1], rotation[2, 2], height, contacts)
-    count = 0
+    listed = _list_points(m, rotation + 6, height, contacts)
+    count, width = 0, m.width
     for candidate in range(listed):
-        i, j = int(contacts[candidate, LEG]), int(contacts[candidate, LINK])
-        block, lane, first = legs[i, 0], legs[i, 1], legs[i, 2]
-        row = rows_point + 3 * j
-        px, py, pz = lanes[block, row, lane], lanes[block, row + 1, lane], lanes[block, row + 2, lane]
-        if not _touch(ground, rotation, position, contacts, count, px, py, pz):
+        i, j = contacts[candidate].leg, contacts[candidate].link
+        lane = c_model.hd_lane(m, m.legs[i].block, m.legs[i].lane)
+        row = (m.rows.point + 3 * j) * width
+        px, py, pz = lane[row], lane[row + width], lane[row + 2 * width]
+        contact = contacts + count
+        if not _touch(plane, rises, rise_count, rotation, position, contact, px, py, pz):
             continue
-        contacts[count, LEG], contacts[count, LINK] = i, j
-        contacts[count, BLOCK], contacts[count, LANE] = block, lane
-        contacts[count, FIRST], contacts[count, JOINTS] = first, j + 1
-        contacts[count, PLACE] = first + j
-        for k in range(j + 1):
-            s = rows_screw + 6 * k
-            wx, wy, wz = lanes[block, s + 3, lane], lanes[block, s + 4, lane], lanes[block, s + 5, lane]
-            moves = moving[first + k]
-            at = JACOBIAN + 3 * k
-            contacts[count, at] = moves * (lanes[block, s, lane] + wy * pz - wz * py)
-            contacts[count, at + 1] = moves * (lanes[block, s + 1, lane] + wz * px - wx * pz)
-            contacts[count, at + 2] = moves * (lanes[block, s + 2, lane] + wx * py - wy * px)
+        contact.leg, contact.link, contact.lane = i, j, lane
+        contact.first, contact.joints = m.legs[i].first, j + 1
+        contact.place = contact.first + j
+        _find_jacobian(m, contact)
         count += 1
-    if level and 2.0 * height > sqrt(box[0] * box[0] + box[1] * box[1] + box[2] * box[2]):
+    if level and 2.0 * height > math.sqrt(box[0] * box[0] + box[1] * box[1] + box[2] * box[2]):
         return count
-    for corner in range(CORNERS):
+    for corner in range(ALL_CORNERS):
         px, py, pz = corner_point(box, corner)
-        if _touch(ground, rotation, position, contacts, count, px, py, pz):
-            contacts[count, LEG], contacts[count, LINK], contacts[count, JOINTS] = -1.0, -1.0, 0.0
-            contacts[count, PLACE] = moving.size + corner
+        contact = contacts + count
+        if _touch(plane, rises, rise_count, rotation, position, contact, px, py, pz):
+            contact.leg, contact.link, contact.first, contact.joints = -1, -1, 0, 0
+            contact.place = m.joint_count + corner
             count += 1
     return count
 
 
-@kernel
 def move_contacts(contacts, count, nu):
     """Set the velocities of the contact points at the generalised velocity nu."""
     for c in range(count):
-        px, py, pz = contacts[c, POINT], contacts[c, POINT + 1], contacts[c, POINT + 2]
+        contact = contacts + c
+        px, py, pz = contact.point[0], contact.point[1], contact.point[2]
         x = nu[0] + nu[4] * pz - nu[5] * py
         y = nu[1] + nu[5] * px - nu[3] * pz
         z = nu[2] + nu[3] * py - nu[4] * px
-        first = 6 + int(contacts[c, FIRST])
-        for k in range(int(contacts[c, JOINTS])):
-            rate, at = nu[first + k], JACOBIAN + 3 * k
-            x += contacts[c, at] * rate
-            y += contacts[c, at + 1] * rate
-            z += contacts[c, at + 2] * rate
-        contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2] = x, y, z
+        for k in range(contact.joints):
+            rate = nu[6 + contact.first + k]
+            x += contact.jacobian[3 * k] * rate
+            y += contact.jacobian[3 * k + 1] * rate
+            z += contact.jacobian[3 * k + 2] * rate
+        contact.velocity[0], contact.velocity[1], contact.velocity[2] = x, y, z
 
 
-@kernel
-def _slip(contacts, c):
+def _slip(contact):
     """Return the tangential velocity (three numbers, body frame) of a contact point and its size [m/s]."""
-    nx, ny, nz = contacts[c, NORMAL], contacts[c, NORMAL + 1], contacts[c, NORMAL + 2]
-    x, y, z = contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2]
+    nx, ny, nz = contact.normal[0], contact.normal[1], contact.normal[2]
+    x, y, z = contact.velocity[0], contact.velocity[1], contact.velocity[2]
     vn = nx * x + ny * y + nz * z
     x, y, z = x - vn * nx, y - vn * ny, z - vn * nz
-    return x, y, z, sqrt(x * x + y * y + z * z)
+    return x, y, z, math.sqrt(x * x + y * y + z * z)
 
 
-@kernel
-def _linearise(contacts, c, law, secant):
+def _stick(contact, grip):
+    """Let a contact stick: friction `grip` [N s/m] by the velocity, no other."""
+    contact.grip, contact.glide = grip, 0.0
+    contact.sliding[0], contact.sliding[1], contact.sliding[2] = 0.0, 0.0, 0.0
+
+
+def _linearise(contact, law, secant):
     """Linearise a contact's friction about its velocity and normal force; secant: by a force that only resists."""
-    contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2] = 0.0, 0.0, 0.0
-    contacts[c, GLIDE] = 0.0
-    if law[COULOMB] < 0.0:
-        contacts[c, GRIP] = law[VISCOUS]
+    if law.coulomb < 0.0:
+        _stick(contact, law.viscous)
         return
-    if contacts[c, PUSHES] == 0.0:
-        contacts[c, GRIP] = 0.0
+    if not contact.pushes:
+        _stick(contact, 0.0)
         return
-    x, y, z, speed = _slip(contacts, c)
-    limit = law[COULOMB] * contacts[c, FORCE]
-    if law[STICTION] * speed <= limit:
-        contacts[c, GRIP] = law[STICTION]
+    x, y, z, speed = _slip(contact)
+    limit = law.coulomb * contact.force
+    if law.stiction * speed <= limit:
+        _stick(contact, law.stiction)
         return
-    contacts[c, GRIP] = limit / speed
+    _stick(contact, limit / speed)
     if not secant:
-        contacts[c, GLIDE] = limit
-        contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2] = x / speed, y / speed, z / speed
+        contact.glide = limit
+        contact.sliding[0], contact.sliding[1], contact.sliding[2] = x / speed, y / speed, z / speed
 
 
-@kernel
 def begin_friction(contacts, count, law, memory):
     """Predict the friction of each contact: it slides if it slid in the previous step, else it sticks."""
     for c in range(count):
-        place = int(contacts[c, PLACE])
-        if memory[place, 0] != 0.0:
-            contacts[c, FORCE] = memory[place, 1]
-            _linearise(contacts, c, law, False)
-        elif law[COULOMB] < 0.0:
-            _linearise(contacts, c, law, False)
+        contact = contacts + c
+        if memory[contact.place].slides != 0.0:
+            contact.force = memory[contact.place].force
+            _linearise(contact, law, False)
+        elif law.coulomb < 0.0:
+            _linearise(contact, law, False)
         else:
-            contacts[c, GLIDE] = 0.0
-            contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2] = 0.0, 0.0, 0.0
-            contacts[c, GRIP] = law[STICTION] if contacts[c, PUSHES] != 0.0 else 0.0
+            _stick(contact, law.stiction if contact.pushes else 0.0)
 
 
-@kernel
+def _is_wrong(contact, law):
+    """Tell whether a contact's friction is not what its new velocity and normal force give."""
+    if not contact.pushes:
+        return contact.grip != 0.0
+    x, y, z, speed = _slip(contact)
+    limit = law.coulomb * contact.force
+    slack = CONE_SHARE * limit + CONE_FORCE
+    if contact.glide > 0.0:
+        along = x * contact.sliding[0] + y * contact.sliding[1] + z * contact.sliding[2]
+        return along <= 0.0 or math.fabs(limit - contact.glide) > slack or along < 0.9 * speed
+    return contact.grip * speed > limit + slack or contact.grip == 0.0
+
+
 def settle_friction(contacts, count, law, again, last):
     """Check each contact's friction at the new velocity and normal force; return whether one was wrong and was
     corrected.
 
     again: linearise all of them, because the step is computed again anyway; last: by their secants.
     """
-    if law[COULOMB] < 0.0:
+    if law.coulomb < 0.0:
         return False
     wrong = False
     for c in range(count):
-        if contacts[c, PUSHES] == 0.0:
-            if contacts[c, GRIP] != 0.0:
-                wrong = True
-            continue
-        x, y, z, speed = _slip(contacts, c)
-        limit = law[COULOMB] * contacts[c, FORCE]
-        slack = CONE_SHARE * limit + CONE_FORCE
-        if contacts[c, GLIDE] > 0.0:
-            along = x * contacts[c, SLIDING] + y * contacts[c, SLIDING + 1] + z * contacts[c, SLIDING + 2]
-            if along <= 0.0 or abs(limit - contacts[c, GLIDE]) > slack or along < 0.9 * speed:
-                wrong = True
-        elif contacts[c, GRIP] * speed > limit + slack or contacts[c, GRIP] == 0.0:
+        if _is_wrong(contacts + c, law):
             wrong = True
     if not wrong and not again:
         return False
     for c in range(count):
+        contact = contacts + c
         turned = False
-        if contacts[c, GLIDE] > 0.0 and not last:
-            x, y, z, speed = _slip(contacts, c)
-            turned = x * contacts[c, SLIDING] + y * contacts[c, SLIDING + 1] + z * contacts[c, SLIDING + 2] <= 0.0
-        _linearise(contacts, c, law, last)
-        if turned and contacts[c, PUSHES] != 0.0:
-            # It came to rest within the step.
-            contacts[c, GRIP], contacts[c, GLIDE] = law[STICTION], 0.0
-            contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2] = 0.0, 0.0, 0.0
+        if contact.glide > 0.0 and not last:
+            x, y, z, _ = _slip(contact)
+            turned = x * contact.sliding[0] + y * contact.sliding[1] + z * contact.sliding[2] <= 0.0
+        _linearise(contact, law, last)
+        if turned and contact.pushes:
+            _stick(contact, law.stiction)  # it came to rest within the step
     return wrong
 
 
-@kernel
-def remember_friction(contacts, count, law, memory):
+def remember_friction(contacts, count, law, memory, places):
     """Store which contacts slide, and their normal forces, for the prediction at the next step."""
-    memory[:] = 0.0
+    for place in range(places):
+        memory[place].slides, memory[place].force = 0.0, 0.0
     for c in range(count):
-        place = int(contacts[c, PLACE])
-        if 0.0 < contacts[c, GRIP] < law[STICTION]:
-            memory[place, 0] = 1.0
-            memory[place, 1] = contacts[c, FORCE]
+        contact = contacts + c
+        if 0.0 < contact.grip and contact.grip < law.stiction:
+            memory[contact.place].slides = 1.0
+            memory[contact.place].force = contact.force
 
 
-@kernel
-def settle_contacts(contacts, count, stiffness, damping, h):
+def settle_contacts(contacts, count, law, h):
     """Set the normal forces at the contact points' velocities, h seconds on; return whether a predicted contact state
     was wrong and was corrected.
     """
     wrong = False
     for c in range(count):
-        vn = (
-            contacts[c, NORMAL] * contacts[c, VELOCITY]
-            + contacts[c, NORMAL + 1] * contacts[c, VELOCITY + 1]
-            + contacts[c, NORMAL + 2] * contacts[c, VELOCITY + 2]
-        )
-        force = -stiffness * (contacts[c, DISTANCE] + h * vn) - damping * vn
-        pushes = 1.0 if force > 0.0 else 0.0
-        if pushes != contacts[c, PUSHES]:
+        contact = contacts + c
+        normal, velocity = contact.normal, contact.velocity
+        vn = normal[0] * velocity[0] + normal[1] * velocity[1] + normal[2] * velocity[2]
+        force = -law.stiffness * (contact.distance + h * vn) - law.damping * vn
+        pushes = force > 0.0
+        if pushes != contact.pushes:
             wrong = True
-        contacts[c, PUSHES] = pushes
-        contacts[c, FORCE] = max(0.0, force)
+        contact.pushes = pushes
+        contact.force = max(0.0, force)
     return wrong
 
 
-@kernel
-def _add_contact(lanes, shared, contacts, c, rows_arm, rows_block, rows_force, stiffness, damping, h):
-    px, py, pz = contacts[c, POINT], contacts[c, POINT + 1], contacts[c, POINT + 2]
-    nx, ny, nz = contacts[c, NORMAL], contacts[c, NORMAL + 1], contacts[c, NORMAL + 2]
-    vx, vy, vz = contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2]
-    sx, sy, sz = contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2]
+def _add_contact(m, contact, law, h):
+    """Add a contact's force to the right-hand side and its implicit part to the arrow."""
+    px, py, pz = contact.point[0], contact.point[1], contact.point[2]
+    nx, ny, nz = contact.normal[0], contact.normal[1], contact.normal[2]
+    vx, vy, vz = contact.velocity[0], contact.velocity[1], contact.velocity[2]
+    sx, sy, sz = contact.sliding[0], contact.sliding[1], contact.sliding[2]
     vn, vs = nx * vx + ny * vy + nz * vz, sx * vx + sy * vy + sz * vz
-    friction, glide = contacts[c, GRIP], contacts[c, GLIDE] - contacts[c, GRIP] * vs
+    friction, glide = contact.grip, contact.glide - contact.grip * vs
     along, push = -friction, 0.0
-    if contacts[c, PUSHES] != 0.0:
-        along += damping + h * stiffness
-        push = -stiffness * contacts[c, DISTANCE]
+    if contact.pushes:
+        along += law.damping + h * law.stiffness
+        push = -law.stiffness * contact.distance
     push -= along * vn
     fx = push * nx - friction * vx - glide * sx
     fy = push * ny - friction * vy - glide * sy
     fz = push * nz - friction * vz - glide * sz
-    shared[HEAD_FORCE] += fx
-    shared[HEAD_FORCE + 1] += fy
-    shared[HEAD_FORCE + 2] += fz
-    shared[HEAD_FORCE + 3] += py * fz - pz * fy
-    shared[HEAD_FORCE + 4] += pz * fx - px * fz
-    shared[HEAD_FORCE + 5] += px * fy - py * fx
+    head, force = m.shared + c_model.HD_HEAD, m.shared + c_model.HD_HEAD_FORCE
+    force[0] += fx
+    force[1] += fy
+    force[2] += fz
+    force[3] += py * fz - pz * fy
+    force[4] += pz * fx - px * fz
+    force[5] += px * fy - py * fx
     # The head: h [1, [p]]^T D [1, [p]]-like terms of the symmetric 3x3 D = friction (1 - s s^T) + along n n^T.
     f, a = h * friction, h * along
     dxx, dyy, dzz = f + a * nx * nx - f * sx * sx, f + a * ny * ny - f * sy * sy, f + a * nz * nz - f * sz * sz
@@ -289,74 +281,73 @@ def _add_contact(lanes, shared, contacts, c, rows_arm, rows_block, rows_force, s
     xxx, xxy, xxz = py * dxz - pz * dxy, py * dyz - pz * dyy, py * dzz - pz * dyz
     xyx, xyy, xyz = pz * dxx - px * dxz, pz * dxy - px * dyz, pz * dxz - px * dzz
     xzx, xzy, xzz = px * dxy - py * dxx, px * dyy - py * dxy, px * dyz - py * dxz
-    shared[HEAD] += dxx
-    shared[HEAD + 1] += dxy
-    shared[HEAD + 2] += dyy
-    shared[HEAD + 3] += dxz
-    shared[HEAD + 4] += dyz
-    shared[HEAD + 5] += dzz
-    shared[HEAD + 6] += xxx
-    shared[HEAD + 7] += xxy
-    shared[HEAD + 8] += xxz
-    shared[HEAD + 9] += py * xxz - pz * xxy
-    shared[HEAD + 10] += xyx
-    shared[HEAD + 11] += xyy
-    shared[HEAD + 12] += xyz
-    shared[HEAD + 13] += py * xyz - pz * xyy
-    shared[HEAD + 14] += pz * xyx - px * xyz
-    shared[HEAD + 15] += xzx
-    shared[HEAD + 16] += xzy
-    shared[HEAD + 17] += xzz
-    shared[HEAD + 18] += py * xzz - pz * xzy
-    shared[HEAD + 19] += pz * xzx - px * xzz
-    shared[HEAD + 20] += px * xzy - py * xzx
-    block, lane = int(contacts[c, BLOCK]), int(contacts[c, LANE])
-    for k in range(int(contacts[c, JOINTS])):
-        at = JACOBIAN + 3 * k
-        jx, jy, jz = contacts[c, at], contacts[c, at + 1], contacts[c, at + 2]
+    head[0] += dxx
+    head[1] += dxy
+    head[2] += dyy
+    head[3] += dxz
+    head[4] += dyz
+    head[5] += dzz
+    head[6] += xxx
+    head[7] += xxy
+    head[8] += xxz
+    head[9] += py * xxz - pz * xxy
+    head[10] += xyx
+    head[11] += xyy
+    head[12] += xyz
+    head[13] += py * xyz - pz * xyy
+    head[14] += pz * xyx - px * xyz
+    head[15] += xzx
+    head[16] += xzy
+    head[17] += xzz
+    head[18] += py * xzz - pz * xzy
+    head[19] += pz * xzx - px * xzz
+    head[20] += px * xzy - py * xzx
+    width, lane, jacobian = m.width, contact.lane, contact.jacobian
+    for k in range(contact.joints):
+        jx, jy, jz = jacobian[3 * k], jacobian[3 * k + 1], jacobian[3 * k + 2]
         yx = dxx * jx + dxy * jy + dxz * jz
         yy = dxy * jx + dyy * jy + dyz * jz
         yz = dxz * jx + dyz * jy + dzz * jz
-        arm = rows_arm + 6 * k
-        lanes[block, arm, lane] += yx
-        lanes[block, arm + 1, lane] += yy
-        lanes[block, arm + 2, lane] += yz
-        lanes[block, arm + 3, lane] += py * yz - pz * yy
-        lanes[block, arm + 4, lane] += pz * yx - px * yz
-        lanes[block, arm + 5, lane] += px * yy - py * yx
-        lanes[block, rows_force + k, lane] += jx * fx + jy * fy + jz * fz
+        arm = lane + (m.rows.arm + 6 * k) * width
+        arm[0] += yx
+        arm[width] += yy
+        arm[2 * width] += yz
+        arm[3 * width] += py * yz - pz * yy
+        arm[4 * width] += pz * yx - px * yz
+        arm[5 * width] += px * yy - py * yx
+        lane[(m.rows.force + k) * width] += jx * fx + jy * fy + jz * fz
+        block = lane + (m.rows.block + k * (k + 1) // 2) * width
         for l in range(k + 1):
-            at = JACOBIAN + 3 * l
-            row = rows_block + k * (k + 1) // 2 + l
-            lanes[block, row, lane] += contacts[c, at] * yx + contacts[c, at + 1] * yy + contacts[c, at + 2] * yz
+            block[l * width] += jacobian[3 * l] * yx + jacobian[3 * l + 1] * yy + jacobian[3 * l + 2] * yz
 
 
-@kernel
-def add_contacts(lanes, shared, contacts, count, rows_arm, rows_block, rows_force, stiffness, damping, h):
+def add_contacts(m, contacts, count, law, h):
     """Add the contacts' forces to the right-hand side and their implicit parts to the arrow; see above."""
     for c in range(count):
-        _add_contact(lanes, shared, contacts, c, rows_arm, rows_block, rows_force, stiffness, damping, h)
+        _add_contact(m, contacts + c, law, h)
 
 
-@kernel
-def record_forces(contacts, count, rotation, legs, forces, total):
+def record_forces(m, contacts, count, rotation, forces, total):
     """Write the contact force [N, world axes] at the end of each leg's last link (legs, 3), and that of all (3,)."""
-    forces[:] = 0.0
-    total[:] = 0.0
+    for r in range(3 * m.leg_count):
+        forces[r] = 0.0
+    for r in range(3):
+        total[r] = 0.0
     for c in range(count):
-        vx, vy, vz = contacts[c, VELOCITY], contacts[c, VELOCITY + 1], contacts[c, VELOCITY + 2]
-        nx, ny, nz = contacts[c, NORMAL], contacts[c, NORMAL + 1], contacts[c, NORMAL + 2]
-        sx, sy, sz = contacts[c, SLIDING], contacts[c, SLIDING + 1], contacts[c, SLIDING + 2]
-        friction = contacts[c, GRIP]
-        glide = contacts[c, GLIDE] - friction * (sx * vx + sy * vy + sz * vz)
-        push = contacts[c, FORCE] + friction * (nx * vx + ny * vy + nz * vz)
+        contact = contacts + c
+        vx, vy, vz = contact.velocity[0], contact.velocity[1], contact.velocity[2]
+        nx, ny, nz = contact.normal[0], contact.normal[1], contact.normal[2]
+        sx, sy, sz = contact.sliding[0], contact.sliding[1], contact.sliding[2]
+        friction = contact.grip
+        glide = contact.glide - friction * (sx * vx + sy * vy + sz * vz)
+        push = contact.force + friction * (nx * vx + ny * vy + nz * vz)
         fx = push * nx - friction * vx - glide * sx
         fy = push * ny - friction * vy - glide * sy
         fz = push * nz - friction * vz - glide * sz
-        leg = int(contacts[c, LEG])
-        at_the_end = leg >= 0 and contacts[c, LINK] == legs[leg, 4]
+        leg = contact.leg
+        at_the_end = leg >= 0 and contact.link == m.legs[leg].last
         for r in range(3):
-            force = rotation[r, 0] * fx + rotation[r, 1] * fy + rotation[r, 2] * fz
+            force = rotation[3 * r] * fx + rotation[3 * r + 1] * fy + rotation[3 * r + 2] * fz
             total[r] += force
             if at_the_end:
-                forces[leg, r] = force
+                forces[3 * leg + r] = force

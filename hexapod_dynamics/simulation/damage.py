@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.kernels import EXTERNAL, forward, inverse
+from hexapod_dynamics.dynamics.kernels import forward, inverse
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
-from hexapod_dynamics.dynamics.workspace import Workspace
+from hexapod_dynamics.dynamics.workspace import EXTERNAL, Workspace
 from hexapod_dynamics.robot import Morphology
 
 NO_GRAVITY = np.zeros((3, 3))  # in the place of a rotation: its last row times gravity is the weight's direction

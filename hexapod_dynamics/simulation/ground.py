@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, floor, isfinite, radians, sin, sqrt, tan
+from math import cos, isfinite, radians, sin, tan
 from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.compiled import kernel
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.simulation.ground_kernel import LEVEL, SLOPE_X, SLOPE_Y, fill_heights, is_level, surface
 
-# Layout of the numbers: slopes along x and y, roughness, its seed, its cell, the highest point over the sloping plane,
-# the plane's height at the origin; then of each step: where along x, rise, half width of its ramp.
-SLOPE_X, SLOPE_Y, ROUGH, SEED, CELL, HIGHEST, LEVEL, STEPS, STEP = 0, 1, 2, 3, 4, 5, 6, 7, 3
 LARGEST_SEED = 2**31 - 1
+
+__all__ = ["LARGEST_SEED", "LEVEL", "SLOPE_X", "SLOPE_Y", "Ground", "is_level", "surface"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Ground:
         return self.law == "viscous"
 
     def numbers(self) -> np.ndarray:
-        """Return the ground as the array that `surface` reads."""
+        """Return the ground as the array that `ground_kernel.surface` reads."""
         steps = [value for x, rise in self.steps for value in (x, rise, 0.5 * self.ramp)]
         top = 0.5 * self.rough + sum(max(0.0, rise) for _, rise in self.steps)
         return np.array([self.slope_x, self.slope_y, self.rough, self.seed, self.cell, top, 0.0, *steps], float)
@@ -94,74 +93,3 @@ class Ground:
         out = np.empty((len(ys), len(xs)))
         fill_heights(self.numbers(), np.asarray(xs, float), np.asarray(ys, float), out)
         return out
-
-
-@kernel
-def _corner(i, j, seed):
-    """Return a pseudo-random number from -0.5 to 0.5 for the corner (i, j) of a lattice and a seed."""
-    x = (i * 374761393 + j * 668265263 + seed * 1274126177) & 0xFFFFFFFF
-    x = ((x ^ (x >> 13)) * 1274126177) & 0xFFFFFFFF
-    x = ((x ^ (x >> 16)) * 668265263) & 0xFFFFFFFF
-    return float(x ^ (x >> 15)) / 4294967296.0 - 0.5
-
-
-@kernel
-def _roughness(ground, x, y):
-    """Return the height [m] of the rough surface over the plane, and its slopes along x and y."""
-    cell, seed = ground[CELL], int(ground[SEED])
-    u, v = x / cell, y / cell
-    i, j = int(floor(u)), int(floor(v))
-    u, v = u - i, v - j
-    # Quintic between the corners: curvature is continuous.
-    su, sv = u * u * u * (u * (u * 6.0 - 15.0) + 10.0), v * v * v * (v * (v * 6.0 - 15.0) + 10.0)
-    du, dv = 30.0 * u * u * (u - 1.0) * (u - 1.0), 30.0 * v * v * (v - 1.0) * (v - 1.0)
-    a, b = _corner(i, j, seed), _corner(i + 1, j, seed)
-    c, d = _corner(i, j + 1, seed), _corner(i + 1, j + 1, seed)
-    twist = a - b - c + d
-    scale = ground[ROUGH]
-    height = a + (b - a) * su + (c - a) * sv + twist * su * sv
-    return (
-        scale * height,
-        scale / cell * du * (b - a + twist * sv),
-        scale / cell * dv * (c - a + twist * su),
-    )
-
-
-@kernel
-def surface(ground, x, y):
-    """Return the height [m] at (x, y) and the upward unit normal (three numbers)."""
-    height = ground[LEVEL] + ground[SLOPE_X] * x + ground[SLOPE_Y] * y
-    slope, across = ground[SLOPE_X], ground[SLOPE_Y]
-    if ground[ROUGH] > 0.0:
-        rise, along_x, along_y = _roughness(ground, x, y)
-        height += rise
-        slope += along_x
-        across += along_y
-    for k in range(STEPS, ground.size, STEP):
-        # Smoothstep: flat at both ends.
-        u = min(1.0, max(-1.0, (x - ground[k]) / ground[k + 2]))
-        height += ground[k + 1] * (0.5 + u * (0.75 - 0.25 * u * u))
-        slope += ground[k + 1] * 0.75 * (1.0 - u * u) / ground[k + 2]
-    nz = 1.0 / sqrt(1.0 + slope * slope + across * across)
-    return height, -slope * nz, -across * nz, nz
-
-
-@kernel
-def highest(ground, x, y):
-    """Return a height [m] that the ground does not exceed at (x, y)."""
-    return ground[LEVEL] + ground[SLOPE_X] * x + ground[SLOPE_Y] * y + ground[HIGHEST]
-
-
-@kernel
-def fill_heights(ground, xs, ys, out):
-    """Write the heights over a grid to out (len(ys), len(xs)) [m]."""
-    for r in range(ys.size):
-        for c in range(xs.size):
-            out[r, c] = surface(ground, xs[c], ys[r])[0]
-
-
-@kernel
-def is_level(ground):
-    """Tell whether the ground is the plane z = 0."""
-    plane = ground.size == STEPS and ground[ROUGH] == 0.0
-    return plane and ground[SLOPE_X] == 0.0 and ground[SLOPE_Y] == 0.0 and ground[LEVEL] == 0.0

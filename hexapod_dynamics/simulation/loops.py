@@ -1,168 +1,196 @@
-"""The compiled loops over steps: walking under a gait, following commanded servos, predicting a horizon."""
+"""The compiled loops over steps: walking under a gait, following commanded servos, predicting a horizon.
 
-from __future__ import annotations
+They release the interpreter's lock while they compute, so each thread must work on its own memory.
+"""
 
-from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.dynamics.kernels import leg_terms, set_state
-from hexapod_dynamics.dynamics.late_intrinsics import borrowed
-from hexapod_dynamics.simulation.actuator import RATE, SETPOINT, SPEED, TARGET, TORQUE, command
-from hexapod_dynamics.simulation.contact import CORNERS, corner_point
-from hexapod_dynamics.simulation.ground import surface
-from hexapod_dynamics.simulation.numba_tripod import advance
-from hexapod_dynamics.simulation.step import step
+import cython
 
-
-@kernel
-def quantised(angle, resolution):
-    """Return the multiple of the resolution nearest to the angle; the angle itself if the resolution is 0."""
-    if resolution == 0.0:
-        return angle
-    return round(angle / resolution) * resolution
+from hexapod_dynamics import kernel_memory
+from hexapod_dynamics.dynamics import c_model
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import tripod_kernel
+from hexapod_dynamics.simulation import contact, ground_kernel, servo_kernel
+from hexapod_dynamics.simulation import step as stepping
 
 
-@kernel
-def _write(log, row, position, rotation, q, nu, servos, foot_forces, ground_force):
+def _write(memory, row):
     """Write a row of the log, in the order of `trajectory.split`."""
+    joints = memory.joint_count
     for r in range(3):
-        log[row, r] = position[r]
-        log[row, 18 + r] = ground_force[r]
-        for c in range(3):
-            log[row, 3 + 3 * r + c] = rotation[r, c]
+        row[r] = memory.position[r]
+        row[18 + r] = memory.ground_force[r]
+    for r in range(9):
+        row[3 + r] = memory.rotation[r]
     for r in range(6):
-        log[row, 12 + r] = nu[r]
-    joints = q.size
+        row[12 + r] = memory.nu[r]
     for j in range(joints):
-        log[row, 21 + j] = q[j]
-        log[row, 21 + joints + j] = nu[6 + j]
-        log[row, 21 + 2 * joints + j] = servos[j, SETPOINT]
-        log[row, 21 + 3 * joints + j] = servos[j, TORQUE]
-    for i in range(foot_forces.shape[0]):
-        for r in range(3):
-            log[row, 21 + 4 * joints + 3 * i + r] = foot_forces[i, r]
+        row[21 + j] = memory.q[j]
+        row[21 + joints + j] = memory.nu[6 + j]
+        row[21 + 2 * joints + j] = memory.servos[j].setpoint
+        row[21 + 3 * joints + j] = memory.servos[j].torque
+    for r in range(3 * memory.leg_count):
+        row[21 + 4 * joints + r] = memory.foot_forces[r]
 
 
-@kernel
-def walk(ws, world, state, gait, h, steps, since_command, command_steps, resolution, log, log_steps):
-    """Walk for so many steps of h [s]; return the number of steps since the last command.
+def _row_width(memory):
+    """Return the number of values of a row of the log."""
+    return 21 + 4 * memory.joint_count + 3 * memory.leg_count
 
-    The gait commands the servos every command_steps steps, in multiples of the resolution [rad]. Every log_steps-th
-    step is written to the log.
-    """
-    ws, world, state, gait, log = borrowed(ws), borrowed(world), borrowed(state), borrowed(gait), borrowed(log)
-    servos, servo, wanted = world.servos, world.servo, gait.position
-    position, rotation, q, nu = state.position, state.rotation, state.q, state.nu
-    forces, total = world.foot_forces, world.ground_force
-    duration = command_steps * h
+
+def _walk(memory, gait, h, steps, since_command, command_steps, resolution, rows, log_steps):
+    """Walk as `walk` does."""
+    duration, width = command_steps * h, _row_width(memory)
     for k in range(steps):
         if since_command % command_steps == 0:
-            advance(gait, duration)
-            for joint in range(q.size):
-                command(servos, servo, joint, quantised(wanted[joint], resolution), duration)
+            tripod_kernel.tick(gait, duration)
+            for joint in range(memory.joint_count):
+                target = servo_kernel.quantised(gait.position[joint], resolution)
+                servo_kernel.send(memory.servos, memory.drive, joint, target, duration)
         since_command += 1
-        step(ws, world, state, h)
+        stepping.step(memory, h)
         if (k + 1) % log_steps == 0:
-            _write(log, (k + 1) // log_steps - 1, position, rotation, q, nu, servos, forces, total)
+            _write(memory, rows + ((k + 1) // log_steps - 1) * width)
     return since_command % command_steps
 
 
-@kernel
-def follow(ws, world, state, h, steps, log, log_steps):
-    """Take so many steps of h [s] with the servos on their way to their targets, every log_steps-th logged."""
-    ws, world, state, log = borrowed(ws), borrowed(world), borrowed(state), borrowed(log)
-    position, rotation, q, nu = state.position, state.rotation, state.q, state.nu
-    servos, forces, total = world.servos, world.foot_forces, world.ground_force
+def _follow(memory, h, steps, rows, log_steps):
+    """Take steps as `follow` does."""
+    width = _row_width(memory)
     for k in range(steps):
-        step(ws, world, state, h)
+        stepping.step(memory, h)
         if (k + 1) % log_steps == 0:
-            _write(log, (k + 1) // log_steps - 1, position, rotation, q, nu, servos, forces, total)
+            _write(memory, rows + ((k + 1) // log_steps - 1) * width)
 
 
-@kernel
-def command_all(world, targets, duration, resolution):
+def _command(memory, targets, duration, resolution):
     """Send every servo to its target (n,) [rad] in the duration [s]."""
-    for joint in range(world.servos.shape[0]):
-        command(world.servos, world.servo, joint, quantised(targets[joint], resolution), duration)
+    for joint in range(memory.joint_count):
+        target = servo_kernel.quantised(targets[joint], resolution)
+        servo_kernel.send(memory.servos, memory.drive, joint, target, duration)
 
 
-@kernel
-def take_steps(ws, world, state, h, steps):
-    """Take so many steps of h [s] with the servos on their way to their targets."""
-    ws, world, state = borrowed(ws), borrowed(world), borrowed(state)
-    for _ in range(steps):
-        step(ws, world, state, h)
-
-
-@kernel
-def _copy_row(to, source):
-    """Copy an array of one dimension; by `[:]` numba would allocate, in case that they overlap."""
-    for i in range(to.shape[0]):
+def _copy(to, source, count):
+    """Copy so many numbers."""
+    for i in range(count):
         to[i] = source[i]
 
 
-@kernel
-def _copy_matrix(to, source):
-    """Copy an array of two dimensions, likewise."""
-    for i in range(to.shape[0]):
-        for k in range(to.shape[1]):
-            to[i, k] = source[i, k]
+def _begin_at(memory, start):
+    """Copy the state and the servos of `start`."""
+    _copy(memory.position, start.position, 3)
+    _copy(memory.rotation, start.rotation, 9)
+    _copy(memory.q, start.q, memory.joint_count)
+    _copy(memory.nu, start.nu, 6 + memory.joint_count)
+    for joint in range(memory.joint_count):
+        memory.servos[joint] = start.servos[joint]
 
 
-@kernel
-def roll_out(ws, world, state, start, start_servos, targets, period, h, steps, positions, rotations, joints):
-    """Predict from the state `start` and the servos `start_servos` under future targets (K, n), one every period [s].
-
-    The results after each period go to positions (K, 3), rotations (K, 3, 3), joints (K, n); state and world.servos are
-    overwritten, `start` is only read.
-    """
-    _copy_row(state.position, start.position)
-    _copy_matrix(state.rotation, start.rotation)
-    _copy_row(state.q, start.q)
-    _copy_row(state.nu, start.nu)
-    _copy_matrix(world.servos, start_servos)
-    for k in range(targets.shape[0]):
-        command_all(world, targets[k], period, 0.0)
-        take_steps(ws, world, state, h, steps)
-        _copy_row(positions[k], state.position)
-        _copy_matrix(rotations[k], state.rotation)
-        _copy_row(joints[k], state.q)
+def _roll_out(memory, targets, count, period, h, steps, positions, rotations, joints):
+    """Predict as `roll_out` does."""
+    n = memory.joint_count
+    for k in range(count):
+        _command(memory, targets + k * n, period, 0.0)
+        for _ in range(steps):
+            stepping.step(memory, h)
+        _copy(positions + 3 * k, memory.position, 3)
+        _copy(rotations + 9 * k, memory.rotation, 9)
+        _copy(joints + n * k, memory.q, n)
 
 
-@kernel
-def settle_setpoints(world, q):
-    """Put every servo's set-point and target at the joint's angle, at rest."""
-    for joint in range(q.size):
-        world.servos[joint, SETPOINT] = q[joint]
-        world.servos[joint, TARGET] = q[joint]
-        world.servos[joint, RATE] = 0.0
-        world.servos[joint, SPEED] = 0.0
-
-
-@kernel
-def _clearance(world, rotation, px, py, pz):
+def _clearance(memory, px, py, pz):
     """Return how high the body must be for the body-frame point to touch the ground."""
-    x = rotation[0, 0] * px + rotation[0, 1] * py + rotation[0, 2] * pz
-    y = rotation[1, 0] * px + rotation[1, 1] * py + rotation[1, 2] * pz
-    z = rotation[2, 0] * px + rotation[2, 1] * py + rotation[2, 2] * pz
-    return surface(world.ground, x, y)[0] - z
+    rotation = memory.rotation
+    x = rotation[0] * px + rotation[1] * py + rotation[2] * pz
+    y = rotation[3] * px + rotation[4] * py + rotation[5] * pz
+    z = rotation[6] * px + rotation[7] * py + rotation[8] * pz
+    height, _, _, _ = ground_kernel.surface_at(memory.plane, memory.rises, memory.rise_count, x, y)
+    return height - z
 
 
-@kernel
-def resting_height(ws, world, state):
+def _resting_height(memory):
+    """Return the height of the body as `resting_height` does."""
+    m = memory.model
+    c_model.hd_set_state(m, memory.rotation, memory.q, memory.nu, memory.no_torque)
+    c_model.hd_leg_terms(m)
+    highest, width = -1e9, m.width
+    for i in range(m.leg_count):
+        lane = c_model.hd_lane(m, m.legs[i].block, m.legs[i].lane)
+        for j in range(m.legs[i].last + 1):
+            row = (m.rows.point + 3 * j) * width
+            highest = max(highest, _clearance(memory, lane[row], lane[row + width], lane[row + 2 * width]))
+    for corner in range(contact.ALL_CORNERS):
+        px, py, pz = contact.corner_point(memory.box, corner)
+        highest = max(highest, _clearance(memory, px, py, pz))
+    return highest
+
+
+# ---- for Python: each takes a StepMemory -----------------------------------------------------------------------------
+
+
+def walk(memory, gait, h, steps, since_command, command_steps, resolution, log, log_steps):
+    """Walk for so many steps of h [s]; return the number of steps since the last command.
+
+    The gait, a TripodMemory, commands the servos every command_steps steps, in multiples of the resolution [rad]. Every
+    log_steps-th step is written to the log (rows, width).
+    """
+    rows = kernel_memory.numbers(log, len(log) * _row_width(memory))
+    _check_rows(log, steps, log_steps)
+    with cython.nogil:
+        since = _walk(memory, gait, h, steps, since_command, command_steps, resolution, rows, log_steps)
+    return since
+
+
+def follow(memory, h, steps, log, log_steps):
+    """Take so many steps of h [s] with the servos on their way to their targets, every log_steps-th logged."""
+    rows = kernel_memory.numbers(log, len(log) * _row_width(memory))
+    _check_rows(log, steps, log_steps)
+    with cython.nogil:
+        _follow(memory, h, steps, rows, log_steps)
+
+
+def _check_rows(log, steps, log_steps):
+    """Raise HexapodError unless the log has a row for every log_steps-th of so many steps."""
+    if len(log) < steps // log_steps:
+        raise HexapodError(f"log: {len(log)} rows given, {steps // log_steps} are needed")
+
+
+def command_all(memory, targets, duration, resolution):
+    """Send every servo to its target (n,) [rad] in the duration [s]."""
+    _command(memory, kernel_memory.values(targets, memory.joint_count), duration, resolution)
+
+
+def take_steps(memory, h, steps):
+    """Take so many steps of h [s] with the servos on their way to their targets."""
+    with cython.nogil:
+        for _ in range(steps):
+            stepping.step(memory, h)
+
+
+def roll_out(memory, start, targets, period, h, steps, positions, rotations, joints):
+    """Predict from the state and the servos of another StepMemory under future targets (K, n), one every period [s].
+
+    The results after each period go to positions (K, 3), rotations (K, 3, 3), joints (K, n); state and servos of
+    `memory` are overwritten, those of `start` are only read.
+    """
+    count, n = len(targets), memory.joint_count
+    wanted = kernel_memory.values(targets, count * n)
+    places, turns = kernel_memory.numbers(positions, 3 * count), kernel_memory.numbers(rotations, 9 * count)
+    angles = kernel_memory.numbers(joints, count * n)
+    with cython.nogil:
+        _begin_at(memory, start)
+        _roll_out(memory, wanted, count, period, h, steps, places, turns, angles)
+
+
+def settle_setpoints(memory, q):
+    """Put every servo's set-point and target at the joint's angle (n,) [rad], at rest."""
+    angles = kernel_memory.values(q, memory.joint_count)
+    for joint in range(memory.joint_count):
+        memory.servos[joint].setpoint = memory.servos[joint].target = angles[joint]
+        memory.servos[joint].rate = memory.servos[joint].speed = 0.0
+
+
+def resting_height(memory):
     """Return the height [m] of the body over the origin at which the lowest link end or corner just touches the
     ground.
     """
-    set_state(ws, state.rotation, state.q, state.nu, world.no_torque)
-    leg_terms(ws)
-    rotation = state.rotation
-    highest = -1e9
-    for i in range(ws.legs.shape[0]):
-        for j in range(ws.legs[i, 4] + 1):
-            row = ws.rows.point + 3 * j
-            px = ws.lanes[ws.legs[i, 0], row, ws.legs[i, 1]]
-            py = ws.lanes[ws.legs[i, 0], row + 1, ws.legs[i, 1]]
-            pz = ws.lanes[ws.legs[i, 0], row + 2, ws.legs[i, 1]]
-            highest = max(highest, _clearance(world, rotation, px, py, pz))
-    for corner in range(CORNERS):
-        px, py, pz = corner_point(world.box, corner)
-        highest = max(highest, _clearance(world, rotation, px, py, pz))
-    return highest
+    return _resting_height(memory)

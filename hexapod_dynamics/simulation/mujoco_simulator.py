@@ -20,7 +20,7 @@ from hexapod_dynamics.simulation import actuator
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
-from hexapod_dynamics.simulation.step import make_servos
+from hexapod_dynamics.simulation.world import make_servos
 
 # A rough or stepped ground is a height field that follows the robot: points per side, spacing [m], thickness [m].
 FIELD_POINTS, FIELD_SPACING, FIELD_BASE = 401, 0.0125, 0.2

@@ -12,10 +12,11 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import actuator, loops
 from hexapod_dynamics.simulation.ground import LEVEL, SLOPE_X, Ground
-from hexapod_dynamics.simulation.step import make_state, make_world
+from hexapod_dynamics.simulation.step import StepMemory
 from hexapod_dynamics.simulation.stepped_model import SteppedModel
+from hexapod_dynamics.simulation.world import make_state, make_world
 
-VIEWS = ("position", "rotation", "q", "nu", "setpoints", "joint_torques", "foot_forces", "acceleration")
+VIEWS = ("_ahead", "position", "rotation", "q", "nu", "setpoints", "joint_torques", "foot_forces", "acceleration")
 STEEPEST = 0.4  # slope of the model's ground
 
 
@@ -62,13 +63,14 @@ class Predictor:
 
     def _name_views(self) -> None:
         world = self._model.world
+        self._ahead = StepMemory(self._model.workspace, self._ahead_world, self._ahead_state)
         self.position, self.rotation, self.q, self.nu = self._model.state
         self.setpoints = world.servos[:, actuator.SETPOINT]
         self.joint_torques = world.servos[:, actuator.TORQUE]
         self.foot_forces, self.acceleration = world.foot_forces, world.acceleration
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles carry: all but views."""
+        """What copies and pickles carry: all but views and what the compiled loops work on."""
         return {name: value for name, value in self.__dict__.items() if name not in VIEWS}
 
     def __setstate__(self, state: Any) -> None:
@@ -206,8 +208,8 @@ class Predictor:
         steps = max(1, int(np.ceil(duration / self.timestep - 1e-6)))
         if targets is not None:
             reach = duration if command_duration is None else command_duration
-            loops.command_all(self._model.world, targets, reach, 0.0)
-        loops.take_steps(*self._model.parts, duration / steps, steps)
+            loops.command_all(self._model.memory, np.ascontiguousarray(targets, float), reach, 0.0)
+        loops.take_steps(self._model.memory, duration / steps, steps)
 
     def roll_out(self, targets: np.ndarray) -> tuple[Any, Any, Any]:
         """Predict under the targets (K, n) [rad], K at most `horizon_steps`, one per horizon period; the state does not
@@ -219,12 +221,9 @@ class Predictor:
         positions, rotations = self.path_positions[:count], self.path_rotations[:count]
         joints = self.path_joints[:count]
         loops.roll_out(
-            self._model.workspace,
-            self._ahead_world,
-            self._ahead_state,
-            self._model.state,
-            self._model.world.servos,
-            targets,
+            self._ahead,
+            self._model.memory,
+            np.ascontiguousarray(targets, float),
             self.horizon_period,
             self.horizon_period / self._pieces,
             self._pieces,

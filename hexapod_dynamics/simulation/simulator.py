@@ -155,7 +155,7 @@ class Simulator(RobotSimulator):
             self._follow(steps, log, log_every)
         elif self.gait.compiled is not None:
             self._since_command = loops.walk(
-                *self._model.parts,
+                self._model.memory,
                 self.gait.compiled,
                 self.timestep,
                 steps,
@@ -176,7 +176,7 @@ class Simulator(RobotSimulator):
 
     def _follow(self, steps: int, log: np.ndarray, log_every: int) -> None:
         """Step while delayed commands are executed as they fall due."""
-        parts = *self._model.parts, self.timestep
+        parts = self._model.memory, self.timestep
         if not self.truth.delay:
             loops.follow(*parts, steps, log, log_every)
             return
@@ -188,13 +188,14 @@ class Simulator(RobotSimulator):
 
     def _walk_from_python(self, gait: Gait, steps: int, log: np.ndarray, log_every: int) -> None:
         """Do what `loops.walk` does, with a gait that is not compiled."""
-        parts = *self._model.parts, self.timestep
+        parts = self._model.memory, self.timestep
         done = 0
         while done < steps:
             if self._since_command == 0:
                 gait.sense(*roll_pitch_yaw(self.rotation))
                 duration = self._command_steps * self.timestep
-                loops.command_all(self._model.world, gait.step(duration)[0], duration, self._resolution)
+                targets = np.ascontiguousarray(gait.step(duration)[0], float)
+                loops.command_all(self._model.memory, targets, duration, self._resolution)
             taken = min(steps - done, self._command_steps - self._since_command)
             to_log = log_every - done % log_every
             if to_log <= taken:

@@ -7,125 +7,67 @@ With M the mass matrix and D the derivative of contact and servo forces by the n
 First order in h, and stable however stiff contact and servos are. M + h D is an arrow like M, and is solved as one.
 """
 
-from __future__ import annotations
+import math
 
-from collections import namedtuple
-from functools import lru_cache
-from math import cos, sin, sqrt
-from typing import Any
-
+import cython
 import numpy as np
 
-from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.dynamics.kernels import RobotKernels, get_acceleration, leg_terms, set_state, solve_arrow
-from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulation.actuator import (
-    DAMPING,
-    DRIVEN,
-    LOADED,
-    LOWER,
-    NUMBERS,
-    SERVO,
-    SPEED_LIMIT,
-    STIFFNESS,
-    TORQUE_LIMIT,
-    UPPER,
-    add_servos,
-    move_setpoints,
-    settle_servos,
-)
-from hexapod_dynamics.simulation.contact import (
-    CONTACT_DAMPING,
-    CONTACT_STIFFNESS,
-    CORNERS,
-    JACOBIAN,
-    STICTION_VISCOSITY,
-    add_contacts,
-    begin_friction,
-    find_contacts,
-    move_contacts,
-    record_forces,
-    remember_friction,
-    settle_contacts,
-    settle_friction,
-)
-from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics import kernel_memory
+from hexapod_dynamics.dynamics import c_model, kernels
+from hexapod_dynamics.simulation import contact, ground_kernel, servo_kernel
 
 # Limit of the corrections per step of the predicted contact, friction and saturation states.
 CORRECTIONS = 4
 
-# State: position (3,) [m], rotation (3, 3) world <- base_link, q (n,), nu (6 + n,): body twist, linear first, and
-# rates. World: what acts on the robot. Outputs of the last step: acceleration (6 + n,), foot_forces (legs, 3) [N,
-# world] at the end of each leg's last link, contacts with their number in contact_count[0].
-State = namedtuple("State", "position rotation q nu")
-World = namedtuple(
-    "World",
-    "box ground contact servo servos acceleration foot_forces ground_force contacts contact_count friction_memory "
-    "no_torque",
-)
+
+class StepMemory:
+    """Workspace, World and State of a robot as named fields of their memory; it keeps their arrays, and checks them
+    once.
+    """
+
+    def __init__(self, workspace, world, state):
+        self.workspace, self.world, self.state = workspace, world, state
+        self.model = kernels.model_of(workspace)
+        joints, legs = len(state.q), len(workspace.legs)
+        self.joint_count, self.leg_count, self.places = joints, legs, joints + contact.ALL_CORNERS
+        self.position = kernel_memory.numbers(state.position, 3)
+        self.rotation = kernel_memory.numbers(state.rotation, 9)
+        self.q, self.nu = kernel_memory.numbers(state.q, joints), kernel_memory.numbers(state.nu, 6 + joints)
+        self.box = kernel_memory.numbers(world.box, 3)
+        self.plane, self.rises = ground_kernel.plane_of(world.ground), ground_kernel.rises_of(world.ground)
+        self.rise_count = ground_kernel.count_rises(world.ground)
+        self.law = cython.cast("contact.Law *", kernel_memory.struct(world.contact, contact.LAW_LAYOUT))
+        self.drive = servo_kernel.drive_of(world.servo)
+        self.servos = servo_kernel.servos_of(world.servos)
+        self.acceleration = kernel_memory.numbers(world.acceleration, 6 + joints)
+        self.foot_forces = kernel_memory.numbers(world.foot_forces, 3 * legs)
+        self.ground_force = kernel_memory.numbers(world.ground_force, 3)
+        self.contact_count = kernel_memory.integers(world.contact_count, 1)
+        slid = kernel_memory.structs(world.friction_memory, contact.SLID, self.places)
+        self.slid = cython.cast("contact.Slid *", slid)
+        self._make_room(workspace)
+
+    def _make_room(self, workspace):
+        """Make the memory of one step: torques of zero, the contacts and their Jacobians."""
+        deepest = int(workspace.legs[:, 3].max())
+        size = cython.sizeof(contact.Contact)  # type: ignore  # a struct of contact.pxd
+        torques, jacobians = np.zeros(self.joint_count), np.zeros((self.places, 3 * deepest))
+        contacts = np.zeros(self.places * size // 8)
+        self.room = torques, jacobians, contacts
+        self.no_torque = kernel_memory.numbers(torques, self.joint_count)
+        self.contacts = cython.cast("contact.Contact *", kernel_memory.numbers(contacts, contacts.size))
+        first = kernel_memory.numbers(jacobians, jacobians.size)
+        for place in range(self.places):
+            self.contacts[place].jacobian = first + 3 * deepest * place
 
 
-@lru_cache(maxsize=8)
-def kernels_of(robot: Robot) -> RobotKernels:
-    """Return the RobotKernels of a Robot; there is one for each robot, cached."""
-    return RobotKernels(robot)
-
-
-def make_state(joints: int) -> State:
-    """Return a State of zeros for so many joints, at the origin, upright."""
-    return State(np.zeros(3), np.eye(3), np.zeros(joints), np.zeros(6 + joints))
-
-
-def make_servos(robot: Robot) -> tuple[Any, Any]:
-    """Return the numbers of a Robot's servos and their rows (n, SERVO), loaded, at zero."""
-    joints = robot.joint_count
-    servo = np.zeros(NUMBERS)
-    servo[STIFFNESS], servo[DAMPING] = robot.servo.stiffness, robot.servo.damping
-    servo[TORQUE_LIMIT], servo[SPEED_LIMIT] = robot.servo.torque_limit, robot.servo.speed_limit
-    servos = np.zeros((joints, SERVO))
-    servos[:, LOADED] = servos[:, DRIVEN] = 1.0
-    limits = [(joint.lower, joint.upper) for leg in robot.legs for joint in leg.joints]
-    servos[:, LOWER], servos[:, UPPER] = np.array(limits).reshape(joints, 2).T
-    return servo, servos
-
-
-def make_world(robot: Robot, ground: Ground) -> World:
-    """Return the World of a Robot on a Ground, its servos at zero."""
-    joints = robot.joint_count
-    deepest = max(len(leg.joints) for leg in robot.legs)
-    servo, servos = make_servos(robot)
-    return World(
-        box=np.array(robot.body.box, float),
-        ground=ground.numbers(),
-        contact=np.array(
-            [
-                robot.contact.stiffness,
-                robot.contact.damping,
-                robot.contact.friction,
-                -1.0 if ground.is_viscous else ground.friction,
-                STICTION_VISCOSITY,
-            ]
-        ),
-        servo=servo,
-        servos=servos,
-        acceleration=np.zeros(6 + joints),
-        foot_forces=np.zeros((len(robot.legs), 3)),
-        ground_force=np.zeros(3),
-        contacts=np.zeros((joints + CORNERS, JACOBIAN + 3 * deepest)),
-        contact_count=np.zeros(1, np.int64),
-        friction_memory=np.zeros((joints + CORNERS, 2)),
-        no_torque=np.zeros(joints),
-    )
-
-
-@kernel
 def move_body(position, rotation, nu, h):
     """Advance the body by h seconds at its twist: g exp(h V), Rodrigues' formula; the rotation stays a rotation."""
     x, y, z = h * nu[3], h * nu[4], h * nu[5]
     square = x * x + y * y + z * z
     if square > 1e-6:
-        angle = sqrt(square)
-        a, b = sin(angle) / angle, (1.0 - cos(angle)) / square
+        angle = math.sqrt(square)
+        a, b = math.sin(angle) / angle, (1.0 - math.cos(angle)) / square
         c = (1.0 - a) / square
     else:
         a = 1.0 - square * (1.0 / 6.0 - square / 120.0)
@@ -137,7 +79,8 @@ def move_body(position, rotation, nu, h):
     dy = vy + b * uy + c * (z * ux - x * uz)
     dz = vz + b * uz + c * (x * uy - y * ux)
     for r in range(3):
-        r0, r1, r2 = rotation[r, 0], rotation[r, 1], rotation[r, 2]
+        row = rotation + 3 * r
+        r0, r1, r2 = row[0], row[1], row[2]
         position[r] += r0 * dx + r1 * dy + r2 * dz
         # Row r of R times exp: r + a (r x w) + b ((r x w) x w).
         c0, c1, c2 = r1 * z - r2 * y, r2 * x - r0 * z, r0 * y - r1 * x
@@ -148,53 +91,54 @@ def move_body(position, rotation, nu, h):
         )
         # Correct the rounding error of the row length to first order.
         scale = 1.5 - 0.5 * (r0 * r0 + r1 * r1 + r2 * r2)
-        rotation[r, 0], rotation[r, 1], rotation[r, 2] = r0 * scale, r1 * scale, r2 * scale
+        row[0], row[1], row[2] = r0 * scale, r1 * scale, r2 * scale
 
 
-@kernel
-def step(ws, world, state, h):
+def _set_terms(memory):
+    """Compute the arrow and the right-hand side at the present state, without torques."""
+    c_model.hd_set_state(memory.model, memory.rotation, memory.q, memory.nu, memory.no_torque)
+    c_model.hd_leg_terms(memory.model)
+
+
+def step(memory, h):
     """Advance the state by h [s]; servos move to their targets. Nothing is allocated."""
-    q, nu, acceleration, position, rotation = state.q, state.nu, world.acceleration, state.position, state.rotation
-    contacts, servos, servo = world.contacts, world.servos, world.servo
-    lanes, shared, joints, moving = ws.lanes, ws.shared, ws.joints, ws.moving
-    arm, block, force = ws.rows.arm, ws.rows.block, ws.rows.force
-    law, memory = world.contact, world.friction_memory
-    stiffness, damping = law[CONTACT_STIFFNESS], law[CONTACT_DAMPING]
-    move_setpoints(servos, h)
-    set_state(ws, rotation, q, nu, world.no_torque)
-    leg_terms(ws)
-    point, screw, box, ground = ws.rows.point, ws.rows.screw, world.box, world.ground
-    count = find_contacts(lanes, ws.legs, moving, point, screw, rotation, position, box, ground, contacts)
-    move_contacts(contacts, count, nu)
-    settle_contacts(contacts, count, stiffness, damping, 0.0)
-    begin_friction(contacts, count, law, memory)
+    m, q, nu, acceleration = memory.model, memory.q, memory.nu, memory.acceleration
+    contacts, servos, drive, law = memory.contacts, memory.servos, memory.drive, memory.law
+    size = 6 + memory.joint_count
+    servo_kernel.move(servos, memory.joint_count, h)
+    _set_terms(memory)
+    count = contact.find_contacts(
+        m, memory.rotation, memory.position, memory.box, memory.plane, memory.rises, memory.rise_count, contacts
+    )
+    contact.move_contacts(contacts, count, nu)
+    contact.settle_contacts(contacts, count, law, 0.0)
+    contact.begin_friction(contacts, count, law, memory.slid)
     for correction in range(CORRECTIONS + 1):
         if correction > 0:
             # The solver overwrites the arrow; nu is reset.
-            for i in range(nu.size):
+            for i in range(size):
                 nu[i] -= h * acceleration[i]
-            set_state(ws, rotation, q, nu, world.no_torque)
-            leg_terms(ws)
-            move_contacts(contacts, count, nu)
-        add_contacts(lanes, shared, contacts, count, arm, block, force, stiffness, damping, h)
-        add_servos(lanes, joints, moving, block, force, servos, servo, q, nu, h)
-        solve_arrow(ws)
-        get_acceleration(ws, acceleration)
-        for i in range(nu.size):
+            _set_terms(memory)
+            contact.move_contacts(contacts, count, nu)
+        contact.add_contacts(m, contacts, count, law, h)
+        servo_kernel.add_servos(m, servos, drive, q, nu, h)
+        c_model.hd_solve_arrow(m)
+        c_model.hd_get_acceleration(m, acceleration)
+        for i in range(size):
             nu[i] += h * acceleration[i]
-        move_contacts(contacts, count, nu)
-        wrong = settle_servos(moving, servos, servo, q, nu, h)
-        if settle_contacts(contacts, count, stiffness, damping, h):
+        contact.move_contacts(contacts, count, nu)
+        wrong = servo_kernel.settle_servos(m, servos, drive, q, nu, h)
+        if contact.settle_contacts(contacts, count, law, h):
             wrong = True
         if correction == CORRECTIONS:
             break
-        if settle_friction(contacts, count, law, wrong, correction == CORRECTIONS - 1):
+        if contact.settle_friction(contacts, count, law, wrong, correction == CORRECTIONS - 1):
             wrong = True
         if not wrong:
             break
-    world.contact_count[0] = count
-    remember_friction(contacts, count, law, memory)
-    record_forces(contacts, count, rotation, ws.legs, world.foot_forces, world.ground_force)
-    for joint in range(q.size):
+    memory.contact_count[0] = count
+    contact.remember_friction(contacts, count, law, memory.slid, memory.places)
+    contact.record_forces(m, contacts, count, memory.rotation, memory.foot_forces, memory.ground_force)
+    for joint in range(memory.joint_count):
         q[joint] += h * nu[6 + joint]
-    move_body(position, rotation, nu, h)
+    move_body(memory.position, memory.rotation, nu, h)

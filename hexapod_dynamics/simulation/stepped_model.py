@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.kernels import BODY, EXTERNAL
+from hexapod_dynamics.dynamics.workspace import BODY, EXTERNAL
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import actuator, loops
 from hexapod_dynamics.simulation.damage import change_morphology, settle
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.simulation.step import kernels_of, make_state, make_world
+from hexapod_dynamics.simulation.step import StepMemory
+from hexapod_dynamics.simulation.world import kernels_of, make_state, make_world
 
 NO_PAYLOAD = (0.0, (0.0, 0.0, 0.0))
 
@@ -21,8 +22,8 @@ NO_PAYLOAD = (0.0, (0.0, 0.0, 0.0))
 class SteppedModel:
     """A robot with a morphology on a ground.
 
-    payload: mass [kg] and place (3,) [m] in base_link of a point mass on the body. `parts` are the arguments
-    (workspace, world, state) of the loops in `loops`.
+    payload: mass [kg] and place (3,) [m] in base_link of a point mass on the body. `memory` is what the loops in
+    `loops` take.
     """
 
     def __init__(
@@ -40,11 +41,12 @@ class SteppedModel:
         self._kernels = kernels_of(self.robot)
         self.workspace = self._kernels.workspace(self.morphology)
         add_payload(self.workspace.shared, *self._payload)
+        self.memory = StepMemory(self.workspace, self.world, self.state)
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles carry: all but compiled code and the memory that it works on."""
         state = self.__dict__.copy()
-        del state["_kernels"]
+        del state["_kernels"], state["memory"]
         state["workspace"] = self.workspace.shared[EXTERNAL : EXTERNAL + 6].copy()
         return state
 
@@ -56,11 +58,6 @@ class SteppedModel:
     def __copy__(self) -> SteppedModel:
         return copy.deepcopy(self)  # a copy that shared the state would not be one
 
-    @property
-    def parts(self) -> tuple[Any, Any, Any]:
-        """Workspace, world and state, as the compiled loops take them."""
-        return self.workspace, self.world, self.state
-
     def settle(self) -> None:
         """Set locked joints to their positions, stop locked and missing ones; enable the servos of the others."""
         settle(self.workspace, self.morphology, self.state.q, self.state.nu)
@@ -68,7 +65,7 @@ class SteppedModel:
 
     def settle_servos_at(self, setpoints: np.ndarray) -> None:
         """Put the servos at rest at set-points (n,) [rad]."""
-        loops.settle_setpoints(self.world, setpoints)
+        loops.settle_setpoints(self.memory, np.ascontiguousarray(setpoints, float))
 
     def forget(self) -> None:
         """Clear what the last step left for the next one: forces, and which contacts slip and which servos saturate."""
@@ -90,7 +87,7 @@ class SteppedModel:
 
     def resting_height(self) -> float:
         """Return the height [m] of the body over the origin at which its lowest point touches the ground."""
-        return loops.resting_height(*self.parts)
+        return loops.resting_height(self.memory)
 
 
 def add_payload(shared: np.ndarray, mass: float, position: npt.ArrayLike) -> None:

@@ -25,7 +25,6 @@ TOOL = f"ros2 run hexapod_dynamics servo_tool{ON_A_JETHEXA} "
 CHECK = "ros2 run hexapod_dynamics check_robot"
 LAUNCH = "ros2 launch hexapod_dynamics walk.launch.py hardware:=jethexa velocity:=0.0"
 REPORT = "/var/lib/hexapod_dynamics/check.md"
-COMPILE = "ros2 run hexapod_dynamics compile"  # run in test/tools/test_compile_model.py
 STOP = "ros2 run hexapod_dynamics stop"
 CALIBRATE = "ros2 service call /imu/calibrate std_srvs/srv/Trigger"
 ECHO = "ros2 topic echo --once /diagnostics"
@@ -36,7 +35,7 @@ HERE = {
     f"{CHECK} --only directions --joints femur_joint_LF",
     *(TOOL + verb for verb in ("scan", "read femur_joint_LM", "move femur_joint_LF 0.2", "center", "set-id 1 7")),
     TOOL + "calibrate tibia_joint_LF 1.4",
-    *(COMPILE, LAUNCH, STOP, f"{STOP} --resume", f"{STOP} --sit", CALIBRATE, ECHO, WALK),
+    *(LAUNCH, STOP, f"{STOP} --resume", f"{STOP} --sit", CALIBRATE, ECHO, WALK),
 }
 # Steps of the script, whose own test is test/repository/test_jetson_setup.py, and files that test_deploy.py looks at.
 ON_THE_HOST = {

@@ -51,7 +51,8 @@ def crash_without_file(launch, name, sessions):
     nodes = psutil.Process(launch.pid).children(recursive=True)
     (node,) = [each for each in nodes if any(word.endswith(f"/{name}") for word in each.cmdline())]
     node.suspend()
-    shutil.rmtree(sessions)
+    # The other nodes go on and may write into the folder while it is deleted.
+    wait_until(lambda: shutil.rmtree(sessions, ignore_errors=True) or not sessions.exists(), 5, lambda: str(sessions))
     node.kill()
 
 
@@ -95,9 +96,9 @@ def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_
         wait_until(lambda: said("gait").level != DiagnosticStatus.STALE, 60, lambda: launch.output[-3000:])
         assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=False)).success
         assert probe.call(Trigger, "servos/follow", Trigger.Request()).success
-        # It takes the stance, which moves the body by less than a step; walking would move it by 0.15 m. Then it rests.
-        assert moved(3.0) < 0.04
-        assert moved(2.0) < 0.005
+        # The new gait commands its stance: the body shifts by 12 to 18 mm within half a second, then rests.
+        assert moved(1.0) < 0.03, "less than the 0.05 m of walking"
+        assert moved(3.0) < 0.01
         velocity.publish(Twist())
         time.sleep(1.5)
 

@@ -33,7 +33,7 @@ ROSDEP = {
     "gymnasium": "python3-gymnasium-pip",
 }
 # Without a rosdep key: named in a comment of package.xml.
-PYPI_ONLY = {"vqf", "llvmlite", "mpmath", "distributed", "viser", "rosbags", "trimesh", "playwright"}
+PYPI_ONLY = {"vqf", "mpmath", "distributed", "viser", "rosbags", "trimesh", "playwright"}
 # Imported by kernels that are not compiled, so needed to build only: pyproject.toml, package.xml.
 BUILD = {"cython"}
 PYPI_ONLY |= {"websockets", "msgspec", "rich", "zstandard"}  # which viser brings; rosdep's websockets is older
@@ -43,8 +43,6 @@ UBUNTU_22_04 = {
     "setuptools": "59.6.0",
     "numpy": "1.21.5",
     "scipy": "1.8.0",
-    "numba": "0.55.1",
-    "llvmlite": "0.38.0",
     "pyserial": "3.5",
     "smbus2": "0.4.1",
     "pyyaml": "5.4.1",

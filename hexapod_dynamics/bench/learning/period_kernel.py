@@ -9,28 +9,29 @@ Reward of a period: exp(-|e|^2 / (0.05 m/s)^2) - power_weight P, with the deviat
 from the one asked for (the yaw rate's times 0.1 m), and the mean mechanical power P of the servos [W].
 """
 
-from __future__ import annotations
+import math
 
-from math import exp
-
+import cython
 import numpy as np
 
-from hexapod_dynamics.compiled import kernel
-from hexapod_dynamics.dynamics.workspace import LINK_SIZE
-from hexapod_dynamics.simulation.actuator import SETPOINT, TORQUE, command
-from hexapod_dynamics.simulation.ground import surface
-from hexapod_dynamics.simulation.loops import borrowed
-from hexapod_dynamics.simulation.step import step
+from hexapod_dynamics import kernel_memory
+from hexapod_dynamics.dynamics import c_model
+from hexapod_dynamics.kernel_layout import columns, struct
+from hexapod_dynamics.simulation import ground_kernel, servo_kernel
+from hexapod_dynamics.simulation import step as stepping
 
-MASS = 6  # place of a link's mass in its parameters
-UP, VELOCITY, TURNING, HEIGHT, ASKED, JOINTS = 0, 3, 6, 9, 10, 13  # places of the observation
+# The observation up to the joints.
+OBSERVED = struct(up=3, velocity=3, turning=3, height=1, asked=3)
+UP, VELOCITY, TURNING, HEIGHT, ASKED, JOINTS = columns(OBSERVED)
+# Reward of a period; 1 where the robot has fallen or is not finite; mean mechanical power [W].
+RESULT = struct(reward=1, fallen=1, power=1)
+REWARD, FALLEN, POWER, RESULTS = columns(RESULT)
 # Bounds: of the direction, velocity [m/s], angular velocity [rad/s], height [m], what is asked for, then of the joints.
 BOUNDS = (1.0, 5.0, 30.0, 2.0, 2.0)
 JOINT_BOUNDS = (2 * np.pi, 50.0, 2 * np.pi)
 SPEED_SCALE = 0.05  # [m/s] a deviation of the velocity that costs much of the reward
 TURN_ARM = 0.1  # [m] with which a deviation of the yaw rate counts as one of the velocity
 TILTED = 0.5  # cosine of the tilt beyond which the robot has fallen
-REWARD, FALLEN, POWER, RESULTS = 0, 1, 2, 3
 
 
 def bounds(joints: int) -> np.ndarray:
@@ -40,54 +41,93 @@ def bounds(joints: int) -> np.ndarray:
     return np.concatenate([*parts, *(np.full(joints, bound) for bound in JOINT_BOUNDS)]).astype(np.float32)
 
 
-@kernel
-def observe(ws, world, state, pose, asked, limits, out):
+class PeriodMemory:
+    """The memory of a period: a StepMemory, and the arrays that it keeps.
+
+    pose (n,) [rad], reach [rad], asked (3,), limits (13 + 3 n,) of the observation. Results: out (13 + 3 n,), the
+    observation; results (RESULTS,).
+    """
+
+    def __init__(self, steps, pose, reach, asked, power_weight, limits):
+        self.size = 13 + 3 * len(pose)
+        self.steps, self.reach, self.power_weight = steps, reach, power_weight
+        self.kept = pose, asked, limits
+        self.out, self.results = np.zeros(self.size), np.zeros(RESULTS)
+        self.pose = kernel_memory.values(pose, len(pose))
+        self.asked, self.limits = kernel_memory.values(asked, 3), kernel_memory.values(limits, self.size)
+        self.numbers = kernel_memory.numbers(self.out, self.size)
+        self.observed = cython.cast("Observed *", self.numbers)
+        self.result = cython.cast("Result *", kernel_memory.struct(self.results, RESULT))
+
+
+def _observe(memory, robot):
     """Write the observation."""
-    ws, world, state = borrowed(ws), borrowed(world), borrowed(state)
-    n = pose.size
+    seen, n, m = memory.observed, robot.joint_count, robot.model
     for i in range(3):
-        out[UP + i] = state.rotation[2, i]
-        out[VELOCITY + i] = state.nu[i]
-        out[TURNING + i] = state.nu[3 + i]
-        out[ASKED + i] = asked[i]
-    out[HEIGHT] = state.position[2] - surface(world.ground, state.position[0], state.position[1])[0]
+        seen.up[i] = robot.rotation[6 + i]
+        seen.velocity[i] = robot.nu[i]
+        seen.turning[i] = robot.nu[3 + i]
+        seen.asked[i] = memory.asked[i]
+    x, y = robot.position[0], robot.position[1]
+    ground, _, _, _ = ground_kernel.surface_at(robot.plane, robot.rises, robot.rise_count, x, y)
+    seen.height = robot.position[2] - ground
+    joints = memory.numbers + 13
     for j in range(n):
-        exists = ws.lanes[ws.joints[j, 0], ws.rows.links + LINK_SIZE * ws.joints[j, 2] + MASS, ws.joints[j, 1]] > 0.0
-        out[JOINTS + j] = state.q[j] - pose[j] if exists else 0.0
-        out[JOINTS + n + j] = state.nu[6 + j]
-        out[JOINTS + 2 * n + j] = world.servos[j, SETPOINT] - pose[j] if exists else 0.0
-    for i in range(out.size):
-        out[i] = min(limits[i], max(-limits[i], out[i]))
+        lane = c_model.hd_lane(m, m.joints[j].block, m.joints[j].lane)
+        row = m.rows.links + c_model.HD_LINK_SIZE * m.joints[j].k + c_model.HD_LINK_MASS
+        exists = lane[row * m.width] > 0.0
+        joints[j] = robot.q[j] - memory.pose[j] if exists else 0.0
+        joints[n + j] = robot.nu[6 + j]
+        joints[2 * n + j] = robot.servos[j].setpoint - memory.pose[j] if exists else 0.0
+    for i in range(memory.size):
+        memory.numbers[i] = min(memory.limits[i], max(-memory.limits[i], memory.numbers[i]))
 
 
-@kernel
-def run_period(ws, world, state, action, pose, reach, asked, power_weight, period, steps, limits, out, results):
+def _run(memory, robot, action, period, steps):
+    """Run a period as `run_period` does."""
+    n, h = robot.joint_count, period / steps
+    for j in range(n):
+        target = memory.pose[j] + memory.reach * min(1.0, max(-1.0, action[j]))
+        servo_kernel.send(robot.servos, robot.drive, j, target, period)
+    # the heading at the start: x axis of base_link on the ground
+    cx, cy = robot.rotation[0], robot.rotation[3]
+    x, y, turned, power = robot.position[0], robot.position[1], 0.0, 0.0
+    for _ in range(steps):
+        stepping.step(robot, h)
+        for i in range(3):
+            turned += h * robot.rotation[6 + i] * robot.nu[3 + i]
+        for j in range(n):
+            power += math.fabs(robot.servos[j].torque * robot.nu[6 + j])
+    power /= steps
+    size = math.sqrt(cx * cx + cy * cy)
+    if size > 1e-9:
+        cx, cy = cx / size, cy / size
+    else:
+        cx, cy = 1.0, 0.0
+    dx, dy = (robot.position[0] - x) / period, (robot.position[1] - y) / period
+    forward, left = cx * dx + cy * dy - memory.asked[0], cx * dy - cy * dx - memory.asked[1]
+    yaw = TURN_ARM * (turned / period - memory.asked[2])
+    reward = math.exp(-(forward * forward + left * left + yaw * yaw) / (SPEED_SCALE * SPEED_SCALE))
+    reward -= memory.power_weight * power
+    memory.result.reward, memory.result.power = reward, power
+    memory.result.fallen = 0.0 if robot.rotation[8] >= TILTED and reward - reward == 0.0 else 1.0
+    _observe(memory, robot)
+
+
+# ---- for Python ------------------------------------------------------------------------------------------------------
+
+
+def observe(memory):
+    """Write the observation of a PeriodMemory."""
+    _observe(memory, memory.steps)
+
+
+def run_period(memory, action, period, steps):
     """Send the servos to pose + reach * action (limited to [-1, 1]) in `period` [s], simulate, observe, reward.
 
-    results (RESULTS,): reward; 1 where the robot has fallen or is not finite; mean mechanical power [W].
+    action (n,); steps: time steps of the period. It releases the interpreter's lock.
     """
-    ws, world, state = borrowed(ws), borrowed(world), borrowed(state)
-    n, h = pose.size, period / steps
-    for j in range(n):
-        target = pose[j] + reach * min(1.0, max(-1.0, action[j]))
-        command(world.servos, world.servo, j, target, period)
-    # the heading at the start: x axis of base_link on the ground
-    cx, cy = state.rotation[0, 0], state.rotation[1, 0]
-    x, y, turned, power = state.position[0], state.position[1], 0.0, 0.0
-    for _ in range(steps):
-        step(ws, world, state, h)
-        for i in range(3):
-            turned += h * state.rotation[2, i] * state.nu[3 + i]
-        for j in range(n):
-            power += abs(world.servos[j, TORQUE] * state.nu[6 + j])
-    power /= steps
-    size = (cx * cx + cy * cy) ** 0.5
-    cx, cy = (cx / size, cy / size) if size > 1e-9 else (1.0, 0.0)
-    dx, dy = (state.position[0] - x) / period, (state.position[1] - y) / period
-    forward, left = cx * dx + cy * dy - asked[0], cx * dy - cy * dx - asked[1]
-    yaw = TURN_ARM * (turned / period - asked[2])
-    reward = exp(-(forward * forward + left * left + yaw * yaw) / (SPEED_SCALE * SPEED_SCALE)) - power_weight * power
-    up = state.rotation[2, 2]
-    results[REWARD], results[POWER] = reward, power
-    results[FALLEN] = 0.0 if up >= TILTED and reward - reward == 0.0 else 1.0
-    observe(ws, world, state, pose, asked, limits, out)
+    robot = memory.steps
+    wanted = kernel_memory.values(action, robot.joint_count)
+    with cython.nogil:
+        _run(memory, robot, wanted, period, steps)

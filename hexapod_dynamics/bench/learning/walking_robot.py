@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.bench.learning.period_kernel import FALLEN, POWER, RESULTS, REWARD, bounds, observe, run_period
+from hexapod_dynamics.bench.learning.period_kernel import (
+    FALLEN,
+    POWER,
+    REWARD,
+    PeriodMemory,
+    bounds,
+    observe,
+    run_period,
+)
 from hexapod_dynamics.bench.learning.random_damage import RandomDamage
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground
-from hexapod_dynamics.simulation.loops import resting_height
 from hexapod_dynamics.simulation.stepped_model import SteppedModel
 
 FASTEST = np.array([0.08, 0.05, 0.4])  # largest random velocities asked for: forward, left [m/s], yaw [rad/s]
@@ -58,11 +65,22 @@ class WalkingRobot:
         self.whole = self.morphology = Morphology.whole(robot)
         self.model = SteppedModel(robot, self.whole, Ground(friction=friction))
         self.limits = bounds(n)
-        self.results = np.zeros(RESULTS)
-        self._out = np.zeros(self.limits.size, np.float32)
-        self._parts, self._kept = self.model.parts, (self.pose, self.reach, self.asked, self.power_weight)
+        self._make_memory()
         self._times: list[float] = []
         self.time = 0.0
+
+    def _make_memory(self) -> None:
+        numbers = self.pose, float(self.reach), self.asked, float(self.power_weight), self.limits.astype(float)
+        self._memory = PeriodMemory(self.model.memory, *numbers)
+        self.results = self._memory.results
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles carry: all but the memory of compiled code."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_memory", "results")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_memory()
 
     def reset(self, random: np.random.Generator) -> np.ndarray:
         """Stand up anew, whole; the observation."""
@@ -75,13 +93,13 @@ class WalkingRobot:
         state.rotation[:], state.position[:] = np.eye(3), 0.0
         self.model.settle_servos_at(state.q)
         self.model.forget()
-        state.position[2] = resting_height(*self._parts)
+        state.position[2] = self.model.resting_height()
         self.time = 0.0
         self._times = [] if self.damage is None else self.damage.times(random)
         if self.random_velocity:
             self.asked[:] = random.uniform(-FASTEST, FASTEST)
-        observe(*self._parts, self.pose, self.asked, self.limits, self._out)
-        return self._out.copy()
+        observe(self._memory)
+        return self._memory.out.astype(np.float32)
 
     def step(self, action: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, float, bool, dict[str, Any]]:
         """Run one period; observation, reward, whether it has fallen, and what there is to say of the period.
@@ -96,25 +114,12 @@ class WalkingRobot:
             self.morphology = self.damage.strike(random, self.morphology, self.model.state.q)
             self.model.set_morphology(self.morphology)
             info["damage"] = self.morphology.describe()
-        pose, reach, asked, weight = self._kept
-        run_period(
-            *self._parts,
-            action,
-            pose,
-            reach,
-            asked,
-            weight,
-            self.period,
-            self.steps,
-            self.limits,
-            self._out,
-            self.results,
-        )
+        run_period(self._memory, action, self.period, self.steps)
         self.time += self.period
         info["power"] = float(self.results[POWER])
         fallen = self.results[FALLEN] != 0.0
         reward = float(self.results[REWARD])
-        return self._out.copy(), reward if reward == reward else 0.0, fallen, info
+        return self._memory.out.astype(np.float32), reward if reward == reward else 0.0, fallen, info
 
 
 def checked_action(action: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:

@@ -12,8 +12,7 @@ from scipy.integrate import solve_ivp
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation
 
-from hexapod_dynamics import code_cache
-from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics import WholeBodyModel, leg_code
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.papers.closed_form import ClosedForm
 from hexapod_dynamics.robot import Morphology, Robot
@@ -272,7 +271,7 @@ def test_copies_of_a_model_work_on_memory_of_their_own(twin):
 def test_a_prepared_model_compiles_nothing_more(monkeypatch):
     model = WholeBodyModel(JETHEXA.robot)
     model.prepare()
-    monkeypatch.setattr(code_cache, "read_entry", None)  # what is not in memory by now cannot be had
+    monkeypatch.setattr(leg_code, "library", None)  # what is not in memory by now cannot be had
     q, nu = np.zeros(18), np.zeros(24)
     for morphology in (WHOLE, WHOLE.without("LM.femur")):
         n = len(model.joint_names(morphology))
