@@ -21,9 +21,11 @@ import numpy as np
 from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
+from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
-from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
 
 MAP = ServoMap.from_robot(Robot.jethexa())
@@ -33,9 +35,9 @@ PERIOD = 0.02
 class DirectFrames(PoseFrames):
     """MOVE_TIME_WRITE frames; shifted: each shortened by its place in the queue."""
 
-    def __init__(self, servo_map, shifted):
-        super().__init__(servo_map)
-        self._bodies[:, 2] = lx_frames.Command.MOVE_TIME_WRITE
+    def __init__(self, ids, shifted):
+        super().__init__(ids)
+        self._begins = [begin[:2] + bytes((lx_frames.Command.MOVE_TIME_WRITE,)) for begin in self._begins]
         self._start, self._shifted = b"", shifted
 
     def build(self, counts, duration, chosen):
@@ -44,7 +46,7 @@ class DirectFrames(PoseFrames):
         # Ten bytes of wire a frame before this one; a millisecond is what the protocol can say.
         late = np.cumsum(chosen) * 10 * lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
         total = 18 * 10 * lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
-        return super().build(counts, np.maximum(0.001, duration + total - late), chosen)
+        return super().build(counts, np.maximum(0.001, np.asarray(duration) + total - late), chosen)
 
 
 def devices(link, turnaround, seconds, results):
@@ -87,8 +89,8 @@ def measure(name, seconds, turnaround):
         other = multiprocessing.Process(target=devices, args=(link, turnaround, seconds + 3.0, results))
         other.start()
         results.get()
-        frames = None if name == "latched" else DirectFrames(MAP, name == "shifted")
-        chain = ServoChain(ServoBus(str(link)), MAP, frames=frames)
+        frames = None if name == "latched" else DirectFrames(MAP.ids, name == "shifted")
+        chain = ServoChain(LxServos(ServoBus(str(link)), MAP.ids, frames), MAP)
         chain.start()
         while not chain.snapshot().settled:
             time.sleep(0.05)

@@ -9,7 +9,8 @@ import time
 import numpy as np
 
 from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.interface import PortSettings
+from hexapod_dynamics.drivers.servos.protocols import make_servos
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Morphology, Robot
@@ -18,7 +19,9 @@ robot = Robot.jethexa()
 with tempfile.TemporaryDirectory() as directory:
     simulated = SimulatedRobot(robot, Morphology.whole(robot), directory)
     simulated.start()
-    chain = ServoChain(ServoBus(str(simulated.servo_bus.link)), ServoMap.from_robot(robot))
+    servo_map = ServoMap.from_robot(robot)
+    servos = make_servos(PortSettings(str(simulated.servo_bus.link)), servo_map.ids)
+    chain = ServoChain(servos, servo_map)
     chain.start()
     while np.isnan(chain.snapshot().angle).any():  # each servo is read about 20 times a second
         time.sleep(0.05)

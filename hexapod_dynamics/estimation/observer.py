@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, PoseGuard
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.commands import CommandHistory
 from hexapod_dynamics.estimation.dead_band import DeadBandFilter
@@ -30,6 +29,7 @@ from hexapod_dynamics.estimation.innovation_check import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty, Spread
 from hexapod_dynamics.estimation.speed_factor import SpeedFactor
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.servo_counts import ServoCounts
 from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation import Predictor
 from hexapod_dynamics.simulation.returned_parts import place_returned
@@ -123,7 +123,7 @@ class Observer:
             self.model.nu,
         )
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness, guard)
-        self.servos = ServoMap.from_robot(robot) if all(j.servo_id is not None for j in joints) else None
+        self.servos = ServoCounts.from_robot(robot) if all(j.servo_id is not None for j in joints) else None
         self.history = CommandHistory(self.count, period=command_period)
         self.joint_filter = JointFilter(self.count, gain=gains.joint)
         self.attitude_filter = AttitudeFilter(tilt_gain=gains.tilt, yaw_gain=gains.yaw)

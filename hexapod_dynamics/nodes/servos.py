@@ -22,7 +22,6 @@ from hexapod_dynamics.control.command_check import CommandCheck, SourceLock, sta
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import SEVERITY, ServoHealth, figures
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.servos.stop_state import StopState
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
@@ -69,7 +68,6 @@ class ServosNode(GuardedNode):
         self.robot = load_robot(self)
         self._session_state = SessionState(self)
         self._requests = ReentrantCallbackGroup()
-        self._servo_map = ServoMap.from_robot(self.robot)
         self.parameters = parameters = declare_parameters(self, self.robot)
         self._names = list(self.robot.joint_names)
         self._gone = np.zeros(len(self._names), bool)  # declared missing
@@ -78,7 +76,7 @@ class ServosNode(GuardedNode):
         self.guard = PoseGuard(
             [j.lower for j in joints], [j.upper for j in joints], self.robot.servo.stiffness, parameters.guard
         )
-        self.chain = ServoChain(parameters.bus, self._servo_map, parameters.chain)
+        self.chain = ServoChain(parameters.servos, parameters.servo_map, parameters.chain)
         self.control = ServoSupervisor(
             self.chain, self.guard, parameters.control, self.get_logger().warning, self._restored(), self._keep
         )
@@ -121,7 +119,7 @@ class ServosNode(GuardedNode):
         ):
             self.create_service(kind, name, callback, callback_group=self._requests)
         self.diagnostics = Diagnostics(
-            self, f"{self.robot.name} servo bus {parameters.bus.port}", self._look, every=self.loop.every
+            self, f"{self.robot.name} servo bus {parameters.servos.port}", self._look, every=self.loop.every
         )
         self.loop.every(1.0, self._publish_battery)
         self.loop.every(0.2, self._watch_sources)

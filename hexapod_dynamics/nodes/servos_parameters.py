@@ -10,8 +10,9 @@ from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
-from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, GpioDirection
-from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, ServoInterface
+from hexapod_dynamics.drivers.servos.protocols import make_servos
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.servo_supervisor import SupervisorSettings
 from hexapod_dynamics.drivers.simulated_port import proved_device
 from hexapod_dynamics.errors import DeviceError
@@ -26,7 +27,8 @@ class ServosParameters:
     joint_states.
     """
 
-    bus: ServoBus
+    servos: ServoInterface
+    servo_map: ServoMap
     chain: ChainSettings
     guard: GuardSettings
     control: SupervisorSettings
@@ -56,14 +58,12 @@ def declare_parameters(node, robot) -> ServosParameters:
         seated_pose(robot, values["sit_pose"]), period, values["command_timeout"], values["sit_speed"], supply
     )
     prove = _proof(port, node.get_parameter("session").value) if simulated else None
-    # The pins come last: no hardware is touched before every parameter has been accepted.
-    lines = (
-        GpioDirection(values["transmit_pin"], values["receive_pin"])
-        if values["direction"] == "gpio"
-        else AdapterDirection()
-    )
+    lines = {name: values[name] for name in ("baudrate", "direction", "transmit_pin", "receive_pin", "reply_timeout")}
+    servo_map = ServoMap.from_robot(robot)
+    # The servos come last: no hardware is touched before every parameter has been accepted.
     return ServosParameters(
-        ServoBus(port, values["baudrate"], lines, values["reply_timeout"], prove=prove),
+        make_servos(PortSettings(port, **lines, prove=prove), servo_map.ids, values["protocol"]),
+        servo_map,
         chain,
         guard,
         control,
@@ -78,7 +78,7 @@ def declare_parameters(node, robot) -> ServosParameters:
 
 
 def _proof(link, session):
-    """The proof that the simulated port is that of this launch's own simulator, see ServoBus."""
+    """The proof that the simulated port is that of this launch's own simulator, see PortSettings."""
 
     def prove():
         try:

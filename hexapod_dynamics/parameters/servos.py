@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.interface import PortSettings
+from hexapod_dynamics.drivers.servos.protocols import DEFAULT_PROTOCOL, PROTOCOLS
 from hexapod_dynamics.drivers.servos.servo_supervisor import SupervisorSettings
 from hexapod_dynamics.parameters.spec import ParameterSpec
 
@@ -13,7 +14,8 @@ _LOW = f"supply voltage below which, after {_SUPPLY.patience:g} s,"
 
 PORT = (
     ParameterSpec("port", "", "serial port, best a stable path; empty: the simulator's"),
-    ParameterSpec("baudrate", lx_frames.DEFAULT_BAUDRATE, "bits a second", low=9600, high=1000000),
+    ParameterSpec("protocol", DEFAULT_PROTOCOL, "what the servos speak", choices=tuple(PROTOCOLS)),
+    ParameterSpec("baudrate", PortSettings.baudrate, "bits a second", low=9600, high=1000000),
     ParameterSpec(
         "direction",
         "adapter",

@@ -18,8 +18,9 @@ from hexapod_dynamics.bench.devices.faults import parse as parse_faults
 from hexapod_dynamics.bench.devices.suspended_robot import SimulatedOwner, SuspendedRobot
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, GpioDirection
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.interface import PortSettings
+from hexapod_dynamics.drivers.servos.protocols import DEFAULT_PROTOCOL, make_servos
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.slow_move import SPEED
 from hexapod_dynamics.errors import HexapodError, RobotError
 from hexapod_dynamics.parameters import imu as imu_parameters
@@ -103,17 +104,25 @@ def bench(given, robot, checks, directory):
         simulated = SuspendedRobot(robot, directory)
         simulated.faults.set(parse_faults(given.faults))
         simulated.start()
-        bus = ServoBus(str(Path(directory) / SERVO_BUS), reply_timeout=SIMULATED_TIMEOUT)
+        port = PortSettings(str(Path(directory) / SERVO_BUS), reply_timeout=SIMULATED_TIMEOUT)
+        protocol = DEFAULT_PROTOCOL
         i2c, settings, owner = str(Path(directory) / IMU_BUS), Mpu6050Settings(), SimulatedOwner(simulated)
     else:
         simulated, values = None, hardware(given)
         servos, imu = values["servos"], values["imu"]
         by_pins = servos["direction"] == "gpio" and any(CHECKS[key].needs_bus for key in checks)
-        direction = GpioDirection(servos["transmit_pin"], servos["receive_pin"]) if by_pins else AdapterDirection()
-        timeout = max(LEAST_TIMEOUT, servos["reply_timeout"])
-        bus = ServoBus(servos["port"], servos["baudrate"], direction, timeout)
+        port = PortSettings(
+            servos["port"],
+            servos["baudrate"],
+            "gpio" if by_pins else "adapter",
+            servos["transmit_pin"],
+            servos["receive_pin"],
+            max(LEAST_TIMEOUT, servos["reply_timeout"]),
+        )
+        protocol = servos["protocol"]
         i2c, settings = str(imu["bus"]), Mpu6050Settings(address=imu["address"])
         owner = TerminalOwner(permit_all=given.yes)
+    bus = make_servos(port, ServoMap.from_robot(robot).ids, protocol)
     return Bench(robot, bus, i2c, settings, owner, joints, given.speed), simulated
 
 

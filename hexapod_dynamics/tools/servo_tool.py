@@ -10,11 +10,12 @@ import sys
 import time
 
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
+from hexapod_dynamics.drivers.servos.interface import Fault, NoReply
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, GpioDirection
-from hexapod_dynamics.drivers.servos.lx.servo_bus import Fault, NoReply, ServoBus
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
 

@@ -6,11 +6,11 @@ import pytest
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
 from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.servo_counts import ServoCounts
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector, rotation_z
 from hexapod_dynamics.simulation import Simulator
 
@@ -31,7 +31,7 @@ class World:
         joints = [joint for leg in ROBOT.legs for joint in leg.joints]
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], ROBOT.servo.stiffness)
         self.guard.meet(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
-        self.servos = ServoMap.from_robot(ROBOT)
+        self.servos = ServoCounts.from_robot(ROBOT)
         self.sent, self.read, self.torques = [], self.gait.position.copy(), np.zeros(18)
         self.unheard = []  # (time, joint) of measurements under way
         self.filter = OrientationFilter(100.0)

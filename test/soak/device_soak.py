@@ -31,6 +31,7 @@ from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050Settings
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
@@ -108,7 +109,7 @@ class Rig:
         self.bus_device.start()
         self.i2c.start()
         self.bus = TappedBus(str(self.bus_device.link))
-        self.chain = ServoChain(self.bus, MAP)
+        self.chain = ServoChain(LxServos(self.bus, MAP.ids), MAP)
         self.samples = 0
         self.imu = ImuReader(str(self.i2c.path), Mpu6050Settings(), self._on_sample)
         self.health, self.told = ServoHealth(MAP.joint_names), []

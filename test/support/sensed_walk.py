@@ -15,11 +15,11 @@ from support.sensed_imu import SensedImu
 
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.servo_counts import ServoCounts
 from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import MujocoSimulator, Readings, Simulator, Truth
 
@@ -108,7 +108,7 @@ class SensedWalk:
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
         self.guard.meet(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
-        self.servos = ServoMap.from_robot(robot)
+        self.servos = ServoCounts.from_robot(robot)
         self.odometry, self.dead = LegOdometry(robot, Morphology.whole(robot)), np.zeros(3)
         self.torques = np.zeros(18)
         self.sent: list[Any] = []

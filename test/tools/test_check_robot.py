@@ -18,7 +18,9 @@ from hexapod_dynamics.bench.commissioning.sequence import CHECKS, Bench, run_che
 from hexapod_dynamics.bench.commissioning.terminal_owner import TerminalOwner
 from hexapod_dynamics.bench.devices.suspended_robot import SimulatedOwner, SuspendedRobot
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
+from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.slow_move import SPEED
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_rpy
@@ -53,7 +55,8 @@ class Rehearsal:
             time.sleep(0.01)
 
     def bench(self, joints=LEFT_FRONT, speed=1.0, owner=None):
-        bus = ServoBus(str(self.robot.servo_bus.link), reply_timeout=check_robot.SIMULATED_TIMEOUT)
+        port = ServoBus(str(self.robot.servo_bus.link), reply_timeout=check_robot.SIMULATED_TIMEOUT)
+        bus = LxServos(port, ServoMap.from_robot(ROBOT).ids)
         return Bench(ROBOT, bus, str(self.robot.imu_bus.path), Mpu6050Settings(), owner or self.owner, joints, speed)
 
     def run(self, *checks, **options):

@@ -10,9 +10,7 @@ import numpy as np
 
 from hexapod_dynamics.bench.commissioning.findings import Finding, failed, not_run, passed
 from hexapod_dynamics.bench.commissioning.owner import Answer, Expected, Owner
-from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.frames import BROADCAST_ID
-from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, NoReply
+from hexapod_dynamics.drivers.servos.interface import BusError, NoReply
 from hexapod_dynamics.drivers.servos.slow_move import BlockedError, SlowMove
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
@@ -20,7 +18,6 @@ from hexapod_dynamics.robot.link_tree import LinkTree
 SWING = 0.2  # [rad] of the check of a direction
 FAR = 2.2  # [rad] largest motion to the reference pose
 STOP_SWING, STOP_AFTER, STOP_SPEED = 0.15, 0.2, 0.25  # [rad], [s], [rad/s]
-STOPS = lx.move_stop(BROADCAST_ID) * 6  # what an emergency stop sends
 
 
 class JointChecks:
@@ -164,9 +161,9 @@ class JointChecks:
         time.sleep(STOP_AFTER)
         before = mover.angle(index)
         try:
-            sent = mover.bus.interrupt(STOPS)
+            sent = mover.servos.stop_now()
         finally:
-            mover.bus.interrupted = False
+            mover.servos.resume()
         if not sent:
             raise BusError("the port did not take the stop")
         time.sleep(0.1)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hexapod_dynamics.bench.commissioning.findings import Finding, failed, passed
-from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
 
 END_IT = (
     "end that process: Ctrl-C in the terminal of the launch, sudo systemctl stop hexapod, or on the vendor's image "
@@ -92,7 +92,7 @@ def _own_groups() -> str:
     return " ".join(sorted(_group(number) for number in {os.getegid(), *os.getgroups()}))
 
 
-def check_port(bus: ServoBus) -> list[Finding]:
+def check_port(bus: ServoInterface) -> list[Finding]:
     """Check the servo port's file and open it; the bus is open afterwards if all has passed."""
     findings = check_file("port", bus.port, "dialout")
     if findings[-1].remedy:

@@ -19,7 +19,7 @@ from hexapod_dynamics.bench.commissioning.servo_checks import (
 )
 from hexapod_dynamics.drivers.imu.i2c_bus import I2cBus, open_bus
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings
-from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.slow_move import SPEED, SlowMove
 from hexapod_dynamics.errors import DeviceError
@@ -34,7 +34,7 @@ class Bench:
     """
 
     robot: Robot
-    bus: ServoBus
+    bus: ServoInterface
     i2c: str
     imu: Mpu6050Settings
     owner: Owner

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from hexapod_dynamics.bench.commissioning.findings import Finding, failed, passed
 from hexapod_dynamics.control.posture import SupplyLimits
-from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.servo_bus import Fault, NoReply, ServoBus
+from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, ServoInterface
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
 FULL_PACK = 12.6  # [V] of three charged lithium cells
@@ -18,12 +17,12 @@ SPREAD = 0.5  # [V] between servos: more is lost in a cable
 WARM, MARGIN = 60, 15  # [deg C] at rest; least distance to a servo's own limit
 
 
-def ask_all(bus: ServoBus, servo_map: ServoMap) -> dict[str, Fault | None]:
+def ask_all(servos: ServoInterface, servo_map: ServoMap) -> dict[str, Fault | None]:
     """Ask each servo for its position, up to four times: the joint's fault, None if it answers."""
     answers: dict[str, Fault | None] = {}
-    for name, servo_id in zip(servo_map.joint_names, servo_map.ids, strict=True):
+    for index, name in enumerate(servo_map.joint_names):
         for _ in range(4):
-            answers[name] = None if bus.exchange(servo_id, Command.POS_READ) is not None else bus.fault
+            answers[name] = None if servos.read(index, "position") is not None else servos.fault
             if answers[name] is None:
                 break
     return answers
@@ -65,14 +64,14 @@ class Supply:
     deviation: float
 
 
-def read_supplies(bus: ServoBus, servo_map: ServoMap) -> tuple[list[Supply], list[str]]:
+def read_supplies(servos: ServoInterface, servo_map: ServoMap) -> tuple[list[Supply], list[str]]:
     """Read supply and temperature of every servo; return them and the joints that did not answer."""
     supplies, silent = [], []
-    for name, i in zip(servo_map.joint_names, servo_map.ids, strict=True):
+    for i, name in enumerate(servo_map.joint_names):
         try:
-            volts, limits = bus.read(i, Command.VIN_READ), bus.read(i, Command.VIN_LIMIT_READ)
-            celsius, limit = bus.read(i, Command.TEMP_READ), bus.read(i, Command.TEMP_MAX_LIMIT_READ)
-            supplies.append(Supply(name, volts, limits, celsius, limit, bus.read(i, Command.ANGLE_OFFSET_READ)))
+            volts, limits = servos.require(i, "voltage"), servos.require(i, "voltage_limits")
+            celsius, limit = servos.require(i, "temperature"), servos.require(i, "temperature_limit")
+            supplies.append(Supply(name, volts, limits, celsius, limit, servos.require(i, "deviation")))
         except NoReply:
             silent.append(name)
     return supplies, silent

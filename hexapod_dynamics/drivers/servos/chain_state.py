@@ -5,7 +5,7 @@ from dataclasses import MISSING, dataclass, fields
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.lx.servo_bus import Fault
+from hexapod_dynamics.drivers.servos.interface import Fault
 
 FAULTS = (*(fault.value for fault in Fault), "implausible")
 
@@ -17,7 +17,7 @@ class ChainSettings:
     position_rate: float = 20.0  # of each joint, at most
     slow_interval: float = 0.2  # between two reads of voltage, temperature or load state
     refresh_interval: float = 0.5  # an unchanged target is sent again after this
-    starving: tuple = ((0.4, 4), (0.15, 1))  # oldest measurement [s], from which changes of so many counts wait ...
+    starving: tuple = ((0.4, 0.019), (0.15, 0.006))  # oldest measurement [s], from which changes of less [rad] wait ...
     defer_interval: float = 0.05  # ... by at most this
     silent_write_interval: float = 0.2  # between two targets of a servo that does not answer
     silent_after: int = 3  # reads in a row without an answer, more on a lossy line

@@ -12,19 +12,13 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import FAULTS, ChainSettings, ChainState
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
-from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.servo_bus import Fault, ServoBus
+from hexapod_dynamics.drivers.servos.interface import Fault, Quantity, ServoInterface
 from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
 from hexapod_dynamics.drivers.servos.position_gate import PositionGate
-from hexapod_dynamics.drivers.servos.read_schedule import SLOW_READS, ReadSchedule
+from hexapod_dynamics.drivers.servos.read_schedule import ReadSchedule
 from hexapod_dynamics.drivers.servos.servo_loss_detector import ServoLossDetector
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
-# Members of an enumeration, looked up once: below Python 3.11 each look costs as much as a system call.
-_POSITION, _LOADED, _MOVE = Command.POS_READ, Command.LOAD_OR_UNLOAD_READ, Command.MOVE_TIME_WAIT_READ
-_POSITION_SIZE = lx_frames.reply_size(_POSITION)
 _SUPPLY_READS = 3  # number of reads whose median is the supply voltage
 _QUICK = 0.003  # [s] shortest wait for a servo that has failed while others answer
 _FORGET = 0.97  # factor of the longest delay of the latest answers with each answer
@@ -44,7 +38,7 @@ class JointReader:
 
     def __init__(
         self,
-        bus: ServoBus,
+        servos: ServoInterface,
         servo_map: ServoMap,
         settings: ChainSettings,
         state: ChainState,
@@ -53,14 +47,14 @@ class JointReader:
         idle: Any,
     ) -> None:
         n = len(servo_map)
-        self.bus, self.map, self.settings, self.schedule = bus, servo_map, settings, ReadSchedule(n, settings)
+        self.servos, self.map, self.settings, self.schedule = servos, servo_map, settings, ReadSchedule(n, settings)
         self._state, self._lock, self._writer, self._idle = state, lock, writer, idle
         self._silence = ServoLossDetector(n, settings.silent_after)
-        self._checks = [PositionGate() for _ in range(n)]
+        self._checks = [PositionGate(lowest=servos.readable[0], highest=servos.readable[1]) for _ in range(n)]
         self._greeted = np.zeros(n, bool)  # start_angle has been found since it was last lost
         self._lag_count = np.zeros(n, np.int64)
         self._trust_targets = True  # a servo's last latched target is where it holds
-        self._delay = 0.5 * bus.reply_timeout  # [s] of the latest answers
+        self._delay = 0.5 * servos.reply_timeout  # [s] of the latest answers
         self.quiet_until = 0.0  # monotonic [s] before which no servo is asked
         self._confirm_turn = 0
         self._next_confirm = np.full(n, -np.inf)
@@ -113,11 +107,11 @@ class JointReader:
             return
         after = candidates[candidates > self._confirm_turn]
         index = self._confirm_turn = int(after[0] if after.size else candidates[0])
-        servo_id, wanted = self.map.ids[index], state.torque
+        wanted = state.torque
         loaded = self._ask_missing(index) if state.gone[index] else self._ask_loaded(index)
         pause = self.settings.silent_probe_interval if state.silent[index] else self.settings.confirm_interval
         self._next_confirm[index] = time.monotonic() + pause
-        if loaded is None and state.gone[index] and not self.bus.interrupted:
+        if loaded is None and state.gone[index] and not self.servos.interrupted:
             self._gone_tries[index] += 1
             if self._gone_tries[index] >= _GONE_TRIES and not state.hanging[index]:
                 with self._lock:
@@ -125,8 +119,7 @@ class JointReader:
                 return
         if (loaded is None or bool(loaded) != wanted) and not (wanted and state.gone[index]):
             # Also without an answer: the request may have been lost like the command.
-            frame = lx.load_write(servo_id, wanted)
-            self.bus.send(frame + frame)
+            self.servos.switch_torque((index,), wanted, copies=2)
 
     def probe_gone(self, now: float) -> None:
         """Read one of the servos that are declared missing, to find out whether it is connected again."""
@@ -137,21 +130,21 @@ class JointReader:
         after = gone[gone > self._gone_turn]
         index = self._gone_turn = int(after[0] if after.size else gone[0])
         if self._state.torque:
-            answered = self.bus.exchange(self.map.ids[index], _POSITION, None) is not None
+            answered = self.servos.read(index, "position") is not None
         else:  # it must have no torque either
             answered = self._ask_missing(index) is not None
             if not answered:  # it may hear what we cannot hear it answer
-                self.bus.send(lx.load_write(self.map.ids[index], False) * 2)
+                self.servos.switch_torque((index,), False, copies=2)
         with self._lock:
             self._state.hanging[index] |= answered
             self._state.back[index] = self._state.back[index] + 1 if answered else 0
 
     def _ask_missing(self, index: int) -> bool | None:
         """Whether a servo that is declared missing exerts torque; None if it does not answer."""
-        payload = self.bus.exchange(self.map.ids[index], _LOADED, None)
-        if payload is None:
+        answer, state = self.servos.read(index, "loaded"), self._state
+        if answer is None:
             return None
-        loaded, state = bool(lx.decode(_LOADED, payload)), self._state
+        loaded = bool(answer)
         with self._lock:
             state.hanging[index], state.loaded[index] = True, loaded
             state.unconfirmed[index] = loaded and not state.torque
@@ -160,15 +153,14 @@ class JointReader:
     def read_position(self, index: int) -> None:
         """Read the position of one joint."""
         self.schedule.asked(index, time.monotonic(), bool(self._state.silent[index]))
-        sent = self._writer.sent[index]
-        target = lx.angle_from_count(sent) if sent >= 0 else math.nan
+        target = float(self._writer.sent[index])
         for _ in range(3):
-            value = self._ask(index, _POSITION)
+            value = self._ask(index, "position")
             if value is None:
                 if not self._state.silent[index]:
                     self.schedule.ask_soon(index)
                 return
-            now = self.bus.reply_time - _POSITION_SIZE * self.bus.byte_time
+            now = self.servos.read_time
             distance = abs(value - target)  # NaN where nothing has been sent
             taken = self._checks[index].take(value, now, target)
             if distance > self.settings.load_check_lag:
@@ -225,9 +217,9 @@ class JointReader:
         """
         if not self._ask_loaded(index) or not self._trust_targets:
             return angle
-        move = self._ask(index, _MOVE)
-        if move is not None:
-            target = self.map.angle(index, move.angle)
+        held = self._ask(index, "target")
+        if held is not None:
+            target = self.map.angle(index, held)
             if abs(target - angle) < 0.15:
                 return target
         return angle
@@ -240,7 +232,7 @@ class JointReader:
         if kind == "loaded":
             self._ask_loaded(index)
             return
-        value, state = self._ask(index, SLOW_READS[kind]), self._state
+        value, state = self._ask(index, kind), self._state
         if value is None:
             return
         with self._lock:
@@ -259,8 +251,8 @@ class JointReader:
     def _ask_loaded(self, index: int, tries: int = 1) -> bool | None:
         """Whether a servo exerts torque; without torque it starts again from its measured position."""
         loaded = None
-        while loaded is None and tries > 0 and not self.bus.interrupted:
-            loaded, tries = self._ask(index, _LOADED), tries - 1
+        while loaded is None and tries > 0 and not self.servos.interrupted:
+            loaded, tries = self._ask(index, "loaded"), tries - 1
         if loaded is not None:
             with self._lock:
                 self._state.loaded[index] = loaded
@@ -274,30 +266,30 @@ class JointReader:
                 self._greeted[index] = False
         return loaded
 
-    def _ask(self, index: int, command: int) -> Any:
-        servo_id = self.map.ids[index]
+    def _ask(self, index: int, quantity: Quantity) -> Any:
+        servos = self.servos
         was_silent = bool(self._state.silent[index])
         # The long timeout is for single late answers. For a servo that failed while others answered, the timeout is the
         # present answer time: nine silent servos would otherwise block the bus.
         failing = was_silent or self._silence.failing[index] > 0
         doubted = failing or self._state.unanswered > 1
-        timeout = max(self.bus.reply_timeout, min(0.002 + 1.5 * self._delay, self.bus.patience))
+        timeout = max(servos.reply_timeout, min(0.002 + 1.5 * self._delay, servos.patience))
         if failing and self._state.unanswered < len(self.map):
             timeout = min(timeout, max(_QUICK, 0.002 + 3.0 * self._delay))
-        payload = self.bus.exchange(servo_id, command, None if doubted else self._idle, timeout)
-        if payload is None:
-            self._count(index, self.bus.fault.value)
-            if self.bus.fault is not Fault.TIMEOUT:  # a corrupted answer came quickly: read again at once
+        value = servos.read(index, quantity, None if doubted else self._idle, timeout)
+        if value is None:
+            self._count(index, servos.fault.value)
+            if servos.fault is not Fault.TIMEOUT:  # a corrupted answer came quickly: read again at once
                 for check in self._checks:
                     check.warn(time.monotonic())
-                payload = self.bus.exchange(servo_id, command, None, timeout)
-                if payload is None:
-                    self._count(index, self.bus.fault.value)
-        self._delay, self.bus.lateness = max(self._delay, self.bus.lateness), 0.0
-        if self.bus.interrupted:
-            return None if payload is None else lx.decode(command, payload)
-        self._silence.note(index, payload is not None)
-        if payload is None:
+                value = servos.read(index, quantity, None, timeout)
+                if value is None:
+                    self._count(index, servos.fault.value)
+        self._delay = max(self._delay, servos.take_lateness())
+        if servos.interrupted:
+            return value
+        self._silence.note(index, value is not None)
+        if value is None:
             if not was_silent and self._silence.is_silent(index):
                 self._greeted[index] = False
                 self._checks[index].forget()
@@ -308,24 +300,23 @@ class JointReader:
             self._back_off(self._state.unanswered)
             return None
         self.quiet_until = 0.0
-        size = lx_frames.reply_size(command) * self.bus.byte_time
-        delay = self.bus.reply_time - self.bus.wire_free - size
+        delay = servos.delay
         self._delay = max(_FORGET * self._delay, min(delay, 0.05))
         if was_silent:
             self.schedule.probe_soon(self._state.silent)
         with self._lock:
             self._state.reads += 1
-            self._state.late_answers += delay > self.bus.reply_timeout
+            self._state.late_answers += delay > servos.reply_timeout
             self._state.unanswered = 0
-            self._state.heard = self.bus.reply_time
-        return lx.decode(command, payload)
+            self._state.heard = servos.answer_time
+        return value
 
     def _back_off(self, unanswered: int) -> None:
         """Pause before the next request where answers are late and meet requests on the line, or nobody answers at all.
 
         Requests at the pace of the timeouts would meet each late answer, and pile up before a line that is held up.
         """
-        if unanswered > 1 and (self.bus.strays or unanswered > len(self.map)):
+        if unanswered > 1 and (self.servos.late_answers_pending or unanswered > len(self.map)):
             self.quiet_until = time.monotonic() + min(_PAUSE * 2.0 ** min(unanswered - 2, 8), _LONGEST_PAUSE)
 
     def _count(self, index: int, fault: str) -> None:

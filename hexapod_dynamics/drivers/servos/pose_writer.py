@@ -1,4 +1,4 @@
-"""Puts poses on the servo bus: a latched move for every servo whose target has changed, then one start for all."""
+"""Puts poses on the servo bus: a set-point for every servo whose target has changed; all start together."""
 
 from __future__ import annotations
 
@@ -10,75 +10,72 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
-from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
+from hexapod_dynamics.drivers.servos.interface import ServoInterface
 
-_ANY = 1 << 30  # larger than any change of counts
+_ANY = math.inf  # larger than any change
 _LONGEST = 0.5  # [s] longest duration of a late pose
 _CATCH_UP = 1.1  # times the allowed speed, so that a delay is caught up slowly
 
 
 class PoseWriter:
-    """Remembers the last command of each servo. sent: (n,) counts, -1 if unknown."""
+    """Remembers the last command of each servo. sent: (n,) [rad] from the servos' centres, NaN if unknown."""
 
-    def __init__(
-        self, bus: ServoBus, servo_map: ServoMap, settings: ChainSettings, frames: PoseFrames | None = None
-    ) -> None:
-        n = len(servo_map)
-        self.sent = np.full(n, -1, np.int64)
-        self._bus, self._settings = bus, settings
-        self._frames = frames or PoseFrames(servo_map)
+    def __init__(self, servos: ServoInterface, settings: ChainSettings) -> None:
+        n = len(servos.ids)
+        self.sent = np.full(n, np.nan)
+        self._servos, self._settings = servos, settings
         self._time = [-math.inf] * n
-        # The present motion of the servos: counts at its start, monotonic time of its start, duration.
+        # The present motion of the servos: angle at its start, monotonic time of its start, duration.
         self._from, self._begin, self._took = [0.0] * n, [0.0] * n, [1.0] * n
 
     def forget(self, joints: Any = slice(None)) -> None:
         """Send the next target of these joints (index or mask, default all) even if it has not changed."""
-        self.sent[joints] = -1
+        self.sent[joints] = np.nan
 
     def write(
         self,
-        counts: np.ndarray,
+        targets: np.ndarray,
         duration: float,
         state: ChainState,
         cancelled: Callable[[], bool],
         speed: np.ndarray | None = None,
     ) -> bool:
-        """Send counts (n,), -1 = leave alone, to be reached in `duration` [s]; False when nothing had to be sent.
+        """Send targets (n,) [rad] to be reached in `duration` [s]; return False when nothing had to be sent.
+
+        targets: as `ServoInterface.quantise` gives them; NaN leaves a servo alone.
 
         cancelled: called after the wait; if it returns True (emergency stop, torque off), nothing is sent. A servo
-        whose count has not changed is left alone, and refreshed now and then, because writes are never acknowledged.
-        Waits until earlier frames have been sent. speed (n,) [counts/s]: the duration is extended, to at most 0.5 s, if
+        whose target has not changed is left alone, and refreshed now and then, because writes are never acknowledged.
+        Waits until earlier frames have been sent. speed (n,) [rad/s]: the duration is extended, to at most 0.5 s, if
         a servo would be faster.
         """
-        backlog = self._bus.wire_free - time.monotonic()
+        backlog = self._servos.output_end - time.monotonic()
         if backlog > 0.001:
             time.sleep(backlog)
         if cancelled():
             return False
         now = time.monotonic()
-        asked, sent, silent = counts.tolist(), self.sent.tolist(), state.silent.tolist()
+        asked, sent, silent = targets.tolist(), self.sent.tolist(), state.silent.tolist()
         chosen = self._choose(asked, sent, silent, state, now)
         if True not in chosen:
             return False
-        begin = now + (1 + chosen.count(True)) * lx_frames.MOVE_SIZE * self._bus.byte_time  # all are out then
+        begin = now + self._servos.pose_time(chosen.count(True))  # all are out then
         here, durations = self._places(sent, begin), [duration] * len(asked)
         if speed is not None:
             # A pose that is sent late holds the motion of all the time since the one before; in one period the servos
             # would catch up at a speed that nobody has allowed. All arrive together, but for those that do not answer.
             needed = [
-                max(min(abs(count - place) / (_CATCH_UP * fastest), _LONGEST), duration)
-                if moved and before >= 0
+                max(min(abs(target - place) / (_CATCH_UP * fastest), _LONGEST), duration)
+                if moved and before == before  # not NaN
                 else duration
-                for count, place, fastest, moved, before in zip(asked, here, speed.tolist(), chosen, sent, strict=True)
+                for target, place, fastest, moved, before in zip(asked, here, speed.tolist(), chosen, sent, strict=True)
             ]
             together = max((time_ for time_, alone in zip(needed, silent, strict=True) if not alone), default=duration)
             durations = [own if alone else together for own, alone in zip(needed, silent, strict=True)]
-        self._bus.send(self._frames.build(asked, durations, chosen))
+        self._servos.write_pose(asked, durations, chosen)
         for j, moved in enumerate(chosen):
             if moved:
-                self._from[j] = here[j] if sent[j] >= 0 else asked[j]
+                self._from[j] = here[j] if sent[j] == sent[j] else asked[j]
                 self._begin[j], self._took[j] = begin, max(durations[j], 1e-3)
                 self.sent[j], self._time[j] = asked[j], now
         return True
@@ -92,21 +89,22 @@ class PoseWriter:
             if not (silent[j] or gone[j] or math.isnan(angle)):
                 oldest = max(oldest, now - stamps[j])
         # When reads starve, small changes may wait a cycle or two: each one's 0.9 ms of wire buys half a read.
-        small = next((change for limit, change in settings.starving if oldest > limit), 0)
+        small = next((change for limit, change in settings.starving if oldest > limit), 0.0)
         chosen = []
-        for j, count in enumerate(asked):
+        for j, target in enumerate(asked):
             age = now - self._time[j]
-            least = small if age < settings.defer_interval else 0
+            least = small if age < settings.defer_interval else 0.0
             # A servo that does not answer may still receive, or be broken off: it is moved less often, so that the wire
             # is there for the others. Written at the pace of the others, nine of 18 took half of the time for reads.
             if silent[j] and age < settings.silent_write_interval:
                 least = _ANY
-            due = abs(count - sent[j]) > least or age > settings.refresh_interval
-            chosen.append(due and not gone[j] and count >= 0)
+            # A target that is not known to have been sent (NaN) compares as neither less nor equal.
+            due = not abs(target - sent[j]) <= least or age > settings.refresh_interval
+            chosen.append(due and not gone[j] and target == target)
         return chosen
 
     def _places(self, sent: list, t: float) -> list[float]:
-        """Where the servos are at the monotonic time t [s] of their present motions [counts]."""
+        """Where the servos are at the monotonic time t [s] of their present motions [rad]."""
         return [
             begin + (end - begin) * min(max((t - since) / took, 0.0), 1.0)
             for begin, end, since, took in zip(self._from, sent, self._begin, self._took, strict=True)

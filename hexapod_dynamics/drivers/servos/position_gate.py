@@ -7,8 +7,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hexapod_dynamics.drivers.servos.lx import protocol as lx
-
 
 @dataclass
 class PositionGate:
@@ -16,13 +14,15 @@ class PositionGate:
 
     margin [rad]: a reading within this distance of the extrapolated position or of the target is accepted at once,
     unless a corrupted answer arrived in the last `wary_time` [s]. Otherwise, two readings in a row that agree within
-    `agreement` [rad] are accepted.
+    `agreement` [rad] are accepted. lowest, highest [rad]: no working servo reports an angle beyond.
     """
 
     margin: float = 0.2
     wary_time: float = 1.0
     agreement: float = 0.03
     max_rate: float = 8.0  # [rad/s]
+    lowest: float = -math.pi
+    highest: float = math.pi
 
     def __post_init__(self) -> None:
         self._last = self._stamp = self._doubted = math.nan
@@ -43,8 +43,7 @@ class PositionGate:
         """Return True to accept `angle`, read at time t; False to read again at once: a second reading that agrees is
         accepted.
         """
-        count = lx.CENTRE_COUNT + angle * lx.COUNTS_PER_RADIAN
-        if not lx.PLAUSIBLE_COUNTS[0] <= count <= lx.PLAUSIBLE_COUNTS[1]:
+        if not self.lowest <= angle <= self.highest:
             return False
         margin = self.margin if t >= self._wary_until else -1.0
         interval = t - self._stamp

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
-from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.interface import Quantity
 
-SLOW_READS = {"voltage": Command.VIN_READ, "temperature": Command.TEMP_READ, "loaded": Command.LOAD_OR_UNLOAD_READ}
+SLOW_READS: tuple[Quantity, ...] = "voltage", "temperature", "loaded"
 
 
 class ReadSchedule:
@@ -83,12 +83,12 @@ class ReadSchedule:
         """Request silent joints (mask) one after the other, because one of them has answered again."""
         self._asked[silent] = -np.inf
 
-    def slow(self, state: ChainState, now: float) -> tuple[str, int]:
+    def slow(self, state: ChainState, now: float) -> tuple[Quantity, int]:
         """Return the next read of SLOW_READS and its joint, -1 if none is due. Every second one is for a joint that
         does not follow, mostly of its load state; the others are supply voltage, temperature and load state in turn.
         """
         if now < self._next_slow:
-            return "", -1
+            return "loaded", -1
         suspect = np.flatnonzero(state.lagging & state.known)
         self._next_slow = now + (self.settings.suspect_interval if suspect.size else self.settings.slow_interval)
         self._slow_turn += 1
@@ -97,10 +97,10 @@ class ReadSchedule:
             # Shift by one joint each round, so that the temperature of every joint is read.
             index = suspect[(turn + turn // suspect.size) % suspect.size]
             return "temperature" if turn % 4 == 3 else "loaded", int(index)
-        kind = "voltage" if self._slow_turn % 2 == 0 else ("temperature", "loaded")[turn % 2]
+        kind: Quantity = "voltage" if self._slow_turn % 2 == 0 else ("temperature", "loaded")[turn % 2]
         return kind, self._next_of(kind, state)
 
-    def _next_of(self, kind: str, state: ChainState) -> int:
+    def _next_of(self, kind: Quantity, state: ChainState) -> int:
         n = len(self._asked)
         for step in range(1, n + 1):
             index = (self._slow_index[kind] + step) % n

@@ -1,7 +1,7 @@
 """The bus thread: it alone uses the servo bus, writes whole poses, reads round robin and recovers from faults.
 
 Other threads send commands (`set_targets`, `set_torque`) and read a copy of the state (`snapshot`).
-Writes go before reads; of several poses only the latest is sent; a servo whose count has not changed is left alone
+Writes go before reads; of several poses only the latest is sent; a servo whose target has not changed is left alone
 (and refreshed now and then, because writes are never acknowledged). Torque on or off is read back from each servo and
 repeated until it is confirmed. A freeze precedes everything else.
 """
@@ -17,26 +17,23 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
+from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
 from hexapod_dynamics.drivers.servos.joint_reader import JointReader
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
-from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, ServoBus
 from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
-from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
 _log = logging.getLogger(__name__)
 PRIORITY = 12  # real-time priority of the bus thread, where permitted
 _OVERDUE = 0.05  # [s] after which a bus thread that still waits is woken
-# A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies are sent, and again a little later.
-_STOPS, _STOP_AGAIN = lx.move_stop(lx_frames.BROADCAST_ID) * 6, 0.02  # [s]
+_STOP_AGAIN = 0.02  # [s] after a stop it is sent again: on a bad line all copies of the first may be lost
 
 
 @dataclass
 class _Wishes:
-    counts: np.ndarray | None = None
+    targets: np.ndarray | None = None  # [rad] from the servos' centres
     duration: float = 0.0
-    speed: np.ndarray | None = None  # [counts/s]
+    speed: np.ndarray | None = None  # [rad/s]
     epoch: int = -1
     torque: bool | None = None
     frozen: bool = False
@@ -47,29 +44,28 @@ class _Wishes:
 
 
 class ServoChain:
-    """All servos of a robot on one bus, served by one thread. frames: another way to write a pose."""
+    """All servos of a robot on one bus, served by one thread; servo_map names the joints of `servos.ids`."""
 
     def __init__(
         self,
-        bus: ServoBus,
+        servos: ServoInterface,
         servo_map: ServoMap,
         settings: ChainSettings | None = None,
-        frames: PoseFrames | None = None,
     ) -> None:
         n = len(servo_map)
-        self.bus, self.map, self.settings = bus, servo_map, settings or ChainSettings()
+        self.servos, self.map, self.settings = servos, servo_map, settings or ChainSettings()
         self._state = ChainState.empty(n)
         self._lock = threading.Lock()  # guards _state
         self._wishes = _Wishes()
-        self._writer = PoseWriter(bus, servo_map, self.settings, frames)
-        self._reader = JointReader(bus, servo_map, self.settings, self._state, self._lock, self._writer, self._idle)
+        self._writer = PoseWriter(servos, self.settings)
+        self._reader = JointReader(servos, servo_map, self.settings, self._state, self._lock, self._writer, self._idle)
         self.priority = ""  # of the bus thread: what the kernel has permitted
         self._next_reopen = 0.0
         self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
         self._stop_again = math.inf  # monotonic [s] at which the stops are sent once more
         self._waits_until = math.inf  # monotonic [s] at which the bus thread ends a wait for work
         self._stopped = threading.Event()  # the last requested freeze has been sent
-        self._load_since, self._load_bytes = 0.0, 0
+        self._load_since, self._load_before = 0.0, 0.0
         self._thread = threading.Thread(target=self._run, name="servo_bus", daemon=True)
 
     # What other threads call -----------------------------------------------------------------------------------------
@@ -93,12 +89,12 @@ class ServoChain:
             self._wishes.stop = True
             self._wishes.condition.notify()
         if self._thread.ident is None:  # never started
-            self.bus.release()
+            self.servos.release()
             return
         self._thread.join(timeout)
         if self._thread.is_alive():
             _log.error(
-                "the servo bus thread has not ended after %.1f s: the port %s stays open", timeout, self.bus.port
+                "the servo bus thread has not ended after %.1f s: the port %s stays open", timeout, self.servos.port
             )
 
     def set_targets(self, angles: np.ndarray, duration: float, epoch: int, speed: np.ndarray | None = None) -> None:
@@ -110,16 +106,11 @@ class ServoChain:
         again is dropped, because the servos may have moved. speed (n,) [rad/s]: if the pose is sent late, its duration
         is extended so that no joint exceeds this speed.
         """
-        asked = np.isfinite(angles)
-        if speed is not None:
-            speed = speed * lx.COUNTS_PER_RADIAN
-        if asked.all():
-            counts = self.map.counts(angles)
-        else:
-            counts = np.where(asked, self.map.counts(np.where(asked, angles, 0.0)), -1)
+        finite = np.where(np.isfinite(angles), angles, np.nan)
+        targets = self.servos.quantise(self.map.servo_angles(finite))
         wishes = self._wishes
         with wishes.condition:
-            wishes.counts, wishes.duration, wishes.epoch, wishes.speed = counts, duration, epoch, speed
+            wishes.targets, wishes.duration, wishes.epoch, wishes.speed = targets, duration, epoch, speed
             wishes.condition.notify()
 
     def freeze(self, timeout: float = 0.02) -> bool:
@@ -131,15 +122,15 @@ class ServoChain:
         """
         self._stopped.clear()
         with self._wishes.condition:
-            self._wishes.frozen, self._wishes.counts = True, None
-            sent = self._wishes.stops_sent = self.bus.interrupt(_STOPS)
+            self._wishes.frozen, self._wishes.targets = True, None
+            sent = self._wishes.stops_sent = self.servos.stop_now()
             self._wishes.condition.notify()
         return sent or self._stopped.wait(timeout)
 
     def unfreeze(self) -> None:
         """Allow poses again, planned from newly measured positions."""
         with self._wishes.condition:
-            self._wishes.frozen, self._wishes.counts = False, None
+            self._wishes.frozen, self._wishes.targets = False, None
             self._wishes.condition.notify()
 
     def wait_confirmed(self, timeout: float) -> bool:
@@ -163,7 +154,7 @@ class ServoChain:
         """
         with self._wishes.condition:
             self._torque_asked = time.monotonic()
-            self._wishes.torque, self._wishes.counts = on, None
+            self._wishes.torque, self._wishes.targets = on, None
             self._wishes.condition.notify()
 
     def set_gone(self, gone: np.ndarray) -> None:
@@ -194,13 +185,13 @@ class ServoChain:
         try:
             self._serve_until_stopped()
         finally:
-            self.bus.release()
+            self.servos.release()
 
     def _serve_until_stopped(self) -> None:
         self.priority = prefer_this_thread(PRIORITY)
         while True:
             try:
-                if not self.bus.is_open:
+                if not self.servos.is_open:
                     if not self._reopen():
                         return
                 elif not self._serve():
@@ -209,7 +200,7 @@ class ServoChain:
                 self._lost(error)
             except Exception:  # an error must not end the only thread that can stop the robot
                 _log.exception("servo bus thread: unexpected error; the port is opened again")
-                self.bus.close()
+                self.servos.close()
                 self._lost(BusError("internal error, see the log"))
 
     def _lost(self, error: BusError) -> None:
@@ -229,10 +220,10 @@ class ServoChain:
             self._waits_until = math.inf
             if wishes.stop:
                 return False
-        self.bus.open()  # raises BusError, and _run waits and tries again
+        self.servos.open()  # raises BusError, and _run waits and tries again
         self._writer.forget()
         self._reader.forget()
-        self._load_since, self._load_bytes = time.monotonic(), self.bus.bytes_sent + self.bus.bytes_received
+        self._load_since, self._load_before = time.monotonic(), self.servos.busy_time
         with self._lock:
             state = self._state
             state.connected, state.epoch, state.heard = True, state.epoch + 1, time.monotonic()
@@ -253,16 +244,16 @@ class ServoChain:
         index, due = self._reader.schedule.position(state, now)
         due = max(due, self._reader.quiet_until)
         with wishes.condition:
-            if due > now and not (self._urgent() or wishes.counts is not None or wishes.gone is not None):
+            if due > now and not (self._urgent() or wishes.targets is not None or wishes.gone is not None):
                 self._waits_until = min(due, now + 0.02) if state.unconfirmed.any() else due
                 wishes.condition.wait(self._waits_until - now)
                 self._waits_until = math.inf
             stop, torque, gone, wishes.torque, wishes.gone = wishes.stop, wishes.torque, wishes.gone, None, None
-            counts, duration, speed, wishes.counts = wishes.counts, wishes.duration, wishes.speed, None
-            before, frozen, interrupted = state.frozen, wishes.frozen, self.bus.interrupted
+            targets, duration, speed, wishes.targets = wishes.targets, wishes.duration, wishes.speed, None
+            before, frozen, interrupted = state.frozen, wishes.frozen, self.servos.interrupted
             stops_sent, wishes.stops_sent = wishes.stops_sent, False
             if wishes.epoch != state.epoch:
-                counts = None
+                targets = None
         if frozen != state.frozen or interrupted:
             self._apply_frozen(frozen, stops_sent)
         if state.frozen and self._stop_again <= time.monotonic():
@@ -274,16 +265,16 @@ class ServoChain:
             self._apply_torque(torque)
         if stop:
             return False
-        if counts is not None and state.torque and not state.frozen:
-            if self._writer.write(counts, duration, state, self._urgent, speed):
+        if targets is not None and state.torque and not state.frozen:
+            if self._writer.write(targets, duration, state, self._urgent, speed):
                 self._reader.trust_targets()
                 with self._lock:
                     state.writes += 1
-                    state.write_time = self.bus.wire_free
+                    state.write_time = self.servos.output_end
         self._measure_load(time.monotonic())
         changed = due > now or gone is not None or torque is not None or frozen != before or interrupted
         self._read(-1 if changed else index)
-        state.late_wakes = self.bus.late_wakes
+        state.late_wakes = self.servos.late_wakes
         return True
 
     def _read(self, index: int) -> None:
@@ -320,26 +311,28 @@ class ServoChain:
     def _urgent(self) -> bool:
         """Whether a request waits that precedes reading and moving."""
         wishes = self._wishes
-        return wishes.stop or wishes.torque is not None or wishes.frozen != self._state.frozen or self.bus.interrupted
+        return (
+            wishes.stop or wishes.torque is not None or wishes.frozen != self._state.frozen or self.servos.interrupted
+        )
 
     def _send_stops(self) -> None:
-        self.bus.send(_STOPS)
+        self.servos.stop_all()
         with self._lock:
-            self._state.write_time = self.bus.wire_free
+            self._state.write_time = self.servos.output_end
 
     def _apply_frozen(self, frozen: bool, stops_sent: bool) -> None:
         state = self._state
-        self.bus.interrupted = False
+        self.servos.resume()
         if frozen:
             if not stops_sent:
-                self.bus.discard_output()
+                self.servos.discard_output()
                 self._send_stops()
             self._stop_again = time.monotonic() + _STOP_AGAIN
         self._writer.forget()
         with self._lock:
             state.epoch += 1
             state.frozen = frozen
-            state.write_time = self.bus.wire_free
+            state.write_time = self.servos.output_end
             if not frozen:
                 state.moving[:] = False
                 state.angle[:] = np.nan  # nothing moves before every joint is measured anew
@@ -362,11 +355,9 @@ class ServoChain:
     def _apply_torque(self, on: bool) -> None:
         # Twice, because writes are not acknowledged; then each servo is read and commanded again until it has obeyed.
         # A servo that is declared missing may hang there all the same: torque off is for it, too.
-        frames = b"".join(
-            lx.load_write(i, on) for i, gone in zip(self.map.ids, self._state.gone, strict=True) if not (on and gone)
-        )
-        self.bus.send(frames + frames)
-        self.bus.drain()
+        addressed = [index for index, gone in enumerate(self._state.gone.tolist()) if not (on and gone)]
+        self.servos.switch_torque(addressed, on, copies=2)
+        self.servos.drain()
         self._writer.forget()
         self._reader.meet_again()
         with self._lock:
@@ -380,14 +371,14 @@ class ServoChain:
 
     def _idle(self) -> bool:
         wishes = self._wishes
-        return wishes.counts is None and wishes.gone is None and not self._urgent()
+        return wishes.targets is None and wishes.gone is None and not self._urgent()
 
     def _measure_load(self, now: float) -> None:
         """Share of the wire's time in use, over about a second."""
         elapsed = now - self._load_since
         if elapsed < 1.0:
             return
-        total = self.bus.bytes_sent + self.bus.bytes_received
+        busy = self.servos.busy_time
         with self._lock:
-            self._state.bus_load = (total - self._load_bytes) * self.bus.byte_time / elapsed
-        self._load_since, self._load_bytes = now, total
+            self._state.bus_load = (busy - self._load_before) / elapsed
+        self._load_since, self._load_before = now, busy

@@ -13,9 +13,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, NoReply, ServoBus
+from hexapod_dynamics.drivers.servos.interface import BusError, NoReply, ServoInterface
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 
@@ -23,7 +21,7 @@ _log = logging.getLogger(__name__)
 SPEED = 0.3  # [rad/s]
 PERIOD = 0.04  # [s] of a step
 LEAD = 0.05  # [rad]; times 30 N m/rad: 1.5 N m, 44 % of the stall torque
-ARRIVED = 0.035  # [rad] from the goal; what a leg's weight sags and a count are together less than half of it
+ARRIVED = 0.035  # [rad] from the goal; what a leg's weight sags and the resolution are together less than half of it
 PATIENCE = 1.5  # [s] without getting nearer
 
 
@@ -39,27 +37,27 @@ class SlowMove:
 
     def __init__(
         self,
-        bus: ServoBus,
+        servos: ServoInterface,
         servo_map: ServoMap,
         lower: Sequence[float],
         upper: Sequence[float],
         speed: float = SPEED,
     ) -> None:
-        self.bus, self.map, self.speed = bus, servo_map, speed
+        self.servos, self.map, self.speed = servos, servo_map, speed
         self.lower, self.upper = np.asarray(lower, float), np.asarray(upper, float)
 
     def angle(self, index: int) -> float:
         """Measured joint angle [rad]."""
-        return self.map.angle(index, self.bus.read(self.map.ids[index], Command.POS_READ))
+        return self.map.angle(index, self.servos.require(index, "position"))
 
     def holds(self, index: int) -> bool:
         """Whether the servo exerts torque."""
-        return bool(self.bus.read(self.map.ids[index], Command.LOAD_OR_UNLOAD_READ))
+        return bool(self.servos.require(index, "loaded"))
 
     def send(self, index: int, angle: float, duration: float) -> None:
         """Command a joint angle [rad], reached in `duration` [s]."""
-        self.bus.send(lx.move_time(self.map.ids[index], self.map.directions[index] * angle, duration))
-        self.bus.drain()
+        self.servos.write(index, self.map.servo_angle(index, angle), duration)
+        self.servos.drain()
 
     def to(self, index: int, goal: float) -> float:
         """Move a joint to `goal` [rad], clamped to its limits; return the measured angle when it is there."""
@@ -76,7 +74,7 @@ class SlowMove:
             here = self.angle(index)
             if target == goal and abs(goal - here) <= ARRIVED:
                 return here
-            if abs(goal - here) < nearest - 1.0 / lx.COUNTS_PER_RADIAN:
+            if abs(goal - here) < nearest - self.servos.resolution:
                 nearest, since = abs(goal - here), time.monotonic()
             elif time.monotonic() - since > PATIENCE:
                 raise BlockedError(
@@ -85,9 +83,9 @@ class SlowMove:
                 )
 
     def stop(self, index: int) -> None:
-        """Stop a joint where it is; the servo holds. Three times, because writes are not acknowledged."""
-        self.bus.send(lx.move_stop(self.map.ids[index]) * 3)
-        self.bus.drain()
+        """Stop a joint where it is; the servo holds."""
+        self.servos.stop(index)
+        self.servos.drain()
 
     @contextmanager
     def borrowed(self, indices: Sequence[int]) -> Iterator[None]:
@@ -112,19 +110,18 @@ class SlowMove:
     def let_go(self, index: int) -> None:
         """Switch torque off and read that back, up to five times; raises NoReply where it is not confirmed."""
         for _ in range(5):
-            self.bus.send(lx.load_write(self.map.ids[index], False))
-            self.bus.drain()
+            self.servos.switch_torque((index,), False)
+            self.servos.drain()
             if not self.holds(index):
                 return
         raise NoReply(f"{self.map.joint_names[index]} does not confirm that its torque is off: it may hold still")
 
     def _leave(self, index: int, held: bool) -> None:
         """Stop a joint, and switch its torque off if it was off before. A lost port is only logged."""
-        frames = lx.move_stop(self.map.ids[index]) * 3
-        if not held:
-            frames += lx.load_write(self.map.ids[index], False) * 3
         try:
-            self.bus.send(frames)
-            self.bus.drain()
+            self.servos.stop(index)
+            if not held:
+                self.servos.switch_torque((index,), False, copies=3)
+            self.servos.drain()
         except BusError as error:
             _log.warning("%s was not stopped, it ends its last step: %s", self.map.joint_names[index], error)

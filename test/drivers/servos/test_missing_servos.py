@@ -11,6 +11,7 @@ from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection
+from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import ServoHealth, figures
@@ -41,7 +42,7 @@ def rig(tmp_path):
 
 @pytest.fixture
 def chain(rig):
-    chain = ServoChain(ServoBus(str(rig.link)), MAP)
+    chain = ServoChain(LxServos(ServoBus(str(rig.link)), MAP.ids), MAP)
     chain.start()
     yield chain
     chain.stop()
@@ -162,14 +163,14 @@ class StuckDirection(AdapterDirection):
 def test_the_port_stays_open_while_the_bus_thread_still_uses_it(rig):
     """Its number would be given to another file, into which the thread would write."""
     direction = StuckDirection()
-    chain = ServoChain(ServoBus(str(rig.link), direction=direction, reply_timeout=0.05), MAP)
+    chain = ServoChain(LxServos(ServoBus(str(rig.link), direction=direction, reply_timeout=0.05), MAP.ids), MAP)
     chain.start()
     settled(chain)
     direction.hang = True
     assert direction.hung.wait(10)
     try:
         chain.stop(0.1)
-        assert chain.bus.is_open and not direction.closed
+        assert chain.servos.is_open and not direction.closed
     finally:
         direction.free.set()
-    wait_until(lambda: not chain.bus.is_open and direction.closed, what="the thread closes it at its end")
+    wait_until(lambda: not chain.servos.is_open and direction.closed, what="the thread closes it at its end")

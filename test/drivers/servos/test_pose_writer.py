@@ -6,19 +6,27 @@ import pytest
 from hexapod_dynamics.drivers.servos import pose_writer
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
 
 MAP = ServoMap.from_robot(Robot.jethexa())
 PERIOD, SPEED = 0.02, 120.0  # [s], [counts/s]
+SPEEDS = np.full(18, SPEED) / lx.COUNTS_PER_RADIAN  # [rad/s]
+
+
+def angles(counts):
+    return (counts - lx.CENTRE_COUNT) / lx.COUNTS_PER_RADIAN
 
 
 class Wire:
     """What a bus offers to the writer; frames: (time, Frame) of all that was sent. The clock is the test's."""
 
     def __init__(self):
+        self.port, self.reply_timeout, self.patience = "wire", 0.006, 0.05
         self.now, self.wire_free, self.byte_time = 100.0, 0.0, lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
         self.frames = []
 
@@ -46,12 +54,12 @@ def state():
 
 def moves_of(wire, state, seconds):
     """All joints move at SPEED for some seconds, 50 poses a second; (time, count, duration [s]) of each joint's."""
-    writer = PoseWriter(wire, MAP, ChainSettings())
+    writer = PoseWriter(LxServos(wire, MAP.ids), ChainSettings())
     for _ in range(round(seconds / PERIOD)):
         wire.now += PERIOD
         state.stamp[:] = wire.now
-        counts = np.full(18, round(300 + SPEED * (wire.now - 100.0)))
-        assert writer.write(counts, PERIOD, state, lambda: False, np.full(18, SPEED))
+        targets = angles(np.full(18, round(300 + SPEED * (wire.now - 100.0))))
+        assert writer.write(targets, PERIOD, state, lambda: False, SPEEDS)
     found = {servo_id: [] for servo_id in MAP.ids}
     for t, frame in wire.frames:
         if frame.command == Command.MOVE_TIME_WAIT_WRITE:
@@ -75,13 +83,13 @@ def test_a_servo_that_is_written_seldom_moves_no_faster_than_allowed_and_delays_
 
 
 def test_a_pose_that_is_sent_late_takes_longer_for_all_joints_together(wire, state):
-    writer = PoseWriter(wire, MAP, ChainSettings())
-    writer.write(np.full(18, 300), PERIOD, state, lambda: False, np.full(18, SPEED))
+    writer = PoseWriter(LxServos(wire, MAP.ids), ChainSettings())
+    writer.write(angles(np.full(18, 300)), PERIOD, state, lambda: False, SPEEDS)
     wire.now += 1.0
     counts = np.full(18, 300)
     counts[3] = 324  # 0.2 s at SPEED
     wire.frames.clear()
-    writer.write(counts, PERIOD, state, lambda: False, np.full(18, SPEED))
+    writer.write(angles(counts), PERIOD, state, lambda: False, SPEEDS)
     durations = {
         lx_frames.REQUEST[frame.command].unpack(frame.payload)[1]
         for _, frame in wire.frames
@@ -91,6 +99,6 @@ def test_a_pose_that_is_sent_late_takes_longer_for_all_joints_together(wire, sta
 
 
 def test_a_cancelled_pose_is_not_sent(wire, state):
-    writer = PoseWriter(wire, MAP, ChainSettings())
-    assert not writer.write(np.full(18, 300), PERIOD, state, lambda: True)
+    writer = PoseWriter(LxServos(wire, MAP.ids), ChainSettings())
+    assert not writer.write(angles(np.full(18, 300)), PERIOD, state, lambda: True)
     assert not wire.frames

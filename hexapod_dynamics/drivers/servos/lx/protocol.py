@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from hexapod_dynamics.drivers.servos.lx.frames import BROADCAST_ID, READS, REPLY, REQUEST, Command, build, reply
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot.servo_counts import CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
 
-MAX_COUNT, CENTRE_COUNT = 1000, 500
-COUNTS_PER_RADIAN = 1000.0 / math.radians(240.0)
 MAX_MOVE_TIME = 30.0  # [s]
 # A potentiometer past its ends reads a little below 0 or above 1000; nothing reads further out than this.
 PLAUSIBLE_COUNTS = (-250, 1250)

@@ -15,16 +15,15 @@ import termios
 import threading
 import time
 from collections import deque
-from enum import Enum
 from typing import Any
 
 import serial
 
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, no_reply
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, Direction
-from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
@@ -32,22 +31,6 @@ _STUCK = 0.5  # [s] for which a port may take no bytes
 _LATE = 0.002  # [s] a wait that ends so much after its time is one of a machine that is too slow or too busy
 _OWED = 32  # requests without an answer that are remembered
 _LATENESS = 1.5  # so many times the delay of an answer that came late are waited for the next one
-
-
-class BusError(DeviceError):
-    """The port itself failed: missing, busy, forbidden or unplugged."""
-
-
-class NoReply(DeviceError):
-    """A servo gave no valid answer."""
-
-
-class Fault(Enum):
-    """Why an exchange failed."""
-
-    TIMEOUT = "timeout"  # nothing received
-    CHECKSUM = "checksum"  # the expected answer with a wrong checksum (noise, or two servos with one id)
-    GARBAGE = "garbage"  # bytes that are not the expected frame
 
 
 def explain_open_error(port: str, error: Exception) -> str:
@@ -291,14 +274,7 @@ class ServoBus:
             payload = self.exchange(servo_id, command)
             if payload is not None:
                 return lx.decode(command, payload)
-        why: dict[Fault | None, str] = {
-            Fault.TIMEOUT: "no answer: is it connected, powered, and is its id right?",
-            Fault.CHECKSUM: "corrupted answers: noise, or two servos with this id",
-            Fault.GARBAGE: "unusable bytes: baud rate, noise, or several servos answering",
-        }
-        raise NoReply(
-            f"servo {servo_id} did not answer {Command(command).name} in {1 + retries} tries ({why[self.fault]})"
-        )
+        raise no_reply(servo_id, Command(command).name, 1 + retries, self.fault)
 
     def _discard_input(self) -> None:
         try:

@@ -18,17 +18,22 @@ from support.machine_load import busy
 from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.drivers.servos.chain_state import FAULTS
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, NoReply
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.line_direction import GpioDirection
-from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, Fault, NoReply, ServoBus
+from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
+from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
-from hexapod_dynamics.drivers.servos.servo_map import PoseFrames, ServoMap
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_counts import ServoCounts
 
 MAP = ServoMap.from_robot(Robot.jethexa())
+COUNTS = ServoCounts.from_robot(Robot.jethexa())
 COUNT = 1.0 / lx.COUNTS_PER_RADIAN
 
 
@@ -61,7 +66,7 @@ def bus(rig):
 
 @pytest.fixture
 def chain(rig):
-    chain = ServoChain(ServoBus(str(rig.link), reply_timeout=0.05), MAP)
+    chain = ServoChain(LxServos(ServoBus(str(rig.link), reply_timeout=0.05), MAP.ids), MAP)
     chain.start()
     yield chain
     chain.stop()
@@ -70,7 +75,7 @@ def chain(rig):
 @pytest.fixture
 def brisk_chain(rig):
     """A chain with the driver's own reply_timeout: on a bad line, each lost answer of the patient one costs 50 ms."""
-    chain = ServoChain(ServoBus(str(rig.link)), MAP)
+    chain = ServoChain(LxServos(ServoBus(str(rig.link)), MAP.ids), MAP)
     chain.start()
     yield chain
     chain.stop()
@@ -104,8 +109,8 @@ def test_the_map_is_the_robots():
         ]
     )
     vendor = [459, 323, 637, 500, 322, 642, 540, 323, 637, 459, 676, 362, 500, 677, 357, 540, 676, 362]
-    assert np.abs(MAP.counts(stance) - vendor).max() <= 1  # the vendor truncates, we round
-    assert np.allclose(MAP.angles(MAP.counts(stance)), stance, atol=0.5 * COUNT + 1e-12)
+    assert np.abs(COUNTS.counts(stance) - vendor).max() <= 1  # the vendor truncates, we round
+    assert np.allclose(COUNTS.angles(COUNTS.counts(stance)), stance, atol=0.5 * COUNT + 1e-12)
 
 
 def test_a_map_that_cannot_be_is_refused():
@@ -117,7 +122,7 @@ def test_a_map_that_cannot_be_is_refused():
 def test_a_pose_is_one_frame_a_servo_and_one_start():
     angles = np.linspace(-1.0, 1.0, 18)
     chosen = np.arange(18) % 3 != 0
-    frames = lx_frames.FrameParser().feed(PoseFrames(MAP).build(MAP.counts(angles), [0.02] * 18, chosen))
+    frames = lx_frames.FrameParser().feed(PoseFrames(MAP.ids).build(COUNTS.counts(angles), [0.02] * 18, chosen))
     expected = [lx.move_time_wait(MAP.ids[i], MAP.directions[i] * angles[i], 0.02) for i in np.flatnonzero(chosen)]
     assert [lx_frames.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
 
@@ -320,11 +325,11 @@ def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
 
 
 def test_a_sagging_leg_starts_from_the_servos_setpoint(rig):
-    move = PoseFrames(MAP).build(MAP.counts(np.full(18, 0.3)), [0.02] * 18, [True] * 18)
+    move = PoseFrames(MAP.ids).build(COUNTS.counts(np.full(18, 0.3)), [0.02] * 18, [True] * 18)
     for frame in lx_frames.FrameParser().feed(move):
         rig.servos.execute(frame, time.monotonic() - 1.0)
     rig.servos.set_angles(np.full(18, 0.25))
-    chain = ServoChain(ServoBus(str(rig.link), reply_timeout=0.05), MAP)
+    chain = ServoChain(LxServos(ServoBus(str(rig.link), reply_timeout=0.05), MAP.ids), MAP)
     chain.start()
     state = settled(chain)
     chain.stop()
@@ -434,7 +439,7 @@ def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times
     servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
     device = ServoBusDevice(servos, tmp_path / "bus", turnaround=turnaround)
     device.start()
-    chain = ServoChain(ServoBus(str(device.link)), MAP)  # with the driver's own reply_timeout
+    chain = ServoChain(LxServos(ServoBus(str(device.link)), MAP.ids), MAP)  # with the driver's own reply_timeout
     chain.start()
     try:
         settled(chain)
@@ -654,7 +659,7 @@ def test_noise_costs_answers_but_no_wrong_value_and_no_command_to_a_stranger(rig
 def test_closing_leaves_no_thread_or_descriptor(rig):
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
-        chain = ServoChain(ServoBus(str(rig.link), reply_timeout=0.05), MAP)
+        chain = ServoChain(LxServos(ServoBus(str(rig.link), reply_timeout=0.05), MAP.ids), MAP)
         chain.start()
         settled(chain)
         chain.stop()
@@ -663,7 +668,7 @@ def test_closing_leaves_no_thread_or_descriptor(rig):
 
 
 def test_letting_go_and_stopping_at_once_lets_go(rig):
-    chain = ServoChain(ServoBus(str(rig.link), reply_timeout=0.05), MAP)
+    chain = ServoChain(LxServos(ServoBus(str(rig.link), reply_timeout=0.05), MAP.ids), MAP)
     chain.start()
     settled(chain)
     chain.set_torque(False)
@@ -707,10 +712,10 @@ def test_a_line_whose_answers_are_all_late_is_read_all_the_same(rig, brisk_chain
 def test_a_line_that_was_held_up_is_read_again_at_once(rig, brisk_chain):
     """While nothing answers the host asks less often: a request at each timeout would pile up before the line."""
     settled(brisk_chain)
-    sent = brisk_chain.bus.bytes_sent
+    sent = brisk_chain.servos.bus.bytes_sent
     with rig._lock:  # the device neither hears nor answers
         time.sleep(1.0)
-        requests = (brisk_chain.bus.bytes_sent - sent) / len(lx.read_request(1, Command.POS_READ))
+        requests = (brisk_chain.servos.bus.bytes_sent - sent) / len(lx.read_request(1, Command.POS_READ))
     held = time.monotonic()
     wait_until(lambda: chain_is_fresh(brisk_chain, held), 1.0, "every joint is read")
     assert requests < 80  # 18 at the pace of the timeouts, the others with pauses

@@ -1,0 +1,226 @@
+"""What the bus thread needs of a servo protocol, in physical units: one subclass for each protocol (`protocols.py`).
+
+Servos are named by their index in `ids`. Angles are radians from a servo's centre, positive in the servo's own
+direction (`servo_map.py` has that of the joints); times are monotonic seconds, voltages volts, temperatures deg C.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
+
+import numpy as np
+
+from hexapod_dynamics.errors import DeviceError
+
+# What a servo can be asked for. position: measured angle [rad]; target: the set-point that the servo holds [rad];
+# loaded: whether it exerts torque; voltage [V]; temperature [deg C]. For checks only: its own limits (lower, upper) [V]
+# and [deg C], beyond which it switches its torque off, and its trim (deviation) [rad].
+Quantity = Literal[
+    "position", "target", "loaded", "voltage", "temperature", "voltage_limits", "temperature_limit", "deviation"
+]
+
+
+class BusError(DeviceError):
+    """The port itself failed: missing, busy, forbidden or unplugged."""
+
+
+class NoReply(DeviceError):
+    """A servo gave no valid answer."""
+
+
+class Fault(Enum):
+    """Why a request failed."""
+
+    TIMEOUT = "timeout"  # nothing received
+    CHECKSUM = "checksum"  # the expected answer with a wrong checksum (noise, or two servos with one id)
+    GARBAGE = "garbage"  # bytes that are not the expected frame
+
+
+_CAUSES: dict[Fault | None, str] = {
+    Fault.TIMEOUT: "no answer: is it connected, powered, and is its id right?",
+    Fault.CHECKSUM: "corrupted answers: noise, or two servos with this id",
+    Fault.GARBAGE: "unusable bytes: baud rate, noise, or several servos answering",
+}
+
+
+def no_reply(servo_id: int, what: str, tries: int, fault: Fault | None) -> NoReply:
+    """Return the error for a servo that did not answer; what: the request."""
+    return NoReply(f"servo {servo_id} did not answer {what} in {tries} tries ({_CAUSES[fault]})")
+
+
+@dataclass(frozen=True)
+class PortSettings:
+    """The port of the servos; names and units of the parameters of the node `servos`.
+
+    patience [s]: the longest wait for an answer while nothing else is to be done. prove(): called before the port is
+    opened; it returns the device behind the path, or raises BusError if that is not the intended one.
+    """
+
+    port: str
+    baudrate: int = 115200
+    direction: str = "adapter"
+    transmit_pin: int = 27
+    receive_pin: int = 17
+    reply_timeout: float = 0.006
+    patience: float = 0.05
+    prove: Callable[[], str] | None = None
+
+
+class ServoInterface(ABC):
+    """All servos of a robot behind one port. One thread at a time uses it; only `stop_now` is for any thread.
+
+    Requests raise BusError when the port fails; a servo that does not answer is no error, except in `require`.
+
+    ids: of the servos. port: path, for messages. reply_timeout [s]: an answer that comes later than this after its
+    request is late. patience [s]: the longest that is waited for one. resolution [rad]: between two set-points.
+    readable: lowest and highest angle [rad] that a working servo reports; a reading beyond is an error of the line.
+    """
+
+    ids: tuple[int, ...]
+    port: str
+    reply_timeout: float
+    patience: float
+    resolution: float
+    readable: tuple[float, float]
+
+    # Of the last request: why it failed; when the value was measured; when its answer was complete; how much later [s]
+    # it came than the protocol needs. A protocol that reads all servos at once gives each value its own `read_time`.
+    fault: Fault | None = None
+    read_time: float = 0.0
+    answer_time: float = 0.0
+    delay: float = 0.0
+
+    @classmethod
+    @abstractmethod
+    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> ServoInterface:
+        """Make it for a port that stays closed, and for the servos of these ids; raises DeviceError for wrong ids."""
+
+    # The port --------------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def is_open(self) -> bool:
+        """Whether the port is open."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Open the port for this process alone."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the port; what has been sent goes out first."""
+
+    def release(self) -> None:
+        """Close the port and return all other hardware."""
+        self.close()
+
+    @property
+    @abstractmethod
+    def output_end(self) -> float:
+        """Monotonic time [s] at which everything that was sent so far has left the port."""
+
+    @property
+    @abstractmethod
+    def busy_time(self) -> float:
+        """Time [s] for which the line has been in use since this object was made."""
+
+    @property
+    def late_wakes(self) -> int:
+        """Number of waits that ended late because this computer is too slow or too busy."""
+        return 0
+
+    @property
+    def late_answers_pending(self) -> bool:
+        """Whether bytes that were no answer have come since the last good answer: late answers may be on the line."""
+        return False
+
+    def take_lateness(self) -> float:
+        """Longest time [s] from a request that was given up to its answer, since the last call."""
+        return 0.0
+
+    @abstractmethod
+    def drain(self) -> None:
+        """Wait until everything has left the port."""
+
+    # Set-points and torque -------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Nearest set-points (n,) [rad] that the servos can take for `angles` (n,) [rad]; NaN stays NaN."""
+
+    @abstractmethod
+    def pose_time(self, servos: int) -> float:
+        """Time [s] that a pose of so many servos needs on the line."""
+
+    @abstractmethod
+    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
+        """Queue set-points (n,) [rad], as `quantise` gives them, for the chosen (n,) servos; all start together.
+
+        durations (n,) [s]: of each servo's motion to its set-point.
+        """
+
+    @abstractmethod
+    def write(self, index: int, angle: float, duration: float) -> None:
+        """Queue one set-point [rad] that starts at once; raises DeviceError beyond the servo's travel."""
+
+    @abstractmethod
+    def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
+        """Queue torque on (hold where it stands) or off; copies: how often, where a servo does not acknowledge it."""
+
+    # Stops -----------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def stop(self, index: int) -> None:
+        """Queue a stop of one servo where it is; it holds."""
+
+    @abstractmethod
+    def stop_all(self) -> None:
+        """Queue a stop of all servos, as often as it takes on a bad line."""
+
+    @abstractmethod
+    def stop_now(self) -> bool:
+        """Stop all servos before everything that is queued; return False if the port does not accept that.
+
+        From any thread. What is queued is dropped, waits for answers end, and nothing else is sent until `resume`.
+        """
+
+    @property
+    @abstractmethod
+    def interrupted(self) -> bool:
+        """Whether `stop_now` was called and `resume` was not."""
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Send again, after `stop_now`."""
+
+    @abstractmethod
+    def discard_output(self) -> None:
+        """Drop everything that is queued and has not left the port."""
+
+    # Requests --------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def read(
+        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
+    ) -> Any:
+        """Ask a servo; return the value, or None with `fault` set.
+
+        timeout [s]: instead of reply_timeout. idle: called after that time; while it returns True, the wait continues,
+        for at most `patience`.
+        """
+
+    @abstractmethod
+    def identify(self, index: int) -> str | None:
+        """Ask a servo who it is; return its protocol and what it tells of its kind, None with `fault` set."""
+
+    def require(self, index: int, quantity: Quantity, retries: int = 2) -> Any:
+        """Ask up to 1 + retries times; return the value, or raise NoReply."""
+        for _ in range(1 + retries):
+            value = self.read(index, quantity)
+            if value is not None:
+                return value
+        raise no_reply(self.ids[index], f"the request of its {quantity}", 1 + retries, self.fault)

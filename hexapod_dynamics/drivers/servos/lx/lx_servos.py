@@ -1,0 +1,192 @@
+"""LX/HTD bus servos behind the servo interface: a latched move for each servo and one common start, one read at a time.
+
+Writes are never acknowledged, so stops and torque are sent several times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, GpioDirection
+from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.errors import DeviceError
+
+_COMMANDS: dict[Quantity, Command] = {
+    "position": Command.POS_READ,
+    "target": Command.MOVE_TIME_WAIT_READ,
+    "loaded": Command.LOAD_OR_UNLOAD_READ,
+    "voltage": Command.VIN_READ,
+    "temperature": Command.TEMP_READ,
+    "voltage_limits": Command.VIN_LIMIT_READ,
+    "temperature_limit": Command.TEMP_MAX_LIMIT_READ,
+    "deviation": Command.ANGLE_OFFSET_READ,
+}
+# A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies are sent for all, three for one.
+_STOPS, _STOP_COPIES = lx.move_stop(lx_frames.BROADCAST_ID) * 6, 3
+
+
+class LxServos(ServoInterface):
+    """The servos of these ids on a bus; frames: another way to write a pose. Raises DeviceError for wrong ids."""
+
+    resolution = 1.0 / lx.COUNTS_PER_RADIAN
+    readable = lx.angle_from_count(lx.PLAUSIBLE_COUNTS[0]), lx.angle_from_count(lx.PLAUSIBLE_COUNTS[1])
+
+    def __init__(self, bus: ServoBus, ids: Sequence[int], frames: PoseFrames | None = None) -> None:
+        for servo_id in ids:
+            if not 0 <= servo_id < lx_frames.BROADCAST_ID:
+                raise DeviceError(
+                    f"servo id {servo_id} is outside 0..253: give the joint another one in the robot file"
+                )
+        self.bus, self.ids, self.port = bus, tuple(ids), bus.port
+        self.reply_timeout, self.patience = bus.reply_timeout, bus.patience
+        self._frames = frames or PoseFrames(self.ids)
+        # Time [s] of each answer on the wire.
+        self._reply_times = {
+            quantity: lx_frames.reply_size(command) * bus.byte_time for quantity, command in _COMMANDS.items()
+        }
+
+    @classmethod
+    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> LxServos:
+        """Make them for a port that stays closed."""
+        direction = (
+            GpioDirection(settings.transmit_pin, settings.receive_pin)
+            if settings.direction == "gpio"
+            else AdapterDirection()
+        )
+        bus = ServoBus(
+            settings.port, settings.baudrate, direction, settings.reply_timeout, settings.patience, settings.prove
+        )
+        return cls(bus, ids)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the port is open."""
+        return self.bus.is_open
+
+    def open(self) -> None:
+        """Open the port for this process alone."""
+        self.bus.open()
+
+    def close(self) -> None:
+        """Close the port; what has been sent goes out first."""
+        self.bus.close()
+
+    def release(self) -> None:
+        """Close the port and return the direction pins."""
+        self.bus.release()
+
+    @property
+    def output_end(self) -> float:
+        """Monotonic time [s] at which everything that was sent so far has left the port."""
+        return self.bus.wire_free
+
+    @property
+    def busy_time(self) -> float:
+        """Time [s] of all bytes that were sent and received."""
+        return (self.bus.bytes_sent + self.bus.bytes_received) * self.bus.byte_time
+
+    @property
+    def late_wakes(self) -> int:
+        """Number of waits that ended late, through no fault of a servo."""
+        return self.bus.late_wakes
+
+    @property
+    def late_answers_pending(self) -> bool:
+        """Whether bytes that were no answer have come since the last good answer."""
+        return self.bus.strays > 0
+
+    def take_lateness(self) -> float:
+        """Longest time [s] from a request that was given up to its answer, since the last call."""
+        lateness, self.bus.lateness = self.bus.lateness, 0.0
+        return lateness
+
+    def drain(self) -> None:
+        """Wait until everything has left the port."""
+        self.bus.drain()
+
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Angles (n,) [rad] of the nearest counts in 0..1000; NaN stays NaN."""
+        counts = angles * lx.COUNTS_PER_RADIAN
+        counts += lx.CENTRE_COUNT
+        counts += 0.5
+        np.floor(counts, out=counts)
+        np.maximum(counts, 0.0, out=counts)
+        np.minimum(counts, lx.MAX_COUNT, out=counts)
+        counts -= lx.CENTRE_COUNT
+        counts /= lx.COUNTS_PER_RADIAN
+        return counts
+
+    def pose_time(self, servos: int) -> float:
+        """Time [s] of so many latched moves and the start."""
+        return (1 + servos) * lx_frames.MOVE_SIZE * self.bus.byte_time
+
+    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
+        """Queue a latched move for each chosen servo and one start."""
+        counts = [
+            math.floor(lx.CENTRE_COUNT + angle * lx.COUNTS_PER_RADIAN + 0.5) if wanted else 0
+            for angle, wanted in zip(angles, chosen, strict=True)
+        ]
+        self.bus.send(self._frames.build(counts, durations, chosen))
+
+    def write(self, index: int, angle: float, duration: float) -> None:
+        """Queue one move that starts at once."""
+        self.bus.send(lx.move_time(self.ids[index], angle, duration))
+
+    def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
+        """Queue torque on or off, for all these servos `copies` times."""
+        self.bus.send(b"".join(lx.load_write(self.ids[index], on) for index in indices) * copies)
+
+    def stop(self, index: int) -> None:
+        """Queue three stops of one servo."""
+        self.bus.send(lx.move_stop(self.ids[index]) * _STOP_COPIES)
+
+    def stop_all(self) -> None:
+        """Queue six stops of all servos."""
+        self.bus.send(_STOPS)
+
+    def stop_now(self) -> bool:
+        """Stop all servos before everything that is queued; return False if the port does not accept that."""
+        return self.bus.interrupt(_STOPS)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether `stop_now` was called and `resume` was not."""
+        return self.bus.interrupted
+
+    def resume(self) -> None:
+        """Send again, after `stop_now`."""
+        self.bus.interrupted = False
+
+    def discard_output(self) -> None:
+        """Drop everything that is queued and has not left the port."""
+        self.bus.discard_output()
+
+    def read(
+        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
+    ) -> Any:
+        """Ask a servo; return the value, or None with `fault` set."""
+        bus, command = self.bus, _COMMANDS[quantity]
+        payload = bus.exchange(self.ids[index], command, idle, timeout)
+        self.fault = bus.fault
+        if payload is None:
+            return None
+        self.answer_time = bus.reply_time
+        self.read_time = bus.reply_time - self._reply_times[quantity]
+        self.delay = bus.reply_time - bus.wire_free - self._reply_times[quantity]
+        value = lx.decode(command, payload)
+        return value.angle if quantity == "target" else value
+
+    def identify(self, index: int) -> str | None:
+        """Ask a servo for its id; the protocol knows no kinds."""
+        payload = self.bus.exchange(self.ids[index], Command.ID_READ)
+        self.fault: Fault | None = self.bus.fault
+        return None if payload is None else "LX/HTD bus servo"

@@ -1,0 +1,19 @@
+"""The servo protocols by their names: the only place outside a protocol's own directory that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hexapod_dynamics.drivers.servos.interface import PortSettings, ServoInterface
+from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
+from hexapod_dynamics.errors import DeviceError
+
+PROTOCOLS: dict[str, type[ServoInterface]] = {"lx": LxServos}
+DEFAULT_PROTOCOL = "lx"
+
+
+def make_servos(settings: PortSettings, ids: Sequence[int], protocol: str = DEFAULT_PROTOCOL) -> ServoInterface:
+    """Make the servos of these ids at a port that stays closed; raises DeviceError for an unknown protocol."""
+    if protocol not in PROTOCOLS:
+        raise DeviceError(f"servo protocol {protocol!r} is unknown; known are {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[protocol].from_settings(settings, ids)

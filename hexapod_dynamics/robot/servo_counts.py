@@ -1,0 +1,48 @@
+"""The whole numbers (counts) in which the bus servos of a robot take set-points and report positions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.description import Robot
+
+MAX_COUNT, CENTRE_COUNT = 1000, 500
+COUNTS_PER_RADIAN = 1000.0 / math.radians(240.0)
+
+
+class ServoCounts:
+    """Joint angles (n,) [rad] <-> counts (n,).
+
+    count = 500 + direction * angle * 1000 / 240 deg, rounded to the nearest.
+
+    directions (n,): +1 or -1, the sign of counts over the joint's angle.
+    """
+
+    def __init__(self, directions: Sequence[int]) -> None:
+        self.slope = np.array(directions, float) * COUNTS_PER_RADIAN
+
+    @classmethod
+    def from_robot(cls, robot: Robot) -> ServoCounts:
+        """Take the directions of a robot's servos; raises RobotError for a joint without one."""
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        for joint in joints:
+            if joint.servo_direction is None:
+                raise RobotError(f"joint {joint.name} has no servo: give it `servo_id` and `servo_direction`")
+        return cls([joint.servo_direction for joint in joints if joint.servo_direction is not None])
+
+    def counts(self, angles: np.ndarray) -> np.ndarray:
+        """Nearest commandable counts (n,) int of joint angles (n,) [rad], clamped to 0..1000."""
+        counts = self.slope * angles
+        counts += CENTRE_COUNT
+        counts += 0.5
+        np.floor(counts, out=counts)
+        np.maximum(counts, 0.0, out=counts)
+        return np.minimum(counts, MAX_COUNT, out=counts).astype(np.int64)
+
+    def angles(self, counts: np.ndarray) -> np.ndarray:
+        """Joint angles (n,) [rad] of counts (n,), which may lie outside 0..1000 when they were measured."""
+        return (np.asarray(counts) - CENTRE_COUNT) / self.slope
