@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,3 +24,16 @@ def columns(layout: np.dtype) -> list[int]:
     """Return where each field begins, counted in numbers, and how many numbers there are in all."""
     fields: Any = layout.fields or {}
     return [fields[name][1] // 8 for name in layout.names or ()] + [layout.itemsize // 8]
+
+
+def warn_uncompiled() -> None:
+    """Warn that the kernels run without being compiled: right, but some hundred times slower. Name the remedy."""
+    python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+    others = sorted(path.name for path in Path(__file__).parent.glob("kernel_memory.*.so"))
+    state = f"compiled for another Python ({', '.join(others)}), not for {python}" if others else "not compiled"
+    warnings.warn(
+        f"the kernels of hexapod_dynamics are {state}, and run very slowly: build the package again (colcon build, or "
+        "pip install .) with the Python that runs it",
+        RuntimeWarning,
+        stacklevel=3,
+    )

@@ -12,6 +12,9 @@ from hexapod_dynamics.errors import HexapodError
 # What the buffer protocol calls the kinds of numbers.
 FLOAT64, INT64 = ord("d"), ord("l")
 
+if not cython.compiled:
+    kernel_layout.warn_uncompiled()
+
 
 def numbers(array, count):
     """Return the numbers of a float64 array; HexapodError unless it holds exactly `count` of them."""
