@@ -49,6 +49,7 @@ def test_what_is_within_the_bounds_is_as_it_was():
 
 
 def test_a_process_refuses_such_an_argument():
-    with pytest.raises(Exception, match="nested more than") as refused:
+    # PyYAML from 6.0.4 on has a limit of its own, of 1000, which it meets first where what is nested may be a key.
+    with pytest.raises(Exception, match="nested more than|maximum nesting depth") as refused:
         rclpy.init(args=["--ros-args", "-p", f"a:={'[' * 3000}"])
     assert "\n" not in str(refused.value).strip()

@@ -21,26 +21,45 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
-RESERVED = []  # the locks of `reserve_domain`
+DOMAINS = range(40, 100)
+RESERVED = []  # the locks of `reserve_domain`, the oldest first
 LEASE = 10.0  # [s] for which ROS knows the nodes of a killed process, as if they were alive
 
 
 def reserve_domain():
-    """Return a ROS domain number that no other test on this machine has; it is this process's until it ends."""
-    for domain in random.SystemRandom().sample(range(40, 100), 60):
-        file = open(Path(tempfile.gettempdir(), f"hexapod_dynamics_test_domain_{domain}"), "a")
+    """Return a ROS domain number that no other test on this machine has, until this process ends or releases it.
+
+    The one that was released longest ago is taken, because ROS knows the nodes of killed processes for LEASE seconds.
+    """
+    files = [Path(tempfile.gettempdir(), f"hexapod_dynamics_test_domain_{domain}") for domain in DOMAINS]
+    random.SystemRandom().shuffle(files)
+    for path in sorted(files, key=lambda path: path.stat().st_mtime if path.exists() else 0.0):
+        file = open(path, "a")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.close()
         else:
+            os.utime(path)
             RESERVED.append(file)
-            return domain
-    raise RuntimeError("all ROS domains from 40 to 99 are in use by tests on this machine")
+            return int(path.name.rpartition("_")[2])
+    raise RuntimeError(f"all ROS domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use by tests on this machine")
+
+
+def release_domain():
+    """Release the domain that was reserved first."""
+    file = RESERVED.pop(0)
+    os.utime(file.name)
+    file.close()
 
 
 def separate():
-    """Choose a ROS domain for this test module that no other test is in, and no other robot or user is likely to be."""
+    """Choose a ROS domain for this test module that no other test is in, and no other robot or user is likely to be.
+
+    The domain of the module before the last is released.
+    """
+    while len(RESERVED) > 1:
+        release_domain()
     os.environ["ROS_DOMAIN_ID"] = str(reserve_domain())
     os.environ["ROS_LOCALHOST_ONLY"] = "1"
     # Without multicast on the loopback interface a real ROS 2 sees ten processes only, unless it is told otherwise.
