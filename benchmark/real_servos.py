@@ -1,7 +1,7 @@
 """Prints what the damage detector finds on robots whose servos are not springs, beside the limits it had before.
 
     ./with_ros2 python benchmark/real_servos.py [--runs 20] [--first 0] [--servos real,half] [--cases foot,pair,healthy]
-        [--minutes 20] [--detectors new,old] [--closed] [--walks FILE] [--markdown docs/results/servos.md]
+        [--minutes 20] [--detectors new,old] [--truth lag=0.03] [--closed] [--walks FILE] [--markdown PAGE]
 
 Each run: MuJoCo, `Truth.parse("servos=real,seed=N")` on ground flat, 4 or 8 mm rough; the package's classes wired with
 the rates of the nodes; a walk of 17 to 18.3 s, in which nothing is broken, then damage. Each walk is recorded once and
@@ -158,6 +158,7 @@ def main():
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--detectors", default=",".join(DETECTORS), help=f"of {', '.join(DETECTORS)}, with commas")
     parser.add_argument("--minutes", type=float, default=20.0, help="of the case healthy, in all; walks of 2.5 minutes")
+    parser.add_argument("--truth", default="", help="values of the Truth instead of the drawn ones, as lag=0.03")
     parser.add_argument("--closed", action="store_true")
     parser.add_argument("--walks", type=Path)
     parser.add_argument("--markdown", type=Path)
@@ -172,6 +173,7 @@ def main():
     table = [f"{header} |", f"|---|---|---|{'---|' * len(names)}"]
     print("\n".join(table), flush=True)
     for servos, case in itertools.product(options.servos.split(","), options.cases.split(",")):
+        servos = ",".join(filter(None, (servos, options.truth)))
         cells = [[] for _ in names]
         count = max(1, round(options.minutes / 2.5)) if case == "healthy" else options.runs
         began = time.monotonic()

@@ -196,6 +196,7 @@ def checked_robot(given, lost):
     Here alone the launch process imports numpy and the model: 15 MiB that it keeps as long as the robot walks.
     """
     from hexapod_dynamics.bench.devices.faults import parse
+    from hexapod_dynamics.bench.devices.simulated_robot import PHYSICS
     from hexapod_dynamics.robot import Morphology, Robot
     from hexapod_dynamics.simulation import Truth
     from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
@@ -206,7 +207,9 @@ def checked_robot(given, lost):
         faults = parse(given["faults"])
         if given["physics"] == "mujoco":
             import_mujoco()
-        return faults, Truth.parse(given["truth"]).describe()
+        truth = Truth.parse(given["truth"])
+        PHYSICS[given["physics"]].check_truth(truth)
+        return faults, truth.describe()
     except (HexapodError, OSError) as error:
         raise RuntimeError(str(error)) from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -59,11 +59,6 @@ class DetectorLimits:
             torn_lean=np.inf,
             torn_suspicion=np.inf,
         )
-
-    @classmethod
-    def table(cls) -> list[tuple[str, float, str, str]]:
-        """Return name, value, unit and meaning of each limit."""
-        return [(f.name, f.default, f.metadata["unit"], f.metadata["meaning"]) for f in fields(cls)]  # type: ignore
 
 
 @dataclass(frozen=True)

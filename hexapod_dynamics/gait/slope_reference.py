@@ -71,7 +71,7 @@ class SlopeReference:
         east = cos * self._pitch + sin * self._roll - self.east
         north = cos * self._roll - sin * self._pitch - self.north
         size = math.hypot(east, north)
-        if size == 0.0:
+        if not 0.0 < size < math.inf:  # nothing to follow, or no attitude at all (NaN)
             return
         move = min(share * size, most) / size
         self.east, self.north = self.east + move * east, self.north + move * north

@@ -58,6 +58,7 @@ class RobotSimulator(ABC):
         self.robot = robot
         self.timestep = float(timestep)
         self.truth = Truth() if truth is None else truth
+        self.check_truth(self.truth)
         self.ground = self.truth.ground() if ground is None else ground
         self.morphology = Morphology.whole(robot) if morphology is None else morphology
         self.gait = None if gait is None else self._started(gait)
@@ -68,6 +69,11 @@ class RobotSimulator(ABC):
         self._mounted = self.truth.imu_rotation()
         self._delayed = actuator.DelayLine(self.truth.delay)
         self._steps = self._since_command = 0
+
+    @classmethod
+    def check_truth(cls, truth: Truth) -> None:
+        """Raise HexapodError for a Truth that this physics cannot simulate."""
+        return
 
     def _started(self, gait: Gait) -> Gait:
         """Return a copy of the gait for this robot, in its nominal walk unless it has been commanded."""

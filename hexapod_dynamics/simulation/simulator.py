@@ -42,12 +42,20 @@ class Simulator(RobotSimulator):
         super().__init__(robot, morphology, gait, timestep, ground, command_period, quantised, truth)
         payload = self.truth.payload, self.truth.payload_position
         self._model = SteppedModel(self._true_robot, self._true_morphology, self.ground, payload)
-        _refuse_servo_law(self.truth)
         band = self.truth.deadband * robot.servo.resolution + math.radians(self.truth.zone)
         self._model.world.servo[actuator.DEAD_BAND] = band
         self._mean_acceleration, self._mean_rate = np.zeros(6 + robot.joint_count), np.zeros(3)
         self._no_log = np.empty((0, row_width(robot.joint_count, len(robot.legs))))
         self.reset()
+
+    @classmethod
+    def check_truth(cls, truth: Truth) -> None:
+        """Raise HexapodError for servos that are not springs: this physics has of their law only the dead zone."""
+        given = [name for name in truth.servo_law if name != "zone"]
+        if given:
+            raise HexapodError(
+                f"truth: {', '.join(given)} given (servos=real and half give them, too), which need physics:=mujoco"
+            )
 
     def __copy__(self) -> Simulator:
         return copy.deepcopy(self)  # a copy that shared the state would not be one
@@ -208,12 +216,3 @@ class Simulator(RobotSimulator):
                 loops.follow(*parts, taken, self._no_log, taken + 1)
             done += taken
             self._since_command = (self._since_command + taken) % self._command_steps
-
-
-def _refuse_servo_law(truth: Truth) -> None:
-    """HexapodError for servos that this physics does not simulate."""
-    if truth.lag or truth.ff != 1.0 or truth.hysteresis or truth.servo_friction:
-        raise HexapodError(
-            f"truth: {truth.describe()!r} given; lag, ff, hysteresis and servo_friction (also those of servos=real) "
-            "need physics:=mujoco"
-        )

@@ -61,8 +61,9 @@ class Truth:
 
     Servos with a law of their own (servo_law.py; the built-in physics has none of it but `zone`): lag [s]: their
     damping beyond the model's over their stiffness. ff: share of the set-point's rate that they feed forward; 0: they
-    damp against zero rate. zone [deg]: error below which they give no torque. hysteresis [deg]: play between joint and
-    encoder. servo_friction: factor on the friction_model (1, 4, 6; 0: none) of servo_friction.py.
+    damp against zero rate. zone [deg]: error below which they give no torque, beside that of `deadband`. hysteresis
+    [deg]: play between joint and encoder. servo_friction: factor on the friction_model (1, 4, 6; 0: none) of
+    servo_friction.py.
     In both physics: zero [deg]: largest error of the angle at which a horn is mounted. link_masses: largest relative
     error of a link's mass. imu_tilt [deg]: how far the IMU is mounted off. gyro_bias [deg/s]: of the chip.
     """
@@ -178,8 +179,13 @@ class Truth:
 
     @property
     def has_servo_law(self) -> bool:
-        """Whether the servos are other than springs (servo_law.py)."""
-        return any(getattr(self, name) != value for name, value in _OF_SERVO_LAW.items())
+        """Whether the servos are other than springs."""
+        return bool(self.servo_law)
+
+    @property
+    def servo_law(self) -> list[str]:
+        """Names of the fields by which the servos are other than springs (servo_law.py); empty: they are springs."""
+        return [name for name, value in _OF_SERVO_LAW.items() if getattr(self, name) != value]
 
     def zeros(self, count: int) -> np.ndarray:
         """Return what each of `count` servos reads at the joint's zero (count,) [rad]."""

@@ -109,3 +109,15 @@ def test_a_robot_that_lies_on_its_side_never_counts_as_level():
     for _ in range(3000):
         slope.learn(0.02, sits=True)
     assert slope.tilt == pytest.approx(math.radians(35.0) - STEEPEST)
+
+
+def test_an_attitude_that_is_none_leaves_the_slope_as_it_was():
+    slope = SlopeReference()
+    slope.sense(0.05, 0.0, 0.0)
+    slope.learn(2.0, sits=False)
+    before = slope.east, slope.north
+    slope.sense(math.nan, 0.0, 0.0)
+    slope.learn(2.0, sits=False)
+    slope.sense(0.05, 0.0, 0.0)
+    assert (slope.east, slope.north) == before
+    assert slope.tilt < 0.05

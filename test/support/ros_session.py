@@ -109,7 +109,7 @@ class Process:
     killed_at = -LEASE  # monotonic time [s] of the last `kill` of any process
 
     def __init__(self, *command, **environment):
-        self.log = tempfile.TemporaryFile("w+")
+        self.log = tempfile.TemporaryFile()
         self.popen = subprocess.Popen(
             command, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True, env=os.environ | environment
         )
@@ -126,8 +126,9 @@ class Process:
 
     @property
     def output(self):
-        self.log.seek(0)
-        return self.log.read()
+        # Not `seek` and `read`: the process writes at the position of the file, which it shares with this one.
+        file = self.log.fileno()
+        return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
 
     def running(self):
         return self.popen.poll() is None

@@ -80,6 +80,7 @@ class SimulatedRobot:
             raise HexapodError(f"physics: {physics!r} given, allowed are {', '.join(PHYSICS)}")
         if physics == "mujoco":
             import_mujoco()
+        PHYSICS[physics].check_truth(truth or Truth())
         self.robot, self.chunk, self.longest_catch_up = robot, chunk, longest_catch_up
         self.lock = threading.RLock()  # guards the physics
         joints = [joint for leg in robot.legs for joint in leg.joints]
@@ -97,24 +98,33 @@ class SimulatedRobot:
             loaded=True,
         )
         self.sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
+        self.steps = max(1, round(chunk / timestep))
         self.servo_bus = ServoBusDevice(self.servos, Path(directory) / SERVO_BUS, session=session)
         self.imu_bus = I2cBusDevice(self.sensor, Path(directory) / IMU_BUS)
         # The devices start before the physics, which may have to be compiled first, so that drivers need not wait.
         self.servo_bus.start()
         self.imu_bus.start()
+        try:
+            self._make_physics(PHYSICS[physics], morphology, timestep, truth, standing)
+        except BaseException:
+            self._remove_devices()  # drivers would find a robot that stands on nothing
+            raise
         self._chip = np.asarray(robot.imu.rotation)
-        self.steps = max(1, round(chunk / timestep))
-        self.physics = PHYSICS[physics](robot, morphology, timestep=timestep, truth=truth)
         self._push_ends = math.inf  # [s] monotonic time at which a push ends
-        self.physics.reset(joints=standing)
-        self._rehearse(morphology)
-        self.physics.reset(joints=standing)
-        self.set_morphology(morphology)
         self.time = math.nan  # [s] monotonic time of the physics, NaN before the first step
         self.late = self.skipped = 0.0  # [s] largest delay since `lateness()`, skipped time
         self._failure: Exception | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
+
+    def _make_physics(
+        self, kind: Any, morphology: Morphology, timestep: float, truth: Truth | None, standing: np.ndarray
+    ) -> None:
+        self.physics = kind(self.robot, morphology, timestep=timestep, truth=truth)
+        self.physics.reset(joints=standing)
+        self._rehearse(morphology)
+        self.physics.reset(joints=standing)
+        self.set_morphology(morphology)
 
     def _rehearse(self, morphology: Morphology) -> None:
         """Step and break the robot, so that nothing is compiled or loaded when that happens in earnest."""
@@ -135,6 +145,9 @@ class SimulatedRobot:
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(2.0)
+        self._remove_devices()
+
+    def _remove_devices(self) -> None:
         self.servo_bus.stop()
         self.imu_bus.stop()
 
