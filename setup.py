@@ -34,8 +34,8 @@ COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
     "reproduce": f"{package_name}.papers.reproduce:main",
     "plot": f"{package_name}.bench.plots.plot:main",
 }
-# colcon puts the commands where only `ros2 run hexapod_dynamics` finds them. pip puts them into the bin directory of the
-# environment, beside everybody else's.
+# colcon puts the commands where only `ros2 run hexapod_dynamics` finds them, pip into the environment's bin directory,
+# beside everybody else's.
 PREFIX = "hexapod-" if {"bdist_wheel", "dist_info", "editable_wheel"} & set(sys.argv) else ""
 
 

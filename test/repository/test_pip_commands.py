@@ -1,4 +1,4 @@
-"""The commands that pip puts into everybody's bin directory have a prefix; those of colcon have the names of `ros2 run`."""
+"""Commands that pip puts into everybody's bin directory have a prefix; those of colcon are named as for `ros2 run`."""
 
 import subprocess
 import sys
