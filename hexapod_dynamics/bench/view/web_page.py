@@ -99,7 +99,14 @@ class WebPage:
 
     def stop(self) -> None:
         """End the server."""
-        self.server.stop()
+        import rich
+
+        console = rich.get_console()
+        quiet, console.quiet = console.quiet, True  # viser reports its end; the launch does that already
+        try:
+            self.server.stop()
+        finally:
+            console.quiet = quiet
 
     def _start(self, viser: Any, infra: Any, host: str) -> Any:
         import rich
