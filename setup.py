@@ -49,7 +49,7 @@ setup(
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
     ext_modules=[MODEL, *kernel_extensions()],
     cmdclass={"build_ext": BuildExtensions},
-    package_data={package_name: ["py.typed", "native/*.c", "native/include/*", "native/example/*"]},
+    package_data={package_name: ["py.typed", "bench/view/*.js", "native/*.c", "native/include/*", "native/example/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
         (f"share/{package_name}", ["package.xml"]),
