@@ -1,7 +1,7 @@
 """Every limit of the guard of the servos, of the command check and of the reflexes, where it takes effect.
 
-Each row has the limit as it was chosen, and a function that finds where the behaviour changes: a limit that is changed by
-a few percent fails here. `detection/` has limits of its own.
+Each row has the limit as it was chosen and a function that finds where the behaviour changes: a limit that is changed
+by a tenth fails here. `detection/` has limits of its own.
 """
 
 import math
@@ -14,11 +14,11 @@ import pytest
 from hexapod_dynamics.control.command_check import CommandCheck, SourceLock, stamp_refusal
 from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
 from hexapod_dynamics.drivers.servos.servo_supervisor import SupervisorSettings
-from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.estimation.fall_detector import GRAVITY, FallDetector
+from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.slope_reference import SlopeReference
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 
 ROBOT = Robot.jethexa()
