@@ -133,7 +133,23 @@ def test_a_leg_is_broken_by_its_check_box_and_the_software_told_by_another(sessi
     wait_until(lambda: not has_leg(told, "RM"), WAIT, lambda: view.output)
 
 
-def test_a_key_drives_and_stop_stands(session, page):
+def test_keys_drive_while_they_are_held_and_do_not_move_the_camera(session, page):
+    probe, view = session
+    twists = probe.hear(Twist, "cmd_vel")
+    # viser listens at the document; what drives must not get there.
+    page.evaluate("() => { window.seen = []; document.addEventListener('keydown', e => window.seen.push(e.code)); }")
+    page.keyboard.down("w")
+    page.keyboard.down("ArrowLeft")
+    wait_until(lambda: twists and twists[-1][1].linear.x > 0.05 < twists[-1][1].angular.z, WAIT, lambda: view.output)
+    page.keyboard.up("ArrowLeft")
+    wait_until(lambda: twists[-1][1].linear.x > 0.05 and twists[-1][1].angular.z == 0.0, WAIT, lambda: view.output)
+    page.keyboard.up("w")
+    wait_until(lambda: twists[-1][1].linear.x == 0.0, WAIT, lambda: view.output)
+    page.keyboard.press("g")
+    assert page.evaluate("() => window.seen") == ["KeyG"]
+
+
+def test_stop_and_the_space_bar_stand(session, page):
     probe, view = session
     twists, stops = probe.hear(Twist, "cmd_vel"), []
 
@@ -143,10 +159,13 @@ def test_a_key_drives_and_stop_stands(session, page):
         return response
 
     probe.node.create_service(SetBool, "emergency_stop", stop)
-    page.keyboard.press("w")
+    page.keyboard.down("w")
     wait_until(lambda: twists and twists[-1][1].linear.x > 0.05, WAIT, lambda: view.output)
-    press(page.get_by_role("button", name="STOP"))
+    page.keyboard.press("Space")
     wait_until(lambda: twists[-1][1].linear.x == 0.0, WAIT, lambda: view.output)
+    wait_until(lambda: stops == [True], WAIT, "the emergency stop is asked for, once")
+    stops.clear()
+    press(page.get_by_role("button", name="STOP"))
     wait_until(lambda: stops == [True], WAIT, "the emergency stop is asked for, once")
     press(page.get_by_role("button", name="allow motion"))
     press(page.get_by_role("button", name=CONFIRM))
@@ -282,7 +301,7 @@ def test_a_port_that_is_taken_is_refused_with_its_number(session):
 
 def test_a_request_without_an_answer_is_said():
     client = Mock(srv_name="set_morphology")
-    commands = RosCommands(Mock(create_client=lambda *_: client), DriveSeat())
+    commands = RosCommands(Mock(create_client=lambda *_: client), DriveSeat(), Mock())
     commands.tell({"legs.RM": False})
     assert commands.answer == "set_morphology: no answer yet; if this stays, ask again"
     future = client.call_async.return_value

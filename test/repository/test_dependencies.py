@@ -97,7 +97,7 @@ def test_setup_py_declares_every_import(setup):
     for_tests = {PIP.get(name, name) for name in imported("test", TESTING) - ROS - BUILD - {"packaging"}}
     extras = {extra: names_of(each) for extra, each in setup["extras_require"].items()}
     declared = names_of(setup["install_requires"]) | extras["jetson"] | extras["view"]
-    declared |= extras["mujoco"] | extras["learning"] | extras["attitude"] | extras["casadi"]
+    declared |= extras["sim"] | extras["learning"] | extras["attitude"] | extras["casadi"]
     assert needed - declared == BUILD
     assert for_tests - declared - extras["test"] == set()
     every_extra = set().union(*extras.values())
