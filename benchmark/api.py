@@ -4,8 +4,8 @@
 
 Needs `pip install pin` beside the package. One robot (JetHexa, whole), one state, one core. The two calls take turns;
 the time of each is its best of many rounds, so that the load of the machine falls out, and what a caller pays: no
-empty call is subtracted. Pinocchio has its joint types for aligned axes, which are its quicker ones. Its calls that need
-others first (poses before a point's acceleration) are measured with them.
+empty call is subtracted. Pinocchio has its joint types for aligned axes, which are its quicker ones. Its calls that
+need others first (poses before a point's acceleration) are measured with them.
 """
 
 import argparse

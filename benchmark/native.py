@@ -5,8 +5,9 @@
     ./with_ros2 python3 benchmark/native.py size ../before    # the environments of with_ros2
 
 Each command replaces its own rows of the table and names the commit that it measured. `../before` is a checkout of
-3567cd4 (git worktree add ../before 3567cd4) that ./with_ros2 has built. The calls of both checkouts take turns, a process
-of each after one of the other; a time is the best of all turns, because a busy machine only adds. Nothing else should run.
+3567cd4 (git worktree add ../before 3567cd4) that ./with_ros2 has built. The calls of both checkouts take turns, a
+process of each after one of the other; a time is the best of all turns, because a busy machine only adds. Nothing else
+should run.
 """
 
 from __future__ import annotations
@@ -302,10 +303,10 @@ def _of_developers() -> list[Path]:
 
 HEAD = """# Results: compiled code
 
-The truth does not matter here: what is measured is time, memory and size. **Servo law**: the JetHexa's own, of its file.
-"Commit" is the commit that was measured; what is compared with another one was measured in turns with 3567cd4, the last
-with numba, in one run. The commands are those of `benchmark/native.py`; each writes its own rows. Times are what a caller
-in Python pays.
+The truth does not matter here: what is measured is time, memory and size. **Servo law**: the JetHexa's own.
+"Commit" is the commit that was measured; what is compared with another one was measured in turns with 3567cd4, the
+last with numba, in one run. The commands are those of `benchmark/native.py`; each writes its own rows. Times are what a
+caller in Python pays.
 
 | what | bound | measured | holds | command | commit |
 |---|---|---|---|---|---|
