@@ -23,7 +23,7 @@ from support.recorded_walk import Recorder, replay
 from support.servo_walk import disturb_walk, servo_walk
 
 from hexapod_dynamics.detection import DetectorSettings
-from hexapod_dynamics.detection.settings import DetectorLimits
+from hexapod_dynamics.detection.limits import DetectorLimits
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
