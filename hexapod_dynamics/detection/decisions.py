@@ -16,6 +16,7 @@ from hexapod_dynamics.detection.hypotheses import (
     foot_group,
     groups_of,
     joint_of_group,
+    leg_of_group,
     limp,
     locked,
     missing,
@@ -274,6 +275,17 @@ class DecisionMaker:
     def undecided(self) -> str:
         """Group that the last banks are sure of but that roll and pitch do not confirm; empty: none."""
         return self._lasting.undecided
+
+    def cannot_tell(self, time: float) -> tuple[str, str] | None:
+        """Return the group of a foot that may be lost at `time` [s], and why the banks cannot tell; None: none."""
+        if self._lasting.undecided:
+            return self._lasting.undecided, self._lasting.why
+        if self.suspect is None or leg_of_group(self.suspect[0]) is None:
+            return None
+        group, probability, since = self.suspect
+        if time - since < self._limits.probe_suspected:
+            return None
+        return group, f"suspected for {time - since:.1f} s (p = {probability:.2f}), but no two banks in a row are sure"
 
     @property
     def doubted(self) -> str | None:

@@ -292,6 +292,12 @@ class DamageDetector:
         """Leg of which the last banks cannot tell whether it has lost its foot; None: no leg."""
         return leg_of_group(self.decisions.undecided)
 
+    def cannot_tell(self, time: float) -> tuple[str, str] | None:
+        """Return the leg that may have lost its foot at `time` [s], and why the banks cannot tell; None: none."""
+        found = self.decisions.cannot_tell(time)
+        leg = None if found is None else leg_of_group(found[0])
+        return None if found is None or leg is None else (leg, found[1])
+
     def tries(self, time: float) -> str | None:
         """Return the joint (`RF.femur`) that this detector declared locked and that the gait is to command beside its
         lock now (`JointTrial`), once for each trial; None: no joint.

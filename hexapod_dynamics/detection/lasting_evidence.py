@@ -20,7 +20,8 @@ class LastingEvidence:
     """Remembers of which legs and joints the last banks were sure.
 
     suspected: (group, probability) of the most probable leg or joint of the last bank, None where none is probable.
-    undecided: group that the last two banks are sure of but roll and pitch do not confirm enough to declare it.
+    undecided: group that the last two banks are sure of but roll and pitch do not confirm enough to declare it; why: in
+    words.
     doubted: the leg that may have lost its foot together with the one that the last bank declared, None: no leg.
     """
 
@@ -37,7 +38,7 @@ class LastingEvidence:
         # group: weight of the banks in a row, the same with those that fit relative to the declared robot, sum of their
         # log odds, what roll and pitch contribute to the last one
         self._sure: dict[str, tuple[float, float, float, float]] = {}
-        self.undecided = ""
+        self.undecided = self.why = ""
         self._pair.clear()
         self.doubted: str | None = None
 
@@ -53,7 +54,7 @@ class LastingEvidence:
         A joint that does not follow is returned at once, since its readings confirm it; a lost foot when several banks
         were sure of its leg, alone or with another (one_or_two).
         """
-        self.undecided, limits = "", self._limits
+        self.undecided, self.why, limits = "", "", self._limits
         lasting_pair = self._pair.look(hypotheses, posterior)
         groups: dict[str, list[int]] = {}
         for k, hypothesis in enumerate(hypotheses):
@@ -93,7 +94,9 @@ class LastingEvidence:
             lasting = count >= limits.lasting_banks and enough and (both >= limits.lasting_tilt or probed == group)
             if not lasting and relatives >= limits.lasting_banks and enough:
                 lasting = both >= limits.sure_tilt or probed == group
-                self.undecided = group if not lasting and both >= limits.probed_tilt else self.undecided
+                if not lasting and both >= limits.probed_tilt:
+                    self.undecided = group
+                    self.why = f"roll and pitch say {both:.0f} of {limits.sure_tilt:.0f} nats"
             if (obvious if aftermath and probed != group else lasting) and posterior.onset[best] <= latest:
                 ready.append(group)
         self._sure = row

@@ -10,6 +10,7 @@ U is the uncertainty of the prediction itself: how far a robot tips that has los
 ground, so each feature is uncertain by a share of its predicted deviation, and the features of a slice together by
 another share. A body that tips over slips on its feet: its yaw rate is uncertain as if it were `spin` times the
 predicted tilt. Without U a wrong leg that happens to turn the body at the right rate fits better than the right one.
+How far it tips is uncertain, not whither: roll and pitch that are opposite to what h predicts contribute nothing to it.
 In the slice of the onset the damage lasts for an unknown part: mean `onset_part`, standard deviation
 `onset_spread`.
 
@@ -78,6 +79,7 @@ def posterior_of(
     of_tilt = np.zeros(noise.shape, bool)
     of_tilt[:, _TILT] = True
     of_tilt = of_tilt.ravel()[seen]
+    leans = np.where(np.isfinite(noise), x, 0.0)[:, _TILT]
     for k in range(slices):
         first = int(np.searchsorted(piece, k))
         tail = factor[first:, first:], z[first:], means[:, first:], alone[:, first:], piece[first:]
@@ -85,6 +87,10 @@ def posterior_of(
         square[:, k], volume[:, k] = terms.sum(axis=1) + z[:first] @ z[:first], growths.sum(axis=1)
         gains = 0.5 * (z[first:] ** 2 - terms - growths)
         tilts[:, k] = gains[:, of_tilt[first:]].sum(axis=1)
+        whither = np.einsum("kf,hkf->h", leans[k:], deviations[:, k:, _TILT])
+        undue = np.where(whither < 0.0, np.maximum(tilts[:, k], 0.0), 0.0)
+        square[:, k] += 2.0 * undue
+        tilts[:, k] -= undue
     misfit = square / n
     temper = max(limits.sharpest, min(total / n, float(misfit.min())))
     gain = 0.5 * (total - square - volume) / temper
