@@ -24,12 +24,25 @@ from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.runtime_directory import SESSION, checked_session, forget_session
 
 PACKAGE = "hexapod_dynamics"
+# Parameters of the nodes for the hardware that the simulated robot has, beside those of the simulator.
+BUSES = {
+    "lx": {"servos": {}, "imu": {}},
+    "board": {"servos": {"protocol": "board", "baudrate": 1000000}, "imu": {"source": "board"}},
+}
 ARGUMENTS = (
     DeclareLaunchArgument(
         "hardware",
         default_value="sim",
-        choices=["sim", "jethexa"],
-        description="sim: a simulated robot; jethexa: the real one, on its serial port and I2C bus",
+        choices=["sim", "jethexa", "jethexa_orin"],
+        description="sim: a simulated robot; jethexa: the real one, on its serial port and I2C bus; jethexa_orin: the "
+        "one with an Orin, whose servos and IMU are behind an STM32 board",
+    ),
+    DeclareLaunchArgument(
+        "bus",
+        default_value="lx",
+        choices=list(BUSES),
+        description="which servo hardware the simulated robot has: lx (bus servos of the JetHexa), or board (these "
+        "behind the STM32 board of the Orin)",
     ),
     DeclareLaunchArgument(
         "velocity",
@@ -60,7 +73,7 @@ ARGUMENTS = (
         default_value="auto",
         choices=["auto", "declare", "report", "off"],
         description="reaction of the damage detector to a detection: declare (call set_morphology), report (publish "
-        "only), off; auto: declare with hardware:=sim, report with hardware:=jethexa until its owner turns it on",
+        "only), off; auto: declare with hardware:=sim, report with a real robot until its owner turns it on",
     ),
     DeclareLaunchArgument(
         "faults",
@@ -162,7 +175,7 @@ def checked(context):
     lost = [name.strip() for name in given["damage"].split(",") if name.strip()]
     if lost and given["hardware"] != "sim":
         raise RuntimeError(
-            f"damage:={given['damage']} breaks the simulated robot; with hardware:=jethexa declare "
+            f"damage:={given['damage']} breaks the simulated robot; with hardware:={given['hardware']} declare "
             "what is missing: ros2 run hexapod_dynamics set_morphology --missing ..."
         )
     faults, truth = {}, ""
@@ -172,7 +185,7 @@ def checked(context):
         raise RuntimeError(f"params_file:={given['params_file']}: there is no such file; give a YAML file's path")
     if faults and given["hardware"] != "sim":
         raise RuntimeError(f"faults:={given['faults']} are faults of simulated devices; leave the argument out")
-    for name, default in (("physics", "built_in"), ("truth", "")):
+    for name, default in (("physics", "built_in"), ("truth", ""), ("bus", "lx")):
         if given[name] != default and given["hardware"] != "sim":
             raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
     port = checked_port(given["view_port"], given["view"])
@@ -250,6 +263,7 @@ def nodes(context):
     ]
     files += [os.path.abspath(given["params_file"])] if given["params_file"] else []
     robot = {"robot": given["robot"]}
+    devices = BUSES[given["bus"]]
 
     def node(name, values, **more):
         return Node(
@@ -276,8 +290,8 @@ def nodes(context):
     atexit.register(forget, session)
     started = [LogInfo(msg=STOP_KEY)] if stop_key.listen(given["namespace"], say) else []
     started += [
-        node("imu", {"publish_data": built_in}, **RESPAWNED),
-        node("servos", {"session": session}, **RESPAWNED),
+        node("imu", {"publish_data": built_in} | devices["imu"], **RESPAWNED),
+        node("servos", {"session": session} | devices["servos"], **RESPAWNED),
         node(
             "dynamics",
             {
@@ -322,6 +336,7 @@ def nodes(context):
                 {
                     "damage": given["damage"] or [""],
                     "session": session,
+                    "bus": given["bus"],
                     "physics": given["physics"],
                     "truth": given["truth"],
                 }

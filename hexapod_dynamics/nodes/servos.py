@@ -26,6 +26,7 @@ from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.servos.stop_state import StopState
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.nodes.board_outputs import BoardOutputs
 from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
@@ -126,6 +127,7 @@ class ServosNode(GuardedNode):
         self.stop_inputs = StopInputs(
             self.control, self.loop, parameters, self.get_logger(), self.get_namespace(), self._session_state.stored
         )
+        self.board = BoardOutputs.of(self, parameters, self.stop_inputs)
         self.priority = prefer_this_process(PRIORITY)
         self.chain.start()  # the hardware comes last, after all checks
 
@@ -382,6 +384,7 @@ class ServosNode(GuardedNode):
         values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
         values["losses of the stored state"] = self._session_state.losses
+        values |= self.chain.servos.figures()
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}
 
     def close(self):
@@ -391,6 +394,8 @@ class ServosNode(GuardedNode):
             self.chain.set_torque(False)
             self.chain.wait_confirmed(1.0)
         self.chain.stop()
+        if self.board is not None:
+            self.board.close()
 
 
 def main(args=None):

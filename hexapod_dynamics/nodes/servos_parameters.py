@@ -39,6 +39,7 @@ class ServosParameters:
     stop_joy_button: int
     stop_button_pin: int
     stop_button_level: str
+    stop_board_button: int
 
 
 def declare_parameters(node, robot) -> ServosParameters:
@@ -74,6 +75,7 @@ def declare_parameters(node, robot) -> ServosParameters:
         values["stop_joy_button"],
         values["stop_button_pin"],
         values["stop_button_level"],
+        values["stop_board_button"],
     )
 
 

@@ -15,7 +15,7 @@ _LOW = f"supply voltage below which, after {_SUPPLY.patience:g} s,"
 PORT = (
     ParameterSpec("port", "", "serial port, best a stable path; empty: the simulator's"),
     ParameterSpec("protocol", DEFAULT_PROTOCOL, "what the servos speak", choices=tuple(PROTOCOLS)),
-    ParameterSpec("baudrate", PortSettings.baudrate, "bits a second", low=9600, high=1000000),
+    ParameterSpec("baudrate", PortSettings.baudrate, "bits a second", low=9600, high=4500000),
     ParameterSpec(
         "direction",
         "adapter",
@@ -111,6 +111,13 @@ STOPS = (
         "BCM number of the Jetson's pin with a button that is an emergency stop; -1: none",
         low=-1,
         high=64,
+    ),
+    ParameterSpec(
+        "stop_board_button",
+        1,
+        "number of the key of an STM32 board (protocol board) that is an emergency stop; -1: none",
+        low=-1,
+        high=8,
     ),
     ParameterSpec("stop_button_level", "low", "level of that pin while the button is pressed", choices=("low", "high")),
 )

@@ -213,6 +213,14 @@ class ServoInterface(ABC):
         for at most `patience`.
         """
 
+    def knows(self, index: int, quantity: Quantity) -> bool:
+        """Whether this protocol can tell the quantity of this servo; where it cannot, the servo is not asked."""
+        return True
+
+    def figures(self) -> dict[str, Any]:
+        """What else the protocol has to report in `/diagnostics`, by name with unit; called once a second."""
+        return {}
+
     @abstractmethod
     def identify(self, index: int) -> str | None:
         """Ask a servo who it is; return its protocol and what it tells of its kind, None with `fault` set."""

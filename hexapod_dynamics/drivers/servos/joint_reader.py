@@ -215,7 +215,7 @@ class JointReader:
         A loaded leg sags below its set-point; starting from the measured angle would lower the robot at each restart of
         the node.
         """
-        if not self._ask_loaded(index) or not self._trust_targets:
+        if not self._ask_loaded(index) or not self._trust_targets or not self.servos.knows(index, "target"):
             return angle
         held = self._ask(index, "target")
         if held is not None:

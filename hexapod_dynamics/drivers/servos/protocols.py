@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
 from hexapod_dynamics.drivers.servos.interface import PortSettings, ServoInterface
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.errors import DeviceError
 
-PROTOCOLS: dict[str, type[ServoInterface]] = {"lx": LxServos}
+PROTOCOLS: dict[str, type[ServoInterface]] = {"lx": LxServos, "board": BoardServos}
 DEFAULT_PROTOCOL = "lx"
 
 
