@@ -28,6 +28,8 @@ PACKAGE = "hexapod_dynamics"
 BUSES = {
     "lx": {"servos": {}, "imu": {}},
     "board": {"servos": {"protocol": "board", "baudrate": 1000000}, "imu": {"source": "board"}},
+    "dynamixel": {"servos": {"protocol": "dynamixel", "baudrate": 1000000, "position_rate": 50.0}, "imu": {}},
+    "feetech": {"servos": {"protocol": "feetech", "baudrate": 1000000, "position_rate": 50.0}, "imu": {}},
 }
 ARGUMENTS = (
     DeclareLaunchArgument(
@@ -41,8 +43,8 @@ ARGUMENTS = (
         "bus",
         default_value="lx",
         choices=list(BUSES),
-        description="which servo hardware the simulated robot has: lx (bus servos of the JetHexa), or board (these "
-        "behind the STM32 board of the Orin)",
+        description="which servo hardware the simulated robot has: lx (bus servos of the JetHexa), board (these behind "
+        "the STM32 board of the Orin), dynamixel (AX-12), feetech (STS3215)",
     ),
     DeclareLaunchArgument(
         "velocity",

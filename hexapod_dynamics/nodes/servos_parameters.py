@@ -63,7 +63,9 @@ def declare_parameters(node, robot) -> ServosParameters:
     servo_map = ServoMap.from_robot(robot)
     # The servos come last: no hardware is touched before every parameter has been accepted.
     return ServosParameters(
-        make_servos(PortSettings(port, **lines, prove=prove), servo_map.ids, values["protocol"]),
+        make_servos(
+            PortSettings(port, **lines, prove=prove, model=values["servo_model"]), servo_map.ids, values["protocol"]
+        ),
         servo_map,
         chain,
         guard,

@@ -15,6 +15,12 @@ _LOW = f"supply voltage below which, after {_SUPPLY.patience:g} s,"
 PORT = (
     ParameterSpec("port", "", "serial port, best a stable path; empty: the simulator's"),
     ParameterSpec("protocol", DEFAULT_PROTOCOL, "what the servos speak", choices=tuple(PROTOCOLS)),
+    ParameterSpec(
+        "servo_model",
+        "",
+        "model of the servos, where the protocol has several (dynamixel: ax12, mx_protocol1, mx, xm, xl330; feetech: "
+        "sts3215); empty: the first",
+    ),
     ParameterSpec("baudrate", PortSettings.baudrate, "bits a second", low=9600, high=4500000),
     ParameterSpec(
         "direction",

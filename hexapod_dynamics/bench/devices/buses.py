@@ -11,14 +11,17 @@ import numpy.typing as npt
 
 from hexapod_dynamics.bench.devices.board_device import BoardDevice
 from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, I2cFaults, VirtualMpu6050
+from hexapod_dynamics.bench.devices.register_bus_device import RegisterBusDevice
 from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.errors import HexapodError
 
-ServoDevice = ServoBusDevice | BoardDevice
-BUSES = ("lx", "board")
-BAUDRATES = {"lx": 115200, "board": 1_000_000}
+ServoDevice = ServoBusDevice | BoardDevice | RegisterBusDevice
+# Servos with registers: the model that is simulated.
+_MODELS = {"dynamixel": "ax12", "feetech": "sts3215"}
+BUSES = ("lx", "board", *_MODELS)
+BAUDRATES = {"lx": 115200, "board": 1_000_000, "dynamixel": 1_000_000, "feetech": 1_000_000}
 
 
 class ImuDevice(Protocol):
@@ -74,4 +77,6 @@ def make_hardware(
         board = BoardDevice(servos, sensor, link, session=session)
         return Hardware(servos, board, board.imu, None)
     i2c = I2cBusDevice(sensor, Path(directory) / IMU_BUS)
+    if bus in _MODELS:
+        return Hardware(servos, RegisterBusDevice(servos, _MODELS[bus], link, session=session), i2c, i2c)
     return Hardware(servos, ServoBusDevice(servos, link, session=session), i2c, i2c)

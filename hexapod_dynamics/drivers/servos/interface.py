@@ -56,6 +56,7 @@ def no_reply(servo_id: int, what: str, tries: int, fault: Fault | None) -> NoRep
 class PortSettings:
     """The port of the servos; names and units of the parameters of the node `servos`.
 
+    model: of the servos, where a protocol has several; empty: the usual one.
     patience [s]: the longest wait for an answer while nothing else is to be done. prove(): called before the port is
     opened; it returns the device behind the path, or raises BusError if that is not the intended one.
     """
@@ -68,6 +69,7 @@ class PortSettings:
     reply_timeout: float = 0.006
     patience: float = 0.05
     prove: Callable[[], str] | None = None
+    model: str = ""
 
 
 class ServoInterface(ABC):

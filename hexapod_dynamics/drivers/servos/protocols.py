@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
+from hexapod_dynamics.drivers.servos.dynamixel.dynamixel_servos import DynamixelServos
+from hexapod_dynamics.drivers.servos.feetech.feetech_servos import FeetechServos
 from hexapod_dynamics.drivers.servos.interface import PortSettings, ServoInterface
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.errors import DeviceError
 
-PROTOCOLS: dict[str, type[ServoInterface]] = {"lx": LxServos, "board": BoardServos}
+PROTOCOLS: dict[str, type[ServoInterface]] = {
+    "lx": LxServos,
+    "board": BoardServos,
+    "dynamixel": DynamixelServos,
+    "feetech": FeetechServos,
+}
 DEFAULT_PROTOCOL = "lx"
 
 
