@@ -104,10 +104,10 @@ class VirtualServos:
         passed = np.where(span > 0.0, np.clip((t - self._begin) / np.where(span > 0.0, span, 1.0), 0.0, 1.0), 1.0)
         return self._start + (self._target - self._start) * passed
 
-    # Called by buses of other servos: angles [rad] from a servo's centre, in its own direction -------------------------
+    # Called by buses of other servos: angles [rad] from a servo's centre, in its own direction ------------------------
 
     def move(self, i: int, angle: float, duration: float, t: float) -> None:
-        """Move a servo to an angle in a duration [s], or later where that is beyond its speed; it then exerts torque."""
+        """Move a servo to an angle in a duration [s], or later beyond its speed; it then exerts torque."""
         with self.lock:
             self._go(i, lx.CENTRE_COUNT + angle * lx.COUNTS_PER_RADIAN, duration, t)
 

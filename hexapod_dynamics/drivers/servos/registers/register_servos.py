@@ -54,6 +54,7 @@ class RegisterServos(ServoInterface):
         self._state_time = [-math.inf] * n
         self._unread = [False] * n  # the state has come and was not asked for yet
         self._grouped = [model.group_read] * n  # is asked together with others; not after it has failed
+        self._damaged: list[Fault | None] = [None] * n  # its answer within a group was damaged: not told yet
         self._errors = [0] * n  # hardware errors
 
     @classmethod
@@ -313,6 +314,10 @@ class RegisterServos(ServoInterface):
         return None if number is None else number / model.counts_per_radian
 
     def _read_position(self, index: int, idle: Callable[[], bool] | None, timeout: float | None) -> float | None:
+        damaged, self._damaged[index] = self._damaged[index], None
+        if damaged is not None:
+            self.fault = damaged
+            return None
         if self._unread[index] and time.monotonic() - self._state_time[index] < _KEEP:
             self.fault = None  # it has come with another servo's
             self.delay = 0.0
@@ -323,11 +328,11 @@ class RegisterServos(ServoInterface):
             came = self._read_states(group, idle, timeout)
             for each in group:
                 self._grouped[each] = self.model.group_read and each in came
-            if index not in came and len(group) > 1:  # an answer before it was missing, perhaps
-                came = self._read_states([index], idle, timeout)
-                self._grouped[index] = index in came
-            if index not in came:
+            missing = [each for each in group if each not in came]
+            if index in missing:
                 return None
+            if missing and self.fault is not Fault.TIMEOUT:
+                self._damaged[missing[0]] = self.fault  # behind it nobody was heard
             self.fault = None
         self._unread[index] = False
         self.read_time = self.answer_time = self._state_time[index]
