@@ -17,8 +17,9 @@ RPM = TURN / 60.0
 
 @dataclass(frozen=True)
 class Register:
-    """A register: address, size [bytes], what one count is; sign: bit of a sign-magnitude number, None: two's complement
-    where `signed`.
+    """A register: address, size [bytes], what one count is.
+
+    sign: bit of a sign-magnitude number; None: two's complement where `signed`.
     """
 
     address: int
