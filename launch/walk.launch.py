@@ -35,9 +35,10 @@ ARGUMENTS = (
     DeclareLaunchArgument(
         "hardware",
         default_value="sim",
-        choices=["sim", "jethexa", "jethexa_orin"],
+        choices=["sim", "jethexa", "jethexa_orin", "dynamixel", "feetech"],
         description="sim: a simulated robot; jethexa: the real one, on its serial port and I2C bus; jethexa_orin: the "
-        "one with an Orin, whose servos and IMU are behind an STM32 board",
+        "one with an Orin, whose servos and IMU are behind an STM32 board; dynamixel, feetech: a robot with such servos, "
+        "with robot:=",
     ),
     DeclareLaunchArgument(
         "bus",

@@ -1,8 +1,8 @@
-"""Packets of servos with registers: Dynamixel protocol 1 (also Feetech's) and 2; byte for byte those of the makers' SDKs.
+"""Packets of servos with registers: Dynamixel protocol 1 (also Feetech's) and 2, byte for byte as the makers' SDKs.
 
 Protocol 1: FF FF, id, length, instruction or error, parameters, ~sum. Protocol 2: FF FF FD 00, id, length (2),
-instruction, (error,) parameters, CRC-16; FF FF FD within is followed by one more FD. Sources: ROBOTIS e-manual, dynamixel-sdk,
-ftservo-python-sdk.
+instruction, (error,) parameters, CRC-16; FF FF FD within is followed by one more FD. Sources: ROBOTIS e-manual,
+dynamixel-sdk and ftservo-python-sdk.
 """
 
 from __future__ import annotations
