@@ -35,10 +35,10 @@ ARGUMENTS = (
     DeclareLaunchArgument(
         "hardware",
         default_value="sim",
-        choices=["sim", "jethexa", "jethexa_orin", "dynamixel", "feetech"],
+        choices=["sim", "jethexa", "jethexa_orin", "dynamixel", "feetech", "topics"],
         description="sim: a simulated robot; jethexa: the real one, on its serial port and I2C bus; jethexa_orin: the "
         "one with an Orin, whose servos and IMU are behind an STM32 board; dynamixel, feetech: a robot with such servos, "
-        "with robot:=",
+        "with robot:=; topics: joints that another driver moves and measures (docs/foreign.md)",
     ),
     DeclareLaunchArgument(
         "bus",
@@ -46,6 +46,20 @@ ARGUMENTS = (
         choices=list(BUSES),
         description="which servo hardware the simulated robot has: lx (bus servos of the JetHexa), board (these behind "
         "the STM32 board of the Orin), dynamixel (AX-12), feetech (STS3215)",
+    ),
+    DeclareLaunchArgument(
+        "command_interface",
+        default_value="joint_commands",
+        choices=["joint_commands", "commands", "joint_trajectory"],
+        description="with hardware:=topics: what the other driver takes: JointState, Float64MultiArray, JointTrajectory",
+    ),
+    DeclareLaunchArgument(
+        "imu",
+        default_value="auto",
+        choices=["auto", "topic", "topic_raw", "none"],
+        description="auto: the driver of the hardware, topic_raw with hardware:=topics; topic: another driver publishes "
+        "imu/data with an attitude; topic_raw: another driver publishes imu/data_raw, and the node imu calibrates it and "
+        "publishes imu/data; none: there is none",
     ),
     DeclareLaunchArgument(
         "velocity",
@@ -260,6 +274,7 @@ def nodes(context):
     given = checked(context)
     simulated, built_in = given["hardware"] == "sim", given["imu_filter"] == "built_in"
     config = os.path.join(get_package_share_directory(PACKAGE), "config")
+    foreign = given["hardware"] == "topics"
     files = [
         os.path.join(config, name)
         for name in (["nodes.yaml"] if simulated else ["nodes.yaml", f"hardware_{given['hardware']}.yaml"])
@@ -267,6 +282,16 @@ def nodes(context):
     files += [os.path.abspath(given["params_file"])] if given["params_file"] else []
     robot = {"robot": given["robot"]}
     devices = BUSES[given["bus"]]
+
+    imu = given["imu"]
+    if imu == "auto" and foreign:
+        imu = "topic_raw"
+    if imu == "topic_raw":
+        devices = devices | {"imu": {"source": "topic"}}
+    # What the gait asks for goes to `servos`, which passes on what the joints may do.
+    asked = {"remappings": [("joint_commands", "gait/joint_commands")]} if foreign else {}
+    if foreign:
+        devices = devices | {"servos": {"command_interface": given["command_interface"]}}
 
     def node(name, values, **more):
         return Node(
@@ -282,7 +307,14 @@ def nodes(context):
             **more,
         )
 
-    names = ["imu", "servos", "damage_manager", "dynamics", "gait", *(["simulator"] if simulated else [])]
+    names = [
+        *(["imu"] if imu in ("auto", "topic_raw") else []),
+        "servos",
+        "damage_manager",
+        "dynamics",
+        "gait",
+        *(["simulator"] if simulated else []),
+    ]
     # The state that nodes store for a respawn is valid for this launch only, unless something starts launches again.
     session = os.environ.get(SESSION, "").strip().replace("/", ".") or uuid.uuid4().hex
     try:
@@ -293,7 +325,11 @@ def nodes(context):
     atexit.register(forget, session)
     started = [LogInfo(msg=STOP_KEY)] if stop_key.listen(given["namespace"], say) else []
     started += [
-        node("imu", {"publish_data": built_in} | devices["imu"], **RESPAWNED),
+        *(
+            [node("imu", {"publish_data": built_in} | devices["imu"], **RESPAWNED)]
+            if imu in ("auto", "topic_raw")
+            else []
+        ),
         node("servos", {"session": session} | devices["servos"], **RESPAWNED),
         node(
             "dynamics",
@@ -304,7 +340,7 @@ def nodes(context):
             },
             **RESPAWNED,
         ),
-        node("gait", {"session": session, "velocity": given["velocity"], "gait": given["gait"]}, **RESPAWNED),
+        node("gait", {"session": session, "velocity": given["velocity"], "gait": given["gait"]}, **asked, **RESPAWNED),
     ]
     detect = given["detect"]
     if detect == "auto":

@@ -21,6 +21,13 @@ PORT = (
         "model of the servos, where the protocol has several (dynamixel: ax12, mx_protocol1, mx, xm, xl330; feetech: "
         "sts3215); empty: the first",
     ),
+    ParameterSpec(
+        "command_interface",
+        "joint_commands",
+        "with protocol topics: what the driver of the joints takes: joint_commands (JointState), commands "
+        "(Float64MultiArray, in the robot's order of joints), joint_trajectory (JointTrajectory)",
+        choices=("joint_commands", "commands", "joint_trajectory"),
+    ),
     ParameterSpec("baudrate", PortSettings.baudrate, "bits a second", low=9600, high=4500000),
     ParameterSpec(
         "direction",

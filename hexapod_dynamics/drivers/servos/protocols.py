@@ -9,6 +9,7 @@ from hexapod_dynamics.drivers.servos.dynamixel.dynamixel_servos import Dynamixel
 from hexapod_dynamics.drivers.servos.feetech.feetech_servos import FeetechServos
 from hexapod_dynamics.drivers.servos.interface import PortSettings, ServoInterface
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
+from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
 from hexapod_dynamics.errors import DeviceError
 
 PROTOCOLS: dict[str, type[ServoInterface]] = {
@@ -16,6 +17,7 @@ PROTOCOLS: dict[str, type[ServoInterface]] = {
     "board": BoardServos,
     "dynamixel": DynamixelServos,
     "feetech": FeetechServos,
+    "topics": TopicServos,
 }
 DEFAULT_PROTOCOL = "lx"
 

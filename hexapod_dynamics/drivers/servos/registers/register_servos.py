@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.motions import Motions
 from hexapod_dynamics.drivers.servos.registers.models import Register, ServoModel
 from hexapod_dynamics.drivers.servos.registers.packets import Status
 from hexapod_dynamics.drivers.servos.registers.register_bus import RegisterBus
@@ -48,8 +49,7 @@ class RegisterServos(ServoInterface):
         self.readable = self._angle(0) - _BEYOND, self._angle(model.top) + _BEYOND
         self._index = {servo_id: index for index, servo_id in enumerate(self.ids)}
         self._motion = threading.Lock()  # guards the present motions, which a stop from any thread needs
-        # Present motion of each servo: angle at its start, at its end [rad] (NaN: unknown), begin, duration [s].
-        self._from, self._to, self._begin, self._took = [math.nan] * n, [math.nan] * n, [0.0] * n, [1.0] * n
+        self._motions = Motions(n)
         self._state: list[bytes | None] = [None] * n  # last state block
         self._state_time = [-math.inf] * n
         self._unread = [False] * n  # the state has come and was not asked for yet
@@ -100,7 +100,7 @@ class RegisterServos(ServoInterface):
         self.bus.open()
         n = len(self.ids)
         with self._motion:
-            self._from, self._to = [math.nan] * n, [math.nan] * n
+            self._motions.forget()
         self._state, self._unread = [None] * n, [False] * n
         self._grouped = [self.model.group_read] * n
         others = []
@@ -149,14 +149,6 @@ class RegisterServos(ServoInterface):
         """Time [s] of one sync write."""
         return (servos * (1 + self.model.goal_block[1]) + 14) * self.bus.byte_time
 
-    def _place(self, index: int, now: float) -> float:
-        """Where a servo is on its way at the monotonic time `now` [s]; its measured angle if that is not known."""
-        end = self._to[index]
-        if math.isnan(end):
-            return self._measured(index)
-        begin, passed = self._from[index], (now - self._begin[index]) / self._took[index]
-        return begin + (end - begin) * min(max(passed, 0.0), 1.0) if begin == begin else end
-
     def _measured(self, index: int) -> float:
         state = self._state[index]
         if state is None:
@@ -187,10 +179,8 @@ class RegisterServos(ServoInterface):
         return b"".join(packets.sync_write(address, parts[k : k + most]) for k in range(0, len(parts), most))
 
     def _begin_motion(self, index: int, angle: float, duration: float, now: float) -> bytes:
-        here = self._place(index, now)
-        self._from[index], self._to[index] = here, angle
-        self._begin[index], self._took[index] = now, max(duration, 1e-3)
-        speed = _MARGIN * abs(angle - here) / max(duration, 1e-3) if here == here else _GENTLE
+        way = self._motions.begin(index, angle, duration, now, self._measured(index))
+        speed = _GENTLE if math.isnan(way) else _MARGIN * abs(way) / max(duration, 1e-3)
         return self._goal(angle, speed)
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
@@ -229,7 +219,7 @@ class RegisterServos(ServoInterface):
             return False
         angle = self._measured(index)
         with self._motion:
-            self._from[index] = self._to[index] = angle
+            self._motions.hold(index, angle)
         self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], self._goal(angle, _GENTLE)))
         return True
 
@@ -240,9 +230,9 @@ class RegisterServos(ServoInterface):
         now, parts = time.monotonic(), []
         with self._motion:
             for index in indices:
-                place = self._place(index, now)
-                if place == place:
-                    self._from[index] = self._to[index] = place
+                place = self._motions.place(index, now, self._measured(index))
+                if not math.isnan(place):
+                    self._motions.hold(index, place)
                     parts.append((self.ids[index], self._goal(place, _GENTLE)))
         return self._sync(self.model.goal_block[0], parts) * _STOP_COPIES
 
@@ -299,7 +289,7 @@ class RegisterServos(ServoInterface):
                 return None
             angle = self._angle(number)
             with self._motion:
-                self._from[index] = self._to[index] = angle
+                self._motions.hold(index, angle)
             return angle
         if quantity == "voltage_limits":
             low, high = (self._read_register(index, register, idle, timeout) for register in model.voltage_limits)
