@@ -37,8 +37,8 @@ ARGUMENTS = (
         default_value="sim",
         choices=["sim", "jethexa", "jethexa_orin", "dynamixel", "feetech", "topics"],
         description="sim: a simulated robot; jethexa: the real one, on its serial port and I2C bus; jethexa_orin: the "
-        "one with an Orin, whose servos and IMU are behind an STM32 board; dynamixel, feetech: a robot with such servos, "
-        "with robot:=; topics: joints that another driver moves and measures (docs/foreign.md)",
+        "one with an Orin, whose servos and IMU are behind an STM32 board; dynamixel, feetech: a robot with such "
+        "servos, with robot:=; topics: joints that another driver moves and measures (docs/foreign.md)",
     ),
     DeclareLaunchArgument(
         "bus",
@@ -51,15 +51,15 @@ ARGUMENTS = (
         "command_interface",
         default_value="joint_commands",
         choices=["joint_commands", "commands", "joint_trajectory"],
-        description="with hardware:=topics: what the other driver takes: JointState, Float64MultiArray, JointTrajectory",
+        description="with hardware:=topics what the other driver takes: JointState, Float64MultiArray, JointTrajectory",
     ),
     DeclareLaunchArgument(
         "imu",
         default_value="auto",
         choices=["auto", "topic", "topic_raw", "none"],
-        description="auto: the driver of the hardware, topic_raw with hardware:=topics; topic: another driver publishes "
-        "imu/data with an attitude; topic_raw: another driver publishes imu/data_raw, and the node imu calibrates it and "
-        "publishes imu/data; none: there is none",
+        description="auto: the driver of the hardware, topic_raw with hardware:=topics; topic: another driver "
+        "publishes imu/data with an attitude; topic_raw: another driver publishes imu/data_raw, the node imu "
+        "calibrates it and publishes imu/data; none: there is none",
     ),
     DeclareLaunchArgument(
         "velocity",

@@ -1,7 +1,7 @@
 """A robot whose driver is not of this project: simulated joints with their own joint_states and imu/data_raw.
 
-`python foreign_driver.py [joint_commands|commands|joint_trajectory] [echo]`: takes set-points in that form; with `echo` it
-publishes the commands as joint_states, as many drivers do. The topic `torn` (std_msgs/String, names of legs) breaks it.
+`python foreign_driver.py [joint_commands|commands|joint_trajectory] [echo]`: takes set-points in that form; with `echo`
+it publishes the commands as joint_states, as many drivers do. The topic `torn` (std_msgs/String, names of legs) breaks it.
 """
 
 import sys

@@ -18,12 +18,14 @@ class Motions:
         self._from, self._to = [math.nan] * n, [math.nan] * n
 
     def place(self, index: int, now: float, measured: float) -> float:
-        """Set-point [rad] of a servo at the monotonic time `now` [s]; `measured` where none is known."""
-        end = self._to[index]
-        if math.isnan(end):
+        """Set-point [rad] of a servo at the monotonic time `now` [s]; `measured` where it is not known."""
+        end, begin = self._to[index], self._from[index]
+        passed = (now - self._begin[index]) / self._took[index]
+        if passed >= 1.0 and not math.isnan(end):
+            return end
+        if math.isnan(end) or math.isnan(begin):
             return measured
-        begin, passed = self._from[index], (now - self._begin[index]) / self._took[index]
-        return end if math.isnan(begin) else begin + (end - begin) * min(max(passed, 0.0), 1.0)
+        return begin + (end - begin) * max(passed, 0.0)
 
     def target(self, index: int) -> float:
         """Where the motion of a servo ends [rad]."""
@@ -39,3 +41,4 @@ class Motions:
     def hold(self, index: int, angle: float) -> None:
         """Stand at an angle [rad]."""
         self._from[index] = self._to[index] = angle
+        self._took[index] = 1e-3

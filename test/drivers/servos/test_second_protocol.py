@@ -158,7 +158,7 @@ def command(control, pose, until, what):
 
 def test_one_registration_makes_a_protocol_known(servos):
     assert isinstance(servos, MemoryServos)
-    with pytest.raises(DeviceError, match="known are lx, board, memory"):
+    with pytest.raises(DeviceError, match="known are lx, board, dynamixel, feetech, topics, memory"):
         make_servos(PortSettings("nowhere"), MAP.ids, "unknown")
 
 

@@ -55,6 +55,7 @@ class RegisterServos(ServoInterface):
         self._unread = [False] * n  # the state has come and was not asked for yet
         self._grouped = [model.group_read] * n  # is asked together with others; not after it has failed
         self._damaged: list[Fault | None] = [None] * n  # its answer within a group was damaged: not told yet
+        self._tried = [False] * n  # was asked for its angle before its first motion
         self._errors = [0] * n  # hardware errors
 
     @classmethod
@@ -101,7 +102,7 @@ class RegisterServos(ServoInterface):
         n = len(self.ids)
         with self._motion:
             self._motions.forget()
-        self._state, self._unread = [None] * n, [False] * n
+        self._state, self._unread, self._tried = [None] * n, [False] * n, [False] * n
         self._grouped = [self.model.group_read] * n
         others = []
         for index, servo_id in enumerate(self.ids):
@@ -185,6 +186,7 @@ class RegisterServos(ServoInterface):
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
         """Queue one sync write of set-points and speeds for the chosen servos."""
+        self._measure_unknown([index for index, wanted in enumerate(chosen) if wanted])
         now = time.monotonic()
         with self._motion:
             parts = [
@@ -200,9 +202,17 @@ class RegisterServos(ServoInterface):
             raise DeviceError(
                 f"servo angle {angle:.4f} rad is outside {self._angle(0):.4f}..{self._angle(self.model.top):.4f} rad"
             )
+        self._measure_unknown([index])
         with self._motion:
             data = self._begin_motion(index, angle, duration, time.monotonic())
         self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], data))
+
+    def _measure_unknown(self, indices: Sequence[int]) -> None:
+        """Measure servos of which neither set-point nor angle is known: a stop has to know where they are on the way."""
+        for index in indices:
+            if math.isnan(self._motions.target(index)) and self._state[index] is None and not self._tried[index]:
+                self._tried[index] = True
+                self._read_states([index], None, None)
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
         """Queue torque off; or on, for those that answer: first with the set-point where each stands."""
