@@ -208,7 +208,7 @@ class RegisterServos(ServoInterface):
         self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], data))
 
     def _measure_unknown(self, indices: Sequence[int]) -> None:
-        """Measure servos of which neither set-point nor angle is known: a stop has to know where they are on the way."""
+        """Measure servos of which neither set-point nor angle is known: a stop needs their place."""
         for index in indices:
             if math.isnan(self._motions.target(index)) and self._state[index] is None and not self._tried[index]:
                 self._tried[index] = True
