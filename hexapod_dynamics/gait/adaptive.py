@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,11 +19,12 @@ from hexapod_dynamics.gait import leg_table, plan_numbers
 from hexapod_dynamics.gait.adaptive_arrays import new_walk, write_plan, write_settings
 from hexapod_dynamics.gait.adaptive_feet import place_feet
 from hexapod_dynamics.gait.adaptive_settings import LIVE, TILT_LIMIT, AdaptiveSettings
-from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
+from hexapod_dynamics.gait.adaptive_walk import HIGH_LIFT, AdaptiveWalk
 from hexapod_dynamics.gait.array_gait import finite_twist
 from hexapod_dynamics.gait.arrival import Arrival
-from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
+from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, MOST_SHIFT, PERIODS, CommandLimits
 from hexapod_dynamics.gait.gait_memory import WalkMemory
+from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, GroundAdaptation
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.plan_change import (
@@ -52,6 +54,9 @@ SITTING = (layout.LOWER, layout.SAT, layout.MOVE, layout.RISE)
 # Tilt reflexes after which the robot stays down.
 MOST_REFLEXES = 3
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
+# The command is limited anew when the slope has changed by so much [rad], at most once in so long [s].
+SLOPE_STEP, LIMIT_EVERY = math.radians(2.5), 1.0
+UNLIMITED = False, math.inf, 0.0
 
 
 class AdaptiveGait(AdaptiveWalk):
@@ -65,6 +70,7 @@ class AdaptiveGait(AdaptiveWalk):
     planner: makes a plan that is missing (a BackgroundPlanner) while the robot sits; None: it stays down.
     worker: a PlanWorker, which works changes of plan out beside the walk; None: they are worked out at once.
     plans: a PlanLibrary or the path of one; by default the file next to the robot's that comes with the package.
+    ground: lifts the feet higher on rough ground, shifts the body uphill and scales commands on slopes (GroundAdaptation).
 
     Which gait: a whole robot walks a tripod; with legs lost, the library's plan for the legs that are left; a leg with
     a locked or limp joint, or a shortened link that makes it too short, is held up and counted as lost. With fewer legs
@@ -85,11 +91,16 @@ class AdaptiveGait(AdaptiveWalk):
         plans: PlanLibrary | str | os.PathLike[str] | None = None,
         planner: BackgroundPlanner | None = None,
         worker: PlanWorker | None = None,
+        ground: bool = True,
     ) -> None:
         self.settings = AdaptiveSettings(
             step_height, body_height, period, acceleration, turning, yaw_hold, tilt_limit, pattern
         )
         self.planner, self.worker = planner, worker
+        self.ground = GroundAdaptation() if ground else None
+        self._limited_for = UNLIMITED  # rough; slope for which the command was limited
+        self._since_limited, self._shift_room, self._steep = 0.0, 0.0, False
+        self._attitude, self._lean = (0.0, 0.0), np.zeros(6)
         self._changing = False  # the worker computes a change
         self._target: Morphology | None = None  # the morphology that the last change is for
         self._plans = plans
@@ -141,6 +152,8 @@ class AdaptiveGait(AdaptiveWalk):
         if self.robot is not None:
             twin.arrival = self.arrival.copy()
             twin.slope = self.slope.copy()
+            twin._lean = self._lean.copy()
+            twin.ground = None if self.ground is None else self.ground.copy()
         return twin
 
     def _twin(self) -> AdaptiveGait:
@@ -292,6 +305,9 @@ class AdaptiveGait(AdaptiveWalk):
         state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, 0.0, 0.0
         if change.transition is Transition.KEEP:
             return
+        self._limited_for = UNLIMITED
+        if self.ground is not None:
+            self.ground.forget_cycle()
         if change.transition is not Transition.SHIFT:
             continue_from(data, sway, up)
             state[layout.PRESSED] = 0.0
@@ -382,8 +398,24 @@ class AdaptiveGait(AdaptiveWalk):
         command, asked = finite_twist(vx, vy, wz), self._used.period
         if self.plan is None:
             return np.zeros(3), 1.0
-        periods = [self.plan.period * share for share in PERIODS] if asked is None else [asked]
-        return self._limits.possible(command, periods, self.settings.pattern == "auto")
+        high = self.ground is not None and self.ground.rough
+        shares = HIGH_PERIODS if high and self.plan.kind == "walk" else PERIODS
+        periods = [self.plan.period * share for share in shares] if asked is None else [asked]
+        with_margin = self.settings.pattern == "auto"
+        if self.ground is None or self.plan.kind == "row":
+            return self._limits.possible(command, periods, with_margin)
+        lift = self.data.plan[plan_numbers.LIFT]
+        self.data.plan[plan_numbers.LIFT] = max(HIGH_LIFT, self._used.step_height) if high else self._used.step_height
+        roll, pitch = self.slope.attitude
+        drop = self.ground.height * np.tan([pitch, -roll])
+        self._steep = math.hypot(roll, pitch) > DEAD_ZONE
+        if self._steep:
+            possible, period, self._shift_room = self._limits.on_slope(command, periods, with_margin, drop)
+        else:
+            possible, period = self._limits.possible(command, periods, with_margin)
+            self._shift_room = min(MOST_SHIFT, self._limits.spare_reach(possible, period))
+        self.data.plan[plan_numbers.LIFT] = lift
+        return possible, period
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
@@ -505,6 +537,9 @@ class AdaptiveGait(AdaptiveWalk):
         state[:] = 0.0
         data.command[:] = 0.0
         data.feet[:, layout.BACK] = 0.0
+        self._lean[:] = 0.0
+        self._limited_for = UNLIMITED
+        self.ground = None if self.ground is None else GroundAdaptation()
         self._wanted, self._followed = None, np.zeros(3)
         if self.plan is None:
             state[layout.MODE], state[layout.STAY] = layout.SAT, 1.0
@@ -540,6 +575,9 @@ class AdaptiveGait(AdaptiveWalk):
             self._change(self._target, arrived=True)
         if dt > 0.0:
             self.slope.learn(dt, self.data.state[layout.MODE] in SITTING)
+            if self.ground is not None:
+                self._adapt(self.ground, dt, self._used.step_height, self.settings.tilt_limit)
+                self._limit_again(self.ground, dt)
         pressed = self.data.state[layout.PRESSED]
         kernel.advance(self._memory, dt)
         if pressed and self.data.state[layout.MODE] == layout.START:
@@ -547,6 +585,29 @@ class AdaptiveGait(AdaptiveWalk):
         if self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             self.data.state[layout.STAY] = 1.0
         return self.data.position, self.data.velocity
+
+    def _limit_again(self, ground: GroundAdaptation, dt: float) -> None:
+        """Limit the command anew where the ground has become rough, smooth, steeper or flatter."""
+        self._since_limited += dt
+        ground.most_shift = self._shift_room
+        rough, roll, pitch = self._limited_for
+        now = self.slope.attitude
+        turned = math.hypot(now[0] - roll, now[1] - pitch) > SLOPE_STEP
+        if (rough == ground.rough and not turned) or self._since_limited < LIMIT_EVERY or self._changing:
+            return
+        self._limited_for, self._since_limited = (ground.rough, *now), 0.0
+        if self._wanted is not None and self.plan is not None:
+            self._follow_again()
+
+    @property
+    def _slowed(self) -> str:
+        """Why the ground lets the robot follow less than is commanded; empty where it does not."""
+        wanted = np.abs(self._wanted or (0.0, 0.0, 0.0)).max()
+        if self.ground is None or np.abs(self._followed).max() > 0.97 * wanted:
+            return ""
+        if self._steep:
+            return f"slope of {math.degrees(math.hypot(*self.slope.attitude)):.0f} degrees"
+        return f"feet are lifted {1e3 * HIGH_LIFT:.0f} mm on rough ground" if self.ground.rough else ""
 
     # ---- diagnostics -------------------------------------------------------------------------------------------------
 
@@ -564,6 +625,10 @@ class AdaptiveGait(AdaptiveWalk):
         }
         if self.plan is not None:
             out["margin of the plan [mm]"] = 1e3 * self.plan.margin
+        if self.ground is not None:
+            out["lift of the feet [mm]"] = 1e3 * float(self.data.plan[plan_numbers.LIFT])
+            out["slope of the ground [deg]"] = math.degrees(math.hypot(*self.slope.attitude))
+            out["roughness that is felt [deg]"] = math.degrees(self.ground.roughness)
         if self.doing == "pressing":
             out[PRESSED_FOOT] = self.robot.leg_names[int(self.data.state[layout.PRESSED]) - 1]
         if self._choice.why:
@@ -573,6 +638,8 @@ class AdaptiveGait(AdaptiveWalk):
             out["why"] = f"{names} came back: used when all joints have arrived where the leg is held up"
         elif self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
+        elif self._slowed:
+            out["why"] = f"the command is scaled to {fx:.3f} {fy:.3f} m/s {fz:.3f} rad/s: {self._slowed}"
         elif self._given_up:
             out["why"] = f"{self._out_of_reach(self.settings)}; {self._given_up} of the plan instead"
         return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.gait import plan_numbers
+from hexapod_dynamics.gait import leg_table, plan_numbers
 from hexapod_dynamics.gait.planning.evaluation import (
     APART,
     FINDINGS,
@@ -24,8 +24,13 @@ KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002,
 # The fastest commands may saturate the servos for moments of a swing: set-points up to this share of their speed. Not
 # so rowing and patterns, which then walk faster or slower than commanded.
 SATURATED = 1.5
+# On slopes: how far [m] the body is shifted uphill at most, the shares of it that are tried; share of the command that
+# is enough to try no more of them, below which the margin is given up, and which is left then; reach [m] that is spared.
+MOST_SHIFT, SHIFT_SHARES, FAST_ENOUGH, WORTH_IT, STEEP_SHARE, SPARE = 0.035, (1.0, 0.6, 0.3, 0.0), 0.97, 0.5, 0.8, 0.006
 # Shares of a plan's period that are tried for fast commands, the longest first.
 PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
+# The same where feet are lifted higher than planned: a longer swing lets the servos follow.
+HIGH_PERIODS = (1.0, 1.1, 1.2, 1.35, 0.9, 0.8)
 
 
 class CommandLimits:
@@ -38,7 +43,10 @@ class CommandLimits:
         self._robot, self._source = robot, (legs, plan)
         self._legs, self._plan = legs.copy(), plan.copy()
         self._scratch, self._found = make_scratch(len(legs)), np.zeros(FINDINGS)
-        self._box = robot.body.box_and_com
+        self._box, self._level_box = robot.body.box_and_com, robot.body.box_and_com
+        masses = [link.mass for leg in robot.legs for link in leg.links]
+        self._weight = (robot.body.mass + sum(masses)) / robot.body.mass
+        self._shift = np.zeros(2)
 
     def fits(self, twist: np.ndarray, period: float, with_margin: bool) -> bool:
         """Return whether the plan can follow a twist (3,) at a period [s]: margin, reach, joint ranges, rates,
@@ -52,6 +60,7 @@ class CommandLimits:
         """
         robot, plan, found = self._robot, self._plan, self._found
         self._legs[:], plan[:] = self._source
+        self._legs[:, leg_table.FOOTHOLD : leg_table.REST] -= self._shift
         plan[plan_numbers.PERIOD] = period
         guard = min(GUARD_TIME / period, (plan[plan_numbers.DUTY] - 0.5) / 2.2)
         evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, guard, self._scratch, found)
@@ -76,6 +85,42 @@ class CommandLimits:
             if rate <= least:
                 least, best = rate, period
         return best
+
+    def on_slope(
+        self,
+        twist: np.ndarray,
+        periods: list[float],
+        with_margin: bool,
+        drop: np.ndarray,
+    ) -> tuple[np.ndarray, float, float]:
+        """Return what `possible` does, on a slope on which gravity moves the centre of mass by drop (2,) [m] in the
+        polygon of the feet, and how far [m] the body is to be shifted uphill, up to MOST_SHIFT.
+
+        The share that gives the fastest walk is chosen, first among those with which the margin holds. Where none
+        holds, the legs' reach alone counts, and the twist is at most STEEP_SHARE of the one wanted.
+        """
+        size = float(np.linalg.norm(drop))
+        wanted, asked = min(size, MOST_SHIFT), float(np.abs(twist).max())
+        best = np.zeros(3), periods[0], 0.0
+        for margin in (True, False) if with_margin else (False,):
+            for share in SHIFT_SHARES:
+                self._shift = -share * wanted / size * drop if size > 0.0 else np.zeros(2)
+                self._box = self._level_box.copy()
+                self._box[3:5] += self._weight * drop if margin else 0.0
+                possible, period = self.possible(twist if margin else STEEP_SHARE * twist, periods, margin)
+                if np.abs(possible).max() > np.abs(best[0]).max() or asked == 0.0:
+                    best = possible, period, share * wanted
+                if np.abs(possible).max() >= FAST_ENOUGH * asked:
+                    break
+            if np.abs(best[0]).max() > WORTH_IT * asked:
+                break
+        self._shift, self._box = np.zeros(2), self._level_box
+        return best
+
+    def spare_reach(self, twist: np.ndarray, period: float) -> float:
+        """Return how far [m] the body may be shifted at a twist (3,) and a period [s] before a leg is out of reach."""
+        self._rate(twist, period, with_margin=False)
+        return max(0.0, float(self._found[REACH]) - SPARE)
 
     def possible(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> tuple[np.ndarray, float]:
         """Return the largest share of a twist (3,) that fits, as a twist, and its period, out of periods [s]."""
