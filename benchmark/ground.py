@@ -53,7 +53,7 @@ def make_walk(ground, lost, seed, gait):
     truth = Truth.parse(f"servos=real,seed={seed},friction={friction:.3f},ground={ground}")
     walk = BlindWalk(
         ROBOT,
-        MujocoSimulator(ROBOT, timestep=1e-3, truth=truth),
+        MujocoSimulator(ROBOT, timestep=2e-3, truth=truth),
         gait,
         seed=seed,
         detector=Silent(),

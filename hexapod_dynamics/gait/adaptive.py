@@ -100,7 +100,7 @@ class AdaptiveGait(AdaptiveWalk):
         self.ground = GroundAdaptation() if ground else None
         self._limited_for = UNLIMITED  # rough; slope for which the command was limited
         self._since_limited, self._shift_room, self._steep = 0.0, 0.0, False
-        self._attitude, self._lean = (0.0, 0.0), np.zeros(6)
+        self._attitude, self._lean, self._reflexes = (0.0, 0.0), np.zeros(6), 0.0
         self._changing = False  # the worker computes a change
         self._target: Morphology | None = None  # the morphology that the last change is for
         self._plans = plans

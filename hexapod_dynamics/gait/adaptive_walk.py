@@ -19,6 +19,7 @@ from hexapod_dynamics.gait.slope_reference import SlopeReference
 LEANT = slice(layout.BODY_OFFSET + 3, layout.BODY_OFFSET + 5)
 # Lift [m] of the feet on rough ground, factor on the tilt limit there: feet that stand on obstacles tilt the body.
 HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
+FORGIVEN = 10.0  # [s] of walking on rough ground after which a tilt reflex no longer counts
 LOADED = 0.9  # height of the centre of mass over the feet as a share of that of base_link
 DOING = (
     "standing",
@@ -41,6 +42,7 @@ class AdaptiveWalk(ArrayGait):
     slope: SlopeReference
     _attitude: tuple[float, float]  # roll, pitch, less what the body was asked to lean
     _lean: np.ndarray
+    _reflexes: float  # of which the ground is known
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Take the measured attitude of the body [rad]: for the yaw hold, and for the tilt reflex, which is
@@ -86,13 +88,20 @@ class AdaptiveWalk(ArrayGait):
         data = self.data
         if data.state[layout.SENSED] == 0.0:
             return
+        mode, reflexes = data.state[layout.MODE], float(data.state[layout.REFLEXES])
+        if mode == layout.RISE and reflexes > self._reflexes:
+            ground.expect_rough()
+        if mode == layout.RISE or reflexes == 0.0:
+            self._reflexes = reflexes
         ground.height = LOADED * float(data.state[layout.HEIGHT_NOW])
-        walks = data.state[layout.MODE] == layout.WALK
+        walks = mode == layout.WALK
         tilted = data.state[layout.TILTED] > tilt_limit
         heading = 0.0
         if data.settings[layout.YAW_GAIN] > 0.0:
             heading = math.remainder(float(data.state[layout.YAW] - data.state[layout.YAW_REFERENCE]), math.tau)
         ground.update(dt, self.phase, *self._attitude, self.slope.attitude, heading, walks, tilted)
+        if ground.rough and ground.walked_for > FORGIVEN:
+            data.state[layout.REFLEXES] = 0.0
         data.plan[plan_numbers.LIFT] = lift + ground.share * max(0.0, HIGH_LIFT - lift)
         data.settings[layout.TILT] = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
         data.command[layout.OFFSET] = _bounded(self._lean[0] + ground.shift_x, 0)

@@ -19,7 +19,7 @@ import math
 BINS = 16
 ROUGH, CALM, LASTING = math.radians(2.0), math.radians(1.2), 12.0  # [rad], [rad], [s]
 RAISING, LOWERING = 0.6, 3.0  # [s] for the whole change of lift
-DEAD_ZONE = math.radians(3.0)
+DEAD_ZONE = math.radians(4.0)
 SMOOTHING, SHIFTING = 2.0 * math.pi, 1.5  # [1/s] of the attitude (1 Hz) and of the shift
 
 
@@ -36,7 +36,7 @@ class GroundAdaptation:
         self.rough = False
         self.share = self.leeway = self.shift_x = self.shift_y = self.roughness = self.most_shift = 0.0
         self.height = 0.0  # of the centre of mass over the feet
-        self._calm_for = 0.0
+        self.walked_for = self._calm_for = 0.0  # [s]
         self._roll = self._pitch = 0.0
         self._before, self._squares = [(0.0, 0.0, 0.0)] * BINS, [0.0] * BINS
         self._bin, self._known = -1, 0
@@ -47,7 +47,7 @@ class GroundAdaptation:
 
     def forget_cycle(self) -> None:
         """Forget the cycle before, because the gait changes."""
-        self._known = 0
+        self._bin, self._known = -1, 0
         self._squares[:] = [0.0] * BINS
 
     def update(
@@ -69,8 +69,9 @@ class GroundAdaptation:
             return
         self._shift(dt, roll, pitch)
         if not walks:
-            self._bin, self._known = -1, 0
+            self._bin, self._known, self.walked_for = -1, 0, 0.0
             return
+        self.walked_for += dt
         self._feel(int(phase * BINS) % BINS, (roll - slope[0], pitch - slope[1], heading))
         self.rough = self.roughness > (CALM if self.rough else ROUGH) or (self.rough and self._calm_for < LASTING)
         self._calm_for = 0.0 if self.roughness > CALM else self._calm_for + dt
@@ -81,6 +82,10 @@ class GroundAdaptation:
         self.share = min(1.0, self.share + dt / RAISING)
         if not tilted:
             self.leeway = min(1.0, self.leeway + dt / RAISING)
+
+    def expect_rough(self) -> None:
+        """Take the ground for rough: the robot has sat down because it tipped, and goes on with the legs it had."""
+        self.rough, self.share, self.leeway, self._calm_for = True, 1.0, 1.0, 0.0
 
     def _feel(self, now: int, attitude: tuple[float, float, float]) -> None:
         """Compare the attitude with that of the cycle before, when the phase enters a bin."""
