@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,13 +17,12 @@ from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import leg_table, plan_numbers
 from hexapod_dynamics.gait.adaptive_arrays import new_walk, write_plan, write_settings
 from hexapod_dynamics.gait.adaptive_feet import place_feet
+from hexapod_dynamics.gait.adaptive_ground import AdaptiveOnGround
 from hexapod_dynamics.gait.adaptive_settings import LIVE, TILT_LIMIT, AdaptiveSettings
-from hexapod_dynamics.gait.adaptive_walk import HIGH_LIFT, AdaptiveWalk
 from hexapod_dynamics.gait.array_gait import finite_twist
 from hexapod_dynamics.gait.arrival import Arrival
-from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, MOST_SHIFT, PERIODS, CommandLimits
+from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, CommandLimits
 from hexapod_dynamics.gait.gait_memory import WalkMemory
-from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, GroundAdaptation
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.plan_change import (
@@ -54,12 +52,9 @@ SITTING = (layout.LOWER, layout.SAT, layout.MOVE, layout.RISE)
 # Tilt reflexes after which the robot stays down.
 MOST_REFLEXES = 3
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
-# The command is limited anew when the slope has changed by so much [rad], at most once in so long [s].
-SLOPE_STEP, LIMIT_EVERY = math.radians(2.5), 1.0
-UNLIMITED = False, math.inf, 0.0
 
 
-class AdaptiveGait(AdaptiveWalk):
+class AdaptiveGait(AdaptiveOnGround):
     """Walks with the legs that remain.
 
     step_height [m]: lift of a swinging foot. body_height [m]: base_link over the ground, by default
@@ -70,7 +65,7 @@ class AdaptiveGait(AdaptiveWalk):
     planner: makes a plan that is missing (a BackgroundPlanner) while the robot sits; None: it stays down.
     worker: a PlanWorker, which works changes of plan out beside the walk; None: they are worked out at once.
     plans: a PlanLibrary or the path of one; by default the file next to the robot's that comes with the package.
-    ground: lifts the feet higher on rough ground, shifts the body uphill and scales commands on slopes (GroundAdaptation).
+    ground: whether lift, place of the body, tilt limit and commands follow the ground that is felt (adaptive_ground).
 
     Which gait: a whole robot walks a tripod; with legs lost, the library's plan for the legs that are left; a leg with
     a locked or limp joint, or a shortened link that makes it too short, is held up and counted as lost. With fewer legs
@@ -93,14 +88,11 @@ class AdaptiveGait(AdaptiveWalk):
         worker: PlanWorker | None = None,
         ground: bool = True,
     ) -> None:
+        super().__init__(ground)
         self.settings = AdaptiveSettings(
             step_height, body_height, period, acceleration, turning, yaw_hold, tilt_limit, pattern
         )
         self.planner, self.worker = planner, worker
-        self.ground = GroundAdaptation() if ground else None
-        self._limited_for = UNLIMITED  # rough; slope for which the command was limited
-        self._since_limited, self._shift_room, self._steep = 0.0, 0.0, False
-        self._attitude, self._lean, self._reflexes = (0.0, 0.0), np.zeros(6), 0.0
         self._changing = False  # the worker computes a change
         self._target: Morphology | None = None  # the morphology that the last change is for
         self._plans = plans
@@ -160,7 +152,7 @@ class AdaptiveGait(AdaptiveWalk):
         """Return a copy that changes its plan by itself and has the same measured joints."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin.worker, twin._changing = None, False
+        twin.worker, twin._changing, twin._search = None, False, None
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
             twin._memory = WalkMemory(twin.data)
@@ -305,9 +297,7 @@ class AdaptiveGait(AdaptiveWalk):
         state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, 0.0, 0.0
         if change.transition is Transition.KEEP:
             return
-        self._limited_for = UNLIMITED
-        if self.ground is not None:
-            self.ground.forget_cycle()
+        self._new_plan_on_ground()
         if change.transition is not Transition.SHIFT:
             continue_from(data, sway, up)
             state[layout.PRESSED] = 0.0
@@ -395,27 +385,8 @@ class AdaptiveGait(AdaptiveWalk):
 
     def _possible(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float]:
         """Return the largest share of a twist that the plan allows, as a twist, and the period for it [s]."""
-        command, asked = finite_twist(vx, vy, wz), self._used.period
-        if self.plan is None:
-            return np.zeros(3), 1.0
-        high = self.ground is not None and self.ground.rough
-        shares = HIGH_PERIODS if high and self.plan.kind == "walk" else PERIODS
-        periods = [self.plan.period * share for share in shares] if asked is None else [asked]
-        with_margin = self.settings.pattern == "auto"
-        if self.ground is None or self.plan.kind == "row":
-            return self._limits.possible(command, periods, with_margin)
-        lift = self.data.plan[plan_numbers.LIFT]
-        self.data.plan[plan_numbers.LIFT] = max(HIGH_LIFT, self._used.step_height) if high else self._used.step_height
-        roll, pitch = self.slope.attitude
-        drop = self.ground.height * np.tan([pitch, -roll])
-        self._steep = math.hypot(roll, pitch) > DEAD_ZONE
-        if self._steep:
-            possible, period, self._shift_room = self._limits.on_slope(command, periods, with_margin, drop)
-        else:
-            possible, period = self._limits.possible(command, periods, with_margin)
-            self._shift_room = min(MOST_SHIFT, self._limits.spare_reach(possible, period))
-        self.data.plan[plan_numbers.LIFT] = lift
-        return possible, period
+        command = finite_twist(vx, vy, wz)
+        return (np.zeros(3), 1.0) if self.plan is None else self._possible_here(self.plan, command)
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
@@ -522,8 +493,10 @@ class AdaptiveGait(AdaptiveWalk):
                 return
 
     def _fits_at_rest(self, plan: GaitPlan) -> bool:
-        period = self._used.period or plan.period
-        return self._limits.fits(np.zeros(3), period, self.settings.pattern == "auto")
+        higher = self._used.period is None and plan.kind == "walk" and self._used.step_height > plan.lift
+        periods = [plan.period * share for share in (HIGH_PERIODS if higher else (1.0,))]
+        still, with_margin = np.zeros(3), self.settings.pattern == "auto"
+        return any(self._limits.fits(still, self._used.period or period, with_margin) for period in periods)
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
@@ -537,9 +510,7 @@ class AdaptiveGait(AdaptiveWalk):
         state[:] = 0.0
         data.command[:] = 0.0
         data.feet[:, layout.BACK] = 0.0
-        self._lean[:] = 0.0
-        self._limited_for = UNLIMITED
-        self.ground = None if self.ground is None else GroundAdaptation()
+        self._new_ground()
         self._wanted, self._followed = None, np.zeros(3)
         if self.plan is None:
             state[layout.MODE], state[layout.STAY] = layout.SAT, 1.0
@@ -575,9 +546,7 @@ class AdaptiveGait(AdaptiveWalk):
             self._change(self._target, arrived=True)
         if dt > 0.0:
             self.slope.learn(dt, self.data.state[layout.MODE] in SITTING)
-            if self.ground is not None:
-                self._adapt(self.ground, dt, self._used.step_height, self.settings.tilt_limit)
-                self._limit_again(self.ground, dt)
+            self._adapt(dt)
         pressed = self.data.state[layout.PRESSED]
         kernel.advance(self._memory, dt)
         if pressed and self.data.state[layout.MODE] == layout.START:
@@ -585,29 +554,6 @@ class AdaptiveGait(AdaptiveWalk):
         if self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             self.data.state[layout.STAY] = 1.0
         return self.data.position, self.data.velocity
-
-    def _limit_again(self, ground: GroundAdaptation, dt: float) -> None:
-        """Limit the command anew where the ground has become rough, smooth, steeper or flatter."""
-        self._since_limited += dt
-        ground.most_shift = self._shift_room
-        rough, roll, pitch = self._limited_for
-        now = self.slope.attitude
-        turned = math.hypot(now[0] - roll, now[1] - pitch) > SLOPE_STEP
-        if (rough == ground.rough and not turned) or self._since_limited < LIMIT_EVERY or self._changing:
-            return
-        self._limited_for, self._since_limited = (ground.rough, *now), 0.0
-        if self._wanted is not None and self.plan is not None:
-            self._follow_again()
-
-    @property
-    def _slowed(self) -> str:
-        """Why the ground lets the robot follow less than is commanded; empty where it does not."""
-        wanted = np.abs(self._wanted or (0.0, 0.0, 0.0)).max()
-        if self.ground is None or np.abs(self._followed).max() > 0.97 * wanted:
-            return ""
-        if self._steep:
-            return f"slope of {math.degrees(math.hypot(*self.slope.attitude)):.0f} degrees"
-        return f"feet are lifted {1e3 * HIGH_LIFT:.0f} mm on rough ground" if self.ground.rough else ""
 
     # ---- diagnostics -------------------------------------------------------------------------------------------------
 
@@ -625,10 +571,7 @@ class AdaptiveGait(AdaptiveWalk):
         }
         if self.plan is not None:
             out["margin of the plan [mm]"] = 1e3 * self.plan.margin
-        if self.ground is not None:
-            out["lift of the feet [mm]"] = 1e3 * float(self.data.plan[plan_numbers.LIFT])
-            out["slope of the ground [deg]"] = math.degrees(math.hypot(*self.slope.attitude))
-            out["roughness that is felt [deg]"] = math.degrees(self.ground.roughness)
+        out.update(self._ground_report())
         if self.doing == "pressing":
             out[PRESSED_FOOT] = self.robot.leg_names[int(self.data.state[layout.PRESSED]) - 1]
         if self._choice.why:

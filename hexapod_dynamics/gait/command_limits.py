@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
 from hexapod_dynamics.gait import leg_table, plan_numbers
@@ -24,13 +27,36 @@ KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002,
 # The fastest commands may saturate the servos for moments of a swing: set-points up to this share of their speed. Not
 # so rowing and patterns, which then walk faster or slower than commanded.
 SATURATED = 1.5
-# On slopes: how far [m] the body is shifted uphill at most, the shares of it that are tried; share of the command that
-# is enough to try no more of them, below which the margin is given up, and which is left then; reach [m] that is spared.
-MOST_SHIFT, SHIFT_SHARES, FAST_ENOUGH, WORTH_IT, STEEP_SHARE, SPARE = 0.035, (1.0, 0.6, 0.3, 0.0), 0.97, 0.5, 0.8, 0.006
+# On slopes: how far [m] the body is shifted uphill at most, the shares of it that are tried; reach [m] that is spared.
+MOST_SHIFT, SHIFT_SHARES, SPARE = 0.035, (1.0, 0.6, 0.3, 0.0), 0.006
+# Share of the command that is enough to try no more shifts, below which the margin is given up, which is left then.
+FAST_ENOUGH, WORTH_IT, STEEP_SHARE = 0.97, 0.5, 0.8
 # Shares of a plan's period that are tried for fast commands, the longest first.
 PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
 # The same where feet are lifted higher than planned: a longer swing lets the servos follow.
 HIGH_PERIODS = (1.0, 1.1, 1.2, 1.35, 0.9, 0.8)
+
+
+@dataclass(frozen=True)
+class Incline:
+    """How a slope limits commands.
+
+    Gravity moves the centre of mass by drop (x, y) [m] in the polygon of the feet, the body is shifted uphill by
+    shift [m]. margin: whether the margin of the zero-moment point must hold all the same; else no more than `share` of
+    a command is followed.
+    """
+
+    drop: tuple[float, float]
+    shift: float
+    margin: bool
+
+    @property
+    def share(self) -> float:
+        """Largest share of a command that is followed."""
+        return 1.0 if self.margin else STEEP_SHARE
+
+
+LEVEL = Incline((0.0, 0.0), 0.0, True)
 
 
 class CommandLimits:
@@ -86,36 +112,38 @@ class CommandLimits:
                 least, best = rate, period
         return best
 
-    def on_slope(
-        self,
-        twist: np.ndarray,
-        periods: list[float],
-        with_margin: bool,
-        drop: np.ndarray,
-    ) -> tuple[np.ndarray, float, float]:
-        """Return what `possible` does, on a slope on which gravity moves the centre of mass by drop (2,) [m] in the
-        polygon of the feet, and how far [m] the body is to be shifted uphill, up to MOST_SHIFT.
-
-        The share that gives the fastest walk is chosen, first among those with which the margin holds. Where none
-        holds, the legs' reach alone counts, and the twist is at most STEEP_SHARE of the one wanted.
-        """
+    def incline(self, incline: Incline) -> None:
+        """Take the ground for inclined from now on."""
+        drop = np.array(incline.drop)
         size = float(np.linalg.norm(drop))
-        wanted, asked = min(size, MOST_SHIFT), float(np.abs(twist).max())
-        best = np.zeros(3), periods[0], 0.0
+        self._shift = -incline.shift / size * drop if size > 0.0 else np.zeros(2)
+        self._box = self._level_box.copy()
+        self._box[3:5] += self._weight * drop if incline.margin else 0.0
+
+    def inclines(
+        self, twist: np.ndarray, periods: list[float], with_margin: bool, drop: tuple[float, float]
+    ) -> Iterator[Incline | None]:
+        """Find the Incline of a slope with which a twist is followed fastest, one candidate a step; yield it last.
+
+        Shifts uphill are tried from the largest to none, first those with which the margin holds; where none of them
+        leaves WORTH_IT of the twist, the legs' reach alone counts.
+        """
+        size = float(np.hypot(*drop))
+        best, fastest, asked = LEVEL, 0.0, float(np.abs(twist).max())
         for margin in (True, False) if with_margin else (False,):
             for share in SHIFT_SHARES:
-                self._shift = -share * wanted / size * drop if size > 0.0 else np.zeros(2)
-                self._box = self._level_box.copy()
-                self._box[3:5] += self._weight * drop if margin else 0.0
-                possible, period = self.possible(twist if margin else STEEP_SHARE * twist, periods, margin)
-                if np.abs(possible).max() > np.abs(best[0]).max() or asked == 0.0:
-                    best = possible, period, share * wanted
-                if np.abs(possible).max() >= FAST_ENOUGH * asked:
+                candidate = Incline(drop, share * min(size, MOST_SHIFT), margin)
+                self.incline(candidate)
+                speed = float(np.abs(self.possible(candidate.share * twist, periods, margin)[0]).max())
+                self.incline(LEVEL)
+                if speed > fastest:
+                    best, fastest = candidate, speed
+                if speed >= FAST_ENOUGH * asked:
                     break
-            if np.abs(best[0]).max() > WORTH_IT * asked:
+                yield None
+            if fastest > WORTH_IT * asked:
                 break
-        self._shift, self._box = np.zeros(2), self._level_box
-        return best
+        yield best
 
     def spare_reach(self, twist: np.ndarray, period: float) -> float:
         """Return how far [m] the body may be shifted at a twist (3,) and a period [s] before a leg is out of reach."""

@@ -1,14 +1,14 @@
 """What a blind gait changes on rough and sloping ground: lift of the feet, place of the body, tilt that is allowed.
 
 Roughness is what does not repeat: on smooth ground the body rocks in each cycle as in the one before, whatever its
-servos and its gait are. The attitude against the slope and the heading against the commanded one, which a foot that
-runs against an edge turns, are compared with those at the same phase of the cycle before, in BINS bins; the root mean square of the differences over the last cycle is the roughness that is felt. Above ROUGH the
-feet are lifted higher, until it has been below CALM for LASTING.
+servos and its gait are. The attitude against the slope, and the heading against the commanded one, which a foot that
+runs against an edge turns, are compared with those at the same phase of the cycle before, in BINS bins; the root mean
+square of the differences over the last cycle is the roughness that is felt. Above ROUGH the feet are lifted higher,
+until it has been below CALM for LASTING.
 
 On a slope, and on a body that is tilted by an obstacle, gravity shifts the centre of mass downhill in the polygon of
-the feet by its height times the tilt; the body is moved uphill by as much (Faigl and Cizek 2019 level it instead), as
-far as the legs reach. A tilt below DEAD_ZONE is left alone: an IMU may be askew by so much. Above twice
-of it the shift is whole.
+the feet by its height times the tangent of the tilt; the body is moved uphill by as much, as far as the legs reach. A
+tilt below DEAD_ZONE is left alone: an IMU may be askew by so much. From twice of it on the shift is whole.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class GroundAdaptation:
     """Feels the ground by the IMU; all angles [rad], lengths [m].
 
     rough: whether the feet are to be lifted higher. share: how far they are, 0 to 1. leeway: share of the larger tilt
-    that is allowed on rough ground, 0 to 1. shift_x, shift_y: of the body in
-    base_link. roughness: as felt over the last cycle. Set by the gait: height of the centre of mass over the feet,
-    most_shift: how far the reach of the legs lets the body be shifted.
+    that is allowed on rough ground, 0 to 1. shift_x, shift_y: of the body in base_link. roughness: as felt over the
+    last cycle. walked_for [s]: without a stop. Set by the gait: height of the centre of mass over the feet, most_shift:
+    how far the reach of the legs lets the body be shifted.
     """
 
     def __init__(self) -> None:
@@ -61,9 +61,12 @@ class GroundAdaptation:
         walks: bool,
         tilted: bool = False,
     ) -> None:
-        """Let dt [s] pass. phase: of the cycle; roll, pitch: of the body against gravity; slope: roll and pitch of a
-        body that stands on the slope; heading: less the commanded one, 0 where it is not held; walks: whether the legs step; tilted: whether the body is beyond the tilt limit
-        of smooth ground, perhaps because it has lost a leg: the limit is not raised then.
+        """Let dt [s] pass.
+
+        phase: of the cycle; roll, pitch: of the body against gravity; slope: roll and pitch of a body that stands on
+        the slope; heading: less the commanded one, 0 where it is not held; walks: whether the legs step; tilted:
+        whether the body is beyond the tilt limit of smooth ground, perhaps because it has lost a leg: the limit is not
+        raised then.
         """
         if not math.isfinite(roll + pitch + heading):
             return

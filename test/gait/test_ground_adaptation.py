@@ -85,7 +85,7 @@ def test_on_smooth_level_ground_it_walks_exactly_as_without(lost):
     adapting, plain = gait_of(lost), gait_of(lost, ground=False)
     for gait in (adapting, plain):
         gait.command(SPEED, 0.01, 0.05)
-    for tick in range(400):
+    for tick in range(250):
         # The body rocks with the gait, and the IMU is askew by two degrees.
         angle = math.tau * plain.phase
         attitude = 0.034 + 0.03 * math.sin(angle), 0.02 * math.cos(angle), 0.05 * DT * tick
@@ -103,11 +103,11 @@ def test_on_rough_ground_feet_are_lifted_by_40_mm_and_the_servos_follow(lost):
     gait.command(SPEED, 0.0, 0.0)
     random = np.random.default_rng(2)
     highest, roll = 0.0, 0.0
-    for tick in range(500):
+    for tick in range(300):
         roll = random.uniform(-0.1, 0.1) if tick % 30 == 0 else roll
         gait.sense(roll, 0.0, 0.0)
         gait.step(DT)
-        highest = max(highest, float(gait.data.feet[:, adaptive_state.Z].max())) if tick > 200 else 0.0
+        highest = max(highest, float(gait.data.feet[:, adaptive_state.Z].max())) if tick > 150 else 0.0
     assert gait.doing == "walking" and highest == pytest.approx(0.04, abs=0.002)
     assert gait.report()["lift of the feet [mm]"] == pytest.approx(40.0)
     legs = len(WHOLE.without(*LOST[lost]).parameters()) and 6 - len(LOST[lost])
