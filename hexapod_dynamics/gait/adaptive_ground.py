@@ -71,7 +71,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         """Forget the cycle before and the limits of the plan before."""
         self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
         if self.ground is not None:
-            self.ground.forget_cycle()
+            self.ground.change_plan()
 
     def _adapt(self, dt: float) -> None:
         """Let dt [s] pass for what adapts to the ground, and put it in force."""

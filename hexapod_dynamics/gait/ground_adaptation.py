@@ -19,6 +19,7 @@ import math
 BINS = 16
 ROUGH, CALM, LASTING = math.radians(2.0), math.radians(1.2), 12.0  # [rad], [rad], [s]
 RAISING, LOWERING = 0.6, 3.0  # [s] for the whole change of lift
+EXPLAINED = 4.0  # [s] within which a lost leg is found
 DEAD_ZONE = math.radians(4.0)
 SMOOTHING, SHIFTING = 2.0 * math.pi, 1.5  # [1/s] of the attitude (1 Hz) and of the shift
 
@@ -36,7 +37,7 @@ class GroundAdaptation:
         self.rough = False
         self.share = self.leeway = self.shift_x = self.shift_y = self.roughness = self.most_shift = 0.0
         self.height = 0.0  # of the centre of mass over the feet
-        self.walked_for = self._calm_for = 0.0  # [s]
+        self.walked_for = self._calm_for = self._rough_for = 0.0  # [s]
         self._roll = self._pitch = 0.0
         self._before, self._squares = [(0.0, 0.0, 0.0)] * BINS, [0.0] * BINS
         self._bin, self._known = -1, 0
@@ -45,10 +46,15 @@ class GroundAdaptation:
         """Return an independent copy."""
         return copy.deepcopy(self)
 
-    def forget_cycle(self) -> None:
-        """Forget the cycle before, because the gait changes."""
+    def change_plan(self) -> None:
+        """Forget the cycle before, because the gait changes.
+
+        What has been rough for less than EXPLAINED was the leg that was lost, not the ground.
+        """
         self._bin, self._known = -1, 0
         self._squares[:] = [0.0] * BINS
+        if self.rough and self._rough_for < EXPLAINED:
+            self.rough, self.leeway, self.roughness = False, 0.0, 0.0
 
     def update(
         self,
@@ -78,6 +84,7 @@ class GroundAdaptation:
         self._feel(int(phase * BINS) % BINS, (roll - slope[0], pitch - slope[1], heading))
         self.rough = self.roughness > (CALM if self.rough else ROUGH) or (self.rough and self._calm_for < LASTING)
         self._calm_for = 0.0 if self.roughness > CALM else self._calm_for + dt
+        self._rough_for = self._rough_for + dt if self.rough else 0.0
         if not self.rough:
             self.share = max(0.0, self.share - dt / LOWERING)
             self.leeway = max(0.0, self.leeway - dt / LOWERING)

@@ -46,6 +46,19 @@ def test_a_foot_that_runs_against_an_edge_turns_the_robot():
     assert not felt(GroundAdaptation(), 5.0, lambda _phase, cycle: (0.0, 0.0, 0.2 * cycle)).rough
 
 
+def test_what_a_lost_leg_explains_is_not_rough_ground():
+    drawn = np.random.default_rng(1).normal(0.0, 3.0, (40, 2))
+
+    def shakes(phase, cycle):
+        return *drawn[int(2 * cycle + 2 * phase)], 0.0
+
+    for cycles, rough in ((4.0, False), (12.0, True)):
+        ground = felt(GroundAdaptation(), cycles, shakes)
+        assert ground.rough
+        ground.change_plan()
+        assert ground.rough == rough
+
+
 def test_a_body_that_tips_does_not_raise_its_own_limit():
     ground = felt(GroundAdaptation(), 4.0, lambda *_: (0.0, 0.0, 0.0))
     for tick in range(30):
