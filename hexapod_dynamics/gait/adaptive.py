@@ -145,7 +145,6 @@ class AdaptiveGait(AdaptiveOnGround):
             twin.arrival = self.arrival.copy()
             twin.slope = self.slope.copy()
             twin._lean = self._lean.copy()
-            twin.ground = None if self.ground is None else self.ground.copy()
         return twin
 
     def _twin(self) -> AdaptiveGait:
@@ -153,6 +152,7 @@ class AdaptiveGait(AdaptiveOnGround):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.worker, twin._changing, twin._search = None, False, None
+        twin.ground = None if self.ground is None else self.ground.copy()
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
             twin._memory = WalkMemory(twin.data)
@@ -235,6 +235,7 @@ class AdaptiveGait(AdaptiveOnGround):
             shifted = mode == layout.WALK and is_shifted(self.plan, before)
             if not shifted:
                 continue_from(data, sway, up)
+            self._new_plan_on_ground()
             self._follow_again()
             transition = Transition.SHIFT if shifted else self._transition(used, up)
         return self._worked_out(mode, transition, table, held, awaited)
