@@ -108,7 +108,7 @@ ARGUMENTS = (
         "truth",
         default_value="",
         description="how the simulated robot differs from the model of the nodes, as "
-        "mass=1.1,payload=0.2,stiffness=0.8,friction=0.5,deadband=1,delay=0.01,slope=3,rough=0.008,seed=7",
+        "mass=1.1,payload=0.2,stiffness=0.8,friction=0.5,deadband=1,delay=0.01,ground=blocks:0.03,seed=7",
     ),
     DeclareLaunchArgument(
         "robot",
