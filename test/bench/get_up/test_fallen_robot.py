@@ -1,4 +1,4 @@
-"""Falls in MuJoCo, with servos, bus and IMU that err: it gets up on all legs and without one, and does not move if held."""
+"""Falls in MuJoCo, with servos, bus and IMU that err: it gets up, also without a leg, and does not move if held."""
 
 import numpy as np
 import pytest
