@@ -93,6 +93,12 @@ ARGUMENTS = (
         "only), off; auto: declare with hardware:=sim, report with a real robot until its owner turns it on",
     ),
     DeclareLaunchArgument(
+        "get_up",
+        default_value="auto",
+        choices=["auto", "asked", "automatic"],
+        description="after a fall: asked (service get_up) or automatic; auto: automatic with hardware:=sim, else asked",
+    ),
+    DeclareLaunchArgument(
         "faults",
         default_value="",
         description="faults of the simulated devices at the start, as "
@@ -329,6 +335,10 @@ def nodes(context):
     claim_robot(given["namespace"], session)
     atexit.register(forget, session)
     started = [LogInfo(msg=STOP_KEY)] if stop_key.listen(given["namespace"], say) else []
+    get_up = given["get_up"]
+    if get_up == "auto":
+        get_up = "automatic" if simulated else "asked"
+    gait = {"session": session, "velocity": given["velocity"], "gait": given["gait"], "get_up": get_up}
     started += [
         *(
             [node("imu", {"publish_data": built_in} | devices["imu"], **RESPAWNED)]
@@ -345,7 +355,7 @@ def nodes(context):
             },
             **RESPAWNED,
         ),
-        node("gait", {"session": session, "velocity": given["velocity"], "gait": given["gait"]}, **asked, **RESPAWNED),
+        node("gait", gait, **asked, **RESPAWNED),
     ]
     detect = given["detect"]
     if detect == "auto":
