@@ -144,7 +144,7 @@ class AdaptiveGait(AdaptiveOnGround):
         if self.robot is not None:
             twin.arrival = self.arrival.copy()
             twin.slope = self.slope.copy()
-            twin._lean = self._lean.copy()
+            twin.leaning = self.leaning.copy()
         return twin
 
     def _twin(self) -> AdaptiveGait:
