@@ -18,12 +18,11 @@ import yaml
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up_manoeuvre import POSES, SIDES, Manoeuvre, best_side, other_side, poses_of
 from hexapod_dynamics.gait.packaged import packaged_file
-from hexapod_dynamics.gait.planning.library import robot_digest
+from hexapod_dynamics.gait.planning.library import FORMAT, entries_of, robot_digest
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
 
-FORMAT = 1
 HEADER = "# How the robot turns over. Made by `ros2 run hexapod_dynamics plan --get-up`, read by the node gait.\n"
 
 
@@ -85,15 +84,7 @@ class GetUpLibrary:
 
     @classmethod
     def _parse(cls, robot: Robot, content: Any) -> GetUpLibrary:
-        top = Section(content, "")
-        if top.take("format") != FORMAT:
-            raise HexapodError(f"format: {shown(top.take('format'))} given, {FORMAT} needed")
-        name, digest, entries = top.text("robot"), top.text("digest"), top.take("manoeuvres")
-        top.done()
-        if digest != robot_digest(robot):
-            raise HexapodError(f"digest: made for another robot ({name}) than {robot.name}, or it has changed")
-        if not isinstance(entries, list):
-            raise HexapodError(f"manoeuvres: {shown(entries)} given, a list needed")
+        entries = entries_of(robot, content, "manoeuvres")
         return cls(robot, [_read(Section(entry, f"manoeuvres[{k}]")) for k, entry in enumerate(entries)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
