@@ -1,7 +1,7 @@
 """A robot whose driver is not of this project: simulated joints with their own joint_states and imu/data_raw.
 
 `python foreign_driver.py [joint_commands|commands|joint_trajectory] [echo]`: takes set-points in that form; with `echo`
-it publishes the commands as joint_states, as many drivers do. The topic `torn` (std_msgs/String, names of legs) breaks it.
+it publishes the commands as joint_states, as many drivers do. The topic `torn` (std_msgs/String: legs) breaks it.
 """
 
 import sys
@@ -44,7 +44,7 @@ class ForeignDriver(Node):
         servos, now = self.simulated.servos, time.monotonic()
         if self.commanded is None:
             self.commanded = self.simulated.physics.readings.copy()
-        for name, position in zip(names, positions):
+        for name, position in zip(names, positions, strict=True):
             index = self.names.index(name)
             self.commanded[index] = position
             servos.move(index, position * np.sign(servos.slope[index]), duration, now)
@@ -69,8 +69,8 @@ class ForeignDriver(Node):
             there = self.simulated.physics.morphology.existing_mask
         if self.echo and self.commanded is not None:
             readings = self.commanded
-        message = JointState(name=[name for name, is_ in zip(self.names, there) if is_])
-        message.position = [float(angle) for angle, is_ in zip(readings, there) if is_]
+        message = JointState(name=[name for name, is_ in zip(self.names, there, strict=True) if is_])
+        message.position = [float(angle) for angle, is_ in zip(readings, there, strict=True) if is_]
         message.header.stamp = stamp
         self.joints.publish(message)
         raw = self.simulated.sensor.read(chip.ACCEL_XOUT_H, chip.BURST.size, time.monotonic())
