@@ -1,8 +1,7 @@
 """A robot whose driver is not of this project: simulated joints with their own joint_states and imu/data_raw.
 
 `python foreign_driver.py [joint_commands|commands|joint_trajectory] [echo]`: takes set-points in that form; with `echo`
-it publishes the commands as joint_states, as many drivers do. The topic `torn` (std_msgs/String, names of legs) breaks
-it.
+it publishes the commands as joint_states, as many drivers do. The topic `torn` (std_msgs/String: legs) breaks it.
 """
 
 import sys
@@ -45,7 +44,7 @@ class ForeignDriver(Node):
         servos, now = self.simulated.servos, time.monotonic()
         if self.commanded is None:
             self.commanded = self.simulated.physics.readings.copy()
-        for name, position in zip(names, positions, strict=False):
+        for name, position in zip(names, positions, strict=True):
             index = self.names.index(name)
             self.commanded[index] = position
             servos.move(index, position * np.sign(servos.slope[index]), duration, now)

@@ -16,7 +16,8 @@ import numpy as np
 from hexapod_dynamics.drivers.board import frames
 from hexapod_dynamics.drivers.board.board_port import BoardPort
 from hexapod_dynamics.drivers.board.frames import ServoCommand
-from hexapod_dynamics.drivers.servos.interface import PortSettings, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_counts import CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
 
@@ -57,7 +58,7 @@ def _value(quantity: Quantity, numbers: tuple[int, ...]) -> Any:
     return numbers[0] / COUNTS_PER_RADIAN if quantity == "deviation" else float(numbers[0])
 
 
-class BoardServos(ServoInterface):
+class BoardServos(SerialServos):
     """The servos of these ids behind a board. Raises DeviceError for wrong ids."""
 
     resolution = 1.0 / COUNTS_PER_RADIAN
@@ -69,7 +70,8 @@ class BoardServos(ServoInterface):
                 raise DeviceError(
                     f"servo id {servo_id} is outside 0..{_HIGHEST_ID}: give the joint another one in the robot file"
                 )
-        self.board, self.ids, self.port = board, tuple(ids), board.port
+        self._use(board)
+        self.board, self.ids = board, tuple(ids)
         self.reply_timeout, self.patience = board.reply_timeout, board.patience
         self._stops = frames.stop(self.ids) * _STOP_COPIES
         self._sent = [math.nan] * len(self.ids)  # last set-points [rad]
@@ -92,20 +94,11 @@ class BoardServos(ServoInterface):
         )
         return cls(board, ids)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the port is open."""
-        return self.board.is_open
-
     def open(self) -> None:
         """Open the port for this process alone, once a board has answered or reported."""
-        self.board.open()
+        super().open()
         self._sent = [math.nan] * len(self.ids)  # meanwhile they may have been without supply
         self._line_free = time.monotonic()
-
-    def close(self) -> None:
-        """Close the port; what has been sent goes out first."""
-        self.board.close()
 
     @property
     def output_end(self) -> float:
@@ -116,11 +109,6 @@ class BoardServos(ServoInterface):
     def busy_time(self) -> float:
         """Time [s] for which the servos' line has been in use."""
         return self._busy
-
-    @property
-    def late_wakes(self) -> int:
-        """Number of waits that ended late, through no fault of a servo."""
-        return self.board.late_wakes
 
     @property
     def late_answers_pending(self) -> bool:
@@ -147,10 +135,6 @@ class BoardServos(ServoInterface):
             "bytes of no frame": health.skipped,
         }
         return values | {f"frames {name}": count for name, count in sorted(health.frames.items())}
-
-    def drain(self) -> None:
-        """Wait until everything has left the port."""
-        self.board.drain()
 
     def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Angles (n,) [rad] of the nearest counts in 0..1000; NaN stays NaN."""
@@ -214,20 +198,11 @@ class BoardServos(ServoInterface):
     def _forget_sent(self) -> None:
         self._sent = [math.nan] * len(self.ids)
 
-    @property
-    def interrupted(self) -> bool:
-        """Whether `stop_now` was called and `resume` was not."""
-        return self.board.interrupted
-
     def resume(self) -> None:
         """Send again, after `stop_now`."""
         if self.board.interrupted:
             self._forget_sent()
-        self.board.interrupted = False
-
-    def discard_output(self) -> None:
-        """Drop everything that is queued and has not left the port; what the board has is not dropped."""
-        self.board.discard_output()
+        super().resume()
 
     def knows(self, index: int, quantity: Quantity) -> bool:
         """Whether it can be told: a set-point only if it was sent from here."""

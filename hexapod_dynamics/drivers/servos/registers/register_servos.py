@@ -14,11 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.motions import Motions
 from hexapod_dynamics.drivers.servos.registers.models import Register, ServoModel
 from hexapod_dynamics.drivers.servos.registers.packets import Status
 from hexapod_dynamics.drivers.servos.registers.register_bus import RegisterBus
+from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
 from hexapod_dynamics.errors import DeviceError
 
 _HIGHEST_ID = 252
@@ -30,7 +31,7 @@ _GENTLE = 0.5  # [rad/s] where the present set-point is not known, and for stops
 _BEYOND = 0.1  # [rad] beyond its travel a working servo may report
 
 
-class RegisterServos(ServoInterface):
+class RegisterServos(SerialServos):
     """The servos of these ids, all of one model; a subclass names the models of its maker. DeviceError: wrong ids."""
 
     MODELS: ClassVar[Mapping[str, ServoModel]]
@@ -43,7 +44,8 @@ class RegisterServos(ServoInterface):
                     f"servo id {servo_id} is outside 0..{_HIGHEST_ID}: give the joint another one in the robot file"
                 )
         n = len(ids)
-        self.bus, self.ids, self.port, self.model = bus, tuple(ids), bus.port, model
+        self._use(bus)
+        self.bus, self.ids, self.model = bus, tuple(ids), model
         self.reply_timeout, self.patience = bus.reply_timeout, bus.patience
         self.resolution = 1.0 / model.counts_per_radian
         self.readable = self._angle(0) - _BEYOND, self._angle(model.top) + _BEYOND
@@ -91,14 +93,9 @@ class RegisterServos(ServoInterface):
 
     # The port --------------------------------------------------------------------------------------------------------
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the port is open."""
-        return self.bus.is_open
-
     def open(self) -> None:
         """Open the port for this process alone; BusError where a servo of another model answers."""
-        self.bus.open()
+        super().open()
         n = len(self.ids)
         with self._motion:
             self._motions.forget()
@@ -116,33 +113,10 @@ class RegisterServos(ServoInterface):
                 f"parameter servo_model, one of {', '.join(self.MODELS)}. Nothing was moved"
             )
 
-    def close(self) -> None:
-        """Close the port; what has been sent goes out first."""
-        self.bus.close()
-
-    @property
-    def output_end(self) -> float:
-        """Monotonic time [s] at which everything that was sent so far has left the port."""
-        return self.bus.wire_free
-
-    @property
-    def busy_time(self) -> float:
-        """Time [s] of all bytes that were sent and received."""
-        return (self.bus.bytes_sent + self.bus.bytes_received) * self.bus.byte_time
-
-    @property
-    def late_wakes(self) -> int:
-        """Number of waits that ended late, through no fault of a servo."""
-        return self.bus.late_wakes
-
     @property
     def late_answers_pending(self) -> bool:
         """Whether bytes that were no answer have come since the last good answer."""
         return self.bus.strays > 0
-
-    def drain(self) -> None:
-        """Wait until everything has left the port."""
-        self.bus.drain()
 
     # Motions ---------------------------------------------------------------------------------------------------------
 
@@ -257,19 +231,6 @@ class RegisterServos(ServoInterface):
     def stop_now(self) -> bool:
         """Stop all servos before everything that is queued; return False if the port does not accept that."""
         return self.bus.interrupt(self._stops(range(len(self.ids))))
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether `stop_now` was called and `resume` was not."""
-        return self.bus.interrupted
-
-    def resume(self) -> None:
-        """Send again, after `stop_now`."""
-        self.bus.interrupted = False
-
-    def discard_output(self) -> None:
-        """Drop everything that is queued and has not left the port."""
-        self.bus.discard_output()
 
     # Requests --------------------------------------------------------------------------------------------------------
 
