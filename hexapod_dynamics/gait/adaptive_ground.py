@@ -18,7 +18,7 @@ from hexapod_dynamics.gait import plan_numbers
 from hexapod_dynamics.gait.adaptive_settings import MOST_LEAN, AdaptiveSettings, checked_lean
 from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, LEVEL, MOST_SHIFT, PERIODS, CommandLimits, Incline
-from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, GroundAdaptation
+from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, RAISING, GroundAdaptation
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 
 # Lift [m] of the feet on rough ground, factor on the tilt limit there: feet that stand on obstacles tilt the body.
@@ -45,6 +45,7 @@ class AdaptiveOnGround(AdaptiveWalk):
     def __init__(self, ground: bool) -> None:
         self.ground = GroundAdaptation() if ground else None
         self.leaning = np.zeros(6)  # the offset that `lean` has set
+        self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
         self._reflexes = 0.0  # after which the ground was taken for rough
         self._limited_for = UNLIMITED  # rough; roll, pitch of the slope
         self._since_limited, self._shift_room = LIMIT_EVERY, 0.0
@@ -63,7 +64,7 @@ class AdaptiveOnGround(AdaptiveWalk):
     def _new_ground(self) -> None:
         """Forget the ground."""
         self.leaning[:] = 0.0
-        self._reflexes, self._since_limited = 0.0, LIMIT_EVERY
+        self._lifted, self._reflexes, self._since_limited = 0.0, 0.0, LIMIT_EVERY
         self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
         self.ground = None if self.ground is None else GroundAdaptation()
 
@@ -93,7 +94,10 @@ class AdaptiveOnGround(AdaptiveWalk):
         ground.update(dt, self.phase, *self._attitude, self.slope.attitude, heading, mode == layout.WALK, tilted)
         if ground.rough and ground.walked_for > FORGIVEN:
             data.state[layout.REFLEXES] = 0.0
-        data.plan[plan_numbers.LIFT] = lift + ground.share * max(0.0, HIGH_LIFT - lift)
+        high = ground.share if self._incline.high else 0.0
+        most = dt / RAISING
+        self._lifted += min(most, max(-most, high - self._lifted))
+        data.plan[plan_numbers.LIFT] = lift + self._lifted * max(0.0, HIGH_LIFT - lift)
         data.settings[layout.TILT] = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
         for axis, shift in enumerate((ground.shift_x, ground.shift_y)):
             most = MOST_LEAN[axis]
@@ -109,9 +113,7 @@ class AdaptiveOnGround(AdaptiveWalk):
             self._limited_for, self._search = UNLIMITED, None
             return
         if self._search is not None:
-            lift = self._with_lift_here()
             found = next(self._search)
-            self.data.plan[plan_numbers.LIFT] = lift
             if found is not None:
                 self._search, self._incline = None, found
                 self._follow_again()
@@ -125,7 +127,9 @@ class AdaptiveOnGround(AdaptiveWalk):
         if math.hypot(*now) > DEAD_ZONE and self.plan.kind == "walk":
             drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
             periods, with_margin = self._periods(self.plan), self.settings.pattern == "auto"
-            self._search = self._limits.inclines(np.array(self._wanted), periods, with_margin, drop)
+            planned = self._used.step_height
+            lifts = max(HIGH_LIFT, planned) if ground.rough else planned, planned
+            self._search = self._limits.inclines(np.array(self._wanted), periods, with_margin, drop, lifts)
         else:
             self._incline = LEVEL
             self._follow_again()
@@ -143,21 +147,13 @@ class AdaptiveOnGround(AdaptiveWalk):
         periods, with_margin = self._periods(plan), self.settings.pattern == "auto"
         if self.ground is None or plan.kind == "row":
             return self._limits.possible(twist, periods, with_margin)
-        incline, lift = self._incline, self._with_lift_here()
-        self._limits.incline(incline)
+        incline, lift = self._incline, self._used.step_height
+        self._limits.incline(incline, max(HIGH_LIFT, lift) if self.ground.rough and incline.high else lift)
         possible, period = self._limits.possible(incline.share * twist, periods, with_margin and incline.margin)
         spare = self._limits.spare_reach(possible, period) if incline is LEVEL else incline.shift
         self._shift_room = min(MOST_SHIFT, spare)
         self._limits.incline(LEVEL)
-        self.data.plan[plan_numbers.LIFT] = lift
         return possible, period
-
-    def _with_lift_here(self) -> float:
-        """Write the lift that the ground asks for to the plan, for a look at its limits; return the present one [m]."""
-        lift, now = self._used.step_height, float(self.data.plan[plan_numbers.LIFT])
-        rough = self.ground is not None and self.ground.rough
-        self.data.plan[plan_numbers.LIFT] = max(HIGH_LIFT, lift) if rough else lift
-        return now
 
     @property
     def _slowed(self) -> str:

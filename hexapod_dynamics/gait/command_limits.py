@@ -28,7 +28,7 @@ KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002,
 # so rowing and patterns, which then walk faster or slower than commanded.
 SATURATED = 1.5
 # On slopes: how far [m] the body is shifted uphill at most, the shares of it that are tried; reach [m] that is spared.
-MOST_SHIFT, SHIFT_SHARES, SPARE = 0.035, (1.0, 0.6, 0.3, 0.0), 0.006
+MOST_SHIFT, SHIFT_SHARES, SPARE = 0.035, (1.0, 0.8, 0.6, 0.4, 0.2, 0.0), 0.006
 # Share of the command that is enough to try no more shifts, below which the margin is given up, which is left then.
 FAST_ENOUGH, WORTH_IT, STEEP_SHARE = 0.97, 0.5, 0.8
 # Shares of a plan's period that are tried for fast commands, the longest first.
@@ -43,12 +43,13 @@ class Incline:
 
     Gravity moves the centre of mass by drop (x, y) [m] in the polygon of the feet, the body is shifted uphill by
     shift [m]. margin: whether the margin of the zero-moment point must hold all the same; else no more than `share` of
-    a command is followed.
+    a command is followed. high: whether the feet may be lifted higher than planned.
     """
 
     drop: tuple[float, float]
     shift: float
     margin: bool
+    high: bool
 
     @property
     def share(self) -> float:
@@ -56,7 +57,7 @@ class Incline:
         return 1.0 if self.margin else STEEP_SHARE
 
 
-LEVEL = Incline((0.0, 0.0), 0.0, True)
+LEVEL = Incline((0.0, 0.0), 0.0, margin=True, high=True)
 
 
 class CommandLimits:
@@ -72,7 +73,7 @@ class CommandLimits:
         self._box, self._level_box = robot.body.box_and_com, robot.body.box_and_com
         masses = [link.mass for leg in robot.legs for link in leg.links]
         self._weight = (robot.body.mass + sum(masses)) / robot.body.mass
-        self._shift = np.zeros(2)
+        self._shift, self._lift = np.zeros(2), 0.0
 
     def fits(self, twist: np.ndarray, period: float, with_margin: bool) -> bool:
         """Return whether the plan can follow a twist (3,) at a period [s]: margin, reach, joint ranges, rates,
@@ -88,6 +89,7 @@ class CommandLimits:
         self._legs[:], plan[:] = self._source
         self._legs[:, leg_table.FOOTHOLD : leg_table.REST] -= self._shift
         plan[plan_numbers.PERIOD] = period
+        plan[plan_numbers.LIFT] = self._lift or plan[plan_numbers.LIFT]
         guard = min(GUARD_TIME / period, (plan[plan_numbers.DUTY] - 0.5) / 2.2)
         evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, guard, self._scratch, found)
         fits = (
@@ -112,33 +114,43 @@ class CommandLimits:
                 least, best = rate, period
         return best
 
-    def incline(self, incline: Incline) -> None:
-        """Take the ground for inclined from now on."""
+    def incline(self, incline: Incline, lift: float = 0.0) -> None:
+        """Take the ground for inclined and the feet for lifted by `lift` [m] from now on; 0: as the plan's numbers."""
         drop = np.array(incline.drop)
         size = float(np.linalg.norm(drop))
         self._shift = -incline.shift / size * drop if size > 0.0 else np.zeros(2)
         self._box = self._level_box.copy()
         self._box[3:5] += self._weight * drop if incline.margin else 0.0
+        self._lift = lift
 
     def inclines(
-        self, twist: np.ndarray, periods: list[float], with_margin: bool, drop: tuple[float, float]
+        self,
+        twist: np.ndarray,
+        periods: list[float],
+        with_margin: bool,
+        drop: tuple[float, float],
+        lifts: tuple[float, float],
     ) -> Iterator[Incline | None]:
-        """Find the Incline of a slope with which a twist is followed fastest, one candidate a step; yield it last.
+        """Find the Incline of a slope for a twist, one candidate a step; yield it last. lifts [m]: wanted, planned.
 
-        Shifts uphill are tried from the largest to none, first those with which the margin holds; where none of them
-        leaves WORTH_IT of the twist, the legs' reach alone counts.
+        With the lift that is wanted, or else with the plan's, the shift is the one with which the twist is followed
+        fastest and the margin holds; where none leaves WORTH_IT of the twist, the largest that does so without it.
         """
-        size = float(np.hypot(*drop))
-        best, fastest, asked = LEVEL, 0.0, float(np.abs(twist).max())
-        for margin in (True, False) if with_margin else (False,):
-            for share in SHIFT_SHARES:
-                candidate = Incline(drop, share * min(size, MOST_SHIFT), margin)
-                self.incline(candidate)
+        size, asked = float(np.hypot(*drop)), float(np.abs(twist).max())
+        shifts = [share * min(size, MOST_SHIFT) for share in SHIFT_SHARES]
+        best, fastest = Incline(drop, 0.0, margin=False, high=False), 0.0
+        for margin, high in ((True, True), (True, False), (False, False)):
+            if (margin and not with_margin) or (margin and not high and lifts[0] == lifts[1]):
+                continue
+            enough = FAST_ENOUGH if margin else WORTH_IT
+            for shift in shifts:
+                candidate = Incline(drop, shift, margin, high)
+                self.incline(candidate, lifts[0] if high else lifts[1])
                 speed = float(np.abs(self.possible(candidate.share * twist, periods, margin)[0]).max())
                 self.incline(LEVEL)
                 if speed > fastest:
                     best, fastest = candidate, speed
-                if speed >= FAST_ENOUGH * asked:
+                if speed >= enough * asked:
                     break
                 yield None
             if fastest > WORTH_IT * asked:

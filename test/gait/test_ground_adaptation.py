@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.gait import AdaptiveGait, adaptive_state, plan_numbers
-from hexapod_dynamics.gait.command_limits import MOST_SHIFT
+from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, MOST_SHIFT, CommandLimits
 from hexapod_dynamics.gait.ground_adaptation import LASTING, GroundAdaptation
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -150,3 +150,16 @@ def test_on_steep_slopes_commands_are_scaled_with_a_reason(roll, pitch):
     uphill = np.array([-math.tan(math.radians(pitch)), math.tan(math.radians(roll))])
     shift = whole.data.state[adaptive_state.BODY_OFFSET : adaptive_state.BODY_OFFSET + 2]
     assert shift @ uphill / np.linalg.norm(uphill) > 0.025
+
+
+@pytest.mark.parametrize("lost, degrees, high", [("LF+RM", 20.0, False), ("LF+RM", 8.0, True), ("LM", 20.0, True)])
+def test_feet_are_lifted_higher_on_a_slope_only_where_the_margin_holds_so(lost, degrees, high):
+    gait = gait_of(lost)
+    limits = CommandLimits(ROBOT, gait.data.legs, gait.data.plan)
+    periods = [gait.plan.period * share for share in HIGH_PERIODS]
+    twist, drop = np.array([SPEED, 0.0, 0.0]), (-0.108 * math.tan(math.radians(degrees)), 0.0)
+    *searching, found = limits.inclines(twist, periods, True, drop, (0.04, 0.02))
+    assert set(searching) <= {None} and found.margin and found.high == high
+    assert found.shift > 0.01
+    limits.incline(found, 0.04 if high else 0.02)
+    assert limits.possible(twist, periods, True)[0][0] > 0.9 * SPEED
