@@ -1,8 +1,8 @@
 """A serial port (pty) behind which LX/HTD servos live, at the pace of a real wire.
 
 Each byte takes ten bit times both ways, a servo answers after its turnaround time, one wire carries both directions
-(what overlaps is garbled), what the host flushes before it is on the wire is never heard, and `BusFaults` makes it
-misbehave. Physics and bus meet in `VirtualServos`.
+(what overlaps is garbled), what the host flushes before it is on the wire never arrives, and `BusFaults` makes it
+misbehave. `VirtualServos` connects physics and bus.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ class BusFaults:
         """The bytes as they arrive over a bad cable."""
         if not (self.drop_rate or self.flip_rate or self.insert_rate):
             return data
-        chance, heard = self.random, bytearray()
+        chance, received = self.random, bytearray()
         for byte in data:
             if chance.random() < self.insert_rate:
-                heard.append(chance.randrange(256))
+                received.append(chance.randrange(256))
             if chance.random() < self.drop_rate:
                 continue
             if chance.random() < self.flip_rate:
                 byte ^= 1 << chance.randrange(8)
-            heard.append(byte)
-        return bytes(heard)
+            received.append(byte)
+        return bytes(received)
 
 
 @dataclass
@@ -174,7 +174,7 @@ class ServoBusDevice:
         )
 
     def unplug(self) -> None:
-        """Pull the adapter: the host's open port reports a hang-up, the link is gone."""
+        """Pull the adapter: the host's open port reports a hang-up, the link is missing."""
         with self._lock:
             if self._master < 0:
                 return
@@ -240,11 +240,11 @@ class ServoBusDevice:
         self._host_busy = begin + len(data) * self._byte_time
         self._spoken.append((begin, self._host_busy))
         self.counters.bytes_from_host += len(data)
-        heard = self.faults.noisy(data)
+        received = self.faults.noisy(data)
         if self.faults.echo:
-            self._at(self._host_busy, None, heard, self._host_busy)
-        first, offset = self._host_busy - len(heard) * self._byte_time, self._parser.fed
-        for frame in self._parser.feed(heard):
+            self._at(self._host_busy, None, received, self._host_busy)
+        first, offset = self._host_busy - len(received) * self._byte_time, self._parser.fed
+        for frame in self._parser.feed(received):
             when = end = first + max(0, frame.end - offset) * self._byte_time
             if frame.command in lx_frames.READS:
                 # Answered when the last byte is out: one waking instead of two for each read.
