@@ -67,7 +67,6 @@ setup(
         "setuptools>=59.6,<83",
         "numpy>=1.21.5,<3",
         "scipy>=1.8.0,<2",
-        "casadi>=3.6,<4",
         "pyserial>=3.5,<4",
         "smbus2>=0.4.1,<1",
         "pyyaml>=5.4.1,<7",
@@ -78,6 +77,8 @@ setup(
         # Not required: rosdep does not know it, and a console script refuses to start where a requirement is missing.
         "attitude": ["vqf>=2.0,<3"],
         "jetson": ["Jetson.GPIO>=2.0,<3"],
+        # Robots described by positions, WholeBodyModel.casadi_function, the paper of Kusaka and Tanaka; no node.
+        "casadi": ["casadi>=3.6,<4"],
         "learning": ["gymnasium>=1.0,<2"],
         "sim": ["mujoco>=3.2,<5"],
         "view": [
@@ -90,6 +91,7 @@ setup(
         ],
         "test": [
             "vqf>=2.0,<3",
+            "casadi>=3.6,<4",
             "pytest>=6.2.5,<10",
             "hypothesis>=6.36,<7",
             "pin>=2.6,<5",

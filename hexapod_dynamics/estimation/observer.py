@@ -118,7 +118,7 @@ class Observer:
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
         self._adopt(Morphology.whole(robot))
         # The state [s]: its time, that of its first measured joint, of the last learning.
-        self.time: float | None = None
+        self.time = math.nan  # before the start
         self._first: float | None = None
         self._learnt_at = -np.inf
         self._origin = (np.zeros(2), 0.0)
@@ -143,7 +143,7 @@ class Observer:
     @property
     def started(self) -> bool:
         """True if there is a state, which begins with measured joints."""
-        return self.time is not None
+        return not math.isnan(self.time)
 
     @property
     def steps_ahead(self) -> int:
@@ -347,7 +347,7 @@ class Observer:
         place, yaw = self.position[:2].copy(), euler_zyx(self.rotation)[0]
         known = np.isfinite(place).all() and np.isfinite(yaw)
         self._origin = (place, yaw) if known else (np.zeros(2), 0.0)
-        self.time = None
+        self.time = math.nan
         for each in (self.commands, self._joints, self._rotations, self.dead_band, self.slope):
             each.clear()
         self._attitude = self._first = None

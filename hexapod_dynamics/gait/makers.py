@@ -41,6 +41,6 @@ def optimal(kind: str, values: Mapping[str, Any]) -> Gait:
     return OptimalGait(planner=BackgroundSwingPlanner(), **_tripod_arguments(values))
 
 
-def _tripod_arguments(values: Mapping[str, Any]) -> dict[str, float]:
+def _tripod_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     names = ("step_length", "step_height", "step_depth", "body_height", "response_time")
     return {name: values[name] for name in names} | {"period": values["period"] or TRIPOD_PERIOD}

@@ -109,7 +109,7 @@ def _merged(part: UrdfPart) -> tuple[MassProperties, list[Branch], list[np.ndarr
 
 def _choose(legs: Mapping[str, str] | None, branches: list[Branch]) -> dict[str, Branch]:
     """Legs by name: those asked for (name -> first joint), or all, named by the part in which their joints differ."""
-    by_joint = {part.joint.get("name"): (rotation, position, part) for rotation, position, part in branches}
+    by_joint = {part.joint.get("name", ""): (rotation, position, part) for rotation, position, part in branches}
     if legs is None:
         if not by_joint:
             raise RobotError("URDF: no moving joint is attached to the body, so there are no legs")
@@ -151,7 +151,7 @@ def _leg(
         (mass, com, inertia), branches, frames = _merged(part)
         label = part.name
         if len(branches) > 1:
-            names = ", ".join(child.joint.get("name") for _, _, child in branches)
+            names = ", ".join(child.joint.get("name", "") for _, _, child in branches)
             raise RobotError(f"leg {name}: link {label} carries {names}; a leg is one chain of single joints")
         if mass <= 0:
             raise RobotError(f"leg {name}: link {label} moves and has no mass; give it an inertial element")
