@@ -17,7 +17,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_share_
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.parameters.kinds import GAITS
+from hexapod_dynamics.gait_kinds import KINDS
 from hexapod_dynamics.ros import stop_key
 from hexapod_dynamics.ros.launch_memory import make_memory
 from hexapod_dynamics.ros.start import LAUNCH
@@ -69,9 +69,8 @@ ARGUMENTS = (
     DeclareLaunchArgument(
         "gait",
         default_value="auto",
-        choices=list(GAITS),
-        description="auto: walks with whatever legs are left; tripod, ripple, wave: textbook gaits; optimal: tripod "
-        "with swings of least effort within the servos' limits",
+        choices=list(KINDS),
+        description="; ".join(f"{name}: {kind.text}" for name, kind in KINDS.items()),
     ),
     DeclareLaunchArgument(
         "feedforward",

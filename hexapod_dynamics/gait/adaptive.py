@@ -38,9 +38,9 @@ from hexapod_dynamics.gait.plan_change import (
 from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs
 from hexapod_dynamics.gait.plan_worker import PlanWorker
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
-from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.patterns import LIFT
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.slope_reference import SlopeReference
 from hexapod_dynamics.robot import Morphology, Robot
 
