@@ -39,7 +39,7 @@ class GetUpControl:
         self._sensed = Sensed(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         self._imu_time = self._joints_time = None
         self._executes = False  # whether `servos` executes commands
-        self._logged = ""
+        self._logged = self._get_up.doing  # that it is idle is no news
         self._last = np.full(n, np.nan)
         subscribe(node, Bool, "servos/following", self._on_following, LATCHED)
         node.create_service(Trigger, "get_up", self._on_get_up)
