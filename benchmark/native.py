@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "results" / "native.md"
 OTHER_ROBOT = ROOT / "test" / "robots" / "octopod.yaml"
-TURNS = 5
+TURNS = 8
 NODES = ("imu", "servos", "gait", "dynamics", "companions", "simulator")
 
 # Runs in either checkout, so it uses what both have. Prints {name: seconds a call}.
