@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from hexapod_dynamics.native.library import Library
 
 
+# Flags of code with loops: -O3 unrolls short ones and vectorises those over n numbers. What is written number by number
+# and read as a vector soon after makes the processor wait, so nothing else is joined to vectors.
+LOOPS = ("-O3", "-fno-tree-slp-vectorize")
 # Kernels for Coriolis matrices and for derivatives: long programs, each in a library of its own.
 MATRIX_KERNELS: dict[str, Callable[[LegType, Rows], Trace]] = {
     "coriolis": trace_coriolis,
@@ -97,7 +100,7 @@ def batch_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
         kernels = [print_kernel(name, trace, layout) for name, trace in (legs | heads).items()]
         return _source(lanes, '#include "hd_batch.h"', *kernels)
 
-    return LibrarySource("batch", f"{leg_type!r} {rows!r} {lanes}", print_source)
+    return LibrarySource("batch", f"{leg_type!r} {rows!r} {lanes}", print_source, LOOPS)
 
 
 def model_source(rows: Rows, lanes: int) -> LibrarySource:
@@ -107,9 +110,7 @@ def model_source(rows: Rows, lanes: int) -> LibrarySource:
         fixed = [f"enum {{ HD_ROW_{name} = {place} }};" for name, place in rows._asdict().items()]
         return _source(lanes, "#define HD_FIXED_ROWS", *fixed, '#include "hd_entries.h"', "")
 
-    # -O3 unrolls short loops and vectorises those over n numbers. What is written number by number and read as a vector
-    # soon after makes the processor wait, so nothing else is joined to vectors.
-    return LibrarySource("model", f"{rows!r} {lanes}", print_source, ("-O3", "-fno-tree-slp-vectorize"))
+    return LibrarySource("model", f"{rows!r} {lanes}", print_source, LOOPS)
 
 
 @lru_cache(maxsize=64)
