@@ -89,7 +89,7 @@ class ExecuteProcess(Action):
             emulate_tty goes before
         :param output: screen, log, both, own_log or full; the environment variable OVERRIDE_LAUNCH_PROCESS_OUTPUT
             goes before
-        :param output_format: of a line, of `line` and `this`, the action
+        :param output_format: how a line of output is shown; `line` is the line, `this` this action
         :param on_exit: entities, or a function of (event, context) that returns some
         :param respawn: start the process again when it ends, `respawn_delay` seconds later
         """
@@ -209,11 +209,11 @@ class ExecuteProcess(Action):
             if not self._completed.done():
                 self._completed.set_result(None)
 
-    async def _run_once(self, context):
-        def formatted(line):
-            return self._output_format.format(line=line, this=self)
+    def _formatted(self, line):
+        return self._output_format.format(line=line, this=self)
 
-        lines = {fd: _Lines(logger, formatted) for fd, logger in self._loggers.items()}
+    async def _run_once(self, context):
+        lines = {fd: _Lines(logger, self._formatted) for fd, logger in self._loggers.items()}
         about = self._details
 
         def on_output(fd, data):
