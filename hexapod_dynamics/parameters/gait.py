@@ -44,7 +44,18 @@ COMMANDS = (
         file_reason="a launch starts `servos` and `dynamics`, too",
     ),
 )
-PARAMETERS = (GAIT, *SETTINGS, *COMMANDS)
+GET_UP = (
+    ParameterSpec(
+        "get_up",
+        "asked",
+        "after a fall: asked (service get_up) or automatic (2 s after it lies still)",
+        choices=("asked", "automatic"),
+    ),
+    ParameterSpec(
+        "get_up_speed", 2.0, "largest speed of a joint while the robot gets up [rad/s]", low=0.5, high=5.0, in_file=True
+    ),
+)
+PARAMETERS = (GAIT, *SETTINGS, *COMMANDS, *GET_UP)
 NOTE = (
     f"While `gait` is {', '.join(ADAPTIVE[:-1])} or {ADAPTIVE[-1]}, {', '.join(LIVE)} and the choice among these gaits "
     "can change at any time, also while the robot walks; the others are set at the start. Every other change needs a "
