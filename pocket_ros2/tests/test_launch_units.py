@@ -1,6 +1,7 @@
 """Parts of launch and launch_ros that need no process."""
 
 import logging
+import re
 import threading
 import time
 
@@ -291,6 +292,11 @@ def test_bytes_that_are_no_text_are_shown_as_such(capsys):
     assert run(ExecuteProcess(cmd=["printf", r"a\377b\n\303"], output="screen", name="odd")) == 0
     said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[odd-")]
     assert [line.split("] ")[1] for line in said] == ["a\N{REPLACEMENT CHARACTER}b", "\N{REPLACEMENT CHARACTER}"]
+
+
+def test_lines_have_the_format_that_is_asked_for(capsys):
+    assert run(ExecuteProcess(cmd=["echo", "plain"], output="screen", output_format="{line} of {this.name}")) == 0
+    assert re.search(r"^plain of echo-\d+$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_no_log_folder_before_the_first_line(tmp_path):
