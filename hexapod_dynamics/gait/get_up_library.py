@@ -18,8 +18,8 @@ import yaml
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up_manoeuvre import POSES, SIDES, Manoeuvre, best_side, other_side, poses_of
 from hexapod_dynamics.gait.packaged import packaged_file
-from hexapod_dynamics.gait.planning.library import FORMAT, entries_of, robot_digest
 from hexapod_dynamics.gait.planning.plan import mirror_partners
+from hexapod_dynamics.gait.planning.plan_library import FORMAT, entries_of, robot_digest
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
 

@@ -12,9 +12,9 @@ from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.packaged import packaged_file
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 from hexapod_dynamics.gait.planning.evaluation import link_points
-from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.patterns import pattern_plan, tripod_plan
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.rest_pose import rest_pose
 from hexapod_dynamics.robot import Morphology, Robot
 

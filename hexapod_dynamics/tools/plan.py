@@ -53,8 +53,8 @@ def _robot(given):
 
 
 def _make(given):
-    from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.gait.planning.making import make_library
+    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 
     robot, begin = _robot(given), time.monotonic()
 
@@ -99,9 +99,9 @@ def _line(plan):
 
 def _show(given):
     from hexapod_dynamics.gait.plan_choice import plans_path
-    from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.gait.planning.making import improve_plan, make_plan
     from hexapod_dynamics.gait.planning.patterns import tripod_plan
+    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 
     robot = _robot(given)
     unknown = [name for name in given.missing if name not in robot.leg_names]
