@@ -62,7 +62,7 @@ class GetUpSettings:
     """speed [rad/s]: of any joint. announce [s]: at rest, before anything moves. patience [s]: in which it must come to
     rest. settle [s]: at rest, between two phases. attempts: to turn over, until it gives up. follow_limit [rad],
     follow_time [s]: a joint that is further from its set-points for longer stops the motion. free_fall [s]: that stops
-    it.
+    it; a body that tips over its pivots at 5 rad/s falls for 0.15 s.
     """
 
     speed: float = 2.0
@@ -72,7 +72,7 @@ class GetUpSettings:
     attempts: int = 3
     follow_limit: float = 0.6
     follow_time: float = 0.3
-    free_fall: float = 0.1
+    free_fall: float = 0.25
 
     def __post_init__(self) -> None:
         for name, value in self.__dict__.items():

@@ -126,7 +126,7 @@ def test_a_joint_that_is_caught_on_the_way_stops_it():
 def test_free_fall_stops_it():
     puppet = Puppet().begin().run(until=Phase.ROLL)
     puppet.sensed.force = (0.0, 0.0, 0.5)
-    puppet.run(0.2)
+    puppet.run(0.4)
     assert puppet.get_up.phase is Phase.STOPPED and "fall" in puppet.get_up.reason
 
 
