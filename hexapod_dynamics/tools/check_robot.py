@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hexapod_dynamics.bench.commissioning.findings import all_passed, markdown, summary
 from hexapod_dynamics.bench.commissioning.sequence import CHECKS, Bench, run_checks
+from hexapod_dynamics.bench.commissioning.servo_checks import EMPTY, LOW
 from hexapod_dynamics.bench.commissioning.terminal_owner import TerminalOwner
 from hexapod_dynamics.bench.devices.buses import BAUDRATES, BUSES
 from hexapod_dynamics.bench.devices.faults import parse as parse_faults
@@ -115,6 +116,7 @@ def bench(given, robot, checks, directory):
         raise HexapodError(f"--speed {given.speed}: allowed is 0.05 to 1 rad/s")
     joints = chosen_joints(given.joints, robot)
     if given.simulated:
+        pack = (LOW, EMPTY)
         simulated = SuspendedRobot(robot, directory, bus=given.simulated)
         simulated.faults.set(parse_faults(given.faults))
         simulated.start()
@@ -138,11 +140,12 @@ def bench(given, robot, checks, directory):
             model=servos["servo_model"],
         )
         protocol = servos["protocol"]
+        pack = (servos["warn_voltage"], servos["sit_voltage"])
         i2c = "" if imu["source"] == "board" else str(imu["bus"])
         settings = Mpu6050Settings(address=imu["address"])
         owner = TerminalOwner(permit_all=given.yes)
     bus = make_servos(port, ServoMap.from_robot(robot).ids, protocol)
-    return Bench(robot, bus, i2c, settings, owner, joints, given.speed), simulated
+    return Bench(robot, bus, i2c, settings, owner, joints, given.speed, *pack), simulated
 
 
 def write_report(file, robot, findings, given, interrupted):

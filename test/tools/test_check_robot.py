@@ -18,8 +18,9 @@ from hexapod_dynamics.bench.commissioning.sequence import CHECKS, Bench, run_che
 from hexapod_dynamics.bench.commissioning.terminal_owner import TerminalOwner
 from hexapod_dynamics.bench.devices.suspended_robot import SimulatedOwner, SuspendedRobot
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
+from hexapod_dynamics.drivers.servos.interface import BusError
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
-from hexapod_dynamics.drivers.servos.lx.servo_bus import BusError, ServoBus
+from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.slow_move import SPEED
 from hexapod_dynamics.robot import Robot

@@ -12,6 +12,8 @@ from hexapod_dynamics.bench.commissioning.joint_checks import JointChecks
 from hexapod_dynamics.bench.commissioning.owner import Owner
 from hexapod_dynamics.bench.commissioning.port import END_IT, check_file, check_port, users_of
 from hexapod_dynamics.bench.commissioning.servo_checks import (
+    EMPTY,
+    LOW,
     ask_all,
     assess_answers,
     assess_supplies,
@@ -33,7 +35,7 @@ class Bench:
     """The robot's devices and its owner; joints: names of the joints that may be moved, empty for all.
 
     bus is closed at first: the check `port` opens it. i2c: number of the I2C bus, or path of a simulated one; empty:
-    the IMU is behind the STM32 board, whose port is `bus`.
+    the IMU is behind the STM32 board, whose port is `bus`. low, empty [V]: of the pack.
     """
 
     robot: Robot
@@ -43,6 +45,8 @@ class Bench:
     owner: Owner
     joints: Sequence[str] = ()
     speed: float = SPEED
+    low: float = LOW
+    empty: float = EMPTY
     handle: I2cBus | None = field(default=None, init=False)
     sensor: Mpu6050 | BoardSensor | None = field(default=None, init=False)
 
@@ -64,7 +68,7 @@ def _servos(bench: Bench) -> list[Finding]:
 
 def _supply(bench: Bench) -> list[Finding]:
     supplies, silent = read_supplies(bench.bus, bench.servo_map)
-    findings = assess_supplies(supplies, silent)
+    findings = assess_supplies(supplies, silent, bench.low, bench.empty)
     return [*findings, passed("supply", "deviations (trim)", deviations(supplies))] if supplies else findings
 
 

@@ -11,7 +11,7 @@ from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, ServoInterface
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
-FULL_PACK = 12.6  # [V] of three charged lithium cells
+FULL_CELL, USUAL_CELL = 4.2, 3.5  # [V] of a lithium cell: charged, and where most of its charge is gone
 LOW, EMPTY = SupplyLimits.warn, SupplyLimits.sit  # [V] below which the node `servos` warns, and sits down
 SPREAD = 0.5  # [V] between servos: more is lost in a cable
 WARM, MARGIN = 60, 15  # [deg C] at rest; least distance to a servo's own limit
@@ -77,8 +77,14 @@ def read_supplies(servos: ServoInterface, servo_map: ServoMap) -> tuple[list[Sup
     return supplies, silent
 
 
-def assess_supplies(supplies: Sequence[Supply], silent: Sequence[str] = ()) -> list[Finding]:
-    """Findings on supply voltage, supply limits and temperature."""
+def assess_supplies(
+    supplies: Sequence[Supply], silent: Sequence[str] = (), low: float = LOW, empty: float = EMPTY
+) -> list[Finding]:
+    """Findings on supply voltage, supply limits and temperature.
+
+    low, empty [V]: `warn_voltage` and `sit_voltage` of the node `servos`; they tell the cells of the pack, too.
+    """
+    full = FULL_CELL * max(1, round(low / USUAL_CELL))
     findings = [
         failed("supply", name, "its supply cannot be read", "see the check `servos`; then run this one again")
         for name in silent
@@ -87,23 +93,26 @@ def assess_supplies(supplies: Sequence[Supply], silent: Sequence[str] = ()) -> l
         return findings
     least, most = min(supplies, key=lambda s: s.volts), max(supplies, key=lambda s: s.volts)
     seen = f"{least.volts:.2f} V ({least.joint}) to {most.volts:.2f} V ({most.joint})"
-    if most.volts < LOW:
-        remedy = f"charge the battery: below {LOW} V `servos` warns, below {EMPTY} V the robot sits down"
+    if most.volts < low:
+        remedy = f"charge the battery: below {low} V `servos` warns, below {empty} V the robot sits down"
+        findings.append(failed("supply", "voltage", seen, remedy))
+    elif most.volts > full + 0.3:
+        remedy = f"warn_voltage {low} V is that of a pack with {full:.1f} V at most: another pack, or other servos?"
         findings.append(failed("supply", "voltage", seen, remedy))
     elif most.volts - least.volts > SPREAD:
         remedy = f"{least.joint} has less: look at the cable and the plugs of its branch"
         findings.append(failed("supply", "voltage", seen, remedy))
     else:
         findings.append(passed("supply", "voltage", seen))
-    narrow = [s for s in supplies if s.limits[1] < FULL_PACK - 0.05 or s.limits[0] > LOW]
+    narrow = [s for s in supplies if s.limits[1] < full - 0.05 or s.limits[0] > low]
     if narrow:
         names = ", ".join(f"{s.joint} {s.limits[0]:.1f} to {s.limits[1]:.1f} V" for s in narrow)
         remedy = (
-            f"these servos switch their torque off outside of that; a full battery has {FULL_PACK} V: replace or set"
+            f"these servos switch their torque off outside of that; a full battery has {full:.1f} V: replace or set"
         )
         findings.append(failed("supply", "limits of the servos", names, remedy))
     else:
-        findings.append(passed("supply", "limits of the servos", f"all hold from {LOW} to {FULL_PACK} V"))
+        findings.append(passed("supply", "limits of the servos", f"all hold from {low} to {full:.1f} V"))
     hot = [s for s in supplies if s.celsius > min(WARM, s.limit - MARGIN)]
     hottest = max(supplies, key=lambda s: s.celsius)
     if hot:

@@ -234,3 +234,14 @@ class SerialLink:
     def _drop_output(self) -> None:
         termios.tcflush(self._fd, termios.TCOFLUSH)
         self._wire_free = min(self._wire_free, time.monotonic() + UART_FIFO * self.byte_time)
+
+    def _discard_input(self) -> bytes:
+        """Drop what has come and return it."""
+        dropped = b""
+        try:
+            while stale := os.read(self._fd, 4096):  # empty where nothing is there: pyserial sets VMIN and VTIME to 0
+                dropped += stale
+        except (OSError, ValueError) as error:
+            raise self._lost(error) from error
+        self.bytes_received += len(dropped)
+        return dropped

@@ -12,7 +12,7 @@ import time
 from collections import deque
 from typing import Any
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, no_reply
+from hexapod_dynamics.drivers.servos.interface import Fault, no_reply
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
@@ -83,7 +83,10 @@ class ServoBus(SerialLink):
         """
         if self._serial is None:
             raise self._not_open()
-        self._discard_input()
+        stale = self._discard_input()
+        if stale:
+            self.strays += len(stale)
+            self._find_late(stale)
         self.send(lx.read_request(servo_id, command))
         if self._direction.needs_drain:
             self.drain()
@@ -103,17 +106,6 @@ class ServoBus(SerialLink):
             if payload is not None:
                 return lx.decode(command, payload)
         raise no_reply(servo_id, Command(command).name, 1 + retries, self.fault)
-
-    def _discard_input(self) -> None:
-        try:
-            while stale := os.read(self._fd, 4096):  # empty where nothing is there: pyserial sets VMIN and VTIME to 0
-                self.bytes_received += len(stale)
-                self.strays += len(stale)
-                self._find_late(stale)
-        except (OSError, ValueError) as error:
-            if isinstance(error, BusError):
-                raise
-            raise self._lost(error) from error
 
     def _find_late(self, received: bytes) -> float:
         """Find answers to requests that were given up; return the longest delay [s] of one, at most `patience`.

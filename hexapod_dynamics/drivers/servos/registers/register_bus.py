@@ -52,7 +52,7 @@ class RegisterBus(SerialLink):
         """
         if self._serial is None:
             raise self._not_open()
-        self._discard_input()
+        self.strays += len(self._discard_input())
         packets, answers = self.packets, dict[int, tuple[Status, float]]()
         packets.reset()
         damaged, skipped = packets.damaged, packets.skipped
@@ -108,11 +108,3 @@ class RegisterBus(SerialLink):
             raise self._lost("end of file")
         self.bytes_received += len(chunk)
         return chunk
-
-    def _discard_input(self) -> None:
-        try:
-            while stale := os.read(self._fd, 4096):  # empty where nothing is there: pyserial sets VMIN and VTIME to 0
-                self.bytes_received += len(stale)
-                self.strays += len(stale)
-        except (OSError, ValueError) as error:
-            raise self._lost(error) from error
