@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.hypotheses import both, limp, short
 from hexapod_dynamics.detection.lasting_evidence import LastingEvidence
 from hexapod_dynamics.detection.one_or_two import PairEvidence, choose, doubted
@@ -281,3 +282,23 @@ def test_the_second_foot_of_a_pair_that_explains_a_little_more_is_doubted(gain, 
     posterior = weighed(gain, 0.0)
     assert doubted(HYPOTHESES, posterior, LM) == leg
     assert doubted(HYPOTHESES, posterior, both(LM, RR)) is None
+
+
+def test_of_a_foot_that_roll_and_pitch_do_not_confirm_it_is_said_why():
+    maker = DecisionMaker(ROBOT, DetectorSettings())
+    for k in range(2):
+        poorly = bank(0.999, 0.0, 0.0, 0.0, misfit=7.0, declared=10.0, tilt=21.0)
+        assert maker.from_bank(0.32 * k, HYPOTHESES, poorly, {}) == []
+    assert maker.cannot_tell(0.32) == ("LM lost", "roll and pitch say 42 of 65 nats")
+
+
+def test_of_a_foot_that_is_suspected_for_long_it_is_said_why():
+    maker = DecisionMaker(ROBOT, DetectorSettings())
+    told = []
+    for k in range(7):
+        maker.from_bank(0.32 * k, HYPOTHESES, bank(0.6, 0.0, 0.0, 0.0), {})
+        told.append(maker.cannot_tell(0.32 * k))
+    assert told[:5] == [None] * 5
+    assert told[6] == ("LM lost", "suspected for 1.9 s (p = 0.60), but no two banks in a row are sure")
+    maker.from_bank(2.3, HYPOTHESES, bank(0.1, 0.0, 0.0, 0.0), {})
+    assert maker.cannot_tell(2.3) is None
