@@ -18,6 +18,7 @@ from hexapod_dynamics.dynamics.model.held_tips import NOTHING_HELD, hold_tips
 from hexapod_dynamics.dynamics.model.leg_expressions import LegExpressions, leg_expressions
 from hexapod_dynamics.dynamics.model.link_quantities import LinkQuantities
 from hexapod_dynamics.errors import DynamicsError, HeldTipsWarning
+from hexapod_dynamics.robot.casadi_extra import import_casadi
 
 
 class WholeBodyModel(BatchDynamics, LinkQuantities):
@@ -158,7 +159,8 @@ class WholeBodyModel(BatchDynamics, LinkQuantities):
         name: "forward_dynamics" (R, q, nu, tau) -> nudot, "inverse_dynamics" (R, q, nu, nudot) -> tau (6+n,), or
         "tip_positions" (R, p, q) -> (3, k), the ends in the world of the k legs that there are. Needs CasADi.
         """
-        from hexapod_dynamics.dynamics.model.symbolic import casadi_function  # CasADi, which nothing else here needs
+        import_casadi("casadi_function")
+        from hexapod_dynamics.dynamics.model.symbolic import casadi_function
 
         return casadi_function(self._kernels, name, self._select(morphology).morphology)
 
