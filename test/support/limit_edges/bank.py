@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
+from support.limit_edges.judging import near
 
 from hexapod_dynamics.detection import bank_run
 from hexapod_dynamics.detection.bank import HypothesisBank, has_diverged
@@ -23,11 +24,6 @@ ROBOT = Robot.jethexa()
 LM, RR = short(ROBOT, "LM", 0.5), short(ROBOT, "RR", 0.5)
 HYPOTHESES = [LM, RR, both(LM, RR), limp(ROBOT, 0)]
 SLICES = 5
-
-
-def near(value, expected, share=0.05):
-    """Whether a value is what is expected but for a share of it."""
-    return bool(abs(value - expected) <= share * abs(expected))
 
 
 # ---- covariance and ensemble
