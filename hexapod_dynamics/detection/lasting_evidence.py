@@ -114,7 +114,7 @@ class LastingEvidence:
             for k in groups[group]
             for fits in [float(self._fits_relatively(hypotheses[k], posterior, k))]
         }
-        chosen = choose(hypotheses, posterior, good, sure, lasting_pair, limits)
+        chosen = choose(hypotheses, posterior, good, sure, lasting_pair, limits, self._pair.clear_of_others)
         if chosen is None:
             return None
         self.doubted = None if aftermath else doubted(hypotheses, posterior, hypotheses[chosen], limits)

@@ -184,6 +184,8 @@ class DetectorLimits:
     poor_alone: float = _limit(0.0, "nats", "g below which a foot that fits poorly is alone")
     doubtful: float = _limit(0.0, "nats", "g from which the second foot of the best pair is probed")
     other_tilt: float = _limit(-3.0, "nats", "of roll and pitch below which a pair tilts the body otherwise")
+    pair_apart: float = _limit(20.0, "nats", "of the best pair beyond every other, in one bank")
+    pair_apart_in_all: float = _limit(60.0, "nats", "the same, sum of the banks in a row")
     pair_banks: int = _count(2, "banks", "in a row with the same best pair")
     pair_odds: float = _limit(30.0, "nats", "sum of their g from which the pair is lost")
     pair_tilt: float = _limit(8.0, "nats", "of roll and pitch in them")

@@ -10,6 +10,9 @@ odds of the best pair less those of the best single foot, has to exceed a limit:
     all slices are later than the onset                                the pair if g >= 25, else the foot alone
     else                                                               wait
 
+Which pair it is has to be clear, too: its log odds exceed those of every other pair by 20, or by 60 in several banks in
+a row. Until then the next bank is awaited: half a cycle later a body that tips over shows another direction.
+
 A foot that fits poorly (LastingEvidence) is declared alone only where g < 0. A second foot that was lost with the first
 in the other half of the gait is found after the first has been declared: the model goes on from the onset without the
 first, and the second shows when the new gait puts weight on it, or when it is pressed down (`doubted`, Probe).
@@ -25,7 +28,10 @@ from hexapod_dynamics.detection.posterior import Posterior
 
 
 class PairEvidence:
-    """Sums the evidence of the last banks in a row in which the same pair of feet explains more than one foot."""
+    """Sums the evidence of the last banks in a row in which the same pair of feet explains more than one foot.
+
+    clear_of_others: whether that pair explains clearly more than every other pair.
+    """
 
     def __init__(self, limits: DetectorLimits = LIMITS) -> None:
         self._limits = limits
@@ -34,7 +40,8 @@ class PairEvidence:
     def clear(self) -> None:
         """Forget all banks."""
         self._legs: list[str] = []
-        self._count, self._gain, self._tilt = 0, 0.0, 0.0
+        self._count, self._gain, self._tilt, self._apart = 0, 0.0, 0.0, 0.0
+        self.clear_of_others = True
 
     def look(self, hypotheses: list[Hypothesis], posterior: Posterior) -> bool:
         """Add the Posterior of a bank; return True if the last banks suffice to declare its best pair."""
@@ -42,8 +49,10 @@ class PairEvidence:
         if one is None or two is None or posterior.log_odds[two] <= posterior.log_odds[one]:
             self.clear()
             return False
+        apart = _apart(hypotheses, posterior, two)
         if groups_of(hypotheses[one])[0] not in groups_of(hypotheses[two]):
             self.clear()  # one foot is explained best by another leg: the body tips otherwise than both predict
+            self.clear_of_others = apart >= self._limits.pair_apart
             return False
         if groups_of(hypotheses[two]) != self._legs:
             self.clear()
@@ -51,10 +60,12 @@ class PairEvidence:
         self._count += 1
         self._gain += float(posterior.log_odds[two] - posterior.log_odds[one])
         self._tilt += float(posterior.tilt[two] - posterior.tilt[one])
+        self._apart += apart
+        self.clear_of_others = apart >= self._limits.pair_apart or self._apart >= self._limits.pair_apart_in_all
         limits, gain, tilt = self._limits, self._gain, self._tilt
         clear = self._count >= limits.pair_banks and gain >= limits.pair_odds and tilt >= limits.pair_tilt
         more = self._count >= limits.pair_more_banks and gain >= limits.pair_more_odds and tilt >= limits.pair_no_tilt
-        return clear or more
+        return self.clear_of_others and (clear or more)
 
 
 def choose(
@@ -64,11 +75,12 @@ def choose(
     sure: set[str],
     lasting: bool = False,
     limits: DetectorLimits = LIMITS,
+    clear: bool = True,
 ) -> int | None:
     """Return the index of the Hypothesis to declare, None: wait.
 
     good: indices of those one of whose legs may be declared: 1 where it fits, less where poorly, 0 where not; sure:
-    legs of which the bank is sure; lasting: what PairEvidence says of the best pair.
+    legs of which the bank is sure; lasting, clear: what PairEvidence says of the best pair.
     """
     one, two = _best(hypotheses, posterior)
     odds = posterior.log_odds
@@ -77,7 +89,7 @@ def choose(
     fits = good.get(one, 0.0)
     gain = -np.inf if two is None else float(odds[two] - odds[one])
     full = posterior.onset[one] == 0
-    if two is not None and good.get(two) and set(groups_of(hypotheses[two])) <= sure:
+    if two is not None and clear and good.get(two) and set(groups_of(hypotheses[two])) <= sure:
         if lasting:
             return two
         if posterior.tilt[two] - posterior.tilt[one] < limits.other_tilt:
@@ -108,3 +120,14 @@ def _best(hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[int | Non
         some = (k for k, one in enumerate(hypotheses) if of_foot(one) and len(groups_of(one)) == count)
         found.append(max(some, key=lambda k: odds[k], default=None))
     return found[0], found[1]
+
+
+def _apart(hypotheses: list[Hypothesis], posterior: Posterior, two: int) -> float:
+    """Return by how much the log odds of pair `two` exceed those of the best other pair of feet."""
+    legs = set(groups_of(hypotheses[two]))
+    others = [
+        posterior.log_odds[k]
+        for k, one in enumerate(hypotheses)
+        if of_foot(one) and len(groups_of(one)) == 2 and set(groups_of(one)) != legs
+    ]
+    return float(posterior.log_odds[two] - max(others, default=-np.inf))

@@ -4,6 +4,7 @@ import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hexapod_dynamics.detection import bank as banks
 from hexapod_dynamics.detection.bank_run import BankRun
 from hexapod_dynamics.detection.baseline import Baseline
 from hexapod_dynamics.detection.hypotheses import of_answering_servos
+from hexapod_dynamics.detection.limits import LIMITS
 from hexapod_dynamics.detection.running_model import RunningModel
 from hexapod_dynamics.detection.scatter import kinds_of
 from hexapod_dynamics.detection.settings import DetectorSettings
@@ -22,15 +24,16 @@ from hexapod_dynamics.robot import Morphology, Robot
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 SETTINGS = DetectorSettings()
+WITH_PAIRS = DetectorSettings(limits=replace(LIMITS, pairs_from=2.0))  # pairs are simulated whatever singles say
 
 
 class Walked:
     """A model that has walked for 3 s, with the measurements that it predicts, and a bank on an executor."""
 
-    def __init__(self, executor):
+    def __init__(self, executor, settings=SETTINGS):
         self.model = RunningModel(ROBOT, 0.02, SETTINGS.timestep, SETTINGS.slice_ticks)
         self.window = MeasurementWindow(self.model, ROBOT.joint_count)
-        self.run = BankRun(ROBOT, SETTINGS, executor, self.model)
+        self.run = BankRun(ROBOT, settings, executor, self.model)
         gait = AdaptiveGait().bind(ROBOT)
         gait.command(0.07, 0.0, 0.0)
         self.model.start(0.0, gait.position.copy(), WHOLE)
@@ -59,10 +62,10 @@ class Walked:
 
 
 @pytest.fixture
-def walked():
+def walked(request):
     strict = {"invalid": "raise", "divide": "raise", "over": "raise"}
     with ThreadPoolExecutor(2, initializer=lambda: np.seterr(**strict)) as executor:
-        yield Walked(executor)
+        yield Walked(executor, getattr(request, "param", SETTINGS))
 
 
 def test_a_cancelled_bank_simulates_no_more(walked, monkeypatch):
@@ -70,12 +73,12 @@ def test_a_cancelled_bank_simulates_no_more(walked, monkeypatch):
     simulated, held = [], threading.Event()
     run = banks.HypothesisBank._run
 
-    def counted(predictor, targets):
+    def counted(self, predictor, targets):
         simulated.append(threading.get_ident())
         held.wait(10.0)
-        return run(predictor, targets)
+        return run(self, predictor, targets)
 
-    monkeypatch.setattr(banks.HypothesisBank, "_run", staticmethod(counted))
+    monkeypatch.setattr(banks.HypothesisBank, "_run", counted)
     walked.start()
     while len(simulated) < 2:  # both threads are in a simulation
         time.sleep(1e-3)
@@ -88,6 +91,7 @@ def test_a_cancelled_bank_simulates_no_more(walked, monkeypatch):
     assert len(simulated) <= 2 + one_bank
 
 
+@pytest.mark.parametrize("walked", [WITH_PAIRS], indirect=True, ids=["pairs"])
 def test_a_bank_that_is_cancelled_while_it_is_compared_ends(walked, monkeypatch):
     """Where a single damage is probable, pairs are simulated at the end: those are left out, too."""
     compared, held, pairs = threading.Event(), threading.Event(), []
@@ -107,7 +111,6 @@ def test_a_bank_that_is_cancelled_while_it_is_compared_ends(walked, monkeypatch)
         return [waits] * len(tasks)
 
     monkeypatch.setattr(banks.HypothesisBank, "damaged", damaged)
-    monkeypatch.setattr("hexapod_dynamics.detection.bank_run._HEALTHY", 2.0)
     walked.start()
     until = time.monotonic() + 30.0
     while not compared.is_set() and time.monotonic() < until:
@@ -162,10 +165,9 @@ def test_a_pair_whose_physics_diverges_has_likelihood_zero_and_warns_of_nothing(
         return tasks
 
     monkeypatch.setattr(banks.HypothesisBank, "damaged", spoilt)
-    monkeypatch.setattr("hexapod_dynamics.detection.bank_run._HEALTHY", 2.0)
     with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
         warnings.simplefilter("error")
-        walked = Walked(None)
+        walked = Walked(None, WITH_PAIRS)
         walked.start()
         found = walked.result()
     assert thrown == [None] and dict(walked.run.diverged) == {pairs[0]: 1}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.hypotheses import both, limp, short
 from hexapod_dynamics.detection.lasting_evidence import LastingEvidence
 from hexapod_dynamics.detection.one_or_two import PairEvidence, choose, doubted
@@ -118,6 +119,22 @@ def test_another_pair_or_none_in_between_begins_again():
         assert not evidence.look(hypotheses, between)
         assert not evidence.look(HYPOTHESES, weighed(20, 9))
         assert evidence.look(HYPOTHESES, weighed(20, 9))
+
+
+def test_a_pair_that_explains_hardly_more_than_another_is_awaited():
+    """A recorded walk: LF and LM lost; LM and LR explained 8, 7 and 19 more, then LF and LM."""
+    lf, lr = short(ROBOT, "LF", 0.5), short(ROBOT, "LR", 0.5)
+    hypotheses, evidence, found = [LM, both(lf, LM), both(LM, lr)], PairEvidence(), []
+    fit, zero = np.array([1.0, 0.2, 0.2]), np.zeros(3)
+    for apart in (-8.0, -7.0, -19.0, 13.0, 1.0, 197.0):
+        odds = np.array([0.0, 400.0, 400.0 - apart])
+        posterior = Posterior(zero, odds, np.full(3, 1), 0.0, fit, 20.0, SLICES, zero)
+        evidence.look(hypotheses, posterior)
+        clear = evidence.clear_of_others
+        found.append(
+            choose(hypotheses, posterior, {0: 1.0, 1: 1.0, 2: 1.0}, {"LF lost", "LM lost", "LR lost"}, clear=clear)
+        )
+    assert found == [None] * 5 + [1]
 
 
 def test_a_pair_without_the_foot_that_explains_most_alone_is_not_believed():
@@ -281,3 +298,23 @@ def test_the_second_foot_of_a_pair_that_explains_a_little_more_is_doubted(gain, 
     posterior = weighed(gain, 0.0)
     assert doubted(HYPOTHESES, posterior, LM) == leg
     assert doubted(HYPOTHESES, posterior, both(LM, RR)) is None
+
+
+def test_of_a_foot_that_roll_and_pitch_do_not_confirm_it_is_said_why():
+    maker = DecisionMaker(ROBOT, DetectorSettings())
+    for k in range(2):
+        poorly = bank(0.999, 0.0, 0.0, 0.0, misfit=7.0, declared=10.0, tilt=21.0)
+        assert maker.from_bank(0.32 * k, HYPOTHESES, poorly, {}) == []
+    assert maker.cannot_tell(0.32) == ("LM lost", "roll and pitch say 42 of 65 nats")
+
+
+def test_of_a_foot_that_is_suspected_for_long_it_is_said_why():
+    maker = DecisionMaker(ROBOT, DetectorSettings())
+    told = []
+    for k in range(7):
+        maker.from_bank(0.32 * k, HYPOTHESES, bank(0.6, 0.0, 0.0, 0.0), {})
+        told.append(maker.cannot_tell(0.32 * k))
+    assert told[:5] == [None] * 5
+    assert told[6] == ("LM lost", "suspected for 1.9 s (p = 0.60), but no two banks in a row are sure")
+    maker.from_bank(2.3, HYPOTHESES, bank(0.1, 0.0, 0.0, 0.0), {})
+    assert maker.cannot_tell(2.3) is None

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
+from support.limit_edges.judging import near
 
 from hexapod_dynamics.detection import bank_run
 from hexapod_dynamics.detection.bank import HypothesisBank, has_diverged
@@ -23,11 +24,6 @@ ROBOT = Robot.jethexa()
 LM, RR = short(ROBOT, "LM", 0.5), short(ROBOT, "RR", 0.5)
 HYPOTHESES = [LM, RR, both(LM, RR), limp(ROBOT, 0)]
 SLICES = 5
-
-
-def near(value, expected, share=0.05):
-    """Whether a value is what is expected but for a share of it."""
-    return bool(abs(value - expected) <= share * abs(expected))
 
 
 # ---- covariance and ensemble
@@ -207,6 +203,17 @@ def lasts(limits, *banks):
     return found[-1] and not any(found[:-1])
 
 
+def is_clear(limits, *apart):
+    """Whether, in the last of these banks and in no other, a pair is clear of another that explains so much less."""
+    hypotheses, evidence = [*HYPOTHESES, both(LM, short(ROBOT, "LF", 0.5))], PairEvidence(limits)
+    found = []
+    for one in apart:
+        odds, zero = np.array([0.0, 0.0, 50.0, -50.0, 50.0 - one]), np.zeros(5)
+        evidence.look(hypotheses, Posterior(zero, odds, np.ones(5, int), 0.0, np.ones(5), 20.0, SLICES, zero))
+        found.append(evidence.clear_of_others)
+    return found[-1] and not any(found[:-1])
+
+
 def second_is_doubted(limits, gain):
     """Whether the second foot of a pair that gains so much is to be probed."""
     return doubted(HYPOTHESES, weighed(gain, 0.0), LM, limits) == "RR"
@@ -302,6 +309,10 @@ EDGES = {
     "poor_alone": lambda l: chosen(l, -0.5, fits=0.5) == "one" and chosen(l, 0.5, fits=0.5) is None,
     "doubtful": lambda l: second_is_doubted(l, 0.5) and not second_is_doubted(l, -0.5),
     "other_tilt": lambda l: chosen(l, 90.0, tilt=-2.6) == "both" and chosen(l, 90.0, tilt=-3.4) == "one",
+    "pair_apart": lambda l: is_clear(l, 21.0) and not is_clear(l, 19.0),
+    "pair_apart_in_all": lambda l: (
+        is_clear(l, 13.0, 13.0, 13.0, 13.0, 13.0) and not is_clear(l, 11.0, 11.0, 11.0, 11.0, 11.0)
+    ),
     "pair_banks": lambda l: lasts(l, *[(40.0, 9.0)] * 2),
     "pair_odds": lambda l: lasts(l, *[(16.0, 9.0)] * 2) and not lasts(l, *[(14.0, 9.0)] * 2),
     "pair_tilt": lambda l: lasts(l, *[(40.0, 4.3)] * 2) and not lasts(l, *[(40.0, 3.7)] * 2),

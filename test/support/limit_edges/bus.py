@@ -1,6 +1,7 @@
 """Edges of the limits of the bus, of late data, of joints that follow again and of windows after a change."""
 
 import numpy as np
+from support.limit_edges.judging import changes
 
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.lateness import Lateness, common_lag
@@ -178,11 +179,6 @@ def settled(limits, time):
     settling = Settling(0.32, limits)
     settling.change(0.0)
     return settling.settled(time)
-
-
-def changes(judge, *values):
-    """Whether a judgement is False at the first value and True at the second."""
-    return [bool(judge(one)) for one in values] == [False, True]
 
 
 EDGES = {

@@ -7,6 +7,7 @@ from unittest.mock import MagicMock
 
 import numpy as np
 from support.limit_edges.bank import HYPOTHESES, of_joint
+from support.limit_edges.judging import changes, near
 
 from hexapod_dynamics.detection.bus_evidence import SilentChain
 from hexapod_dynamics.detection.decisions import DecisionMaker
@@ -20,16 +21,6 @@ from hexapod_dynamics.robot import Morphology, Robot
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 LIMP = limp(ROBOT, 0)
-
-
-def near(value, expected, share=0.05):
-    """Whether a value is what is expected but for a share of it."""
-    return bool(abs(value - expected) <= share * abs(expected))
-
-
-def changes(judge, *values):
-    """Whether a judgement is False at the first value and True at the second."""
-    return [bool(judge(one)) for one in values] == [False, True]
 
 
 def settings_of(limits):

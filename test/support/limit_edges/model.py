@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
+from support.limit_edges.judging import changes, near
 
 from hexapod_dynamics.detection import commanded_model, running_model
 from hexapod_dynamics.detection.baseline import Baseline
@@ -18,16 +19,6 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
 KINDS = kinds_of(ROBOT)
-
-
-def near(value, expected, share=0.05):
-    """Whether a value is what is expected but for a share of it."""
-    return bool(abs(value - expected) <= share * abs(expected))
-
-
-def changes(judge, *values):
-    """Whether a judgement is False at the first value and True at the second."""
-    return [bool(judge(one)) for one in values] == [False, True]
 
 
 # ---- servos
