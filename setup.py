@@ -105,6 +105,7 @@ setup(
             f"companions = {package_name}.ros.start:companions",
             f"compile = {package_name}.tools.compile_model:main",
             f"plan = {package_name}.tools.plan:main",
+            f"identify = {package_name}.tools.identify:main",
             f"reproduce = {package_name}.papers.reproduce:main",
             f"plot = {package_name}.bench.plots.plot:main",
         ],

@@ -31,6 +31,7 @@ LAYERS = (
     "drivers",
     "detection",
     "estimation",
+    "identification",
     "bench",
     "learning",
     "view",
@@ -49,6 +50,7 @@ BENCH_USERS = {
     "parameters/simulator.py",
     "parameters/catalogue.py",
     "tools/check_robot.py",
+    "tools/identify.py",
     "tools/parameter_files.py",
     "tools/plan.py",
 }

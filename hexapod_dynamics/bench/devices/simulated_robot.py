@@ -97,6 +97,7 @@ class SimulatedRobot:
             speed_limit=robot.servo.speed_limit,
             loaded=True,
         )
+        self.servos.trim += self.servos.slope * np.array([joint.servo_zero for joint in joints])
         self.sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
         self.steps = max(1, round(chunk / timestep))
         self.servo_bus = ServoBusDevice(self.servos, Path(directory) / SERVO_BUS, session=session)
