@@ -12,6 +12,34 @@ from build_native import MODEL, BuildNative
 package_name = "hexapod_dynamics"
 
 
+NODES = (
+    "imu",
+    "servos",
+    "gait",
+    "dynamics",
+    "damage_manager",
+    "simulator",
+    "robot_description",
+    "view",
+    "damage_detector",
+    "walk_status",
+    "companions",
+)
+COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
+    "set_morphology": f"{package_name}.ros.start:set_morphology",
+    "check_robot": f"{package_name}.tools.check_robot:main",
+    "servo_tool": f"{package_name}.tools.servo_tool:main",
+    "compile": f"{package_name}.tools.compile_model:main",
+    "plan": f"{package_name}.tools.plan:main",
+    "identify": f"{package_name}.tools.identify:main",
+    "reproduce": f"{package_name}.papers.reproduce:main",
+    "plot": f"{package_name}.bench.plots.plot:main",
+}
+# colcon puts the commands where only `ros2 run hexapod_dynamics` finds them, pip into the environment's bin directory,
+# beside everybody else's.
+PREFIX = "hexapod-" if {"bdist_wheel", "dist_info", "editable_wheel"} & set(sys.argv) else ""
+
+
 class BuildExtensions(BuildKernels, BuildNative):
     """Builds what Cython translates, the model's extension and JetHexa's libraries."""
 
@@ -22,7 +50,7 @@ setup(
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
     ext_modules=[MODEL, *kernel_extensions()],
     cmdclass={"build_ext": BuildExtensions},
-    package_data={package_name: ["py.typed", "native/*.c", "native/include/*", "native/example/*"]},
+    package_data={package_name: ["py.typed", "bench/view/*.js", "native/*.c", "native/include/*", "native/example/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
         (f"share/{package_name}", ["package.xml"]),
@@ -40,7 +68,6 @@ setup(
         "setuptools>=59.6,<83",
         "numpy>=1.21.5,<3",
         "scipy>=1.8.0,<2",
-        "casadi>=3.6,<4",
         "pyserial>=3.5,<4",
         "smbus2>=0.4.1,<1",
         "pyyaml>=5.4.1,<7",
@@ -51,8 +78,10 @@ setup(
         # Not required: rosdep does not know it, and a console script refuses to start where a requirement is missing.
         "attitude": ["vqf>=2.0,<3"],
         "jetson": ["Jetson.GPIO>=2.0,<3"],
+        # Robots described by positions, WholeBodyModel.casadi_function, the paper of Kusaka and Tanaka; no node.
+        "casadi": ["casadi>=3.6,<4"],
         "learning": ["gymnasium>=1.0,<2"],
-        "mujoco": ["mujoco>=3.2,<5"],
+        "sim": ["mujoco>=3.2,<5"],
         "view": [
             "viser>=1.1,<1.1.2",
             "websockets>=13.1,<17",
@@ -63,6 +92,7 @@ setup(
         ],
         "test": [
             "vqf>=2.0,<3",
+            "casadi>=3.6,<4",
             "pytest>=6.2.5,<10",
             "hypothesis>=6.36,<7",
             "pin>=2.6,<5",
@@ -78,36 +108,26 @@ setup(
     },
     # C parts, see build_native.py; Cython's extensions belong in the same list.
     zip_safe=False,
+    python_requires=">=3.10",
     maintainer="The hexapod_dynamics authors",
     maintainer_email="hexapod-dynamics@example.org",
+    url="https://hexapod-dynamics.example.org",
     description="Keeps a six-legged robot walking when it loses a leg.",
+    long_description=Path("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
     license="Apache-2.0",
-    entry_points={
-        "console_scripts": [
-            f"{node} = {package_name}.ros.start:{node}"
-            for node in (
-                "imu",
-                "servos",
-                "gait",
-                "dynamics",
-                "damage_manager",
-                "simulator",
-                "robot_description",
-                "view",
-                "damage_detector",
-            )
-        ]
-        + [
-            f"set_morphology = {package_name}.tools.set_morphology:main",
-            f"servo_tool = {package_name}.tools.servo_tool:main",
-            f"check_robot = {package_name}.tools.check_robot:main",
-            f"walk_status = {package_name}.ros.start:walk_status",
-            f"companions = {package_name}.ros.start:companions",
-            f"compile = {package_name}.tools.compile_model:main",
-            f"plan = {package_name}.tools.plan:main",
-            f"identify = {package_name}.tools.identify:main",
-            f"reproduce = {package_name}.papers.reproduce:main",
-            f"plot = {package_name}.bench.plots.plot:main",
-        ],
-    },
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: C",
+        "Programming Language :: Cython",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Physics",
+    ],
+    entry_points={"console_scripts": [f"{PREFIX}{name} = {entry}" for name, entry in COMMANDS.items()]},
 )

@@ -22,9 +22,12 @@ from hexapod_dynamics.identification import identify, standing_exercise, suspend
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
+from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD
 
 ROBOT = Robot.jethexa()
-CHAIN = 14.0  # [ms] from a command to the servos without the Truth's delay
+# [ms] from a command to the servos without the Truth's delay, and one period of the servo's loop, which samples its
+# encoder and holds its torque.
+CHAIN = 14.0 + 1e3 * LOOP_PERIOD
 # Limits of the table, and the name of the finding.
 WANTED = {"stiffness": 0.10, "latency": 4.0, "dead_zone": 0.15, "zero": 0.4, "mounting": 0.2, "mass": 0.10}
 

@@ -148,6 +148,11 @@ def ending():
     return ENDING | {"additional_env": ENDING["additional_env"] | make_memory()}
 
 
+def has_colours():
+    """Whether the terminal of the launch shows colours (https://no-color.org)."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("NO_COLOR")
+
+
 def checked(context):
     """Return the checked launch arguments as values; a wrong one raises RuntimeError before any node starts."""
     given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in ARGUMENTS}
@@ -307,7 +312,9 @@ def nodes(context):
             namespace=given["namespace"],
             output="screen",
             arguments=beside,
-            parameters=[*files, robot, {"nodes": names, "session": session}],
+            # The status line is for people: no name of the process before it, and colours where the terminal has them.
+            output_format="{line}",
+            parameters=[*files, robot, {"nodes": names, "session": session, "colour": has_colours()}],
             ros_arguments=["--log-level", given["log_level"], "-p", f"damage_detector:detect:={detect}"],
             **ending(),
             **RESPAWNED,

@@ -31,7 +31,7 @@ MARKERS = {
 # What measures the pace of a whole robot wants both cores for itself; what measures that of a node or a bus bears one
 # more such test beside it, but nothing that computes. The other nodes and devices mostly wait, whatever runs beside
 # them.
-ALONE = ("nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py", "nodes/test_view.py")
+ALONE = ("nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py")
 PACED = (
     "nodes/test_nodes_stop.py",
     "nodes/test_nodes_stop_state.py",

@@ -13,7 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from hexapod_dynamics.dynamics.leg_code import batch_source, leg_source, matrix_source, model_source
+from hexapod_dynamics.dynamics.leg_code import MATRIX_KERNELS, batch_source, leg_source, matrix_source, model_source
 from hexapod_dynamics.dynamics.leg_program import LegType
 from hexapod_dynamics.dynamics.robot_kernels import lane_count
 from hexapod_dynamics.dynamics.workspace import Rows
@@ -32,7 +32,8 @@ def sources_of(robot: Robot, lanes: int) -> list[LibrarySource]:
     width = lane_count([LegType.of(leg) for leg in robot.legs], lanes)
     found = [model_source(rows, width)]
     for each in types:
-        found += [leg_source(each, rows, width), matrix_source(each, rows, width), batch_source(each, rows, lanes)]
+        found += [leg_source(each, rows, width), batch_source(each, rows, lanes)]
+        found += [matrix_source(name, each, rows, width) for name in MATRIX_KERNELS]
     return found
 
 

@@ -6,6 +6,7 @@ own, so that a new robot waits for no more than it needs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
     from hexapod_dynamics.native.library import Library
 
 
+# Kernels for Coriolis matrices and for derivatives: long programs, each in a library of its own.
+MATRIX_KERNELS: dict[str, Callable[[LegType, Rows], Trace]] = {
+    "coriolis": trace_coriolis,
+    "derivatives": trace_derivatives,
+}
+
+
 def leg_traces(leg_type: LegType, rows: Rows) -> dict[str, Trace]:
     """Programs of the kernels that every model has from the start, by name."""
     count = len(leg_type.joints)
@@ -43,11 +51,6 @@ def leg_traces(leg_type: LegType, rows: Rows) -> dict[str, Trace]:
     }
 
 
-def matrix_traces(leg_type: LegType, rows: Rows) -> dict[str, Trace]:
-    """Programs of the kernels for Coriolis matrices and derivatives: long ones."""
-    return {"coriolis": trace_coriolis(leg_type, rows), "derivatives": trace_derivatives(leg_type, rows)}
-
-
 def leg_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
     """Functions named as in `leg_traces`, and `solve_head`."""
 
@@ -60,15 +63,17 @@ def leg_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
     return LibrarySource("legs", f"{leg_type!r} {rows!r} {lanes}", print_source)
 
 
-def matrix_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
-    """Functions named as in `matrix_traces`."""
+def matrix_source(name: str, leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
+    """The function `name`, one of MATRIX_KERNELS."""
 
     def print_source() -> str:
         from hexapod_dynamics.native.c_printer import LEG, print_kernel
 
-        return _source(lanes, *(print_kernel(name, t, LEG) for name, t in matrix_traces(leg_type, rows).items()))
+        return _source(lanes, print_kernel(name, MATRIX_KERNELS[name](leg_type, rows), LEG))
 
-    return LibrarySource("matrices", f"{leg_type!r} {rows!r} {lanes}", print_source)
+    # Half of gcc's time for a leg of six joints went into choosing which register to spill; clang ignores the limit.
+    spilling = "--param=lra-max-considered-reload-pseudos=0"
+    return LibrarySource(name, f"{leg_type!r} {rows!r} {lanes}", print_source, (spilling,))
 
 
 def batch_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
@@ -114,9 +119,9 @@ def leg_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
 
 
 @lru_cache(maxsize=64)
-def matrix_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
+def matrix_library(name: str, leg_type: LegType, rows: Rows, lanes: int) -> Library:
     """Library of `matrix_source`."""
-    return library(matrix_source(leg_type, rows, lanes))
+    return library(matrix_source(name, leg_type, rows, lanes))
 
 
 @lru_cache(maxsize=64)

@@ -103,15 +103,15 @@ class RobotKernels:
             lanes[block, rows.axes + 9 * k : rows.axes + 9 * (k + 1), lane] = link.rotation.ravel()
         return lanes
 
-    def matrix_kernels(self) -> None:
-        """Compile the kernels for Coriolis matrices and derivatives, on their first use."""
-        if self.code[0, CORIOLIS]:
+    def load_matrix_kernel(self, name: str) -> None:
+        """Load or compile one of MATRIX_KERNELS, on its first use."""
+        column = {"coriolis": CORIOLIS, "derivatives": DERIVATIVES}[name]
+        if self.code[0, column]:
             return
         for block, leg_type in enumerate(self._block_types):
-            loaded = matrix_library(leg_type, self.rows, self.lane_count)
+            loaded = matrix_library(name, leg_type, self.rows, self.lane_count)
             self._loaded.append(loaded)
-            self.code[block, CORIOLIS] = loaded.address("coriolis")
-            self.code[block, DERIVATIVES] = loaded.address("derivatives")
+            self.code[block, column] = loaded.address(name)
 
     def workspace(self, morphology: Morphology | None = None) -> Workspace:
         """Memory for the model of a morphology (the whole robot where none is given)."""

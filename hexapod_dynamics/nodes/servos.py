@@ -84,7 +84,8 @@ class ServosNode(GuardedNode):
         self.watch = CommandWatch(self, "joint_commands", SourceLock(parameters.control.command_timeout))
         self._begun, self._port_told = time.monotonic(), False
         self._command_joints = self._torque_joints = None, None  # names of the last message, their indices
-        self._health, self._level, self._next_news = ServoHealth(self._names), None, 0.0
+        self._health = ServoHealth(self._names, simulated=not self.get_parameter("port").value)
+        self._level, self._next_news = None, 0.0
         self._stamps, self._last_known = StampConverter(), None
         self._published = [-np.inf] * len(self._names)
         self._states = None  # Template of the joints that are known

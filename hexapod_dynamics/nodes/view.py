@@ -14,11 +14,11 @@ from collections import deque
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.bench.view.drive_seat import DriveSeat, page_name
 from hexapod_dynamics.bench.view.panel import NOBODY, Commands, Panel
-from hexapod_dynamics.bench.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim, serve
+from hexapod_dynamics.bench.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim, aim_page, serve
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.morphology_messages import values_of
@@ -35,7 +35,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from std_srvs.srv import SetBool
+from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -73,12 +73,14 @@ class LatestMessages:
 class RosCommands(Commands):
     """Sends what the panel asks for; answers of services become a line in the panel."""
 
-    def __init__(self, node, seat):
-        self._node, self._seat = node, seat
+    def __init__(self, node, seat, aim_camera):
+        """aim_camera(client, view): places the camera of a page."""
+        self._node, self._seat, self._aim_camera = node, seat, aim_camera
         self.stopped = False  # whether the emergency stop is on
         self.answer = ""
         self._emergency = node.create_client(SetBool, "emergency_stop")
         self._tell = node.create_client(SetParametersAtomically, "set_morphology")
+        self._gait = {name: node.create_client(Trigger, name) for name in ("stand", "sit")}
         self._break = node.create_client(SetParametersAtomically, "simulator/set_damage")
 
     def drive(self, client, twist):
@@ -94,6 +96,15 @@ class RosCommands(Commands):
     def take_over(self, client):
         """Give the controls to the page of this client."""
         self._seat.take_over(client, time.monotonic())
+
+    def call_gait(self, service):
+        """Call a service of the gait; driving ends."""
+        self._seat.stand()
+        self._call(self._gait[service], Trigger.Request(), lambda r: (r.success, r.message))
+
+    def aim(self, client, view):
+        """Place the camera of a page."""
+        self._aim_camera(client, view)
 
     def emergency_stop(self, engaged):
         """Call the service emergency_stop; driving ends either way."""
@@ -145,11 +156,12 @@ class View(GuardedNode):
         newest(JointState, "simulator/joint_states")
         newest(Path, "predicted_path")
         newest(DiagnosticArray, "damage_hypotheses", 10)
+        newest(DiagnosticStatus, "gait_state", LATCHED)
         self._stopped, self._servos = "", f"{self.get_namespace()}/servos".lstrip("/")
         subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         self._cmd_vel = self.create_publisher(Twist, "cmd_vel", 10)
         self._seat = DriveSeat()
-        self._commands = RosCommands(self, self._seat)
+        self._commands = RosCommands(self, self._seat, self._aim_camera)
         names = [name for name in values["names"] if name]
         self._page = serve(values["port"], values["host"], names=names, title=self._robot_title(""))
         self._page.on_alive = lambda client: self._seat.receive_sign_of_life(client, time.monotonic())
@@ -160,6 +172,7 @@ class View(GuardedNode):
         self._surroundings = Surroundings(self._server)
         self._panel = Panel(self._server, self._commands)
         self._panel.title(self._page.title)
+        self._page.on_drive, self._page.on_stop = self._panel.drive_by_axes, self._panel.emergency_stop
         self._driving = None  # what the panel shows of it
         self._failures, self._failure = 0, (-math.inf, "")  # of the drawing: how many, time [s] and text of the last
         self._broken = None  # the exception for which the node ends
@@ -224,6 +237,16 @@ class View(GuardedNode):
                 self._stopped, self._commands.stopped = STOPPED if frozen else "", frozen
                 if frozen and any(self._seat.twist):
                     self._seat.stand()  # nothing walks on when the stop ends
+
+    def _aim_camera(self, client, view):
+        handle = self._server.get_clients().get(client)
+        shown = self._newest.get("simulator/odom", SILENT_AFTER) or self._newest.get("predicted_state", SILENT_AFTER)
+        yaw = 0.0
+        if shown is not None:
+            o = shown.pose.pose.orientation
+            yaw = Rotation.from_quat([o.x, o.y, o.z, o.w]).as_euler("zyx")[0]
+        if handle is not None:
+            aim_page(handle, self._robot.reach, view, yaw)
 
     def _clicked(self, link):
         leg = link.rpartition("_")[2]
@@ -316,6 +339,15 @@ class View(GuardedNode):
             if shown is not None:
                 self._draw_ground(shown.pose.pose.position)
 
+    def _describe_gait(self):
+        """Return what the gait does and why, in one line; empty while it publishes nothing."""
+        state = self._newest.get("gait_state")
+        if state is None:
+            return ""
+        values = {pair.key: pair.value for pair in state.values}
+        why = values.get("why", "")
+        return f"**{state.message}**" + (f": {why}" if why and why not in state.message else "")
+
     def _draw_ground(self, place):
         message = self._newest.get("simulator/truth") if self._simulated() else None
         text = message.data if message is not None else ""
@@ -391,7 +423,8 @@ class View(GuardedNode):
             state = "connected"
         self._met = self._met or shown is not None
         failed = self._failure_line()
-        self._panel.status(f"{failed}\n\n{state}" if failed else state, self._stopped, self._commands.answer)
+        state = f"{failed}\n\n{state}" if failed else state
+        self._panel.status(state, self._stopped, self._commands.answer, self._describe_gait())
         array = self._newest.get("damage_hypotheses")
         if array is not None:
             self._panel.hypotheses(sorted((_hypothesis(s) for s in array.status), key=lambda h: -h[1])[:SHOWN])

@@ -34,6 +34,8 @@ LASTING = 0.6
 # A node that is not in the graph for so long [s] is absent; one that respawns is back before. One that has never been
 # there is absent from this time [s] on. What a start may take, and how long a report that a node compiles counts [s].
 ABSENT, NEVER_SEEN, LONGEST_START, LONGEST_COMPILING = 5.0, 15.0, 60.0, 60.0
+# Terminal colours of what is worse than OK: yellow, red.
+COLOURS, PLAIN = {DiagnosticStatus.WARN: "\033[33m", DiagnosticStatus.ERROR: "\033[31m"}, "\033[0m"
 
 
 class Pose(NamedTuple):
@@ -63,28 +65,38 @@ def off_by(true, predicted):
     return gap, np.linalg.norm(rotation_vector(true.rotation.T @ predicted.rotation))
 
 
-def line(elapsed, shown, off, speed, lost, wrong):
-    """Write the status line.
+def line(elapsed, shown, off, speed, lost):
+    """Write the status line, at most 100 characters while the robot is intact.
 
     elapsed [s] since the start; shown: Pose or None; off: what `off_by` returns, None without truth, () without a
     prediction; speed (2,): forward speed [m/s] and turn rate [rad/s] over the last second, or None; lost: parts
-    declared missing; wrong: {what: names of nodes}.
+    declared missing.
     """
-    parts = [f"{elapsed:5.0f} s"]
+    parts = [f"{elapsed:4.0f} s"]
     if shown is None:
         parts.append("no pose received yet")
     else:
         if speed is not None:
             parts.append(f"{100 * speed[0]:5.1f} cm/s {math.degrees(speed[1]):5.1f} deg/s")
-        yaw, pitch, roll = np.degrees(euler_zyx(shown.rotation))
-        parts.append(f"roll {roll:5.1f} pitch {pitch:5.1f} yaw {yaw:6.1f} deg")
+        yaw, _, _ = np.degrees(euler_zyx(shown.rotation))
+        tilt = math.degrees(math.acos(min(1.0, shown.rotation[2, 2])))
+        parts.append(f"tilt {tilt:4.1f} yaw {round(yaw):4d} deg")
         if off:
-            parts.append(f"prediction off by {100 * off[0]:.1f} cm {math.degrees(off[1]):.1f} deg")
+            parts.append(f"prediction {100 * off[0]:.1f} cm off")
         elif off is not None:
             parts.append("no prediction")
     parts.append("missing: " + (" ".join(lost) if lost else "nothing"))
-    parts += [f"{what}: " + " ".join(sorted(names)) for what, names in wrong.items() if names]
     return " | ".join(parts)
+
+
+def problems(wrong):
+    """Write the problems {what: names of nodes} as the end of the status line, each with its separator."""
+    return "".join(f" | {what}: " + " ".join(sorted(names)) for what, names in wrong.items() if names)
+
+
+def coloured(text, level):
+    """Return the text in the colour of a level of DiagnosticStatus."""
+    return f"{COLOURS[level]}{text}{PLAIN}" if level in COLOURS else text
 
 
 class WalkStatus(GuardedNode):
@@ -98,7 +110,8 @@ class WalkStatus(GuardedNode):
         self._before = self._speed = None
         self._lost = []
         self._complaints, self._told, self._compiling, self._reported = {}, {}, {}, set()
-        self._expected = [name for name in declare_all(self, PARAMETERS)["nodes"] if name]
+        values = declare_all(self, PARAMETERS)
+        self._expected, self._colour = [name for name in values["nodes"] if name], values["colour"]
         self._started, self._seen = time.monotonic(), {}
         # Of a hundred true poses a second the newest is wanted.
         self.loop = TickLoop(self, 0.1)
@@ -142,8 +155,8 @@ class WalkStatus(GuardedNode):
             elif status.level == DiagnosticStatus.OK:
                 self._complaints.pop(name, None)
             else:
-                since, _ = self._complaints.get(name, (self._elapsed(), ""))
-                self._complaints[name] = since, status.message
+                since = self._complaints.get(name, (self._elapsed(),))[0]
+                self._complaints[name] = since, status.message, status.level
 
     def _absent(self, elapsed):
         """Names of expected nodes that the graph has not had for a while."""
@@ -189,8 +202,8 @@ class WalkStatus(GuardedNode):
         absent = self._absent(elapsed)
         starting = set(self._expected) - self._reported - absent if elapsed < LONGEST_START else set()
         complaints = {
-            name: message
-            for name, (since, message) in self._complaints.items()
+            name: (message, level)
+            for name, (since, message, level) in self._complaints.items()
             # A node that starts or compiles does not serve yet: what other nodes report about it is not repeated.
             if not compiling
             and not starting
@@ -198,10 +211,10 @@ class WalkStatus(GuardedNode):
             and max(since, elapsed - since) > STARTING
             and elapsed - since > LASTING
         }
-        for name, message in complaints.items():
+        for name, (message, level) in complaints.items():
             at = self._told.get(name, -math.inf)
             if elapsed - at > REPEAT:  # printed once, then only the name of the node appears in the line
-                print(f"        {name}: {message}")
+                print(self._in_colour(f"        {name}: {message}", level))
                 self._told[name] = elapsed
         self._told = {name: told for name, told in self._told.items() if name in complaints}
         known = {f"{prefix}damage_manager" for prefix in ("", self.get_namespace().strip("/") + "/")}
@@ -213,7 +226,13 @@ class WalkStatus(GuardedNode):
             "compiling, once": compiling,
             "received": [MalformedMessages.of(self).recent] if MalformedMessages.of(self).recent else [],
         }
-        print(line(elapsed, self._before, off, self._speed, self._lost, wrong), flush=True)
+        levels = [level for name, (_, level) in complaints.items() if name not in known]
+        worst = DiagnosticStatus.ERROR if absent else max(levels, default=DiagnosticStatus.WARN, key=ord)
+        text = line(elapsed, self._before, off, self._speed, self._lost)
+        print(text + self._in_colour(problems(wrong), worst), flush=True)
+
+    def _in_colour(self, text, level):
+        return coloured(text, level) if self._colour and text else text
 
 
 def main(args=None):

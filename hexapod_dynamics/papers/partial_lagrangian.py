@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import casadi as ca
+import casadi as ca  # an extra of setup.py; `reproduce` says so
 import numpy as np
 
 from hexapod_dynamics.errors import DynamicsError

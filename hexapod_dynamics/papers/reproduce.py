@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+from hexapod_dynamics.robot.casadi_extra import INSTALL
+
 # In the order of `all`: modules of hexapod_dynamics.papers.figures, each with reproduce(output_folder, progress).
 PAPERS = {
     "farghdani2025": "Farghdani & Chhabra 2025: the damaged hexapod (figures 3 to 8, runtime)",
@@ -75,6 +77,8 @@ def main(args=None):
         for page in reproduce(papers, output):
             print(f"{shown(page)}\n\nwritten: {page}\n", flush=True)
     except ModuleNotFoundError as error:
+        if error.name == "casadi":
+            parser.error(f"this paper's figures need CasADi: {INSTALL}")
         if error.name is None or not error.name.startswith("matplotlib"):
             raise
         parser.error("figures need matplotlib: pip install matplotlib (or apt install python3-matplotlib)")

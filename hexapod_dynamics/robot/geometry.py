@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.casadi_extra import import_casadi
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.se3 import exp
 
@@ -73,8 +74,7 @@ def chain_of_geometry(name: str, links: tuple[LinkGeometry, ...]) -> tuple[tuple
 
 def _pose_functions(leg: str, links: Any) -> Any:
     """For each link a function of q: its pose (4,4) and d pose / dq_k side by side (4, 4n)."""
-    import casadi as ca  # 0.3 s and 60 MB, which robots from YAML or URDF do not need
-
+    ca = import_casadi(f"leg {leg}, which is described by positions,")
     q = ca.SX.sym("q", len(links))
     variables = ca.vertsplit(q)
     functions = []

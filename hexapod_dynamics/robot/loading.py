@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.casadi_extra import INSTALL
 from hexapod_dynamics.robot.checked_yaml import Section, integer, load_yaml, number, shown, sign
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Link, Servo, constant
@@ -73,6 +74,10 @@ def _robot_of_program(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
         robot = program()
     except RobotError as error:
         raise RobotError(f"robot file {path}: {error}") from None
+    except ModuleNotFoundError as error:
+        if error.name != "casadi":
+            raise
+        raise RobotError(f"robot file {path}: it imports CasADi, which is not installed here: {INSTALL}") from None
     if not isinstance(robot, make):
         raise RobotError(f"robot file {path}: robot() returns {type(robot).__name__}, a Robot needed")
     return robot

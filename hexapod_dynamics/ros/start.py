@@ -6,6 +6,7 @@ has ended: `ros2 launch` does not end its nodes on SIGTERM, and the robot would 
 """
 
 import importlib
+import importlib.util
 import os
 import signal
 import sys
@@ -89,11 +90,22 @@ def wait_where_respawned():
         time.sleep(0.2)
 
 
+def _import(module):
+    """Import a module of this package; without a ROS 2 end in one line that says what to do."""
+    try:
+        return importlib.import_module(f"hexapod_dynamics.{module}")
+    except ModuleNotFoundError:
+        if importlib.util.find_spec("rclpy") is not None:
+            raise
+        name = os.path.basename(sys.argv[0])
+        sys.exit(f"{name}: needs ROS 2, and Python finds no rclpy; source a ROS 2, or use ./with_ros2 of the checkout")
+
+
 def _entry(module):
     def main(args=None):
         hear_signals()
         compute_in_one_thread()
-        importlib.import_module(f"hexapod_dynamics.{module}").main(args)
+        _import(module).main(args)
 
     main.__doc__ = f"Run {module}."
     return main
@@ -115,3 +127,8 @@ imu, servos, gait, dynamics, damage_manager, damage_detector, simulator, robot_d
 )
 walk_status = _entry("nodes.walk_status")
 companions = _entry("nodes.companions")
+
+
+def set_morphology(args=None):
+    """Run tools.set_morphology."""
+    return _import("tools.set_morphology").main(args)

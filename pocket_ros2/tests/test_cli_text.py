@@ -72,12 +72,6 @@ def test_csv_has_every_value_and_drops_leading_empty_ones():
     assert Printer(truncate=2).csv(UInt8MultiArray(data=[1, 2, 3])) == "0,1,2,..."
 
 
-def test_fill_sets_nested_fields_and_converts_numbers():
-    message = Twist()
-    fill(message, {"linear": {"x": 1}, "angular": {"z": "0.5"}})
-    assert (message.linear.x, message.angular.z) == (1.0, 0.5)
-
-
 def test_fill_makes_the_messages_of_a_list():
     message = Path()
     fill(message, {"poses": [{"pose": {"position": {"x": 2}}}, {}]})

@@ -42,27 +42,6 @@ def test_a_constant_cannot_be_set():
         DiagnosticStatus().OK = b"\2"
 
 
-@pytest.mark.parametrize(
-    ("module", "what"),
-    [
-        ("rclpy.action", "actions"),
-        ("rclpy.lifecycle", "lifecycle nodes"),
-        ("tf2_msgs.action", "actions"),
-        ("rclpy.waitable", "waitables"),
-        ("tf2_ros.buffer", "listening"),
-        ("tf2_ros.transform_listener", "listening"),
-    ],
-)
-def test_what_is_not_covered_says_so(module, what):
-    with pytest.raises(ImportError, match=f"pocket ROS 2 does not cover {what}.*{module}"):
-        importlib.import_module(module)
-
-
-def test_a_transform_buffer_says_that_it_is_not_covered():
-    with pytest.raises(ImportError, match="pocket ROS 2 does not cover listening.*tf2_ros.Buffer"):
-        from tf2_ros import Buffer  # noqa: F401
-
-
 def test_importing_messages_does_not_load_dds(domain):
     """Cyclone DDS takes most of the time of an import; `import rclpy` and messages do without."""
     program = 'import sys, rclpy, sensor_msgs.msg; sys.exit("cyclonedds" in sys.modules)'

@@ -1,8 +1,6 @@
 """Whole processes: how they end, what they leave behind, what they read from the environment and the command line."""
 
 import contextlib
-import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,8 +14,6 @@ import rclpy
 from std_msgs.msg import String
 
 TALKER = Path(__file__).parent / "talker.py"
-# What killed_server.py prints.
-KILLED_SERVER = {"alive": True, "ready though killed": True, "sent after": True, "sent before": False}
 
 
 @contextlib.contextmanager
@@ -62,16 +58,6 @@ def test_no_ghost_after_a_normal_exit_or_an_exception(node, domain):
         run = subprocess.run([sys.executable, "-c", program.format(end)], env=pocket_environment(domain), timeout=30)
         assert run.returncode == 0
         spin_until(node, lambda: not is_seen(node, "short"), timeout=5)
-
-
-def test_a_killed_server_is_known_for_its_lease_and_a_request_before_its_successor_is_found_is_lost(domain):
-    """No virtue, but what a real ROS 2 does (test_real_ros2.py): who calls has to ask again."""
-    program = Path(__file__).parent / "killed_server.py"
-    run = subprocess.run(
-        [sys.executable, program], env=pocket_environment(domain), capture_output=True, text=True, timeout=60
-    )
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == KILLED_SERVER
 
 
 def test_a_process_is_heard_and_remapped(node, domain):
@@ -169,37 +155,6 @@ def test_an_own_setting_may_name_the_loopback_interface_beside_localhost_only(do
         env={**pocket_environment(domain), "CYCLONEDDS_URI": text, "ROS_LOCALHOST_ONLY": "1"},
     )
     assert run.returncode == 0 and run.stdout == "n\n", run.stderr
-
-
-def test_the_tests_themselves_do_not_depend_on_the_users_network(domain):
-    """One interface that is not there made an error of each test that has a node."""
-    uri = LOOPBACK_NAMED.format('<Interfaces><NetworkInterface name="nowhere0"/></Interfaces>')
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_executors.py", "-k", "keeps_its_rate"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=Path(__file__).parent,
-        env={**os.environ, "CYCLONEDDS_URI": uri, "ROS_DOMAIN_ID": str(domain)},
-    )
-    assert run.returncode == 0 and "1 passed" in run.stdout, run.stdout
-
-
-def test_nodes_stay_on_the_loopback_interface_unless_told_otherwise(domain):
-    """The interface that DDS chose is in its own trace."""
-    program = 'import rclpy; rclpy.init(); rclpy.create_node("n")'
-    trace = "<Tracing><Category>config</Category><OutputFile>stdout</OutputFile></Tracing>"
-    for setting, alone in (({}, True), ({"ROS_LOCALHOST_ONLY": "0"}, False)):
-        run = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            env={**pocket_environment(domain), "CYCLONEDDS_URI": trace, **setting},
-        )
-        assert run.returncode == 0, run.stderr
-        chosen = run.stdout.count("NetworkInterface[@address]: 127.0.0.1")
-        assert bool(chosen) is alone, run.stdout
 
 
 def test_the_log_goes_to_the_console_a_file_and_rosout(ros, domain, capfd, tmp_path):

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from cli_process import pocket_environment, real_environment
-from test_process import KILLED_SERVER
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("REAL_ROS2_SETUP"),
@@ -107,12 +106,3 @@ def test_nobody_sees_a_ghost(environments, talking, observing, number):
     finally:
         watcher.kill()
         watcher.communicate()
-
-
-def test_a_real_client_loses_the_same_request_to_a_killed_server(environments):
-    python, environment = environments["real"]
-    run = subprocess.run(
-        [python, HERE / "killed_server.py"], env=environment, capture_output=True, text=True, timeout=60
-    )
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout.splitlines()[-1]) == KILLED_SERVER

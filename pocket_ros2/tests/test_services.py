@@ -1,7 +1,6 @@
 """Services, clients and the parameter services."""
 
 import threading
-import time
 
 import pytest
 from conftest import spin_until
@@ -78,13 +77,6 @@ def test_a_service_can_be_called_from_a_callback_of_another(node):
     executor.spin_until_future_complete(future, timeout_sec=10)
     executor.shutdown()
     assert future.done() and future.result().success
-
-
-def test_no_server(node):
-    client = node.create_client(Trigger, "nobody")
-    start = time.monotonic()
-    assert not client.service_is_ready() and not client.wait_for_service(timeout_sec=0.1)
-    assert 0.09 < time.monotonic() - start < 5
 
 
 def test_a_server_that_leaves_is_noticed(node):

@@ -5,7 +5,6 @@ from conftest import spin_until
 
 import rclpy
 from rclpy.duration import Duration
-from rclpy.exceptions import InvalidHandle
 from rclpy.qos import DurabilityPolicy, QoSPresetProfiles, QoSProfile, ReliabilityPolicy
 from rclpy.qos_event import PublisherEventCallbacks, QoSPolicyKind, SubscriptionEventCallbacks
 from rclpy.serialization import deserialize_message
@@ -85,16 +84,6 @@ def test_an_incompatible_subscription_is_warned_of(node, capfd):
     assert "Last incompatible policy: RELIABILITY_QOS_POLICY" in text
 
 
-def test_best_effort_hears_reliable(node):
-    got = []
-    node.create_subscription(
-        String, "words", got.append, QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-    )
-    publisher = node.create_publisher(String, "words", 1)
-    publisher.publish(String(data="x"))
-    spin_until(node, lambda: got)
-
-
 def test_raw_subscription_and_publisher(node):
     got = []
     node.create_subscription(String, "words", got.append, 10, raw=True)
@@ -114,25 +103,6 @@ def test_large_messages(node):
     node.create_publisher(UInt8MultiArray, "large", 1).publish(UInt8MultiArray(data=data))
     spin_until(node, lambda: got)
     assert got[0].data.tobytes() == data
-
-
-def test_counts_and_acknowledgement(node):
-    publisher = node.create_publisher(String, "words", 10)
-    assert (node.count_publishers("words"), node.count_subscribers("words")) == (1, 0)
-    subscription = node.create_subscription(String, "words", print, 10)
-    assert publisher.get_subscription_count() == subscription.get_publisher_count() == 1
-    assert node.count_subscribers("/words") == 1
-    publisher.publish(String())
-    assert publisher.wait_for_all_acked()
-    assert node.destroy_subscription(subscription)
-    assert node.count_subscribers("words") == 0
-
-
-def test_a_destroyed_publisher_says_so(node):
-    publisher = node.create_publisher(String, "words", 10)
-    node.destroy_publisher(publisher)
-    with pytest.raises(InvalidHandle):
-        publisher.publish(String())
 
 
 def test_a_message_that_cannot_be_sent_is_named(node):
@@ -188,33 +158,6 @@ def test_transform_broadcasters(node):
     broadcaster.sendTransform([TransformStamped(child_frame_id="c")])
     spin_until(node, lambda: moving and still and len(still[-1].transforms) == 2)
     assert [t.child_frame_id for t in still[-1].transforms] == ["b", "c"]
-
-
-def test_a_missed_deadline_is_told(node):
-    told = []
-    profile = QoSProfile(depth=1, deadline=Duration(seconds=0.1))
-    publisher = node.create_publisher(
-        String, "words", profile, event_callbacks=PublisherEventCallbacks(deadline=lambda e: told.append("offered"))
-    )
-    node.create_subscription(
-        String,
-        "words",
-        print,
-        profile,
-        event_callbacks=SubscriptionEventCallbacks(deadline=lambda e: told.append("requested")),
-    )
-    publisher.publish(String())
-    spin_until(node, lambda: {"offered", "requested"} <= set(told))
-
-
-def test_publishers_that_come_and_go_are_told(node):
-    told = []
-    callbacks = SubscriptionEventCallbacks(liveliness=lambda event: told.append(event.alive_count))
-    node.create_subscription(String, "words", print, 1, event_callbacks=callbacks)
-    publisher = node.create_publisher(String, "words", 1)
-    spin_until(node, lambda: told == [1])
-    node.destroy_publisher(publisher)
-    spin_until(node, lambda: told == [1, 0])
 
 
 def test_old_messages_expire(node):

@@ -119,7 +119,7 @@ def test_two_legs_lost_in_the_walk_are_all_that_is_declared_and_it_walks_on(lost
     assert blind.physics.position[0] - begin > 0.7 * 8.0 * 0.077
 
 
-@pytest.mark.parametrize("leg", ["LR", "RR", "RM"])
+@pytest.mark.parametrize("leg", ["LR", *(pytest.param(leg, marks=pytest.mark.slow) for leg in ("RR", "RM"))])
 def test_a_coxa_that_went_limp_says_nothing_of_the_other_legs(leg):
     """It stays where it is, whatever the model makes of it: 2 to 5 s later a healthy foot was declared broken off."""
     blind = adaptive()

@@ -68,7 +68,7 @@ def test_an_onset_that_is_too_long_ago_is_not_repeated():
     np.testing.assert_array_equal(model.q, before)
 
 
-@pytest.mark.parametrize("first, second", [("RM", "LF"), ("LM", "RM")])
+@pytest.mark.parametrize("first, second", [("RM", "LF"), pytest.param("LM", "RM", marks=pytest.mark.slow)])
 def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_two_cycles(first, second):
     """Before, what came in the 3 s after a declaration was not evaluated."""
     blind = BlindWalk(ROBOT, Simulator(ROBOT, timestep=2e-3), AdaptiveGait(), seed=1)

@@ -39,7 +39,10 @@ def loaded_walk(load, seed=1, **arguments):
     return walk
 
 
-@pytest.mark.parametrize("load", LOADS)
+# The other loads: more of what "robot", the one that declared healthy joints, and "all" hold.
+@pytest.mark.parametrize(
+    "load", [name if name in ("robot", "all") else pytest.param(name, marks=pytest.mark.slow) for name in LOADS]
+)
 def test_no_healthy_joint_is_declared_while_processes_stand_still_for_moments(load):
     """With "robot" RR.femur and LF.femur were declared: ten readings a second fit nine of them into a stance phase, and
     in the last one the femur had not been lifted yet, because the robot stood still.

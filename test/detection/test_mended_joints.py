@@ -12,7 +12,9 @@ WHOLE = Morphology.whole(ROBOT)
 
 
 @pytest.mark.parametrize(
-    "damaged", [WHOLE.locked("LM.femur", 0.7), WHOLE.limp("RR.femur")], ids=lambda one: one.describe()
+    "damaged",
+    [WHOLE.locked("LM.femur", 0.7), pytest.param(WHOLE.limp("RR.femur"), marks=pytest.mark.slow)],  # a limp one: longer
+    ids=lambda one: one.describe(),
 )
 def test_a_repaired_joint_is_taken_back_and_the_next_damage_is_found_as_on_a_fresh_robot(damaged):
     walk = LateWalk("none", 3)
@@ -83,7 +85,14 @@ def test_a_joint_is_taken_back_once():
     assert run(watch, [0.7, *[0.1] * 10], start=9.0) == []
 
 
-@pytest.mark.parametrize("joint", ["RF.femur", "LM.femur", "RM.coxa", "LR.tibia", "LF.tibia"])
+@pytest.mark.parametrize(
+    "joint",
+    [
+        "RF.femur",
+        "RM.coxa",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("LM.femur", "LR.tibia", "LF.tibia")),
+    ],
+)
 def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(joint):
     """The servo holds the last set-point: locks near it were never taken back."""
     walk = LateWalk("none", 3)

@@ -11,6 +11,7 @@ import time
 import numpy as np
 import psutil
 import pytest
+from support.machine_load import OVERSLEPT, sleep_and_measure
 from support.ros_session import NEWEST, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -25,8 +26,7 @@ from std_srvs.srv import Trigger
 
 NODES = {"imu", "servos", "gait", "dynamics", "companions", "simulator"}  # one process each
 KEPT = 6000
-# A machine on which a sleep is late by more than OVERSLEPT [s], or which leaves GAP [s] between messages, is busy.
-OVERSLEPT, GAP = 0.02, 0.08
+GAP = 0.08  # [s] between messages: a machine that leaves as much is busy
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 
@@ -89,10 +89,7 @@ class Session:
     def watch(self, seconds):
         """Let time pass; return what was heard of truth and prediction meanwhile."""
         start = time.monotonic()
-        self.overslept = 0.0
-        while (before := time.monotonic()) < start + seconds:
-            time.sleep(0.01)
-            self.overslept = max(self.overslept, time.monotonic() - before - 0.01)
+        self.overslept = sleep_and_measure(seconds)
         return Track(self.truth, start), Track(self.predicted, start)
 
     def stretch(self, seconds, judge):

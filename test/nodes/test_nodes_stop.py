@@ -3,10 +3,8 @@
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,7 +65,7 @@ def waving(t):
     return HERE + 0.2 * np.sin(6.0 * t + np.arange(18))
 
 
-def stays(robot, seconds=1.0):
+def stays(robot, seconds=0.5):
     """Nothing moves for some seconds, what was on its way apart, while commands go on."""
     time.sleep(0.1)
     begin = time.monotonic()
@@ -206,8 +204,8 @@ def test_who_sat_down_stays_seated_over_a_kill_on_the_way(robot, servos, command
 def test_what_cannot_be_read_after_a_kill_does_not_move(robot, servos, commands):
     servos.ask("emergency_stop", True)
     servos.kill()
-    kept = [p for place in (Path(tempfile.gettempdir()), runtime_directory()) for p in place.rglob(f"*{SESSION}*")]
-    files = [p for place in kept for p in ([place] if place.is_file() else place.rglob("*servos*"))]
+    files = [file for place in runtime_directory().rglob(f"*{SESSION}*") for file in (place, *place.rglob("*servos*"))]
+    files = [file for file in files if file.is_file()]
     assert files
     for file in files:
         file.write_text("[1, 2]")

@@ -70,7 +70,7 @@ def waving(t):
     return HERE + 0.2 * np.sin(6.0 * t + np.arange(18))
 
 
-def stays(robot, seconds=1.0):
+def stays(robot, seconds=0.5):
     time.sleep(0.1)
     begin = time.monotonic()
     time.sleep(seconds)

@@ -1,9 +1,8 @@
 """The tf of a whole robot that walks, from all nodes together: one tree without a gap, at even rates."""
 
-import time
-
 import numpy as np
 import pytest
+from support.machine_load import OVERSLEPT, sleep_and_measure
 from support.ros_session import Probe, Process, separate, wait_until
 
 from hexapod_dynamics.robot import Robot
@@ -13,7 +12,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 
 LINKS = set(LinkTree(Robot.jethexa()).children)
-WATCHED = 6.0  # [s]
+WATCHED = 5.0  # [s]
 STATIC = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 ROBOT_DESCRIPTION_RATE = 50.0  # [1/s]
 
@@ -39,7 +38,9 @@ def edges(heard, since):
 
 @pytest.fixture(scope="module")
 def walking():
-    """(edges of /tf over some seconds of a walk, edges of /tf_static)."""
+    """A function that watches the walk for some seconds and returns (edges of /tf, how late the machine was [s]); edges
+    of /tf_static.
+    """
     separate()
     probe = Probe()
     moving = probe.hear(TFMessage, "/tf")
@@ -48,16 +49,22 @@ def walking():
     try:
         wanted = LINKS | {f"predicted/{link}" for link in LINKS} | {"base_link", "base_footprint"}
         wait_until(lambda: fixed and wanted <= set(edges(moving[-60:], 0.0)), 90, lambda: launch.output)
-        began = time.monotonic() + 1.0
-        time.sleep(1.0 + WATCHED)
-        yield edges(moving, began), edges(fixed, 0.0)
+        sleep_and_measure(1.0)
+
+        def watch(seconds=WATCHED):
+            moving.clear()
+            late = sleep_and_measure(seconds)
+            return edges(moving, 0.0), late
+
+        yield watch, edges(fixed, 0.0)
     finally:
         launch.end()
         probe.close()
 
 
 def test_every_frame_has_one_parent_and_hangs_on_odom(walking):
-    moving, fixed = walking
+    watch, fixed = walking
+    moving, _ = watch(2.0)
     assert not set(moving) & set(fixed)
     every = moving | fixed
     parents = {}
@@ -75,7 +82,17 @@ def test_every_frame_has_one_parent_and_hangs_on_odom(walking):
 
 
 def test_stamps_go_forward_at_an_even_rate_and_arrive_at_once(walking):
-    moving, _ = walking
+    """What fails while other things keep the machine busy, as this process sees by its own sleep, is measured again."""
+    for attempt in range(6):
+        moving, late = walking[0]()
+        try:
+            return check_rates(moving)
+        except AssertionError as error:
+            if late < OVERSLEPT or attempt == 5:
+                raise AssertionError(f"attempt {attempt + 1}, a sleep of 10 ms was late by {late:.3f} s") from error
+
+
+def check_rates(moving):
     for child, edge in moving.items():
         steps = np.diff(edge.stamps)
         assert (steps > 0.0).all(), f"{child}: a stamp goes back or comes twice"

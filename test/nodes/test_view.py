@@ -26,6 +26,7 @@ from std_srvs.srv import SetBool
 PORT = 18000 + os.getpid() % 10000
 # [ms] On a busy machine a page that renders in software takes a minute before it answers.
 PATIENCE = 120_000
+WAIT = 120.0  # [s] for what has to come through such a page
 # Software rendering, and no background services of the browser's own: there is no network.
 FLAGS = (
     "--no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --disable-background-networking --disable-sync "
@@ -56,11 +57,11 @@ def session():
 
 def address(view):
     """The address that the view has printed."""
-    return wait_until(lambda: re.search(r"open (http\S+)", view.output), 60, lambda: view.output).group(1)
+    return wait_until(lambda: re.search(r"open (http\S+)", view.output), WAIT, lambda: view.output).group(1)
 
 
 @pytest.fixture(scope="module")
-def page(session):
+def page(session, tmp_path_factory):
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not chromium:  # on a user's machine the rest of the tests is worth running without one; CI installs it
         missing = pytest.fail if os.environ.get("CI") else pytest.skip
@@ -68,11 +69,15 @@ def page(session):
     probe, view = session
     url = address(view)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        # It renders in software: what runs beside it comes first.
+        nice = tmp_path_factory.mktemp("browser") / "chromium"
+        nice.write_text(f'#!/bin/sh\nexec nice -n 5 {chromium} "$@"\n')
+        nice.chmod(0o755)
+        browser = playwright.chromium.launch(executable_path=nice, args=FLAGS)
         page = browser.new_page(viewport={"width": 960, "height": 500})  # 290 at each side are panels
         page.set_default_timeout(PATIENCE)
         page.goto(url)
-        page.get_by_text("connected").first.wait_for(timeout=90_000)
+        page.get_by_text("connected").first.wait_for()
         yield page
         browser.close()
 
@@ -89,7 +94,7 @@ def press(locator):
 
 def picture(page):
     """Pixels (height, width, 3), 0 to 1, of the page between the panels and below notices."""
-    return imread(io.BytesIO(page.screenshot(timeout=60_000)))[TOP:480, LEFT:660, :3]
+    return imread(io.BytesIO(page.screenshot()))[TOP:480, LEFT:660, :3]
 
 
 def changed(one, other):
@@ -117,18 +122,34 @@ def test_a_leg_is_broken_by_its_check_box_and_the_software_told_by_another(sessi
     probe, view = session
     true = probe.hear(String, "simulator/robot_description", LATCHED)
     told = probe.hear(String, "robot_description", LATCHED)
-    wait_until(lambda: has_leg(true, "RM") and has_leg(told, "RM"), 30, lambda: view.output)
-    before = wait_until(lambda: still(page), 40, "the picture stands still")["picture"]
+    wait_until(lambda: has_leg(true, "RM") and has_leg(told, "RM"), WAIT, lambda: view.output)
+    before = wait_until(lambda: still(page), WAIT, "the picture stands still")["picture"]
     press(page.get_by_label("RM", exact=True).first)
-    wait_until(lambda: not has_leg(true, "RM"), 30, lambda: view.output)
-    wait_until(lambda: changed(picture(page), before) > 500, 30, "the leg is gone in the picture")
+    wait_until(lambda: not has_leg(true, "RM"), WAIT, lambda: view.output)
+    wait_until(lambda: changed(picture(page), before) > 500, WAIT, "the leg is gone in the picture")
     assert has_leg(told, "RM")  # broken is not told
     press(page.get_by_text("declare to the software"))
     press(page.get_by_label("RM", exact=True).nth(1))
-    wait_until(lambda: not has_leg(told, "RM"), 30, lambda: view.output)
+    wait_until(lambda: not has_leg(told, "RM"), WAIT, lambda: view.output)
 
 
-def test_a_key_drives_and_stop_stands(session, page):
+def test_keys_drive_while_they_are_held_and_do_not_move_the_camera(session, page):
+    probe, view = session
+    twists = probe.hear(Twist, "cmd_vel")
+    # viser listens at the document; what drives must not get there.
+    page.evaluate("() => { window.seen = []; document.addEventListener('keydown', e => window.seen.push(e.code)); }")
+    page.keyboard.down("w")
+    page.keyboard.down("ArrowLeft")
+    wait_until(lambda: twists and twists[-1][1].linear.x > 0.05 < twists[-1][1].angular.z, WAIT, lambda: view.output)
+    page.keyboard.up("ArrowLeft")
+    wait_until(lambda: twists[-1][1].linear.x > 0.05 and twists[-1][1].angular.z == 0.0, WAIT, lambda: view.output)
+    page.keyboard.up("w")
+    wait_until(lambda: twists[-1][1].linear.x == 0.0, WAIT, lambda: view.output)
+    page.keyboard.press("g")
+    assert page.evaluate("() => window.seen") == ["KeyG"]
+
+
+def test_stop_and_the_space_bar_stand(session, page):
     probe, view = session
     twists, stops = probe.hear(Twist, "cmd_vel"), []
 
@@ -138,14 +159,17 @@ def test_a_key_drives_and_stop_stands(session, page):
         return response
 
     probe.node.create_service(SetBool, "emergency_stop", stop)
-    page.keyboard.press("w")
-    wait_until(lambda: twists and twists[-1][1].linear.x > 0.05, 20, lambda: view.output)
+    page.keyboard.down("w")
+    wait_until(lambda: twists and twists[-1][1].linear.x > 0.05, WAIT, lambda: view.output)
+    page.keyboard.press("Space")
+    wait_until(lambda: twists[-1][1].linear.x == 0.0, WAIT, lambda: view.output)
+    wait_until(lambda: stops == [True], WAIT, "the emergency stop is asked for, once")
+    stops.clear()
     press(page.get_by_role("button", name="STOP"))
-    wait_until(lambda: twists[-1][1].linear.x == 0.0, 20, lambda: view.output)
-    wait_until(lambda: stops == [True], 20, "the emergency stop is asked for, once")
+    wait_until(lambda: stops == [True], WAIT, "the emergency stop is asked for, once")
     press(page.get_by_role("button", name="allow motion"))
     press(page.get_by_role("button", name=CONFIRM))
-    wait_until(lambda: stops == [True, False], 20, "the emergency stop is ended")
+    wait_until(lambda: stops == [True, False], WAIT, "the emergency stop is ended")
 
 
 def test_an_emergency_stop_that_anybody_asked_for_is_shown(session, page):
@@ -161,25 +185,25 @@ def test_an_emergency_stop_that_anybody_asked_for_is_shown(session, page):
         )
         return shown.count()
 
-    wait_until(lambda: said("True") == 1, 20, lambda: view.output)
-    wait_until(lambda: said("False") == 0, 20, lambda: view.output)
+    wait_until(lambda: said("True") == 1, WAIT, lambda: view.output)
+    wait_until(lambda: said("False") == 0, WAIT, lambda: view.output)
 
 
 def test_rough_ground_is_drawn(session, page):
     probe, view = session
     heard = probe.hear(String, "simulator/truth", LATCHED)
-    wait_until(lambda: heard, 10, lambda: view.output)
+    wait_until(lambda: heard, WAIT, lambda: view.output)
     assert heard[-1][1].data == "slope=5,rough=0.01,seed=3"
-    wait_until(lambda: ground_drawn(picture(page)) > 5000, 30, "the ground is drawn")
+    wait_until(lambda: ground_drawn(picture(page)) > 5000, WAIT, "the ground is drawn")
 
 
 def test_the_forces_are_subscribed_to_while_their_box_is_ticked(session, page):
     probe, view = session
-    wait_until(lambda: probe.node.count_subscribers("support") == 1, 20, lambda: view.output)
+    wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
     press(page.get_by_label("show forces"))
-    wait_until(lambda: probe.node.count_subscribers("support") == 0, 20, lambda: view.output)
+    wait_until(lambda: probe.node.count_subscribers("support") == 0, WAIT, lambda: view.output)
     press(page.get_by_label("show forces"))
-    wait_until(lambda: probe.node.count_subscribers("support") == 1, 20, lambda: view.output)
+    wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
 
 
 def test_two_viewers_see_and_drive_the_same_robot(session, page):
@@ -188,14 +212,14 @@ def test_two_viewers_see_and_drive_the_same_robot(session, page):
     other = page.context.browser.new_page(viewport={"width": 700, "height": 200})
     other.set_default_timeout(PATIENCE)
     other.goto(address(view))
-    other.get_by_text("connected").first.wait_for(timeout=90_000)
+    other.get_by_text("connected").first.wait_for()
     boxes = [where.get_by_label("LF", exact=True).first for where in (page, other)]
     press(boxes[1])
-    wait_until(lambda: not has_leg(true, "LF"), 90, lambda: view.output)
-    wait_until(lambda: not any(box.is_checked() for box in boxes), 30, "both pages show it")
+    wait_until(lambda: not has_leg(true, "LF"), WAIT, lambda: view.output)
+    wait_until(lambda: not any(box.is_checked() for box in boxes), WAIT, "both pages show it")
     press(boxes[0])
-    wait_until(lambda: has_leg(true, "LF"), 30, lambda: view.output)
-    wait_until(lambda: all(box.is_checked() for box in boxes), 30, "both pages show it")
+    wait_until(lambda: has_leg(true, "LF"), WAIT, lambda: view.output)
+    wait_until(lambda: all(box.is_checked() for box in boxes), WAIT, "both pages show it")
     other.close()
     assert page.get_by_text("connected").first.is_visible()
 
@@ -208,7 +232,7 @@ def test_a_click_on_a_leg_breaks_it_and_restore_all_repairs_it(session, page):
         return all(has_leg(true, leg) for leg in LEGS)
 
     press(page.get_by_role("button", name="restore all").first)
-    wait_until(whole, 30, lambda: view.output)
+    wait_until(whole, WAIT, lambda: view.output)
 
     def foot():
         """The place [pixels] of the page where there is most of the feet's orange around."""
@@ -220,17 +244,17 @@ def test_a_click_on_a_leg_breaks_it_and_restore_all_repairs_it(session, page):
 
     def broken_by_a_click():
         """Click on a foot; a person clicks again where an arrow or the prediction was above it."""
-        place = wait_until(foot, 30, "a foot is in the picture")
+        place = wait_until(foot, WAIT, "a foot is in the picture")
         page.mouse.move(place["x"], place["y"])
         page.wait_for_timeout(1000)  # the page looks for what is below the mouse
         page.mouse.click(place["x"], place["y"])
         page.wait_for_timeout(3000)
         return not whole()
 
-    wait_until(broken_by_a_click, 40, lambda: view.output)
+    wait_until(broken_by_a_click, WAIT, lambda: view.output)
     assert sum(has_leg(true, leg) for leg in LEGS) == len(LEGS) - 1
     press(page.get_by_role("button", name="restore all").first)
-    wait_until(whole, 30, lambda: view.output)
+    wait_until(whole, WAIT, lambda: view.output)
 
 
 def test_a_menu_makes_a_joint_limp(session, page):
@@ -244,31 +268,31 @@ def test_a_menu_makes_a_joint_limp(session, page):
             if value.name.startswith("limp.") and value.value.bool_value
         ]
 
-    wait_until(lambda: damages and not limp(), 30, lambda: view.output)
+    wait_until(lambda: damages and not limp(), WAIT, lambda: view.output)
     press(page.get_by_text("links and joints").first)
     press(page.get_by_text("LF", exact=True).nth(1))  # the folder; the first is the leg's check box
     menu = page.get_by_label("tibia joint", exact=True).first
     menu.wait_for()
     menu.focus()
     menu.press("ArrowDown")  # it opens
-    wait_until(lambda: menu.get_attribute("aria-expanded") == "true", 20, "the menu is open")
+    wait_until(lambda: menu.get_attribute("aria-expanded") == "true", WAIT, "the menu is open")
     press(page.locator(f"[id='{menu.get_attribute('aria-controls')}'] [role=option][value=limp]"))
-    wait_until(lambda: limp() == ["limp.LF.tibia"], 30, lambda: view.output)
+    wait_until(lambda: limp() == ["limp.LF.tibia"], WAIT, lambda: view.output)
     press(page.get_by_role("button", name="restore all").first)
-    wait_until(lambda: not limp(), 30, lambda: view.output)
+    wait_until(lambda: not limp(), WAIT, lambda: view.output)
 
 
 def test_a_lost_robot_is_said(session, page):
     probe, view = session
     view.simulator.end()
-    page.get_by_text("robot lost").first.wait_for(timeout=30_000)
+    page.get_by_text("robot lost").first.wait_for()
 
 
 def test_a_port_that_is_taken_is_refused_with_its_number(session):
     probe, view = session
     second = Process.node("view", "-p", f"port:={PORT}")
     try:
-        wait_until(lambda: not second.running(), 60, lambda: second.output)
+        wait_until(lambda: not second.running(), WAIT, lambda: second.output)
         assert f"{PORT}" in second.output
         assert "choose another port" in second.output
     finally:
@@ -277,7 +301,7 @@ def test_a_port_that_is_taken_is_refused_with_its_number(session):
 
 def test_a_request_without_an_answer_is_said():
     client = Mock(srv_name="set_morphology")
-    commands = RosCommands(Mock(create_client=lambda *_: client), DriveSeat())
+    commands = RosCommands(Mock(create_client=lambda *_: client), DriveSeat(), Mock())
     commands.tell({"legs.RM": False})
     assert commands.answer == "set_morphology: no answer yet; if this stays, ask again"
     future = client.call_async.return_value

@@ -9,7 +9,7 @@ from support.ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion
-from hexapod_dynamics.nodes import predicted_pose
+from hexapod_dynamics.nodes import predicted_pose, walk_status
 from hexapod_dynamics.ros.node_functions import COMPILING, stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
 from nav_msgs.msg import Odometry
@@ -120,9 +120,9 @@ def test_the_prediction_is_read_once_a_second_from_diagnostics(probe):
     try:
         wait_until(lambda: "cm/s" in status.output, 60, lambda: status.output)
         assert "10.0 cm/s" in status.output and "no prediction" in status.output
-        assert "yaw   90.0 deg" in status.output and "prediction off" not in status.output
+        assert "yaw   90 deg" in status.output and "prediction off" not in status.output
         probe.node.create_timer(1.0, tell_prediction)
-        wait_until(lambda: "prediction off by 3.0 cm 0.0 deg" in status.output, 30, lambda: status.output)
+        wait_until(lambda: "prediction 3.0 cm off" in status.output, 30, lambda: status.output)
         assert not probe.node.count_subscribers("predicted_state")
     finally:
         status.end()
@@ -136,3 +136,16 @@ def test_a_pose_in_diagnostics_is_read_as_it_was_written():
     np.testing.assert_allclose(place, position, atol=1e-4)
     np.testing.assert_allclose(turn, rotation, atol=1e-5)
     assert predicted_pose.read(pairs[1:]) is None
+
+
+def test_the_line_of_an_intact_robot_fits_100_columns():
+    pose = walk_status.Pose(0.0, np.zeros(3), rotation_rpy(0.5, -0.4, -3.1))
+    text = walk_status.line(9999.0, pose, (0.999, 0.1), np.array([-0.125, -1.0]), [])
+    assert len(text) <= 100, text
+    assert text.endswith("| missing: nothing")
+
+
+@pytest.mark.parametrize("level, begin", [(DiagnosticStatus.WARN, "\033[33m"), (DiagnosticStatus.ERROR, "\033[31m")])
+def test_a_problem_has_the_colour_of_its_level(level, begin):
+    assert walk_status.coloured("not well: imu", level) == f"{begin}not well: imu\033[0m"
+    assert walk_status.coloured("well", DiagnosticStatus.OK) == "well"

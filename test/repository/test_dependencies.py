@@ -37,7 +37,7 @@ PYPI_ONLY = {"vqf", "mpmath", "distributed", "viser", "rosbags", "trimesh", "pla
 # Imported by kernels that are not compiled, so needed to build only: pyproject.toml, package.xml.
 BUILD = {"cython"}
 PYPI_ONLY |= {"websockets", "msgspec", "rich", "zstandard"}  # which viser brings; rosdep's websockets is older
-OPTIONAL = {"mujoco", "gymnasium"}  # for use: package.xml has it among what the tests need
+OPTIONAL = {"mujoco", "gymnasium", "casadi"}  # for use: package.xml has it among what the tests need
 JETSON = {"Jetson"}  # the boards' own: PCs are not asked for it
 UBUNTU_22_04 = {
     "setuptools": "59.6.0",
@@ -97,7 +97,7 @@ def test_setup_py_declares_every_import(setup):
     for_tests = {PIP.get(name, name) for name in imported("test", TESTING) - ROS - BUILD - {"packaging"}}
     extras = {extra: names_of(each) for extra, each in setup["extras_require"].items()}
     declared = names_of(setup["install_requires"]) | extras["jetson"] | extras["view"]
-    declared |= extras["mujoco"] | extras["learning"] | extras["attitude"]
+    declared |= extras["sim"] | extras["learning"] | extras["attitude"] | extras["casadi"]
     assert needed - declared == BUILD
     assert for_tests - declared - extras["test"] == set()
     every_extra = set().union(*extras.values())

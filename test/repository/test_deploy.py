@@ -137,7 +137,7 @@ def test_the_image_has_every_requirement_within_its_bounds(monkeypatch):
         else:
             assert apt.get(requirement.name, f"python3-{requirement.name}") in steps, requirement
     built_and_installed = set(wheels) & set(steps)  # in the first stage, in the second
-    assert {"vqf", "casadi", "smbus2", "Jetson.GPIO"} <= built_and_installed
+    assert {"vqf", "smbus2", "Jetson.GPIO"} <= built_and_installed
 
 
 def test_nodes_and_tools_in_the_container_find_a_place_on_the_loopback_interface():

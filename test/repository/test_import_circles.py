@@ -1,6 +1,6 @@
 """No module imports, directly or through others, a module that imports it: neither at its top nor within a function.
 
-An import of a.b.c is one of the module a.b.c; the order of the packages is held by test_purity.py.
+An import of a.b.c is one of the module a.b.c; the order of the packages is in .importlinter.
 """
 
 import ast

@@ -30,8 +30,8 @@ case "$*" in
         : >"$CALLS.pip"
         sleep "$PIP_SECONDS"
         [ -z "$PIP_ERROR" ] || { echo "$PIP_ERROR"; exit 1; } ;;
-    -' test') echo pytest ;;
-    -) echo "$REQUIREMENT" ;;
+    '- test') echo pytest ;;
+    '- core view sim' | '- core') echo "$REQUIREMENT" ;;
     -V) echo "Python $VERSION" ;;
 esac
 """
@@ -117,7 +117,7 @@ class Checkout:
         return found
 
 
-ALL = ["venv", "pip setuptools>=68,<80", "pip --no-build-isolation", "pip numpy", "pip pytest", "colcon build"]
+ALL = ["venv", "pip setuptools>=68,<80", "pip --no-build-isolation", "pip numpy", "colcon build"]
 
 
 @pytest.fixture
@@ -130,8 +130,36 @@ def test_first_run_makes_all_and_tells_how_far_it_is(checkout):
     assert code == 7
     assert out == f"yes {checkout.root / '.ros2_env/venv'} a b *\n"
     assert checkout.calls() == ALL
-    for step in range(1, 7):
-        assert f"with_ros2: [{step}/6] " in err
+    for step in range(1, 6):
+        assert f"with_ros2: [{step}/5] " in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("colcon", "test"),
+        ("colcon", "test", "--return-code-on-test-failure"),
+        ("python", "-m", "pytest", "-m", "pure"),
+        ("pytest",),
+        ("python", "benchmark/api.py"),
+        ("mypy",),
+    ],
+)
+def test_what_tests_need_is_installed_by_the_first_command_that_runs_them(checkout, command):
+    checkout.run("true")
+    code, _, err = checkout.run("sh", "-c", "true", *command)
+    assert code == 0
+    assert checkout.calls() == ["pip pytest"]
+    assert "with_ros2: [1/1] what tests and benchmarks need" in err
+    checkout.run("sh", "-c", "true", *command)
+    assert checkout.calls_path.read_text() == ""
+
+
+def test_the_environment_can_ask_for_what_tests_need(checkout):
+    code, _, err = checkout.run("true", WITH_ROS2_TESTS="1")
+    assert code == 0
+    assert checkout.calls() == [*ALL[:-1], "pip pytest", "colcon build"]
+    assert "with_ros2: [6/6] colcon build" in err
 
 
 def test_without_a_compiler_or_its_headers_nothing_begins(checkout):
@@ -215,12 +243,7 @@ def test_changed_requirements_are_installed_into_what_is_there(checkout, name, r
     code, _, err = checkout.run("true", REQUIREMENT=requirement)
     assert code == 0
     assert "requirements have changed" in err
-    assert checkout.calls()[:4] == [
-        "pip setuptools>=68,<80",
-        "pip --no-build-isolation",
-        f"pip {requirement}",
-        "pip pytest",
-    ]
+    assert checkout.calls()[:3] == ["pip setuptools>=68,<80", "pip --no-build-isolation", f"pip {requirement}"]
 
 
 def test_setup_py_changed_elsewhere_installs_nothing(checkout):

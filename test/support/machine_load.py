@@ -1,8 +1,13 @@
-"""Load on the machine, for tests of what must hold under it."""
+"""Load on the machine: made, for tests of what must hold under it, and measured, where a test needs a free machine."""
 
 import contextlib
 import subprocess
 import sys
+import time
+
+OVERSLEPT = (
+    0.02  # [s] A machine on which a sleep of 10 ms ends later than this after its time is busy with other things.
+)
 
 
 @contextlib.contextmanager
@@ -15,3 +20,12 @@ def busy(processes):
         for process in running:
             process.kill()
             process.wait()
+
+
+def sleep_and_measure(seconds):
+    """Let time pass in steps of 10 ms; return by how much [s] the latest of them ended after its time."""
+    end, latest = time.monotonic() + seconds, 0.0
+    while (before := time.monotonic()) < end:
+        time.sleep(0.01)
+        latest = max(latest, time.monotonic() - before - 0.01)
+    return latest

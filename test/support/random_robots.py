@@ -10,6 +10,7 @@ from hexapod_dynamics.se3 import exp
 # Families of leg types: joint kinds from the body outward; a robot has legs of one family. r, p, h: revolute,
 # prismatic, helical about a random axis; x, y, z: revolute about that axis of the leg.
 FAMILIES = (("zyy",), ("r", "rp", "zyh"), ("yrh", "p"), ("zyyp", "rhr"), ("rprhz", "xy"), ("zyyzyx", "hr"))
+LONG_LEGS = 4  # families from here on have legs of 5 and 6 joints, whose code takes longest to compile
 KINDS = {"p": "prismatic", "h": "helical"}
 AXES = {"x": [1, 0, 0], "y": [0, -1, 0], "z": [0, 0, 1]}
 
@@ -30,6 +31,11 @@ def leg_type_axes(family: int) -> list[list[np.ndarray]]:
     """Joint axes of a family's leg types, the same in every robot: they are compiled in."""
     rng = np.random.default_rng(1000 + family)
     return [[np.array(AXES.get(kind, rng.normal(size=3))) for kind in kinds] for kinds in FAMILIES[family]]
+
+
+def leg_count_of(family: int, choice: int) -> int:
+    """4, 6 or 8 legs, so that vector registers are filled differently; always 4 of the long ones."""
+    return (4, 6, 8)[choice % 3] if family < LONG_LEGS else 4
 
 
 def random_robot(rng: np.random.Generator, family: int, leg_count: int) -> Robot:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-ALIVE = "HexapodAlive"  # sent by the script that the page gets; it ends here
+# Sent by the script that the page gets (page_script.py); they do not go on to viser.
+ALIVE, DRIVE, STOP = "HexapodAlive", "HexapodDrive", "HexapodStop"
 LONGEST_TEXT, LONGEST_LIST, LARGEST = 200, 4, 1e6
 ROUNDING = 1e-9  # by which a slider's value may be beyond its ends
 
@@ -44,18 +45,16 @@ class MessageFilter:
     """Checks the decoded messages of a page against what exists on the server.
 
     fields: of the kinds of message that are allowed. control(client, uuid): the Control that a page may change, or
-    None. has_command(client, uuid), is_clickable(client, name): whether there is such a command and such a part.
+    None. is_clickable(client, name): whether there is such a part.
     """
 
     def __init__(
         self,
         fields: Mapping[str, Fields],
         control: Callable[[int, str], Control | None],
-        has_command: Callable[[int, str], bool],
         is_clickable: Callable[[int, str], bool],
     ) -> None:
-        self._fields, self._control = fields, control
-        self._has_command, self._is_clickable = has_command, is_clickable
+        self._fields, self._control, self._is_clickable = fields, control, is_clickable
 
     def problem(self, client: int, message: Any) -> str:
         """Return why a message is dropped: "kind", "fields", "control" or "value"; empty if it is allowed."""
@@ -70,9 +69,7 @@ class MessageFilter:
             return self._problem_of_update(client, message["uuid"], message["updates"])
         if not all(is_plain(value) for value in message.values()):
             return "value"
-        if kind == "CommandTriggerMessage":
-            known = isinstance(message["uuid"], str) and self._has_command(client, message["uuid"])
-        elif kind == "SceneNodeClickMessage":
+        if kind == "SceneNodeClickMessage":
             known = isinstance(message["name"], str) and self._is_clickable(client, message["name"])
         else:
             known = True
@@ -85,6 +82,16 @@ class MessageFilter:
         if not isinstance(updates, dict) or set(updates) != {"value"}:
             return "fields"
         return "" if control.accepts(updates["value"]) else "value"
+
+
+def read_axes(message: Mapping[str, Any]) -> tuple[float, float, float] | None:
+    """Return the axes (forward, left, turn) of a DRIVE message, each from -1 to 1; None if the message is malformed."""
+    axes = message.get("axes")
+    if message.keys() != {"type", "axes"} or not isinstance(axes, list) or len(axes) != 3:
+        return None
+    if not all(is_number(axis) and abs(axis) <= 1.0 for axis in axes):
+        return None
+    return float(axes[0]), float(axes[1]), float(axes[2])
 
 
 def is_number(value: Any) -> bool:

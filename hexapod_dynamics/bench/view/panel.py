@@ -13,19 +13,13 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.bench.view.drive_seat import SPEED, STAND, TURN, Twist, page_name
-from hexapod_dynamics.bench.view.web_page import TITLE_ID
+from hexapod_dynamics.bench.view.page_script import TITLE_ID
 from hexapod_dynamics.damage import KINDS
 
 WIDTH = 290  # [pixels] of the panels at both sides
 NO_HYPOTHESES = '<div style="font-size:12px;margin:6px 8px">no hypotheses yet</div>'
-KEYS = {
-    "W": ("forward", (0.077, 0.0, 0.0)),
-    "S": ("backward", (-0.077, 0.0, 0.0)),
-    "A": ("left", (0.0, 0.05, 0.0)),
-    "D": ("right", (0.0, -0.05, 0.0)),
-    "Q": ("turn left", (0.0, 0.0, 0.3)),
-    "E": ("turn right", (0.0, 0.0, -0.3)),
-}
+HELD: Twist = (0.077, 0.05, 0.3)  # commands of a held key [m/s], [m/s], [rad/s]
+CAMERAS = {"reset view": "", "top": "top", "side": "side", "behind": "behind"}  # buttons, and views of scene.aim_page
 WORKS = "works"  # of a joint's menu, beside the names of the kinds of damage of a joint
 CONFIRM = "yes, it may move"  # the button that ends the emergency stop
 NOBODY = "nobody drives"
@@ -46,6 +40,14 @@ class Commands(ABC):
     @abstractmethod
     def take_over(self, client: int) -> None:
         """Give a page the controls of driving."""
+
+    @abstractmethod
+    def call_gait(self, service: str) -> None:
+        """Call a service of the gait, "stand" or "sit"."""
+
+    @abstractmethod
+    def aim(self, client: int, view: str) -> None:
+        """Place the camera of a page: "" as at the start, "top", "side" or "behind"."""
 
     @abstractmethod
     def emergency_stop(self, engaged: bool) -> None:
@@ -166,12 +168,12 @@ class Panel:
         gui.main_panel.set_width(WIDTH)
         self._title = gui.add_html("", order=TITLE_ORDER)
         self._status = gui.add_markdown("waiting for the robot")
-        self._stop = gui.add_button("STOP", color="red", hint="freeze the pose at once (emergency stop)")
-        self._stop.on_click(lambda _: self._emergency_stop())
+        self._stop = gui.add_button("STOP", color="red", hint="emergency stop: freeze the pose at once (space bar)")
+        self._stop.on_click(lambda _: self.emergency_stop())
         self._resume = gui.add_button("allow motion", color="gray", hint="end the emergency stop")
         self._resume.on_click(self._confirm_motion)
         self._questions: dict[int, Any] = {}  # the open window of each page
-        with gui.add_folder("drive: keys w a s d q e, x stands"):
+        with gui.add_folder("drive: hold w a s d q e or arrows"):
             self._twist = STAND  # as the sliders show it
             self._driver = gui.add_markdown(NOBODY)
             self._take_over = gui.add_button("take over", visible=False, hint="drive from this page")
@@ -181,12 +183,11 @@ class Panel:
                 gui.add_slider("left [m/s]", -SPEED, SPEED, 0.001, 0.0),
                 gui.add_slider("turn [rad/s]", -TURN, TURN, 0.01, 0.0),
             ]
-            gui.add_button("stand", color="gray").on_click(partial(self._drive, STAND))
+            gui.add_button("halt (x)", color="gray").on_click(partial(self._drive, STAND))
+            gui.add_button("stand up", color="gray").on_click(lambda _: self._commands.call_gait("stand"))
+            gui.add_button("sit down", color="gray").on_click(lambda _: self._commands.call_gait("sit"))
         for axis, slider in enumerate(self._sliders):
             slider.on_update(partial(self._move_slider, axis))
-        for key, (label, twist) in KEYS.items():
-            gui.add_command(label, hotkey=key).on_trigger(partial(self._drive, twist))
-        gui.add_command("stand", hotkey="X").on_trigger(partial(self._drive, STAND))
         self.simulated = PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True)
         self.simulated.visible = False  # until there is one
         self.told = PartsFolder(gui, "declare to the software", commands.tell, expand=False)
@@ -196,6 +197,8 @@ class Panel:
                 "show forces", True, hint="foot forces, support polygon, centre of mass, zero-moment point"
             )
             self._follows = gui.add_checkbox("follow robot", True, hint="keep the robot at the centre of the picture")
+            cameras = gui.add_button_group("camera", tuple(CAMERAS))
+            cameras.on_click(lambda event: self._commands.aim(event.client_id, CAMERAS[event.target.value]))
             with gui.add_folder("damage detector"):
                 self._hypotheses = gui.add_html(NO_HYPOTHESES)
             self._plots = Plots(gui)
@@ -223,6 +226,11 @@ class Panel:
     async def _drive(self, twist: Twist, event: Any) -> None:
         self._show(self._commands.drive(event.client_id, twist))
 
+    def drive_by_axes(self, client: int, axes: Twist) -> None:
+        """Drive as the held keys or the game pad of a page say: (forward, left, turn), each from -1 to 1."""
+        forward, left, turn = (axis * speed for axis, speed in zip(axes, HELD, strict=True))
+        self._show(self._commands.drive(client, (forward, left, turn)))
+
     async def _move_slider(self, axis: int, event: Any) -> None:
         if event.client is None:  # moved by `_show`
             return
@@ -230,7 +238,8 @@ class Panel:
         twist[axis] = float(event.target.value)
         self._show(self._commands.drive(event.client_id, (twist[0], twist[1], twist[2])))
 
-    def _emergency_stop(self) -> None:
+    def emergency_stop(self) -> None:
+        """Freeze the pose at once."""
         self._commands.emergency_stop(True)
         self._show(STAND)
 
@@ -278,9 +287,9 @@ class Panel:
         if self._title.content != content:
             self._title.content = content
 
-    def status(self, state: str, stopped: str = "", answer: str = "") -> None:
-        """Show at the top how the robot is, that it is stopped, and the answer to the last request."""
-        text = "\n\n".join(line for line in (state, f"**{stopped}**" if stopped else "", answer) if line)
+    def status(self, state: str, stopped: str = "", answer: str = "", does: str = "") -> None:
+        """Show at the top how the robot is, what it does and why, that it is stopped, the answer to a request."""
+        text = "\n\n".join(line for line in (state, does, f"**{stopped}**" if stopped else "", answer) if line)
         if self._status.content != text:
             self._status.content = text
 

@@ -47,6 +47,23 @@ def aim(server: Any, reach: float) -> None:
         client.camera.position, client.camera.look_at = position, look_at
 
 
+def aim_page(client: Any, reach: float, view: str, yaw: float) -> None:
+    """Place the camera of one page for a robot at the origin of this reach [m] and heading yaw [rad].
+
+    view: "" (as at the start), "top", "side" (from its left) or "behind". Unknown clients are left alone.
+    """
+    ahead, left = np.array([np.cos(yaw), np.sin(yaw), 0.0]), np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+    up = np.array([0.0, 0.0, 1.0])
+    place = {
+        "": np.array(CAMERA),
+        "top": 3.2 * up - 0.01 * ahead,  # not exactly above: the camera's heading would not be defined
+        "side": 2.6 * left + 0.5 * up,
+        "behind": 1.1 * up - 2.3 * ahead,
+    }[view]
+    with client.atomic():
+        client.camera.position, client.camera.look_at = tuple(reach * place), tuple(reach * np.array(LOOK_AT))
+
+
 class RobotFigure:
     """One robot in the scene: frames for its links, meshes in them; moved by pose and joint positions."""
 

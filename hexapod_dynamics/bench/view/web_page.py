@@ -23,31 +23,24 @@ from types import SimpleNamespace
 from typing import Any
 
 from hexapod_dynamics.bench.view.access import Access
-from hexapod_dynamics.bench.view.client_messages import ALIVE, Control, Fields, MessageFilter
+from hexapod_dynamics.bench.view.client_messages import (
+    ALIVE,
+    DRIVE,
+    STOP,
+    Control,
+    Fields,
+    MessageFilter,
+    read_axes,
+)
+from hexapod_dynamics.bench.view.page_script import SCRIPT
 from hexapod_dynamics.errors import HexapodError, MissingPackageError
 
+Axes = tuple[float, float, float]
 VERSIONS = ("1.1.0", "1.1.1")  # of viser, whose internals this module was read and tested against
 INSTALL = 'pip install "viser>=1.1,<1.1.2"'
-ALLOWED = ("ViewerCameraMessage", "GuiUpdateMessage", "CommandTriggerMessage", "SceneNodeClickMessage")
+ALLOWED = ("ViewerCameraMessage", "GuiUpdateMessage", "SceneNodeClickMessage")
 LARGEST_MESSAGE = 64 * 1024  # bytes, of a page
-TITLE_ID = "hexapod-title"  # of the element whose text becomes the page's title
 REFUSED = b"403: this is not the address of the robot's page; open the one that the view printed when it started\n"
-# The page reports ten times a second that it is open, shown and works. It sends this by the worker that has viser's
-# websocket, so that the server knows which page it is. A hidden page does not report, a suspended computer neither.
-SCRIPT = """<script>(() => {
-  const post = Worker.prototype.postMessage;
-  let link = null;
-  Worker.prototype.postMessage = function (data, ...rest) {
-    if (data && data.type === "set_server") link = this;
-    return post.call(this, data, ...rest);
-  };
-  setInterval(() => {
-    if (link && document.visibilityState === "visible")
-      post.call(link, {type: "send", message: {type: "%s"}});
-    const title = document.getElementById("%s");
-    if (title && document.title !== title.textContent) document.title = title.textContent;
-  }, 100);
-})();</script>"""
 HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",  # the address contains the token
@@ -62,8 +55,10 @@ class WebPage:
     """A viser server that only pages with its address reach, and that they cannot change.
 
     server: the viser.ViserServer. url: the address for the browser, with the token. refused, dropped: numbers of
-    requests and messages that were not allowed, by reason. on_alive: called with the client's id, in the thread of the
-    server, when a page reports that it is open.
+    requests and messages that were not allowed, by reason. Called in the thread of the server: on_alive with the
+    client's id when a page reports that it is open, on_drive with the id and the axes (forward, left, turn), each from
+    -1 to 1, of its held keys and its game pad, on_stop when a page asks for the emergency stop by the space bar or a
+    game pad.
     """
 
     def __init__(
@@ -79,9 +74,11 @@ class WebPage:
         self.refused: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
         self.on_alive: Callable[[int], None] = lambda client: None
+        self.on_drive: Callable[[int, Axes], None] = lambda client, axes: None
+        self.on_stop: Callable[[], None] = lambda: None
         self._parts = read_client(viser)
         self._pages: dict[str, tuple[bytes, bytes]] = {}  # by title: as it is, compressed
-        self._filter = MessageFilter(message_fields(viser), self._control, self._has_command, self._is_clickable)
+        self._filter = MessageFilter(message_fields(viser), self._control, self._is_clickable)
         self._socket = listen(host, port)
         self.port = int(self._socket.getsockname()[1])
         try:
@@ -99,7 +96,14 @@ class WebPage:
 
     def stop(self) -> None:
         """End the server."""
-        self.server.stop()
+        import rich
+
+        console = rich.get_console()
+        quiet, console.quiet = console.quiet, True  # viser reports its end; the launch does that already
+        try:
+            self.server.stop()
+        finally:
+            console.quiet = quiet
 
     def _start(self, viser: Any, infra: Any, host: str) -> Any:
         import rich
@@ -158,8 +162,7 @@ class WebPage:
     def _page(self) -> tuple[bytes, bytes]:
         if self.title not in self._pages:
             before, after = self._parts
-            script = SCRIPT % (ALIVE, TITLE_ID)
-            text = f"{before}<title>{html.escape(self.title)}</title>{script}{after}".encode()
+            text = f"{before}<title>{html.escape(self.title)}</title>{SCRIPT}{after}".encode()
             self._pages = {self.title: (text, gzip.compress(text, 6))}
         return self._pages[self.title]
 
@@ -178,10 +181,22 @@ class WebPage:
         if message == {"type": ALIVE}:
             self.on_alive(client)
             return False
+        if message == {"type": STOP}:
+            self.on_stop()
+            return False
+        if message.get("type") == DRIVE:
+            self._take_axes(client, read_axes(message))
+            return False
         problem = self._filter.problem(client, message)
         if problem:
             self.dropped[problem] += 1
         return not problem
+
+    def _take_axes(self, client: int, axes: Axes | None) -> None:
+        if axes is None:
+            self.dropped["value"] += 1
+        else:
+            self.on_drive(client, axes)
 
     def _guis(self, client: int) -> Iterator[Any]:
         """The widgets of all pages and those of this one; none before the page has reported its camera."""
@@ -204,9 +219,6 @@ class WebPage:
             if isinstance(handle, viser.GuiDropdownHandle):
                 return Control("menu", options=tuple(handle.options))
         return None
-
-    def _has_command(self, client: int, uuid: str) -> bool:
-        return any(uuid in gui._command_handle_from_uuid for gui in self._guis(client))
 
     def _is_clickable(self, client: int, name: str) -> bool:
         handle = self.server.scene._handle_from_node_name.get(name)

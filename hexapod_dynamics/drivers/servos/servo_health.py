@@ -20,12 +20,16 @@ _LATE = 0.2  # share of the answers that are late, from which on the line is slo
 _SLOW = 0.3  # late wakes of the bus thread for each lost answer, from which on the machine is the likely cause
 _OLD = 0.35  # [s] a measurement older than this is reported where the bus thread wakes late
 
+_SIMULATED = "this computer is too busy, or the simulator has faults"
+
 
 class ServoHealth:
     """Assesses the ChainStates of joints `names`."""
 
-    def __init__(self, names: Any) -> None:
+    def __init__(self, names: Any, *, simulated: bool = False) -> None:
+        """simulated: the servos are virtual; what loses their answers is no cable, but a computer that is too busy."""
         self._names = list(names)
+        self._cause = _SIMULATED if simulated else "cable, ground or bus drive"
         none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0, 0, 0
         self._slots = deque([none], maxlen=1 + _SLOTS)  # (time, errors, reads, late wakes, late answers) so far
         self._noise = ""
@@ -100,13 +104,13 @@ class ServoHealth:
                 return ""
             if late >= _SLOW * lost:
                 return f"{_busy(late)}, {lost} answers lost or late beside {reads} good ones"
-            return f"{lost} answers lost or late beside {reads} good ones: cable, ground or bus drive"
+            return f"{lost} answers lost or late beside {reads} good ones: {self._cause}"
         by_joint = heard.sum(axis=1)
         worst = int(np.argmax(by_joint))
         kinds = ", ".join(f"{count} {kind}" for kind, count in zip(FAULTS[1:], heard.sum(axis=0), strict=True) if count)
         if by_joint[worst] > 0.8 * by_joint.sum():
             return f"{self._names[worst]} answers badly ({kinds}): its cable, or two servos with one id"
-        return f"noisy line ({kinds}, {reads} good answers): cable, ground or bus drive"
+        return f"noisy line ({kinds}, {reads} good answers): {self._cause}"
 
 
 def _busy(late: int) -> str:

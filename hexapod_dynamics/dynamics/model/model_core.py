@@ -35,7 +35,12 @@ FUNCTIONS = (
     "centroidal_momentum",
     "held",
 )
-NEED_MATRIX_KERNELS = ("coriolis", "inverse_derivatives", "forward_derivatives")  # loaded on their first call
+# Functions and the kernels that they need, which are loaded on the first call.
+NEED_MATRIX_KERNELS = {
+    "coriolis": "coriolis",
+    "inverse_derivatives": "derivatives",
+    "forward_derivatives": "derivatives",
+}
 KEPT_SELECTIONS = 256  # morphologies that a model remembers, so that a loop over them costs a look-up each
 
 
@@ -86,16 +91,18 @@ class ModelCore:
 
     def prepare(self) -> None:
         """Load (or compile) now what would otherwise be on its first use: for programs with a clock to keep."""
-        self._load_matrix_kernels()
-
-    def _load_matrix_kernels(self) -> None:
-        self._kernels.matrix_kernels()
         for name in NEED_MATRIX_KERNELS:
-            setattr(self, f"_{name}", self._kernels.functions[name])
+            self._load_kernel_of(name)
+
+    def _load_kernel_of(self, name: str) -> Callable:
+        """Load the kernel of one of NEED_MATRIX_KERNELS, and return the function."""
+        self._kernels.load_matrix_kernel(NEED_MATRIX_KERNELS[name])
+        function: Callable = self._kernels.functions[name]
+        setattr(self, f"_{name}", function)
+        return function
 
     def _first_call(self, name: str, *arguments):
-        self._load_matrix_kernels()
-        return self._kernels.functions[name](*arguments)
+        return self._load_kernel_of(name)(*arguments)
 
     def __reduce__(self):
         return type(self), (self.robot,)

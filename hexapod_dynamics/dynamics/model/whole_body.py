@@ -19,6 +19,7 @@ from hexapod_dynamics.dynamics.model.leg_expressions import LegExpressions, leg_
 from hexapod_dynamics.dynamics.model.link_quantities import LinkQuantities
 from hexapod_dynamics.dynamics.model.regressors import Regressors
 from hexapod_dynamics.errors import DynamicsError, HeldTipsWarning
+from hexapod_dynamics.robot.casadi_extra import import_casadi
 
 
 class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
@@ -159,7 +160,8 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
         name: "forward_dynamics" (R, q, nu, tau) -> nudot, "inverse_dynamics" (R, q, nu, nudot) -> tau (6+n,), or
         "tip_positions" (R, p, q) -> (3, k), the ends in the world of the k legs that there are. Needs CasADi.
         """
-        from hexapod_dynamics.dynamics.model.symbolic import casadi_function  # CasADi, which nothing else here needs
+        import_casadi("casadi_function")
+        from hexapod_dynamics.dynamics.model.symbolic import casadi_function
 
         return casadi_function(self._kernels, name, self._select(morphology).morphology)
 

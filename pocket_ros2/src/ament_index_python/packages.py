@@ -5,8 +5,7 @@ import pathlib
 import re
 import warnings
 
-from .resources import get_resource, get_resources
-from .search_paths import get_search_paths
+from .resources import get_resource, get_resources, get_search_paths
 
 
 class PackageNotFoundError(KeyError):

@@ -2,33 +2,26 @@
 
 import os
 
-from .constants import RESOURCE_INDEX_SUBFOLDER
-from .search_paths import get_search_paths
+RESOURCE_INDEX_SUBFOLDER = "share/ament_index/resource_index"
 
 
-class InvalidResourceTypeNameError(ValueError):
-    """A resource type's name holds a path separator."""
+def get_search_paths():
+    """Return the existing prefixes of AMENT_PREFIX_PATH, in their order; OSError if it is not set or empty."""
+    value = os.environ.get("AMENT_PREFIX_PATH")
+    if not value:
+        raise OSError("Environment variable 'AMENT_PREFIX_PATH' is not set or empty")
+    return [path for path in value.split(os.pathsep) if path and os.path.exists(path)]
 
 
-class InvalidResourceNameError(ValueError):
-    """A resource's name holds a path separator."""
-
-
-def _check(resource_type, resource_name=None):
-    if not resource_type:
-        raise AssertionError("The resource type must not be empty")
-    if "/" in resource_type or "\\" in resource_type:
-        raise InvalidResourceTypeNameError(f"Resource type '{resource_type}' is invalid")
-    if resource_name is not None:
-        if not resource_name:
-            raise AssertionError("The resource name must not be empty")
-        if "/" in resource_name or "\\" in resource_name:
-            raise InvalidResourceNameError(f"Resource name '{resource_name}' is invalid")
+def _check(**names):
+    for what, name in names.items():
+        if not name or "/" in name or "\\" in name:
+            raise ValueError(f"{what} '{name}' is invalid: it must be a file name")
 
 
 def has_resource(resource_type, resource_name):
     """Return the first prefix that holds the resource, or False."""
-    _check(resource_type, resource_name)
+    _check(resource_type=resource_type, resource_name=resource_name)
     for prefix in get_search_paths():
         if os.path.isfile(os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER, resource_type, resource_name)):
             return prefix
@@ -36,10 +29,7 @@ def has_resource(resource_type, resource_name):
 
 
 def get_resource(resource_type, resource_name):
-    """Return (content, prefix) of the first resource of this type and name.
-
-    :raises LookupError: if no prefix holds it
-    """
+    """Return (content, prefix) of the first resource of this type and name; LookupError if no prefix holds it."""
     prefix = has_resource(resource_type, resource_name)
     if not prefix:
         raise LookupError(f"Could not find the resource '{resource_name}' of type '{resource_type}'")
@@ -49,26 +39,11 @@ def get_resource(resource_type, resource_name):
 
 def get_resources(resource_type):
     """Return {resource name: first prefix that holds it} of one type."""
-    _check(resource_type)
+    _check(resource_type=resource_type)
     found = {}
     for prefix in get_search_paths():
         folder = os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER, resource_type)
-        if os.path.isdir(folder):
-            for name in os.listdir(folder):
-                if not name.startswith(".") and os.path.isfile(os.path.join(folder, name)):
-                    found.setdefault(name, prefix)
-    return found
-
-
-def get_resource_types():
-    """Return the set of resource types in all prefixes."""
-    found = set()
-    for prefix in get_search_paths():
-        index = os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER)
-        if os.path.isdir(index):
-            found.update(
-                name
-                for name in os.listdir(index)
-                if not name.startswith(".") and os.path.isdir(os.path.join(index, name))
-            )
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            if not name.startswith(".") and os.path.isfile(os.path.join(folder, name)):
+                found.setdefault(name, prefix)
     return found

@@ -5,49 +5,37 @@ visited next. What happens afterwards (a process ends, a timer fires, ctrl-c) ar
 events into further entities. The service runs that loop until nothing is left to wait for.
 """
 
-from pocket_ros2 import deep_modules  # also refuses to go beside a real ROS 2
+import pocket_ros2  # noqa: F401  refuses to be imported beside a real ROS 2
+from pocket_ros2.errors import not_covered
 
-from . import actions, conditions, descriptions, events, logging, substitutions
-from .action import Action
-from .condition import Condition
-from .event import Event
-from .event_handler import EventHandler
-from .invalid_launch_file_error import InvalidLaunchFileError
+from . import actions, conditions, event_handlers, events, logging, substitutions, utilities
+from .conditions import Condition
+from .entities import Action, LaunchDescription, LaunchDescriptionEntity
+from .event_handlers import EventHandler
+from .events import Event
 from .launch_context import LaunchContext
-from .launch_description import LaunchDescription
-from .launch_description_entity import LaunchDescriptionEntity
-from .launch_description_source import LaunchDescriptionSource
-from .launch_introspector import LaunchIntrospector
+from .launch_description_sources import LaunchDescriptionSource
 from .launch_service import LaunchService
-from .not_covered import not_covered
-from .some_actions_type import SomeActionsType, SomeActionsType_types_tuple
-from .some_substitutions_type import SomeSubstitutionsType, SomeSubstitutionsType_types_tuple
-from .substitution import Substitution
-
-deep_modules.install()
-__getattr__ = not_covered(__name__, "frontend")
+from .substitution import SomeSubstitutionsType, Substitution
 
 __all__ = [
     "Action",
     "Condition",
     "Event",
     "EventHandler",
-    "InvalidLaunchFileError",
     "LaunchContext",
     "LaunchDescription",
     "LaunchDescriptionEntity",
     "LaunchDescriptionSource",
-    "LaunchIntrospector",
     "LaunchService",
-    "SomeActionsType",
-    "SomeActionsType_types_tuple",
     "SomeSubstitutionsType",
-    "SomeSubstitutionsType_types_tuple",
     "Substitution",
     "actions",
     "conditions",
-    "descriptions",
+    "event_handlers",
     "events",
     "logging",
     "substitutions",
+    "utilities",
 ]
+__getattr__ = not_covered(__name__, __all__[:11])

@@ -8,10 +8,10 @@ import threading
 import traceback
 
 from . import logging
+from .entities import LaunchDescriptionEntity
 from .event_handlers import OnIncludeLaunchDescription, OnShutdown
 from .events import IncludeLaunchDescription, Shutdown
 from .launch_context import LaunchContext
-from .launch_description_entity import LaunchDescriptionEntity
 from .utilities import as_entities, visit_all_entities_and_collect_futures
 
 
@@ -56,20 +56,11 @@ class LaunchService:
             else:
                 self._loop.call_soon_threadsafe(self._context.emit_event_sync, event)
 
-    def shutdown(self, force_sync=False):
-        """Ask all processes to end and the service to return, from any thread; without effect if it does not run.
-
-        From within the loop this returns an awaitable, unless `force_sync`.
-        """
+    def shutdown(self):
+        """Ask all processes to end and the service to return, from any thread; without effect if it does not run."""
         with self._lock:
-            if self._loop is None:
-                return None
-            self.emit_event(Shutdown(reason="LaunchService.shutdown() called", due_to_sigint=False))
-            try:
-                in_loop = asyncio.get_running_loop() is self._loop
-            except RuntimeError:
-                in_loop = False
-        return asyncio.sleep(0) if in_loop and not force_sync else None
+            if self._loop is not None:
+                self.emit_event(Shutdown(reason="LaunchService.shutdown() called", due_to_sigint=False))
 
     def run(self, *, shutdown_when_idle=True):
         """Run in the main thread until done, or until a shutdown; return 0, or 1 if anything went wrong in it."""
@@ -88,7 +79,9 @@ class LaunchService:
             raise RuntimeError("LaunchService cannot be run multiple times concurrently.")
         self._return_code = 0
         with self._running_in(asyncio.get_running_loop()):
-            logging.log_launch_config(logger=self._logger)
+            config = logging.launch_config
+            self._logger.info(f"All log files can be found below {config.log_dir}")
+            self._logger.info(f"Default logging verbosity is set to {levels.getLevelName(config.level)}")
             while True:
                 try:
                     if not await self._turn(shutdown_when_idle):
@@ -115,7 +108,7 @@ class LaunchService:
             self._begin_shutdown(name)
 
         with self._lock:
-            self._loop = self._context.asyncio_loop = loop
+            self._loop = loop
         loop.set_debug(self._debug)
         before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)}
         loop.add_signal_handler(signal.SIGINT, on_sigint)
@@ -128,7 +121,7 @@ class LaunchService:
                 loop.remove_signal_handler(each)
                 signal.signal(each, handler)
             with self._lock:
-                self._loop = self._context.asyncio_loop = None
+                self._loop = None
             self._context.is_shutdown = False
 
     def _begin_shutdown(self, reason, *, due_to_sigint=False):

@@ -1,17 +1,26 @@
-"""Descriptions of parameters for nodes."""
+"""Parameters as launch files give them: files, values, and dicts whose keys and values may be substitutions."""
 
 import os
 import re
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
+from launch.substitution import Substitution
 from launch.substitutions import EnvironmentVariable, LaunchConfiguration, SubstitutionFailure, TextSubstitution
-from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
-from launch.utilities.type_utils import normalize_typed_substitution, perform_typed_substitution
+from launch.utilities import (
+    is_substitution,
+    normalize_to_list_of_substitutions,
+    normalize_typed_substitution,
+    perform_substitutions,
+    perform_typed_substitution,
+)
 
 from pocket_ros2.bounded_yaml import load_yaml
 from pocket_ros2.errors import NotCovered
+
+SCALARS = (bool, int, float, str, bytes)
 
 
 class ParameterValue:
@@ -23,55 +32,10 @@ class ParameterValue:
     def __init__(self, value, *, value_type=None):
         self._value = normalize_typed_substitution(value, value_type)
         self._value_type = value_type
-        self._evaluated = None
-
-    @property
-    def value(self):
-        """The value once evaluated, before as given."""
-        return self._value if self._evaluated is None else self._evaluated
-
-    @property
-    def value_type(self):
-        """The type, or None."""
-        return self._value_type
-
-    def __str__(self):
-        return f"launch_ros.description.ParameterValue(value={self.value}, value_type={self.value_type})"
 
     def evaluate(self, context):
         """Return the value."""
-        self._evaluated = perform_typed_substitution(context, self._value, self._value_type)
-        return self._evaluated
-
-
-class Parameter:
-    """One parameter: its name and its value."""
-
-    def __init__(self, name, value, *, value_type=None):
-        self._name = normalize_to_list_of_substitutions(name)
-        self._value = ParameterValue(value, value_type=value_type)
-
-    @property
-    def name(self):
-        """The substitutions that make the name."""
-        return self._name
-
-    @property
-    def value(self):
-        """The value once evaluated, before as given."""
-        return self._value.value
-
-    @property
-    def value_type(self):
-        """The type, or None."""
-        return self._value.value_type
-
-    def __str__(self):
-        return f"launch_ros.description.Parameter(name={self.name}, value={self.value}, value_type={self.value_type})"
-
-    def evaluate(self, context):
-        """Return (name, value)."""
-        return perform_substitutions(context, self._name), self._value.evaluate(context)
+        return perform_typed_substitution(context, self._value, self._value_type)
 
 
 class ParameterFile:
@@ -86,19 +50,6 @@ class ParameterFile:
         self._allow_substs = normalize_typed_substitution(allow_substs, bool)
         self._evaluated = None
         self._temporary = False
-
-    @property
-    def param_file(self):
-        """The path once evaluated, before as given."""
-        return self._param_file if self._evaluated is None else self._evaluated
-
-    @property
-    def allow_substs(self):
-        """Whether substitutions in the file are replaced."""
-        return self._allow_substs
-
-    def __str__(self):
-        return f"launch_ros.description.ParameterFile(param_file={self.param_file}, allow_substs={self.allow_substs})"
 
     def evaluate(self, context):
         """Return the path of the file, or of a copy with the substitutions replaced."""
@@ -147,3 +98,113 @@ def parse_substitutions(text):
         else:
             raise NotCovered(f"the substitution $({substitution}) in a parameter file, only $(var ...) and $(env ...)")
     return parts
+
+
+class _Text(tuple):
+    """Substitutions that make one text, which is read by the rules of YAML."""
+
+
+def normalize_parameters(parameters):
+    """Return a tuple of ParameterFile and normalized dicts."""
+    if isinstance(parameters, str) or not isinstance(parameters, Sequence):
+        raise TypeError(f"Expecting list of parameters, got {parameters}")
+    return tuple(
+        normalize_parameters_dict(item)
+        if isinstance(item, Mapping)
+        else item
+        if isinstance(item, ParameterFile)
+        else ParameterFile(item)
+        for item in parameters
+    )
+
+
+def normalize_parameters_dict(parameters, prefix=()):
+    """Return {substitutions of the name: normalized value}; nested dicts become names with dots."""
+    if not isinstance(parameters, Mapping):
+        raise TypeError(f"expected a dict of parameters, got {parameters!r}")
+    normalized = {}
+    for key, value in parameters.items():
+        name = (*prefix, *normalize_to_list_of_substitutions(key))
+        if isinstance(value, Mapping):
+            normalized.update(normalize_parameters_dict(value, (*name, TextSubstitution(text="."))))
+        else:
+            normalized[name] = _normalized_value(value)
+    return normalized
+
+
+def _normalized_value(value):
+    if isinstance(value, (*SCALARS, ParameterValue)):
+        return value
+    if is_substitution(value):
+        return _Text(normalize_to_list_of_substitutions(value))
+    if isinstance(value, Sequence):
+        return [_normalized_item(item) for item in value]
+    raise TypeError(
+        f"Unexpected type for parameter value {value!r}: expected bool, int, float, str, bytes, a "
+        "substitution, or a list of one of them"
+    )
+
+
+def _normalized_item(item):
+    if isinstance(item, SCALARS):
+        return item
+    if isinstance(item, (Substitution, Sequence)):
+        return _Text(normalize_to_list_of_substitutions(item))
+    raise TypeError(f"Unexpected type for an item of a parameter value: {item!r}")
+
+
+def evaluate_parameters(context, parameters):
+    """Return a tuple of paths and dicts {name: value} from normalized parameters."""
+    return tuple(
+        item.evaluate(context) if isinstance(item, ParameterFile) else evaluate_parameters_dict(context, item)
+        for item in parameters
+    )
+
+
+def evaluate_parameters_dict(context, parameters):
+    """Return {name: value} of a normalized dict; lists are of one type, of floats where ints and floats mix."""
+    return {
+        perform_substitutions(context, name): _evaluated(context, perform_substitutions(context, name), value)
+        for name, value in parameters.items()
+    }
+
+
+def _evaluated(context, name, value):
+    if isinstance(value, ParameterValue):
+        value = value.evaluate(context)
+    elif isinstance(value, _Text):
+        value = _read(name, perform_substitutions(context, value))
+    elif isinstance(value, list):
+        value = [
+            _read(name, perform_substitutions(context, item)) if isinstance(item, _Text) else item for item in value
+        ]
+    return _uniform(name, value) if isinstance(value, (list, tuple)) else value
+
+
+def _read(name, text):
+    try:
+        value = load_yaml(text) if text else ""
+    except yaml.YAMLError as error:
+        raise TypeError(
+            f"Unable to parse the value of parameter {name} as yaml: {error}. If the parameter is meant to be a "
+            "string, try wrapping it in launch_ros.parameter_descriptions.ParameterValue(value, value_type=str)"
+        ) from error
+    if not isinstance(value, (*SCALARS, list)):
+        raise TypeError(
+            f"Parameter {name}: '{text}' is read as {type(value)}; allowed are bool, int, float, str and lists of one "
+            "of them. If the parameter is meant to be a string, try wrapping it in "
+            "launch_ros.parameter_descriptions.ParameterValue(value, value_type=str)"
+        )
+    return value
+
+
+def _uniform(name, values):
+    types = {type(value) for value in values}
+    if types == {int, float}:
+        return [float(value) for value in values]
+    if len(types) != 1 or not types <= {bool, int, float, str}:
+        raise TypeError(
+            f"Parameter {name}: expected a non-empty sequence, with items of uniform type (bool, int, "
+            f"float, str), got {list(values)}"
+        )
+    return list(values)

@@ -20,9 +20,7 @@ __all__ = ["INFINITE", "DDSException", "Policy", "Qos", "Waitset", "take", "writ
 
 INFINITE = 2**63 - 1
 ANY = 3 | 12 | 112  # every sample, view and instance state
-OFFERED_DEADLINE_MISSED, REQUESTED_DEADLINE_MISSED = 1 << 1, 1 << 2
 OFFERED_INCOMPATIBLE_QOS, REQUESTED_INCOMPATIBLE_QOS = 1 << 3, 1 << 4
-LIVELINESS_LOST, LIVELINESS_CHANGED = 1 << 9, 1 << 10
 
 write = _clayer.ddspy_write
 take = _clayer.ddspy_take
@@ -63,7 +61,6 @@ _set_status_mask = _function("dds_set_status_mask", _entity, ct.c_uint32)
 _matched_publications = _function("dds_get_matched_publications", _entity, _pointer, ct.c_size_t)
 _matched_subscriptions = _function("dds_get_matched_subscriptions", _entity, _pointer, ct.c_size_t)
 _wait_for_acks = _function("dds_wait_for_acks", _entity, ct.c_int64)
-_assert_liveliness = _function("dds_assert_liveliness", _entity)
 
 
 def check(code: int, what: str) -> int:
@@ -229,11 +226,6 @@ def wait_for_acks(writer: int, nanoseconds: int) -> bool:
         return False
     check(code, "waiting for acknowledgements")
     return True
-
-
-def assert_liveliness(writer: int) -> None:
-    """Assert the liveliness of a writer by hand."""
-    check(_assert_liveliness(writer), "asserting liveliness")
 
 
 class Waitset:

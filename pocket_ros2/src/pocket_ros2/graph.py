@@ -82,8 +82,6 @@ class Graph:
         self._lock = threading.RLock()
         self._announced: dict[bytes, bytes] = {}  # participant GUID -> latest message, decoded when asked for
         self._builtins: dict[int, _Builtin] = {}
-        self._changed = threading.Condition()
-        self._version = 0
         self._guard = dds.create_guard(participant.domain_handle)
         self._waitset = dds.Waitset(participant.domain_handle)
         self._waitset.attach(self._guard, 0)
@@ -96,9 +94,6 @@ class Graph:
         while not self._participant.closed:
             if 1 in self._waitset.wait(dds.INFINITE) and not self._participant.closed:
                 self._collect()
-                with self._changed:
-                    self._version += 1
-                    self._changed.notify_all()
 
     def _collect(self) -> None:
         with self._lock:
@@ -118,16 +113,6 @@ class Graph:
             self._thread.join()
         self._waitset.close()
         dds.delete(self._guard)
-
-    @property
-    def version(self) -> int:
-        """A number that grows when another process' nodes change."""
-        return self._version
-
-    def wait_for_change(self, version: int, seconds: float) -> None:
-        """Wait until nodes elsewhere changed since `version`, at most so long."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._version != version, seconds)
 
     def _builtin(self, topic: int) -> dict[bytes, Any]:
         if topic not in self._builtins:

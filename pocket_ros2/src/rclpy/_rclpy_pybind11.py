@@ -13,11 +13,3 @@ class RCLError(RuntimeError):
 
 class NodeNameNonExistentError(RCLError):
     """Raised when the graph is asked about a node that is not there."""
-
-
-class UnsupportedEventTypeError(RCLError):
-    """Raised when a QoS event is not supported."""
-
-
-class TimeoutError(RCLError):
-    """Raised when an operation of the client library times out."""

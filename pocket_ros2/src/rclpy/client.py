@@ -14,11 +14,11 @@ from pocket_ros2.service_wire import IDENTITY, RequestPath
 from .callback_groups import CallbackGroup
 from .exceptions import InvalidHandle, RCLError
 from .qos import QoSProfile
-from .subscription import entity_numbers
+from .subscription import Entity, entity_numbers
 from .task import Future
 
 
-class Client:
+class Client(Entity):
     """Calls a service; made by `Node.create_client`."""
 
     def __init__(
@@ -100,10 +100,6 @@ class Client:
         future._set_executor(self._executor())
         future.set_result(response)
 
-    def get_pending_request(self, sequence_number: int) -> Future:
-        """Return the future of a request; KeyError if it is not waited for."""
-        return self._pending_requests[sequence_number]
-
     def remove_pending_request(self, future: Future) -> None:
         """Wait for a response no longer."""
         for sequence, pending in list(self._pending_requests.items()):
@@ -141,9 +137,3 @@ class Client:
         """Call no more."""
         self._requests.close()
         self._replies.close()
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.destroy()

@@ -15,55 +15,38 @@ class NotInitializedException(Exception):
         super().__init__("rclpy.init() has not been called", *args)
 
 
-class NoImplementationAvailableException(Exception):
-    """Raised when there is no middleware."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__("no rmw implementation available", *args)
-
-
-class NoTypeSupportImportedException(Exception):
-    """Raised when a class that is no message type is used as one."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__("no type_support imported", *args)
-
-
 class NameValidationException(Exception):
     """Raised when a name is invalid; the text marks the first wrong character."""
 
-    def __init__(self, name_type: str, name: str, error_msg: str, invalid_index: int, *args: Any) -> None:
-        super().__init__(f"Invalid {name_type}: {error_msg}:\n  '{name}'\n   {' ' * invalid_index}^", *args)
-        self.name_type, self.name = name_type, name
-        self.error_msg, self.invalid_index = error_msg, invalid_index
+    name_type = "name"
+
+    def __init__(self, name: str, error_msg: str, invalid_index: int) -> None:
+        super().__init__(f"Invalid {self.name_type}: {error_msg}:\n  '{name}'\n   {' ' * invalid_index}^")
+        self.name, self.error_msg, self.invalid_index = name, error_msg, invalid_index
 
 
 class InvalidNamespaceException(NameValidationException):
     """Raised when a namespace is invalid."""
 
-    def __init__(self, name: str, error_msg: str, invalid_index: int, *args: Any) -> None:
-        super().__init__("namespace", name, error_msg, invalid_index)
+    name_type = "namespace"
 
 
 class InvalidNodeNameException(NameValidationException):
     """Raised when a node name is invalid."""
 
-    def __init__(self, name: str, error_msg: str, invalid_index: int, *args: Any) -> None:
-        super().__init__("node name", name, error_msg, invalid_index)
+    name_type = "node name"
 
 
 class InvalidTopicNameException(NameValidationException):
     """Raised when a topic name is invalid."""
 
-    def __init__(self, name: str, error_msg: str, invalid_index: int, *args: Any) -> None:
-        super().__init__("topic name", name, error_msg, invalid_index)
+    name_type = "topic name"
 
 
 class InvalidServiceNameException(NameValidationException):
     """Raised when a service name is invalid."""
 
-    def __init__(self, name: str, error_msg: str, invalid_index: int, *args: Any) -> None:
-        super().__init__("service name", name, error_msg, invalid_index)
+    name_type = "service name"
 
 
 class ROSInterruptException(Exception):

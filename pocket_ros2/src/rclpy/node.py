@@ -156,19 +156,6 @@ class Node(NamesMixin, ParameterMixin, GraphMixin):
         yield from tuple(self._guards)
 
     @property
-    def waitables(self) -> Iterator[Any]:
-        """The node's waitables: none, they are not covered."""
-        yield from ()
-
-    def add_waitable(self, waitable: Any) -> None:
-        """Raise NotCovered."""
-        raise NotCovered("waitables of one's own (Node.add_waitable)")
-
-    def remove_waitable(self, waitable: Any) -> None:
-        """Raise NotCovered."""
-        raise NotCovered("waitables of one's own (Node.remove_waitable)")
-
-    @property
     def executor(self) -> Any:
         """The executor the node was added to, None if there is none."""
         return self._executor_reference() if self._executor_reference else None
@@ -291,11 +278,10 @@ class Node(NamesMixin, ParameterMixin, GraphMixin):
         return subscription
 
     def _add_events(self, endpoint: Any, callbacks: Any, topic: str, group: CallbackGroup | None) -> None:
-        chosen = callbacks._callbacks(topic, self._logger.name)
-        if chosen:
-            endpoint.event_handlers.append(
-                QoSEventHandler(endpoint._endpoint, chosen, group or self._default_callback_group)
-            )
+        callback = callbacks._callback(topic, self._logger.name)
+        if callback is not None:
+            group = group or self._default_callback_group
+            endpoint.event_handlers.append(QoSEventHandler(endpoint._endpoint, callbacks.event, callback, group))
 
     def create_client(
         self,
@@ -422,11 +408,6 @@ class Node(NamesMixin, ParameterMixin, GraphMixin):
     def destroy_guard_condition(self, guard: GuardCondition) -> bool:
         """Destroy a guard condition; False if it is not this node's."""
         return self._destroy(self._guards, guard)
-
-    def destroy_rate(self, rate: Rate) -> bool:
-        """Destroy a rate and its timer."""
-        rate.destroy()
-        return self.destroy_timer(rate._timer)
 
     def destroy_node(self) -> None:
         """Destroy the node and all that it created."""

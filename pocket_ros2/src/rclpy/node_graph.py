@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
-from pocket_ros2 import graph, names
+from pocket_ros2 import graph
 from pocket_ros2.idl import ros_type_name
 from pocket_ros2.wire_qos import profile_of
 
@@ -35,10 +34,6 @@ class GraphMixin:
         """Return (name, namespace) of every node."""
         return [(node.name, node.namespace) for node in self._graph.nodes()]
 
-    def get_node_names_and_namespaces_with_enclaves(self) -> list[tuple[str, str, str]]:
-        """Return (name, namespace, enclave) of every node; there is one enclave."""
-        return [(node.name, node.namespace, "/") for node in self._graph.nodes()]
-
     def get_node_names(self) -> list[str]:
         """Return the name of every node."""
         return [node.name for node in self._graph.nodes()]
@@ -46,19 +41,6 @@ class GraphMixin:
     def get_fully_qualified_node_names(self) -> list[str]:
         """Return the fully qualified name of every node."""
         return [f"{node.namespace.rstrip('/')}/{node.name}" for node in self._graph.nodes()]
-
-    def wait_for_node(self, fully_qualified_node_name: str, timeout: float) -> bool:
-        """Wait until a node is there, at most `timeout` seconds."""
-        end = time.monotonic() + timeout
-        wanted = names.expand(fully_qualified_node_name, self.get_name(), "/")
-        while True:
-            version = self._graph.version
-            if wanted in self.get_fully_qualified_node_names():
-                return True
-            left = end - time.monotonic()
-            if left <= 0 or not self.context.ok():
-                return False
-            self._graph.wait_for_change(version, min(left, 0.2))
 
     def _node(self, name: str, namespace: str) -> Any:
         for node in self._graph.nodes():

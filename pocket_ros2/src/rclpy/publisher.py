@@ -10,9 +10,10 @@ from pocket_ros2.cdr import serializer
 from .duration import Duration
 from .exceptions import InvalidHandle, RCLError
 from .qos import QoSProfile
+from .subscription import Entity
 
 
-class Publisher:
+class Publisher(Entity):
     """Publishes messages of one type on one topic; made by `Node.create_publisher`."""
 
     def __init__(
@@ -59,21 +60,10 @@ class Publisher:
 
     def destroy(self) -> None:
         """Stop publishing."""
-        for handler in self.event_handlers:
-            handler.destroy()
+        self.event_handlers.clear()
         self._endpoint.close()
-
-    def assert_liveliness(self) -> None:
-        """Say that the publisher is alive (for a MANUAL_BY_TOPIC liveliness)."""
-        dds.assert_liveliness(self._endpoint.handle)
 
     def wait_for_all_acked(self, timeout: Duration = Duration(seconds=-1)) -> bool:  # noqa: B008 - rclpy's signature
         """Wait until every reliable subscription has got all messages; False on timeout."""
         limit = timeout.nanoseconds if timeout.nanoseconds >= 0 else dds.INFINITE
         return dds.wait_for_acks(self._endpoint.handle, limit)
-
-    def __enter__(self) -> Publisher:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.destroy()

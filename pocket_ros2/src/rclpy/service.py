@@ -13,7 +13,7 @@ from pocket_ros2.service_wire import ReplyPath
 from .callback_groups import CallbackGroup
 from .exceptions import RCLError
 from .qos import QoSProfile
-from .subscription import entity_numbers
+from .subscription import Entity, entity_numbers
 
 
 class RequestHeader:
@@ -25,7 +25,7 @@ class RequestHeader:
         self.identity, self.writer = identity, writer
 
 
-class Service:
+class Service(Entity):
     """Answers requests with its callback's responses; made by `Node.create_service`."""
 
     def __init__(
@@ -101,9 +101,3 @@ class Service:
         """Answer no more."""
         self._requests.close()
         self._replies.close()
-
-    def __enter__(self) -> Service:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.destroy()

@@ -81,11 +81,6 @@ def uninstall_signal_handlers() -> None:
         _previous.clear()
 
 
-def get_current_signal_handlers_options() -> SignalHandlerOptions:
-    """Return which signals rclpy handles now."""
-    return SignalHandlerOptions(sum(option for option, number in _SIGNALS.items() if number in _previous))
-
-
 def wakes_on_signal() -> bool:
     """Return whether a waiting executor is woken by a signal at once."""
     return _watching

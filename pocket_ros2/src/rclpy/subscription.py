@@ -15,6 +15,20 @@ from .qos import QoSProfile
 entity_numbers = itertools.count(1)  # for all that hangs on an executor's waitset
 
 
+class Entity:
+    """Common to publishers, subscriptions, clients and services: a `with` block that destroys them at its end."""
+
+    def destroy(self) -> None:
+        """Take it off the network."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Entity:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.destroy()
+
+
 class SubscriptionHandle:
     """The DDS endpoint behind a subscription, from which messages can be taken without an executor."""
 
@@ -50,7 +64,7 @@ class SubscriptionHandle:
         pass
 
 
-class Subscription:
+class Subscription(Entity):
     """Has its callback called with each message of a topic; made by `Node.create_subscription`."""
 
     def __init__(
@@ -99,12 +113,5 @@ class Subscription:
 
     def destroy(self) -> None:
         """Hear no more."""
-        for handler in self.event_handlers:
-            handler.destroy()
+        self.event_handlers.clear()
         self._endpoint.close()
-
-    def __enter__(self) -> Subscription:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.destroy()

@@ -64,11 +64,6 @@ def get_rmw_implementation_identifier() -> str:
     return "rmw_cyclonedds_cpp"
 
 
-def get_available_rmw_implementations() -> set[str]:
-    """Return the middlewares there are: one."""
-    return {"rmw_cyclonedds_cpp"}
-
-
 def timeout_sec_to_nsec(timeout_sec: float | None) -> int:
     """Return a timeout in nanoseconds; -1 (for ever) for None or a negative one."""
     return -1 if timeout_sec is None or timeout_sec < 0 else int(float(timeout_sec) * S_TO_NS)

@@ -1,10 +1,8 @@
 from launch import LaunchDescription
 from launch.actions import GroupAction, OpaqueFunction
 from launch.conditions import UnlessCondition
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.actions import Node, SetParameter, SetParametersFromFile, SetRemap
-from launch_ros.descriptions import Parameter
-from launch_ros.substitutions import FindPackageShare
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node, SetParameter, SetRemap
 
 
 def teller(**kwargs):
@@ -17,23 +15,10 @@ def made(context):
 
 
 def generate_launch_description():
+    around = [SetParameter("numbers", [1, 2]), SetParameter("use_sim_time", True), SetRemap("from", "to")]
     return LaunchDescription(
         [
-            GroupAction(
-                [
-                    SetParametersFromFile(PathJoinSubstitution([FindPackageShare("demo"), "config", "demo.yaml"])),
-                    SetParameter("use_sim_time", True),
-                    SetRemap("from", "to"),
-                    teller(
-                        parameters=[
-                            Parameter("one", 1),
-                            Parameter("texts", ["a", "b c"]),
-                            Parameter("rate", LaunchConfiguration("rate", default="50")),
-                        ],
-                        remappings=[("a", "b")],
-                    ),
-                ]
-            ),
+            GroupAction([*around, teller(remappings=[("a", "b")])]),
             teller(),
             OpaqueFunction(function=made),
             GroupAction([teller(name="never")], condition=UnlessCondition("1")),

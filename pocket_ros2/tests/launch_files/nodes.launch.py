@@ -4,7 +4,6 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node, PushRosNamespace, SetParameter, SetRemap
 from launch_ros.descriptions import ParameterFile, ParameterValue
 from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix, FindPackageShare
-from launch_ros.substitutions import Parameter as ParameterSubstitution
 
 
 def generate_launch_description():
@@ -58,7 +57,6 @@ def generate_launch_description():
                         package="demo", executable="teller", name="below", output="screen", parameters=[{"gain": 1.5}]
                     ),
                     Node(package="demo", executable="teller", name="below", namespace="/absolute", output="screen"),
-                    LogInfo(msg=["the gain: ", ParameterSubstitution("gain")]),
                 ]
             ),
             Node(

@@ -12,7 +12,6 @@ def generate_launch_description():
                 "both": "both",
                 "own_log": "own_log",
                 "full": "full",
-                "dict": {"stdout": "screen", "stderr": {"own_log", "log"}},
             }.items()
         ]
     )

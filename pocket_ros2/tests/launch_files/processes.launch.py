@@ -2,9 +2,9 @@ import sys
 
 from launch import LaunchDescription
 from launch.actions import EmitEvent, ExecuteProcess, LogInfo, RegisterEventHandler
-from launch.event_handlers import OnExecutionComplete, OnProcessExit, OnProcessIO, OnProcessStart, OnShutdown
+from launch.event_handlers import OnProcessExit, OnProcessIO, OnProcessStart, OnShutdown
 from launch.events import Shutdown
-from launch.substitutions import FindExecutable, LocalSubstitution
+from launch.substitutions import FindExecutable
 
 
 def generate_launch_description():
@@ -20,7 +20,6 @@ def generate_launch_description():
     silent = ExecuteProcess(cmd=["sh", "-c", "echo only in the log; echo on the screen >&2"])
     terminal = ExecuteProcess(cmd=["sh", "-c", "test -t 1 && echo a terminal"], emulate_tty=True, output="screen")
     forever = ExecuteProcess(cmd=["sleep", "60"], output="screen")
-    told = LogInfo(msg="told")
     return LaunchDescription(
         [
             RegisterEventHandler(OnProcessStart(target_action=first, on_start=[LogInfo(msg="first has started")])),
@@ -43,10 +42,8 @@ def generate_launch_description():
                 OnProcessExit(target_action=terminal, on_exit=[EmitEvent(event=Shutdown(reason="all is told"))])
             ),
             RegisterEventHandler(
-                OnShutdown(on_shutdown=[LogInfo(msg=["the end: ", LocalSubstitution("event.reason")])])
+                OnShutdown(on_shutdown=lambda event, context: [LogInfo(msg=f"the end: {event.reason}")])
             ),
-            RegisterEventHandler(OnExecutionComplete(target_action=told, on_completion=[LogInfo(msg="it was told")])),
-            told,
             forever,
             first,
         ]

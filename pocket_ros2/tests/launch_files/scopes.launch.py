@@ -1,6 +1,5 @@
 from launch import LaunchDescription
 from launch.actions import (
-    AppendEnvironmentVariable,
     DeclareLaunchArgument,
     ExecuteProcess,
     GroupAction,
@@ -8,7 +7,6 @@ from launch.actions import (
     LogInfo,
     SetEnvironmentVariable,
     SetLaunchConfiguration,
-    UnsetEnvironmentVariable,
 )
 from launch.conditions import IfCondition
 from launch.launch_description_sources import AnyLaunchDescriptionSource, PythonLaunchDescriptionSource
@@ -40,12 +38,6 @@ def generate_launch_description():
                 launch_configurations={"b": value("a")},
             ),
             GroupAction([LogInfo(msg="never")], condition=IfCondition("false")),
-            SetEnvironmentVariable("LIST", "x"),
-            AppendEnvironmentVariable("LIST", "y"),
-            AppendEnvironmentVariable("LIST", "w", prepend=True),
-            LogInfo(msg=EnvironmentVariable("LIST")),
-            UnsetEnvironmentVariable("LIST"),
-            LogInfo(msg=["list: ", EnvironmentVariable("LIST", default_value="gone")]),
             IncludeLaunchDescription(
                 PythonLaunchDescriptionSource([ThisLaunchFileDir(), "/included.launch.py"]),
                 launch_arguments={"needed": "given", "optional": value("a")}.items(),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_dynamics.bench.view.client_messages import Control, Fields, MessageFilter
+from hexapod_dynamics.bench.view.client_messages import DRIVE, Control, Fields, MessageFilter, read_axes
 
 CONTROLS = {
     "slider": Control("slider", low=-0.15, high=0.15),
@@ -16,7 +16,6 @@ CONTROLS = {
 }
 FIELDS = {
     "GuiUpdateMessage": Fields(frozenset({"uuid", "updates"}), frozenset({"uuid", "updates"})),
-    "CommandTriggerMessage": Fields(frozenset({"uuid"}), frozenset({"uuid"})),
     "SceneNodeClickMessage": Fields(frozenset({"name"}), frozenset({"name", "owner", "screen_pos"})),
     "ViewerCameraMessage": Fields(frozenset({"position", "fov"}), frozenset({"position", "fov"})),
 }
@@ -27,7 +26,6 @@ def checks():
     return MessageFilter(
         FIELDS,
         control=lambda client, uuid: CONTROLS.get(uuid) if client == 0 else None,
-        has_command=lambda client, uuid: uuid == "forward",
         is_clickable=lambda client, name: name == "/world/robot/leg",
     )
 
@@ -45,7 +43,6 @@ def update(uuid, value, **more):
         update("box", False),
         update("button", True),
         update("menu", "locked"),
-        {"type": "CommandTriggerMessage", "uuid": "forward"},
         {"type": "SceneNodeClickMessage", "name": "/world/robot/leg", "owner": "", "screen_pos": [0.5, 0.5]},
         {"type": "ViewerCameraMessage", "position": (1.0, 2.0, 3.0), "fov": 1.0},
     ],
@@ -73,8 +70,7 @@ def test_what_the_own_page_sends_passes(checks, message):
         ({"type": "GuiUpdateMessage", "uuid": "button"}, "fields"),
         (update("other", True), "control"),
         (update(["button"], True), "control"),
-        ({"type": "CommandTriggerMessage", "uuid": "other"}, "control"),
-        ({"type": "CommandTriggerMessage", "uuid": ["forward"]}, "value"),
+        ({"type": "CommandTriggerMessage", "uuid": "forward"}, "kind"),
         ({"type": "SceneNodeClickMessage", "name": "/world"}, "control"),
         ({"type": "SceneNodeClickMessage", "name": "/world/robot/leg", "owner": {}}, "value"),
         ({"type": "ViewerCameraMessage", "position": (1.0, math.nan, 3.0), "fov": 1.0}, "value"),
@@ -112,3 +108,27 @@ def test_no_message_raises_and_no_slider_leaves_its_range(checks, kind, uuid, va
     checks.problem(0, {"type": kind, "uuid": value})
     checks.problem(0, {"type": kind, "uuid": uuid, "updates": more})
     checks.problem(0, {"type": kind, "position": value, "fov": more})
+
+
+@pytest.mark.parametrize("axes", [[0, 0, 0], [1, -1, 0.5], [-1.0, 0.0, 1.0]])
+def test_axes_of_held_keys_are_read(axes):
+    assert read_axes({"type": DRIVE, "axes": axes}) == tuple(axes)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": DRIVE},
+        {"type": DRIVE, "axes": [1, 0]},
+        {"type": DRIVE, "axes": [1, 0, 0, 0]},
+        {"type": DRIVE, "axes": [1.5, 0, 0]},
+        {"type": DRIVE, "axes": [math.nan, 0, 0]},
+        {"type": DRIVE, "axes": [math.inf, 0, 0]},
+        {"type": DRIVE, "axes": [True, 0, 0]},
+        {"type": DRIVE, "axes": ["1", 0, 0]},
+        {"type": DRIVE, "axes": "www"},
+        {"type": DRIVE, "axes": [1, 0, 0], "more": 1},
+    ],
+)
+def test_axes_beyond_their_range_or_of_another_form_are_not_read(message):
+    assert read_axes(message) is None

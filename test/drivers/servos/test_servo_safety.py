@@ -61,8 +61,8 @@ def state():
     return state
 
 
-def assess(state, change=lambda state: None):
-    health = ServoHealth(NAMES)
+def assess(state, change=lambda state: None, *, simulated=False):
+    health = ServoHealth(NAMES, simulated=simulated)
     health.assess(state, 0.0)
     change(state)
     state.reads += 60
@@ -71,6 +71,15 @@ def assess(state, change=lambda state: None):
 
 def test_all_well_is_ok(state):
     assert assess(state) == ("ok", [])
+
+
+def test_lost_answers_of_simulated_servos_have_no_cable_for_a_cause(state):
+    def lose(state):
+        state.errors[:, 0] += 20
+
+    (real,), (simulated,) = assess(state, lose)[1], assess(state, lose, simulated=True)[1]
+    assert real.endswith("cable, ground or bus drive")
+    assert simulated.endswith("this computer is too busy, or the simulator has faults")
 
 
 def test_a_port_not_yet_tried_is_no_error_and_one_that_failed_says_why(state):

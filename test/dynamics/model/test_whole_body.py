@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
 from support.pinocchio_robot import PinocchioRobot
-from support.random_robots import FAMILIES, random_damage, random_robot, rotation
+from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel, leg_code
 from hexapod_dynamics.errors import DynamicsError
@@ -35,7 +35,8 @@ class Case:
 
     def __init__(self, seed: int):
         self.rng = rng = np.random.default_rng(seed)
-        self.robot = random_robot(rng, seed % len(FAMILIES), (4, 6, 8)[seed // len(FAMILIES) % 3])
+        family = seed % len(FAMILIES)
+        self.robot = random_robot(rng, family, leg_count_of(family, seed // len(FAMILIES)))
         whole = seed // (3 * len(FAMILIES)) == 0
         self.morphology = Morphology.whole(self.robot) if whole else random_damage(rng, self.robot)
         self.model = WholeBodyModel(self.robot)

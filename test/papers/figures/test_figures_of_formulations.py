@@ -12,6 +12,7 @@ def rows_of(path):
         return list(csv.reader(file))
 
 
+@pytest.mark.slow  # 12 s: it counts and times six formulations; test_hollerbach.py holds the counts
 def test_hollerbachs_tables_stand_beside_ours(tmp_path):
     seen = []
     page = hollerbach1980.reproduce(tmp_path, lambda fraction, what: seen.append(fraction))

@@ -1,6 +1,10 @@
 """Events of the launch system; those of processes are in `launch.events.process`."""
 
-from ..event import Event
+
+class Event:
+    """Base of all events; the launch service calls the handlers that match."""
+
+    name = "launch.Event"
 
 
 class Shutdown(Event):
@@ -22,15 +26,6 @@ class IncludeLaunchDescription(Event):
         self.launch_description = launch_description
 
 
-class ExecutionComplete(Event):
-    """An action has finished."""
-
-    name = "launch.events.ExecutionComplete"
-
-    def __init__(self, *, action):
-        self.action = action
-
-
 class TimerEvent(Event):
     """The period of a TimerAction has elapsed."""
 
@@ -38,13 +33,3 @@ class TimerEvent(Event):
 
     def __init__(self, *, timer_action):
         self.timer_action = timer_action
-
-
-def matches_action(target_action):
-    """Return a matcher of exactly this action."""
-    return lambda action: action is target_action
-
-
-from . import process  # noqa: E402  its events stand on Event alone, its users import it from here
-
-__all__ = ["ExecutionComplete", "IncludeLaunchDescription", "Shutdown", "TimerEvent", "matches_action", "process"]

@@ -5,6 +5,8 @@ import time
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from ..names import is_hidden
+
 SPIN_TIME = 0.5  # s, how long to look around before answering
 _POLL = 0.01  # s
 _QUIET = 0.1  # s without news after which nobody else is expected (they answer within 50 ms)
@@ -81,11 +83,6 @@ def graph_node(args, node_name=None, found=None):
         rclpy.try_shutdown()
 
 
-def is_hidden(name):
-    """Tell whether some part of a name begins with an underscore."""
-    return any(part.startswith("_") for part in name.split("/"))
-
-
 def visible(names_and_types, include_hidden):
     """Return the (name, types) pairs without the hidden ones, unless `include_hidden`."""
     return [(name, types) for name, types in names_and_types if include_hidden or not is_hidden(name)]
@@ -110,3 +107,26 @@ def node_names(node, include_hidden=False):
         for name, namespace in node.get_node_names_and_namespaces()
         if include_hidden or (name and not name.startswith("_"))
     ]
+
+
+def print_listed(names_and_types, count, show_types):
+    """Print names, with their types on request, or their number."""
+    if count:
+        print(len(names_and_types))
+        return
+    for name, types in names_and_types:
+        print(f"{name} [{', '.join(types)}]" if show_types else name)
+
+
+def print_types(names_and_types, wanted):
+    """Print the types of a name; return 1 if it is not there, else None."""
+    types = dict(names_and_types).get(wanted)
+    if types is None:
+        return 1
+    print(*types, sep="\n")
+    return None
+
+
+def print_found(names_and_types, wanted, count):
+    """Print the names of a type, or their number."""
+    print_listed([(name, types) for name, types in names_and_types if wanted in types], count, show_types=False)

@@ -79,14 +79,20 @@ def _show_arguments(description):
     print("Arguments (pass arguments as '<name>:=<value>'):")
     arguments = description.get_launch_arguments()
     for argument in arguments:
-        conditional = getattr(argument, "_conditionally_included", False)
-        print(f"\n    '{argument.name}':{'*' if conditional else ''}\n        {argument.description}")
+        print(f"\n    '{argument.name}':{'*' if argument.is_conditional else ''}\n        {argument.description}")
         if argument.default_value is not None:
             print(f"        (default: {' + '.join(part.describe() for part in argument.default_value)})")
     if not arguments:
         print("\n  No arguments.")
-    elif any(getattr(argument, "_conditionally_included", False) for argument in arguments):
+    elif any(argument.is_conditional for argument in arguments):
         print("\n* argument(s) which are only used if specific conditions occur")
+
+
+def _tree(entity, indent=""):
+    """Yield a line for an entity and for each that it holds, as far as they are known before the launch runs."""
+    yield indent + entity.describe()
+    for below in [*entity.get_sub_entities(), *entity.get_conditional_sub_entities()]:
+        yield from _tree(below, indent + "    ")
 
 
 def launch_verb(args):
@@ -115,7 +121,7 @@ def launch_verb(args):
         description = sources.get_launch_description_from_any_launch_file(path)
         if args.show_args:
             return _show_arguments(description)
-        print(launch.LaunchIntrospector().format_launch_description(description))
+        print("\n".join(_tree(description)))
         return None
     service = launch.LaunchService(argv=words, noninteractive=args.noninteractive, debug=args.debug)
     service.include_launch_description(

@@ -1,6 +1,6 @@
 """Verbs `ros2 service` list, type and find."""
 
-from .graph import graph_node, strategy_arguments, visible
+from .graph import graph_node, print_found, print_listed, print_types, strategy_arguments, visible
 
 
 def names_and_types(node, include_hidden=False):
@@ -29,11 +29,7 @@ def list_verb(args):
     """Print the services."""
     with graph_node(args) as node:
         services = names_and_types(node, args.include_hidden_services)
-    if args.count_services:
-        print(len(services))
-        return
-    for name, types in services:
-        print(f"{name} [{', '.join(types)}]" if args.show_types else name)
+    print_listed(services, args.count_services, args.show_types)
 
 
 def type_arguments(parser):
@@ -44,10 +40,7 @@ def type_arguments(parser):
 def type_verb(args):
     """Print a service's types."""
     with graph_node(args, found=has_service(args.service_name)) as node:
-        types = dict(names_and_types(node, args.include_hidden_services)).get(args.service_name)
-    if types is None:
-        return 1
-    print(*types, sep="\n")
+        return print_types(names_and_types(node, args.include_hidden_services), args.service_name)
 
 
 def find_arguments(parser):
@@ -60,8 +53,4 @@ def find_verb(args):
     """Print the services of a type."""
     with graph_node(args) as node:
         services = names_and_types(node, args.include_hidden_services)
-    found = [name for name, types in services if args.service_type in types]
-    if args.count_services:
-        print(len(found))
-    elif found:
-        print(*found, sep="\n")
+    print_found(services, args.service_type, args.count_services)

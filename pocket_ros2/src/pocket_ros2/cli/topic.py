@@ -1,6 +1,6 @@
 """Verbs `ros2 topic` list, info, type and find: what there is."""
 
-from .graph import graph_node, strategy_arguments, visible
+from .graph import graph_node, print_found, print_listed, print_types, strategy_arguments, visible
 
 
 def names_and_types(node, include_hidden=False):
@@ -40,14 +40,11 @@ def list_verb(args):
     """Print the topics."""
     with graph_node(args) as node:
         topics = names_and_types(node, args.include_hidden_topics)
-        if args.count_topics:
-            print(len(topics))
-        elif args.verbose and topics:
+        if args.verbose and topics and not args.count_topics:
             print(_endpoints("Published", "publisher", [(n, t, node.count_publishers(n)) for n, t in topics]))
             print(_endpoints("Subscribed", "subscriber", [(n, t, node.count_subscribers(n)) for n, t in topics]))
         else:
-            for name, types in topics:
-                print(f"{name} [{', '.join(types)}]" if args.show_types else name)
+            print_listed(topics, args.count_topics, args.show_types)
 
 
 def info_arguments(parser):
@@ -89,10 +86,7 @@ def type_arguments(parser):
 def type_verb(args):
     """Print a topic's types."""
     with graph_node(args, found=has_topic(args.topic_name)) as node:
-        types = dict(names_and_types(node, args.include_hidden_topics)).get(args.topic_name)
-    if types is None:
-        return 1
-    print(*types, sep="\n")
+        return print_types(names_and_types(node, args.include_hidden_topics), args.topic_name)
 
 
 def find_arguments(parser):
@@ -106,8 +100,4 @@ def find_verb(args):
     """Print the topics of a type."""
     with graph_node(args) as node:
         topics = names_and_types(node, args.include_hidden_topics)
-    found = [name for name, types in topics if args.topic_type in types]
-    if args.count_topics:
-        print(len(found))
-    elif found:
-        print(*found, sep="\n")
+    print_found(topics, args.topic_type, args.count_topics)

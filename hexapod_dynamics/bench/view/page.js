@@ -1,0 +1,72 @@
+// Beside viser's own script: a sign of life, driving by held keys or a game pad, the page's title.
+// It sends by the worker that has viser's websocket, so that the server knows which page it is. A hidden page sends nothing,
+// a suspended computer neither. Keys that drive do not reach viser, which would move its camera.
+(() => {
+  const ALIVE = "$alive", DRIVE = "$drive", STOP = "$stop", TITLE_ID = "$title";
+  const post = Worker.prototype.postMessage;
+  let link = null;
+  Worker.prototype.postMessage = function (data, ...rest) {
+    if (data && data.type === "set_server") link = this;
+    return post.call(this, data, ...rest);
+  };
+  const send = message => { if (link) post.call(link, {type: "send", message}); };
+
+  // What a key adds to (forward, left, turn) while it is held.
+  const KEYS = {
+    KeyW: [1, 0, 0], KeyS: [-1, 0, 0], KeyA: [0, 1, 0], KeyD: [0, -1, 0], KeyQ: [0, 0, 1], KeyE: [0, 0, -1],
+    ArrowUp: [1, 0, 0], ArrowDown: [-1, 0, 0], ArrowLeft: [0, 0, 1], ArrowRight: [0, 0, -1],
+  };
+  const DEAD_ZONE = 0.15, STOP_BUTTON = 1;
+  const held = new Set();
+  let moving = false, padStops = false;
+
+  const pad = () => [...(navigator.getGamepads ? navigator.getGamepads() : [])].find(each => each && each.connected);
+  const stick = value => Math.abs(value || 0) < DEAD_ZONE ? 0 : -value;
+  const axes = () => {
+    const sum = [0, 0, 0];
+    for (const code of held) KEYS[code].forEach((part, k) => { sum[k] += part; });
+    const game = pad();
+    if (game) [1, 0, 2].forEach((axis, k) => { sum[k] += stick(game.axes[axis]); });
+    return sum.map(part => Math.max(-1, Math.min(1, part)));
+  };
+  const drive = () => {
+    const now = axes(), moves = now.some(part => part !== 0);
+    if (moves || moving) send({type: DRIVE, axes: now});
+    moving = moves;
+  };
+  const release = () => { held.clear(); drive(); };
+
+  const types = target => target && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName)
+    || (target.tagName === "INPUT" && !/^(checkbox|button|range)$/.test(target.type)));
+  const onKey = event => {
+    const down = event.type === "keydown";
+    if (down && (event.ctrlKey || event.metaKey || event.altKey || types(event.target))) return;
+    if (event.code === "Space" || event.code === "KeyX") {
+      if (down && !event.repeat) {
+        release();
+        send(event.code === "Space" ? {type: STOP} : {type: DRIVE, axes: [0, 0, 0]});
+      }
+    } else if (event.code in KEYS) {
+      if (down) held.add(event.code); else held.delete(event.code);
+      if (!event.repeat) drive();
+    } else return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  window.addEventListener("keydown", onKey, true);
+  window.addEventListener("keyup", onKey, true);
+  window.addEventListener("blur", release);
+  document.addEventListener("visibilitychange", release);
+
+  setInterval(() => {
+    if (document.visibilityState === "visible") {
+      send({type: ALIVE});
+      const game = pad(), pressed = Boolean(game && game.buttons[STOP_BUTTON] && game.buttons[STOP_BUTTON].pressed);
+      if (pressed && !padStops) send({type: STOP});
+      padStops = pressed;
+      drive();
+    }
+    const title = document.getElementById(TITLE_ID);
+    if (title && document.title !== title.textContent) document.title = title.textContent;
+  }, 100);
+})();

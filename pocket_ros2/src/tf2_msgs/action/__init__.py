@@ -1,5 +1,0 @@
-"""Actions are not covered."""
-
-from pocket_ros2.errors import NotCoveredImport
-
-raise NotCoveredImport(__name__, "actions")

@@ -1,5 +1,0 @@
-"""Not covered."""
-
-from pocket_ros2.errors import NotCoveredImport
-
-raise NotCoveredImport(__name__, "listening to transforms, only broadcasting them")
