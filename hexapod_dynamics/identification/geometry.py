@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 # height over it [m]; where a foot stands [m]; angle [rad] and foot [m] of a sample; direction of the accelerometer.
 OFFSET, MOUNTING, LEVEL, FLAT, PLACE = 0.026, 0.05, 0.009, 0.001, 0.05
 ANGLE, FOOT, DIRECTION = 2.5e-3, 3e-4, 3e-3
+FOOT_SCALE = 5e-4  # [m] of a foot where poses alone are solved for
 SLOW = 0.01  # [rad/s] of a set-point above which its joint's play is on one side
 CLIP = 4.0
 ROUNDS = 6
@@ -96,26 +97,23 @@ def identify_geometry(robot: Robot, means: Means, play: Array) -> Geometry:
         alike = float(np.mean(remaining[1:] * remaining[:-1])) / float(np.mean(remaining**2))
         alike = min(max(alike, 0.0), 0.95)
         noise = float(np.sqrt(np.mean(np.square(feet_left))))
-        before = noise if turn == 1 else before
+        before = noise if turn == 0 else before
         width = np.concatenate([np.full(n, OFFSET), np.full(3, MOUNTING), np.full(2, LEVEL), np.empty(3 * L)])
         width[n + 5 :] = np.tile([PLACE, PLACE, FLAT], L)
         state = np.concatenate([offsets, mounting, floor, (F - nominal).ravel()])
-        plane = np.zeros(G)  # height of the feet over the tilted floor
-        plane[n + 7 :: 3] = -(nominal[:, :2] @ floor)
-        total += np.diag(width**-2.0)
+        prior = width**-2.0
+        prior[n + 7 :: 3] = 0.0  # a foot's height is that of the tilted floor, within FLAT
+        total += np.diag(prior)
         slope_rows = np.zeros((L, G))
         slope_rows[:, n + 3 : n + 5] = -nominal[:, :2]
         slope_rows[np.arange(L), n + 7 + 3 * np.arange(L)] = 1.0
-        total[n + 7 :: 3, n + 7 :: 3] -= np.diag(width[n + 7 :: 3] ** -2.0)
         total += slope_rows.T @ slope_rows / FLAT**2
-        pull = state / width**2
-        pull[n + 7 :: 3] = 0.0
+        pull = prior * state
         pull += slope_rows.T @ (slope_rows @ state) / FLAT**2
         step = np.linalg.solve(total, right - pull)
         offsets, mounting, floor = offsets + step[:n], mounting + step[n : n + 3], floor + step[n + 3 : n + 5]
         F = F + step[n + 5 :].reshape(L, 3)
         if turn > 0:
-            inflation = max(1.0, power * inflation if turn > 1 else power) * (1.0 + alike) / (1.0 - alike)
             inflation = max(1.0, power) * (1.0 + alike) / (1.0 - alike)
         seen, _ = _feet(robot, model, angles - offsets)
         p, R = _poses(seen, F, R, p, up, rotation_from_vector(mounting))
@@ -200,6 +198,3 @@ def _poses(seen: Array, F: Array, R: Array, p: Array, up: Array, M: Array) -> tu
             R[b] = R[b] @ rotation_from_vector(step[:3])
             p[b] = p[b] + step[3:]
     return p, R
-
-
-FOOT_SCALE = 5e-4  # [m] of a foot in `_poses`

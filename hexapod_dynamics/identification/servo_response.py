@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.identification.loads import turn_upright
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot
 
@@ -99,7 +100,7 @@ class _Lanes:
         commands, period = recording.commands, recording.command_period
         model = WholeBodyModel(robot)
         up = recording.specific_force.mean(axis=0) if len(recording.imu_time) else np.array([0.0, 0.0, 1.0])
-        turn = _turn_upright(up)
+        turn = turn_upright(up)
         gravity = np.array([model.gravity_force(turn, row)[6:] for row in commands]) / robot.servo.stiffness
         inertia = np.diag(model.mass_matrix(commands.mean(axis=0)))[6:] / robot.servo.stiffness
         self.moved = np.ptp(commands, axis=0) > MOVES
@@ -222,14 +223,6 @@ def _scale(residuals: Array, parameters: int) -> float:
     alike = float(residuals[1:] @ residuals[:-1]) / max(float(residuals @ residuals), 1e-12)
     alike = min(max(alike, 0.0), 0.9)
     return size * (1.0 + alike) / (1.0 - alike)
-
-
-def _turn_upright(up: Array) -> Array:
-    """Rotation (3, 3) world <- base_link, without yaw, of a body whose accelerometer measures `up` (3,)."""
-    z = up / np.linalg.norm(up)
-    x = np.array([1.0, 0.0, 0.0]) - z[0] * z
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(z, x), z])
 
 
 def _rms(residuals: Array, joint: NDArray[np.intp], n: int) -> Array:
