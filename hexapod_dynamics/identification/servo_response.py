@@ -48,6 +48,7 @@ NOISE = 1.5e-3  # [rad] of a reading beside its resolution
 CREEP = 0.01  # [rad/s] below which friction is viscous
 CLIP = 4.0  # standard deviations at which a residual is limited
 MOVES = 0.05  # [rad] that a set-point must move for a joint to be identified
+KINDS = (0.05, 0.95)  # of the servos' damping, from which the first fits start
 ROUNDS = (6, 5)  # Gauss-Newton steps without and with the mean of all joints
 
 
@@ -75,7 +76,7 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     file[:, [LATENCY, LAG, KIND, WEIGHT]] = 0.017, robot.servo.damping / k0, 1.0, 1.0
     file[:, [ZONE, PLAY, FRICTION]] = 0.0, 0.0, 0.0
     before = _rms(lanes.residuals(file[None])[0], lanes.joint, n)
-    values, information, _ = lanes.fit(values, PRIOR, WIDTH, ROUNDS[0])
+    values, information = _better_kind(lanes, values)
     moved = lanes.moved
     own = np.array([np.diag(np.linalg.inv(part)) for part in information])
     share = 1.0 / (own[moved] + SPREAD**2)
@@ -90,6 +91,23 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     variance += (variance / width**2) ** 2 * of_mean + MODEL_ERROR**2
     variance[:, WEIGHT] += (SAG_ERROR / np.maximum(lanes.sag, 1e-6)) ** 2
     return ServoResponse(values, np.sqrt(variance), moved, noise, before)
+
+
+def _better_kind(lanes: _Lanes, values: Array) -> tuple[Array, Array]:
+    """Values (n, 8) and information (n, 8, 8) of the better of two fits for each joint: damped either way at the start.
+
+    Latency and lag resemble each other, so that a fit that starts at the wrong kind stays there.
+    """
+    best, information, least = lanes.fit(_at_kind(values, KINDS[0]), PRIOR, WIDTH, ROUNDS[0])
+    other, of_other, noise = lanes.fit(_at_kind(values, KINDS[1]), PRIOR, WIDTH, ROUNDS[0])
+    better = noise < least
+    return np.where(better[:, None], other, best), np.where(better[:, None, None], of_other, information)
+
+
+def _at_kind(values: Array, kind: float) -> Array:
+    changed = values.copy()
+    changed[:, KIND] = kind
+    return changed
 
 
 class _Lanes:
