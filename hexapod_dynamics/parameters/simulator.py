@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hexapod_dynamics.bench.devices.buses import BUSES
 from hexapod_dynamics.bench.devices.faults import FAULTS
 from hexapod_dynamics.bench.devices.simulated_robot import PHYSICS
 from hexapod_dynamics.parameters.spec import ParameterSpec
@@ -13,6 +14,7 @@ OWN = (
         "folder of the simulated serial port and I2C bus; empty: the default folder of servos and imu",
     ),
     ParameterSpec("session", "", "name of the launch: only its own node servos opens the port"),
+    ParameterSpec("bus", "lx", "which servo hardware is simulated, by its protocol", choices=BUSES),
     ParameterSpec("damage", [""], "legs and links missing from the start, as RM or LM.femur"),
     ParameterSpec("rate", 50.0, "ground truth messages a second", low=1.0, high=200.0, in_file=True),
     ParameterSpec("physics", "built_in", f"who simulates the robot: {' or '.join(PHYSICS)}", choices=tuple(PHYSICS)),
@@ -20,7 +22,8 @@ OWN = (
         "truth",
         "",
         "how the simulated robot differs from the model of the nodes, as mass=1.1,payload=0.2,friction=0.5; "
-        "servos=real,seed=7 (physics:=mujoco) draws servos, masses and IMU as real ones have them",
+        "servos=real,seed=7 (physics:=mujoco) draws servos, masses and IMU as real ones have them; "
+        "ground=slope:12, blocks:0.03, steps:0.04, stairs, gravel or patches names the ground",
     ),
     ParameterSpec("timestep", 0.001, "step of the physics [s]", low=0.0001, high=0.004, in_file=True),
 )
