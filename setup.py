@@ -31,6 +31,7 @@ COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
     "servo_tool": f"{package_name}.tools.servo_tool:main",
     "compile": f"{package_name}.tools.compile_model:main",
     "plan": f"{package_name}.tools.plan:main",
+    "identify": f"{package_name}.tools.identify:main",
     "reproduce": f"{package_name}.papers.reproduce:main",
     "plot": f"{package_name}.bench.plots.plot:main",
 }

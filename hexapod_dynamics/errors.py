@@ -51,3 +51,7 @@ class CompilerError(HexapodError):
 
 class StoredStateError(HexapodError):
     """A stored state that cannot be read or is of another shape."""
+
+
+class IdentificationError(HexapodError):
+    """Identification has too little or wrong data."""

@@ -3,6 +3,6 @@
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Link, Servo
 
-__all__ = ["Body", "Contact", "Imu", "Joint", "Leg", "Link", "Morphology", "Robot", "Servo"]
+__all__ = ["Body", "Contact", "Imu", "Joint", "JointServo", "Leg", "Link", "Morphology", "Robot", "Servo"]

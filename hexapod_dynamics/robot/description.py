@@ -19,7 +19,7 @@ from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.loading import jethexa_path, load_robot
 from hexapod_dynamics.robot.mjcf import to_mjcf
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Servo, check_number
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, JointServo, Servo, check_number
 from hexapod_dynamics.robot.urdf import to_urdf
 from hexapod_dynamics.robot.urdf_reading import robot_arguments
 from hexapod_dynamics.se3 import rotation_rpy
@@ -30,7 +30,7 @@ class Robot:
     """A main body with legs; immutable, equal to another one when every number in it is.
 
     Legs, joints and links are always in the order of `legs`, each from the body outward; `joint_starts` is the index
-    of each leg's first joint among all.
+    of each leg's first joint among all. joint_servos: what was identified of each joint's servo, one a joint, or none.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Robot:
     servo: Servo
     contact: Contact
     imu: Imu
+    joint_servos: tuple[JointServo, ...] = ()
 
     def __post_init__(self) -> None:
         check_number(self.gravity, "gravity", "m/s^2")
@@ -61,6 +62,9 @@ class Robot:
         if len(set(servo_ids)) != len(servo_ids):
             twice = sorted({i for i in servo_ids if servo_ids.count(i) > 1})
             raise RobotError(f"legs: servo ids {twice} are used more than once")
+        object.__setattr__(self, "joint_servos", tuple(self.joint_servos))
+        if self.joint_servos and len(self.joint_servos) != self.joint_count:
+            raise RobotError(f"joint_servos: {len(self.joint_servos)} given, {self.joint_count} (one a joint) needed")
         object.__setattr__(self, "_fingerprint", _digest(self))
         counts = [len(leg.joints) for leg in self.legs]
         object.__setattr__(self, "joint_starts", tuple(sum(counts[:i]) for i in range(len(counts))))
@@ -162,7 +166,7 @@ class Robot:
             mount_rotation=rotation_rpy(0.0, 0.0, yaw),
             tripod_group=model.tripod_group if tripod_group is None else tripod_group,
         )
-        return dataclasses.replace(self, legs=(*self.legs, leg))
+        return dataclasses.replace(self, legs=(*self.legs, leg), joint_servos=())
 
     def __copy__(self) -> Robot:
         return self  # immutable

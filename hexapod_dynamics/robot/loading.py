@@ -12,9 +12,9 @@ import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.casadi_extra import INSTALL
-from hexapod_dynamics.robot.checked_yaml import Section, integer, load_yaml, shown, sign
+from hexapod_dynamics.robot.checked_yaml import Section, integer, load_yaml, number, shown, sign
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo, constant
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Link, Servo, constant
 from hexapod_dynamics.se3 import rotation_rpy, rotation_x_to
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def robot_fields(data: Any) -> dict[str, Any]:
         if key not in modules.asked:
             used = ", ".join(dict.fromkeys(modules.asked))
             raise RobotError(f"leg_modules.{key}: no leg uses it; the legs use {used}")
+    joint_servos = _parse_joint_servos(top, [joint.name for leg in legs for joint in leg.joints])
     top.done()
     return {
         "name": name,
@@ -143,7 +144,25 @@ def robot_fields(data: Any) -> dict[str, Any]:
         "servo": servo,
         "contact": contact,
         "imu": imu,
+        "joint_servos": joint_servos,
     }
+
+
+def _parse_joint_servos(top: Section, joints: list[str]) -> tuple[JointServo, ...]:
+    """The optional section `joint_servos`, which `identify` writes: one entry for each joint, or none at all."""
+    section = top.section("joint_servos", {})
+    if not section.values:
+        return ()
+    laws = []
+    for name in joints:
+        entry = section.section(name)
+        values = {key: entry.number(key, 0.0, low=0.0) for key in ("latency", "lag", "coulomb", "load_friction")}
+        values |= {key: math.radians(entry.number(f"{key}_deg", 0.0, low=0.0)) for key in ("dead_zone", "play")}
+        feed = entry.number("feed_forward", 1.0, low=0.0)
+        laws.append(JointServo(entry.number("stiffness", above=0.0), feed_forward=feed, **values))
+        entry.done()
+    section.done()
+    return tuple(laws)
 
 
 def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
@@ -158,7 +177,8 @@ def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
         raise RobotError(f"leg_modules.{module}: {shown(parts)} given, a list of joints with their links needed")
     servo_ids = section.take("servo_ids", [None] * len(parts))
     directions = section.take("servo_directions", [None] * len(parts))
-    for key, values in (("servo_ids", servo_ids), ("servo_directions", directions)):
+    zeros = section.take("servo_zeros_deg", [0.0] * len(parts))
+    for key, values in (("servo_ids", servo_ids), ("servo_directions", directions), ("servo_zeros_deg", zeros)):
         if not isinstance(values, list) or len(values) != len(parts):
             raise RobotError(f"{section.key(key)}: {shown(values)} given, a list of {len(parts)} (one a joint) needed")
     for index, (servo_id, direction) in enumerate(zip(servo_ids, directions, strict=True)):
@@ -189,6 +209,7 @@ def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
                 servo_id=None if servo_id is None else integer(servo_id, section.key("servo_ids"), range(254)),
                 servo_direction=None if servo_id is None else sign(directions[index], section.key("servo_directions")),
                 rotor_inertia=joint.number("rotor_inertia", 0.0, low=0.0),
+                servo_zero=math.radians(number(zeros[index], section.key("servo_zeros_deg"))),
             )
         )
         joint.done()

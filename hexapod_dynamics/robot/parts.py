@@ -173,7 +173,8 @@ class Joint:
     pitch [m/rad] of a helical joint; lower, upper limits [rad or m], infinite where there is none; servo_id and
     servo_direction (+1/-1) of the bus servo that drives it, None where there is none; rotor_inertia of its motor,
     reflected to the joint (the rotor's own times the gear ratio squared; Pinocchio's and MuJoCo's armature) [kg m^2, of
-    a prismatic joint kg].
+    a prismatic joint kg]; servo_zero: what the servo reads at the joint's zero [rad or m], because its horn is mounted
+    off.
     """
 
     name: str
@@ -186,9 +187,11 @@ class Joint:
     servo_id: int | None = None
     servo_direction: int | None = None
     rotor_inertia: float = 0.0
+    servo_zero: float = 0.0
 
     def __post_init__(self) -> None:
         where = f"joint {self.name}"
+        check_number(abs(self.servo_zero), f"{where}.servo_zero", "m" if self.kind == "prismatic" else "rad")
         check_number(self.rotor_inertia, f"{where}.rotor_inertia", "kg" if self.kind == "prismatic" else "kg m^2")
         if self.kind not in JOINT_KINDS:
             raise RobotError(f"{where}.kind: {self.kind!r} given, one of {', '.join(JOINT_KINDS)} needed")
@@ -236,6 +239,33 @@ class Servo:
             check_number(getattr(self, name), f"servo.{name}", unit)
         for name, unit in (("torque_limit", "N m"), ("speed_limit", "rad/s")):
             check_number(getattr(self, name), f"servo.{name}", unit, zero=False)
+
+
+@dataclass(frozen=True)
+class JointServo:
+    """What was identified of the servo of one joint (docs/identify.md).
+
+    stiffness [N m/rad]; dead_zone [rad]: half of it, the error below which it gives no torque; latency [s]: from a
+    command to its start; lag [s]: damping over stiffness; feed_forward, 0 to 1: share of the set-point's rate that it
+    feeds forward; play [rad]: half of it; coulomb [N m]: dry friction; load_friction: its share of the torque.
+    """
+
+    stiffness: float
+    dead_zone: float = 0.0
+    latency: float = 0.0
+    lag: float = 0.0
+    feed_forward: float = 1.0
+    play: float = 0.0
+    coulomb: float = 0.0
+    load_friction: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number(self.stiffness, "joint_servos: stiffness", "N m/rad", zero=False)
+        units = {"dead_zone": "rad", "latency": "s", "lag": "s", "play": "rad", "coulomb": "N m"}
+        for name, unit in (units | {"feed_forward": "", "load_friction": ""}).items():
+            check_number(getattr(self, name), f"joint_servos: {name}", unit)
+        if self.feed_forward > 1.0:
+            raise RobotError(f"joint_servos: feed_forward: {self.feed_forward} given, at most 1 allowed")
 
 
 @dataclass(frozen=True)

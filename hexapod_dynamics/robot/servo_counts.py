@@ -19,11 +19,13 @@ class ServoCounts:
 
     count = 500 + direction * angle * 1000 / 240 deg, rounded to the nearest.
 
-    directions (n,): +1 or -1, the sign of counts over the joint's angle.
+    directions (n,): +1 or -1, the sign of counts over the joint's angle; zeros (n,) [rad]: what each servo reads at its
+    joint's zero.
     """
 
-    def __init__(self, directions: Sequence[int]) -> None:
+    def __init__(self, directions: Sequence[int], zeros: Sequence[float] | None = None) -> None:
         self.slope = np.array(directions, float) * COUNTS_PER_RADIAN
+        self.zeros = np.zeros(len(directions)) if zeros is None else np.array(zeros, float)
 
     @classmethod
     def from_robot(cls, robot: Robot) -> ServoCounts:
@@ -32,11 +34,14 @@ class ServoCounts:
         for joint in joints:
             if joint.servo_direction is None:
                 raise RobotError(f"joint {joint.name} has no servo: give it `servo_id` and `servo_direction`")
-        return cls([joint.servo_direction for joint in joints if joint.servo_direction is not None])
+        return cls(
+            [joint.servo_direction for joint in joints if joint.servo_direction is not None],
+            [joint.servo_zero for joint in joints],
+        )
 
     def counts(self, angles: np.ndarray) -> np.ndarray:
         """Nearest commandable counts (n,) int of joint angles (n,) [rad], clamped to 0..1000."""
-        counts = self.slope * angles
+        counts = self.slope * (angles + self.zeros)
         counts += CENTRE_COUNT
         counts += 0.5
         np.floor(counts, out=counts)
@@ -45,4 +50,4 @@ class ServoCounts:
 
     def angles(self, counts: np.ndarray) -> np.ndarray:
         """Joint angles (n,) [rad] of counts (n,), which may lie outside 0..1000 when they were measured."""
-        return (np.asarray(counts) - CENTRE_COUNT) / self.slope
+        return (np.asarray(counts) - CENTRE_COUNT) / self.slope - self.zeros

@@ -90,6 +90,7 @@ class SimulatedRobot:
                 f"joint {missing[0]} has no servo_id in the robot file: the simulated bus needs one for each joint"
             )
         standing = TripodGait().bind(robot, morphology).position
+        self._zeros = np.array([joint.servo_zero for joint in joints])  # what the servos read at the joints' zeros
         self.sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
         self.steps = max(1, round(chunk / timestep))
         self.hardware = make_hardware(
@@ -155,7 +156,7 @@ class SimulatedRobot:
             self.physics.set_morphology(morphology)
             with self.servos.lock:
                 self.servos.present[:] = morphology.existing_mask
-                self.servos.set_angles(self.physics.readings)
+                self.servos.set_angles(self.physics.readings + self._zeros)
 
     def update(self, values: Mapping[str, bool | float]) -> Morphology:
         """Change named values of the morphology, all or none; a joint locks at its position. Return the Morphology."""
@@ -214,10 +215,11 @@ class SimulatedRobot:
                 if self.time > self._push_ends:
                     physics.push(NO_WRENCH)
                     self._push_ends = math.inf
-                physics.drive(*self.servos.motion(self.time), self.servos.holding())
+                setpoints, targets, left = self.servos.motion(self.time)
+                physics.drive(setpoints - self._zeros, targets - self._zeros, left, self.servos.holding())
                 physics.step(self.steps)
                 self.time += self.steps * physics.timestep
-                self.servos.set_angles(physics.readings)
+                self.servos.set_angles(physics.readings + self._zeros)
                 self.sensor.set_motion(
                     physics.specific_force @ self._chip, physics.mean_angular_velocity @ self._chip, self.time
                 )

@@ -17,12 +17,14 @@ HIGHEST_ID = 253  # 254 and 255 name all servos, in every protocol of bus servos
 class ServoMap:
     """Joint names (n) in robot order with servo ids and directions (+1 or -1: the servo's sense of rotation).
 
-    Both angles are zero at the servo's centre.
+    zeros (n) [rad]: what each servo reads at its joint's zero, by default 0: the angle from the servo's centre is
+    direction * (joint angle + zero).
     """
 
     joint_names: tuple[str, ...]
     ids: tuple[int, ...]
     directions: tuple[int, ...]
+    zeros: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not len(self.joint_names) == len(self.ids) == len(self.directions):
@@ -37,7 +39,12 @@ class ServoMap:
                 raise DeviceError(f"servo id {servo_id} of {name} is given to another joint as well")
             if direction not in (-1, 1):
                 raise DeviceError(f"servo direction {direction} of {name}: allowed is 1 or -1")
+        zeros = self.zeros or (0.0,) * len(self.ids)
+        if len(zeros) != len(self.ids):
+            raise DeviceError(f"{len(zeros)} zeros of {len(self.ids)} servos: one of each, or none, is needed")
+        object.__setattr__(self, "zeros", tuple(zeros))
         object.__setattr__(self, "_signs", np.array(self.directions, float))
+        object.__setattr__(self, "_zeros", np.array(zeros, float))
 
     @classmethod
     def from_robot(cls, robot: Robot) -> ServoMap:
@@ -52,6 +59,7 @@ class ServoMap:
             tuple(joint.name for joint in joints),
             tuple(joint.servo_id for joint in joints if joint.servo_id is not None),
             tuple(joint.servo_direction for joint in joints if joint.servo_direction is not None),
+            tuple(joint.servo_zero for joint in joints),
         )
 
     @classmethod
@@ -64,12 +72,12 @@ class ServoMap:
 
     def servo_angles(self, angles: np.ndarray) -> np.ndarray:
         """Angles (n,) [rad] from the servos' centres of joint angles (n,) [rad]."""
-        return self._signs * angles
+        return self._signs * (angles + self._zeros)
 
     def servo_angle(self, index: int, angle: float) -> float:
         """Angle [rad] from one servo's centre of its joint's angle [rad]."""
-        return angle * self.directions[index]
+        return (angle + self.zeros[index]) * self.directions[index]
 
     def angle(self, index: int, servo_angle: float) -> float:
         """Joint angle [rad] of one servo's angle from its centre [rad]."""
-        return servo_angle * self.directions[index]
+        return servo_angle * self.directions[index] - self.zeros[index]

@@ -17,11 +17,12 @@ from hexapod_dynamics.dynamics.model.batch_dynamics import BatchDynamics
 from hexapod_dynamics.dynamics.model.held_tips import NOTHING_HELD, hold_tips
 from hexapod_dynamics.dynamics.model.leg_expressions import LegExpressions, leg_expressions
 from hexapod_dynamics.dynamics.model.link_quantities import LinkQuantities
+from hexapod_dynamics.dynamics.model.regressors import Regressors
 from hexapod_dynamics.errors import DynamicsError, HeldTipsWarning
 from hexapod_dynamics.robot.casadi_extra import import_casadi
 
 
-class WholeBodyModel(BatchDynamics, LinkQuantities):
+class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
     """Mass matrix, Coriolis matrix, gravity, tip Jacobians, forward and inverse dynamics of any morphology of a robot.
 
     Changing the morphology from one call to the next compiles and rebuilds nothing: each has memory of its own, some

@@ -1,0 +1,1 @@
+"""Reads bags for identification and draws its report."""

@@ -1,0 +1,398 @@
+"""Regressors of the whole-body model: what is linear in the inertial parameters of the links.
+
+A link has ten standard parameters, in Pinocchio's order (`PARAMETERS`):
+
+    phi = (m, mx, my, mz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz)
+
+m: mass [kg]; (mx, my, mz): m times the centre of mass [kg m]; I: inertia [kg m^2] about the origin of the link's frame,
+which is at its joint with x along the link (of base_link: the body's frame). Columns are ten for base_link, then ten
+for each link that exists, in the robot's order (`regressor_links`):
+
+- a missing link has no columns;
+- a locked link keeps its ten: it moves with the link before it, and base_parameters says what is seen of it;
+- a broken link's ten are those of what is left of it (`Link.cut`): m, m c and I of the stump, in the frame of the whole
+  link, so that an estimate of them is of the stump.
+
+Rotors of motors are no links: tau = Y phi + rotor_inertia * qddot for the moving joints, as Pinocchio's armature.
+Wrench of a link under a twist (v, w), its rate (a, al) in components and gravity (Atkeson, An & Hollerbach 1986, about
+the frame's origin):  f = m b + (al x + w x w x) m c,  n = m c x b + I al + w x I w,  b = a + w x v - g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hexapod_dynamics.dynamics.model.checks import FARTHEST_POSITION, as_array, is_rotation
+from hexapod_dynamics.dynamics.model.model_core import ModelCore
+from hexapod_dynamics.dynamics.model.selection import Selection
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.link_tree import Branch, LinkTree
+from hexapod_dynamics.se3 import exp, skew
+
+Array = NDArray[np.float64]
+PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+BASE = "base_link"
+"""Index pairs of the six entries of an inertia, in the order of PARAMETERS."""
+_ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+# Samples of base_parameters: random states, and the share of the largest column norm below which a column depends on
+# those before it.
+_STATES, _RANK_TOLERANCE = 40, 1e-8
+
+
+def parameters_of_body(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
+    """Standard parameters (10,) of a mass [kg], centre (3,) [m] and inertia (3, 3) about the centre [kg m^2]."""
+    c = np.asarray(com, float)
+    about = np.asarray(inertia, float) + mass * (c @ c * np.eye(3) - np.outer(c, c))
+    return np.array([mass, *(mass * c), *(about[i, j] for i, j in _ENTRIES)])
+
+
+def body_of_parameters(parameters: ArrayLike) -> tuple[float, Array, Array]:
+    """Mass [kg], centre (3,) [m] and inertia (3, 3) about the centre of standard parameters (10,): the inverse."""
+    values = np.asarray(parameters, float)
+    if values.shape != (10,) or not np.isfinite(values).all() or values[0] <= 0.0:
+        raise DynamicsError(f"parameters: {values.tolist()} given, ten finite numbers with a positive mass needed")
+    mass, about = float(values[0]), np.zeros((3, 3))
+    for value, (i, j) in zip(values[4:], _ENTRIES, strict=True):
+        about[i, j] = about[j, i] = value
+    c = values[1:4] / mass
+    return mass, c, about - mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+@dataclass(frozen=True)
+class BaseParameters:
+    """Combinations of the standard parameters that a motion can show, b of them (Gautier 1991).
+
+    names (b,): each combination in words; columns (b,): the standard parameters that stand for them; combination
+    (b, 10 links): beta = combination @ phi, and Y phi = Y[:, columns] @ beta; hidden: standard parameters without any
+    influence. rows: "all" (wrench on the body and joint torques are measured), "base" or "joints".
+    """
+
+    names: tuple[str, ...]
+    columns: NDArray[np.intp]
+    combination: Array
+    hidden: tuple[str, ...]
+    rows: str
+
+
+class Regressors(ModelCore):
+    """Calls that WholeBodyModel inherits."""
+
+    def regressor_links(self, morphology: Morphology | None = None) -> tuple[str, ...]:
+        """Names of the links whose parameters are columns, ten each: base_link, then the existing links."""
+        known = self._select(morphology).morphology
+        names = [f"{leg.name}.{link.name}" for leg in self.robot.legs for link in known.links(leg.name)]
+        return (BASE, *names)
+
+    def regressor_parameters(self, morphology: Morphology | None = None) -> tuple[str, ...]:
+        """Names of the columns, "base_link.m" to "RF.tibia.Izz", (10 links,)."""
+        return tuple(f"{link}.{name}" for link in self.regressor_links(morphology) for name in PARAMETERS)
+
+    def inertial_parameters(self, morphology: Morphology | None = None) -> Array:
+        """Standard parameters (10 links,) of the robot's description, in the order of the regressors' columns."""
+        known, body = self._select(morphology).morphology, self.robot.body
+        rows = [parameters_of_body(body.mass, body.com, body.inertia)]
+        for leg in self.robot.legs:
+            rows += [parameters_of_body(link.mass, link.com, link.inertia) for link in known.links(leg.name)]
+        return np.concatenate(rows)
+
+    def inverse_dynamics_regressor(
+        self, rotation: ArrayLike, q: ArrayLike, nu: ArrayLike, nudot: ArrayLike, morphology: Morphology | None = None
+    ) -> Array:
+        """Y (6+n, 10 links) with Y phi = inverse_dynamics(R, q, nu, nudot), rotors aside; equation (6).
+
+        Arguments as of `inverse_dynamics`; all may have one leading axis T (samples): Y is (T, 6+n, 10 links) then.
+        Raises DynamicsError for input of the wrong shape or not finite.
+        """
+        tree = self._tree(morphology)
+        (R, q, nu, nudot), batch = self._samples(morphology, R=rotation, q=q, nu=nu, nudot=nudot)
+        motion = tree.motion(q, nu, nudot, R.transpose(0, 2, 1) @ [0.0, 0.0, self.robot.gravity])
+        out = tree.torque_rows(motion)
+        return out if batch else out[0]
+
+    def momentum_regressor(self, q: ArrayLike, nu: ArrayLike, morphology: Morphology | None = None) -> Array:
+        """Y (6+n, 10 links) with Y phi = M(q) nu, the generalised momentum, rotors aside.
+
+        The first six rows are the robot's momentum [kg m/s] and its moment about base_link's origin [kg m^2/s], in
+        base_link axes. Leading axis as above. Raises DynamicsError.
+        """
+        tree = self._tree(morphology)
+        (q, nu), batch = self._samples(morphology, q=q, nu=nu)
+        motion = tree.motion(q, nu, np.zeros_like(nu), np.zeros((len(q), 3)))
+        out = tree.momentum_rows(motion)
+        return out if batch else out[0]
+
+    def energy_regressor(
+        self,
+        rotation: ArrayLike,
+        position: ArrayLike,
+        q: ArrayLike,
+        nu: ArrayLike,
+        morphology: Morphology | None = None,
+    ) -> tuple[Array, Array]:
+        """Rows (10 links,) of kinetic and of potential energy [J]: row @ phi is the energy, rotors aside.
+
+        Potential energy is zero for a centre of mass at height 0. Leading axis as above. Raises DynamicsError.
+        """
+        tree = self._tree(morphology)
+        (R, p, q, nu), batch = self._samples(morphology, R=rotation, p=position, q=q, nu=nu)
+        motion = tree.motion(q, nu, np.zeros_like(nu), np.zeros((len(q), 3)))
+        kinetic, potential = tree.energy_rows(motion, R, p, self.robot.gravity)
+        return (kinetic, potential) if batch else (kinetic[0], potential[0])
+
+    def base_parameters(self, morphology: Morphology | None = None, *, rows: str = "all") -> BaseParameters:
+        """Which combinations of the links' parameters a motion can show, by name.
+
+        rows: "all", where the wrench on the body and all joint torques are measured; "base", the wrench alone;
+        "joints", the torques alone. Columns from the body outward stand for those that depend on them, so that a link's
+        unobservable part is added to the link before it (Gautier 1991, by QR of a stacked regressor).
+        """
+        parts = {"all": slice(None), "base": slice(0, 6), "joints": slice(6, None)}
+        if rows not in parts:
+            raise DynamicsError(f"rows: {rows!r} given, one of {', '.join(parts)} needed")
+        known = self._select(morphology)
+        random = np.random.default_rng(1)
+        m, n = _STATES * (1 if rows == "all" else 4), self.robot.joint_count
+        R = np.linalg.qr(random.normal(size=(m, 3, 3)))[0]
+        R *= np.linalg.det(R)[:, None, None]
+        nu, nudot = random.normal(size=(2, m, known.size)) * 3.0
+        stacked = self.inverse_dynamics_regressor(R, random.uniform(-1.0, 1.0, (m, n)), nu, nudot, morphology)
+        W = stacked[:, parts[rows]].reshape(-1, stacked.shape[2])
+        columns, combination = _independent_columns(W)
+        names = self.regressor_parameters(morphology)
+        words = tuple(_in_words(row, first, names) for row, first in zip(combination, columns, strict=True))
+        hidden = tuple(name for name, used in zip(names, np.any(combination != 0.0, axis=0), strict=True) if not used)
+        return BaseParameters(words, columns, combination, hidden, rows)
+
+    # ---- inside ----------------------------------------------------------------------------------------------------
+
+    def _tree(self, morphology: Morphology | None) -> _MovingTree:
+        return _tree_of(self.robot, self._select(morphology).morphology)
+
+    def _samples(self, morphology: Morphology | None, **given: ArrayLike) -> tuple[list[Array], bool]:
+        """Arguments by name as arrays with a leading axis, and whether they had one; or a DynamicsError."""
+        known = self._select(morphology)
+        n = self.robot.joint_count
+        shapes = {"R": (3, 3), "p": (3,), "q": (n,), "nu": (known.size,), "nudot": (known.size,)}
+        batch = np.ndim(given["q"]) == 2
+        lead = np.shape(given["q"])[:1] if batch else ()
+        arrays = []
+        for name, value in given.items():
+            array = self._checked_array(name, value, lead + shapes[name], known)
+            arrays.append(array if batch else array[None])
+        return arrays, batch
+
+    def _checked_array(self, name: str, value: ArrayLike, shape: tuple[int, ...], known: Selection) -> Array:
+        what = f"; n = {known.n} joints exist and move" if name in ("nu", "nudot") else ""
+        ignored = (..., known.morphology.table[1] == 0) if name == "q" else None
+        array = as_array(name, value, shape, what, ignored)
+        if name == "q" and np.abs(array).max(initial=0.0) > FARTHEST_POSITION:
+            raise DynamicsError(
+                f"q: {np.abs(array).max():.6g} given, at most {FARTHEST_POSITION:.0e} from zero allowed"
+            )
+        if name == "R" and not all(is_rotation(each) for each in array.reshape(-1, 3, 3)):
+            raise DynamicsError("R: not a rotation matrix")
+        return array
+
+
+def _independent_columns(W: Array) -> tuple[NDArray[np.intp], Array]:
+    """Columns (b,) of W (m, k) that depend on none before them, and C (b, k) with W = W[:, columns] C."""
+    norms = np.linalg.norm(W, axis=0)
+    kept: list[int] = []
+    basis = np.empty((W.shape[0], 0))
+    for k in np.flatnonzero(norms > _RANK_TOLERANCE * norms.max(initial=0.0)):
+        rest = W[:, k] / norms[k]
+        for _ in range(2):  # twice is enough (Kahan)
+            rest = rest - basis @ (basis.T @ rest)
+        size = np.linalg.norm(rest)
+        if size > _RANK_TOLERANCE:
+            kept.append(int(k))
+            basis = np.column_stack([basis, rest / size])
+    columns = np.array(kept, np.intp)
+    combination = np.asarray(np.linalg.lstsq(W[:, columns], W, rcond=None)[0], np.float64)
+    combination[np.abs(combination) < 1e-9] = 0.0
+    combination[:, columns] = np.eye(len(columns))
+    return columns, combination
+
+
+def _in_words(row: Array, first: int, names: tuple[str, ...]) -> str:
+    """A combination as "LF.coxa.mx + 0.045 LF.femur.m"."""
+    words = names[first]
+    for k in np.flatnonzero(row):
+        if k != first:
+            size = "" if abs(abs(row[k]) - 1.0) < 1e-9 else f"{abs(row[k]):.4g} "
+            words += f" {'-' if row[k] < 0 else '+'} {size}{names[k]}"
+    return words
+
+
+# ---- links that move -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """Motion of k links in T samples, in link axes: pose in the parent R (k, T, 3, 3), p (k, T, 3); twist v, w and its
+    rate with gravity removed a, al, each (k, T, 3).
+    """
+
+    R: Array
+    p: Array
+    v: Array
+    w: Array
+    a: Array
+    al: Array
+
+
+class _MovingTree:
+    """The links of a morphology, base_link first: how each moves, and what their wrenches are on body and joints."""
+
+    def __init__(self, robot: Robot, morphology: Morphology) -> None:
+        tree = LinkTree(robot, morphology)
+        here = [branch for branch in tree.branches if branch.joint is not None]
+        places = {BASE: 0} | {branch.child: k + 1 for k, branch in enumerate(here)}
+        self.parents = [0] + [places[branch.parent] for branch in here]
+        rates = np.cumsum(morphology.moving_mask) - 1
+        # joint's index among all, its rate's in nu, its screw (6,) in link axes: None for base_link and locked joints
+        self.joints: list[tuple[int, int, Array] | None] = [None]
+        self.at_zero = [(np.eye(3), np.zeros(3))]
+        for branch in here:
+            moves = bool(morphology.moving_mask[branch.index])
+            self.joints.append((branch.index, 6 + int(rates[branch.index]), _screw(branch)) if moves else None)
+            at_zero = np.eye(4)
+            at_zero[:3, :3], at_zero[:3, 3] = branch.rotation, branch.position
+            if branch.lock is not None and branch.joint is not None:
+                at_zero = at_zero @ exp(_screw(branch) * branch.lock)
+            self.at_zero.append((at_zero[:3, :3], at_zero[:3, 3]))
+        self.size = 6 + int(morphology.moving_mask.sum())
+
+    def motion(self, q: Array, nu: Array, nudot: Array, up: Array) -> _Motion:
+        """Motion of samples q (T, n), nu, nudot (T, 6+n); up (T, 3): -g in base_link axes [m/s^2]."""
+        k, T = len(self.parents), len(q)
+        R, p = np.empty((k, T, 3, 3)), np.empty((k, T, 3))
+        v, w, a, al = np.empty((4, k, T, 3))
+        R[0], p[0] = np.eye(3), 0.0
+        v[0], w[0], a[0], al[0] = nu[:, :3], nu[:, 3:6], nudot[:, :3] + up, nudot[:, 3:6]
+        for i, (parent, joint) in enumerate(zip(self.parents, self.joints, strict=True)):
+            if i == 0:
+                continue
+            R0, p0 = self.at_zero[i]
+            if joint is None:
+                R[i], p[i] = R0, p0
+            else:
+                turn, shift = _displacements(joint[2], q[:, joint[0]])
+                R[i], p[i] = R0 @ turn, p0 + shift @ R0.T
+            back = R[i].transpose(0, 2, 1)
+            v[i] = _turn(back, v[parent] + np.cross(w[parent], p[i]))
+            w[i] = _turn(back, w[parent])
+            a[i] = _turn(back, a[parent] + np.cross(al[parent], p[i]))
+            al[i] = _turn(back, al[parent])
+            if joint is not None:
+                rate, change = nu[:, joint[1], None] * joint[2], nudot[:, joint[1], None] * joint[2]
+                v[i] += rate[:, :3]
+                w[i] += rate[:, 3:]
+                # the rate of a twist in components that turn with the link: ad_V S qdot
+                a[i] += change[:, :3] + np.cross(w[i], rate[:, :3]) + np.cross(v[i], rate[:, 3:])
+                al[i] += change[:, 3:] + np.cross(w[i], rate[:, 3:])
+        return _Motion(R, p, v, w, a, al)
+
+    def torque_rows(self, motion: _Motion) -> Array:
+        """Rows (T, 6+n, 10 k) of the wrenches that the motion needs."""
+        b = motion.a + np.cross(motion.w, motion.v)
+        turn = _skew(motion.al) + _skew(motion.w) @ _skew(motion.w)
+        blocks = np.zeros((*b.shape[:2], 6, 10))
+        blocks[..., :3, 0] = b
+        blocks[..., :3, 1:4] = turn
+        blocks[..., 3:, 1:4] = -_skew(b)
+        blocks[..., 3:, 4:] = _times_inertia(motion.al) + _skew(motion.w) @ _times_inertia(motion.w)
+        return self._gather(motion, blocks)
+
+    def momentum_rows(self, motion: _Motion) -> Array:
+        """Rows (T, 6+n, 10 k) of the generalised momentum."""
+        blocks = np.zeros((*motion.v.shape[:2], 6, 10))
+        blocks[..., :3, 0] = motion.v
+        blocks[..., :3, 1:4] = _skew(motion.w)
+        blocks[..., 3:, 1:4] = -_skew(motion.v)
+        blocks[..., 3:, 4:] = _times_inertia(motion.w)
+        return self._gather(motion, blocks)
+
+    def energy_rows(self, motion: _Motion, rotation: Array, position: Array, gravity: float) -> tuple[Array, Array]:
+        """Rows (T, 10 k) of kinetic and potential energy."""
+        k, T = motion.v.shape[:2]
+        kinetic, potential = np.zeros((2, T, k, 10))
+        turns, places = np.empty((k, T, 3, 3)), np.empty((k, T, 3))
+        for i, parent in enumerate(self.parents):
+            v, w = motion.v[i], motion.w[i]
+            kinetic[:, i, 0] = 0.5 * np.sum(v * v, axis=1)
+            kinetic[:, i, 1:4] = np.cross(v, w)
+            kinetic[:, i, 4:] = 0.5 * np.einsum("ti,tij->tj", w, _times_inertia(w))
+            if i == 0:
+                turns[0], places[0] = rotation, position
+            else:
+                turns[i] = turns[parent] @ motion.R[i]
+                places[i] = places[parent] + _turn(turns[parent], motion.p[i])
+            potential[:, i, 0] = gravity * places[i][:, 2]
+            potential[:, i, 1:4] = gravity * turns[i][:, 2]
+        return kinetic.reshape(T, -1), potential.reshape(T, -1)
+
+    def _gather(self, motion: _Motion, blocks: Array) -> Array:
+        """Rows (T, 6+n, 10 k) of wrench blocks (k, T, 6, 10), each in the axes of its link."""
+        k, T = blocks.shape[:2]
+        rows = np.zeros((T, self.size, k, 10))
+        for i in range(k):
+            block, at = blocks[i], i
+            while at:
+                joint = self.joints[at]
+                if joint is not None:
+                    rows[:, joint[1], i] = joint[2] @ block
+                force = motion.R[at] @ block[:, :3]
+                moment = motion.R[at] @ block[:, 3:] + _skew(motion.p[at]) @ force
+                block, at = np.concatenate([force, moment], axis=1), self.parents[at]
+            rows[:, :6, i] = block
+        return rows.reshape(T, self.size, -1)
+
+
+@lru_cache(maxsize=64)
+def _tree_of(robot: Robot, morphology: Morphology) -> _MovingTree:
+    return _MovingTree(robot, morphology)
+
+
+def _screw(branch: Branch) -> Array:
+    """Screw (6,) of a branch's joint in the axes of its link."""
+    if branch.joint is None:
+        raise DynamicsError(f"{branch.child} has no joint")
+    if branch.joint.kind == "prismatic":
+        return np.concatenate([branch.axis, np.zeros(3)])
+    return np.concatenate([branch.joint.pitch * branch.axis, branch.axis])
+
+
+def _displacements(screw: Array, positions: Array) -> tuple[Array, Array]:
+    """Turns (T, 3, 3) and shifts (T, 3) of a screw through the link's origin by positions (T,): Rodrigues' formula."""
+    hat = skew(screw[3:])
+    s, c = np.sin(positions)[:, None, None], np.cos(positions)[:, None, None]
+    return np.eye(3) + s * hat + (1.0 - c) * (hat @ hat), positions[:, None] * screw[:3]
+
+
+def _turn(rotations: Array, vectors: Array) -> Array:
+    return (rotations @ vectors[..., None])[..., 0]
+
+
+def _skew(vectors: Array) -> Array:
+    """Matrices (..., 3, 3) with [a] b = a x b, of vectors (..., 3)."""
+    out = np.zeros((*vectors.shape, 3))
+    x, y, z = np.moveaxis(vectors, -1, 0)
+    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -z, y, -x
+    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = z, -y, x
+    return out
+
+
+def _times_inertia(vectors: Array) -> Array:
+    """Matrices (..., 3, 6) with I a = K(a) (Ixx, Ixy, Iyy, Ixz, Iyz, Izz), of vectors a (..., 3)."""
+    out = np.zeros((*vectors.shape, 6))
+    x, y, z = np.moveaxis(vectors, -1, 0)
+    out[..., 0, 0], out[..., 0, 1], out[..., 0, 3] = x, y, z
+    out[..., 1, 1], out[..., 1, 2], out[..., 1, 4] = x, y, z
+    out[..., 2, 3], out[..., 2, 4], out[..., 2, 5] = x, y, z
+    return out

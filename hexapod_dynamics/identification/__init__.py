@@ -1,0 +1,20 @@
+"""Identification: what a robot is made of and carries, from commands, joint readings and an IMU. Pure."""
+
+from hexapod_dynamics.identification.exercise import Exercise, standing_exercise, suspended_exercise
+from hexapod_dynamics.identification.identify import Finding, Identification, identify
+from hexapod_dynamics.identification.payload import Payload, PayloadEstimator
+from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.identification.robot_file import robot_yaml
+
+__all__ = [
+    "Exercise",
+    "Finding",
+    "Identification",
+    "Payload",
+    "PayloadEstimator",
+    "Recording",
+    "identify",
+    "robot_yaml",
+    "standing_exercise",
+    "suspended_exercise",
+]

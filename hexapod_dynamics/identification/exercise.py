@@ -1,0 +1,113 @@
+"""Motions that show what a robot is made of, within the limits of its joints and servos.
+
+`suspended_exercise`: the robot hangs, its feet in the air. In each leg one joint moves at a time: slow waves (zone,
+play, gravity) and quick steps (latency, damping, inertia). `standing_exercise`: all feet stay where they are while the
+body moves over them: height, shift, tilt and turn (stiffness, zero offsets, the IMU's mounting).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_dynamics.errors import HexapodError, IdentificationError
+from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.leg import Leg
+from hexapod_dynamics.se3 import rotation_rpy
+
+Array = NDArray[np.float64]
+PERIOD = 0.02  # [s] between commands
+# Suspended, [s] for one joint of each leg: waves, then steps. [rad]: size of waves and of steps; a step moves within
+# one command where the speed limit lets it.
+WAVE_TIME, STEP_TIME, WAVE, STEP = 10.0, 7.5, 0.45, 0.10
+STEP_EVERY = 0.5  # [s]
+# Standing: reach and height of the feet [m] in the leg's axes, and the largest motions of the body: x, y, z [m], roll,
+# pitch, yaw [rad]; their periods [s] have no common multiple, so that all combinations occur.
+REACH, HEIGHT = 0.135, 0.110
+LARGEST = np.array([0.024, 0.024, 0.022, 0.12, 0.12, 0.20])
+PERIODS = np.array([11.0, 13.7, 17.3, 9.1, 7.9, 15.1])
+EASE = 2.0  # [s] at rest before a motion, and in which a standing one begins and ends
+MARGIN = 0.05  # [rad] to the limits of a joint
+
+
+@dataclass(frozen=True, eq=False)
+class Exercise:
+    """Targets (T, n) [rad] at times (T,) [s], PERIOD apart."""
+
+    time: Array
+    targets: Array
+
+
+def suspended_exercise(robot: Robot) -> Exercise:
+    """Return the exercise for a robot that hangs; from its pose of rest back to it.
+
+    Raises IdentificationError where a joint's limits leave no room.
+    """
+    rest = np.array([_middle(leg, k) for leg in robot.legs for k in range(len(leg.joints))])
+    limits = [joint.planned_range for leg in robot.legs for joint in leg.joints]
+    low, high = np.array(limits).T
+    longest = max(len(leg.joints) for leg in robot.legs)
+    part = WAVE_TIME + STEP_TIME + EASE
+    time = np.arange(0.0, EASE + longest * part, PERIOD)
+    targets = np.repeat(rest[None], len(time), axis=0)
+    for index, leg in enumerate(robot.legs):
+        for k in range(len(leg.joints)):
+            joint = robot.leg_joints(leg.name).start + k
+            here = time - EASE - k * part
+            size = min(WAVE, high[joint] - rest[joint] - MARGIN, rest[joint] - low[joint] - MARGIN)
+            if size < 1.5 * STEP:
+                raise IdentificationError(
+                    f"{leg.joints[k].name}: limits leave {size:.2f} rad around its rest, {1.5 * STEP:.2f} needed"
+                )
+            targets[:, joint] += _waves(here, size, index) + _steps(here - WAVE_TIME, index)
+    return Exercise(time, targets)
+
+
+def standing_exercise(robot: Robot, seconds: float = 60.0) -> Exercise:
+    """Return the exercise for a robot that stands on all feet on a level floor.
+
+    The first EASE seconds and the last stand still. Raises IdentificationError for legs other than coxa, femur and
+    tibia, and for feet out of reach.
+    """
+    time = np.arange(0.0, seconds, PERIOD)
+    inside = np.clip(np.minimum(time - EASE, seconds - EASE - time) / EASE, 0.0, 1.0)
+    ease = inside * inside * (3.0 - 2.0 * inside)
+    pose = ease[:, None] * LARGEST * np.sin(2.0 * np.pi * (time[:, None] - EASE) / PERIODS)
+    targets = np.empty((len(time), robot.joint_count))
+    for leg in robot.legs:
+        try:
+            kinematics = LegKinematics.of(robot, leg.name)
+            foot = leg.mount_position + leg.mount_rotation @ np.array([REACH, 0.0, -HEIGHT])
+            first = robot.leg_joints(leg.name).start
+            for row, offset in enumerate(pose):
+                seen = rotation_rpy(*offset[3:]).T @ (foot - offset[:3])
+                targets[row, first : first + 3] = kinematics.inverse(kinematics.to_leg(seen))
+        except HexapodError as error:
+            raise IdentificationError(f"standing exercise: {error}") from None
+    return Exercise(time, targets)
+
+
+def _middle(leg: Leg, k: int) -> float:
+    """Position of rest of a joint: zero where its limits allow, else their middle."""
+    low, high = leg.joints[k].planned_range
+    return 0.0 if low + WAVE < 0.0 < high - WAVE else 0.5 * (low + high)
+
+
+def _waves(time: Array, size: float, index: int) -> Array:
+    """Two waves of different size and period, zero outside of 0 to WAVE_TIME."""
+    inside = (time >= 0.0) & (time < WAVE_TIME)
+    sign = 1.0 if index % 2 else -1.0  # neighbours move apart
+    slow = np.where(time < 0.6 * WAVE_TIME, time / (0.6 * WAVE_TIME), 0.0)
+    quick = np.where(time >= 0.6 * WAVE_TIME, (time - 0.6 * WAVE_TIME) / (0.2 * WAVE_TIME), 0.0)
+    wave = size * np.sin(2.0 * np.pi * slow) + 0.4 * size * np.sin(2.0 * np.pi * quick)
+    return np.where(inside, sign * wave, 0.0)
+
+
+def _steps(time: Array, index: int) -> Array:
+    """Steps up, back, down and back, zero outside of 0 to STEP_TIME; legs begin at different times."""
+    shifted = time - 0.03 * index
+    level = np.array([1.0, 0.0, -1.0, 0.0])[np.floor(shifted / STEP_EVERY).astype(int) % 4]
+    return np.where((shifted >= 0.0) & (shifted < STEP_TIME - STEP_EVERY), STEP * level, 0.0)

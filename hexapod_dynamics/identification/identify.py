@@ -1,0 +1,303 @@
+"""The whole identification: from two exercises to a robot file's numbers, each with its standard deviation."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.identification import servo_response
+from hexapod_dynamics.identification.geometry import Geometry, identify_geometry
+from hexapod_dynamics.identification.inertia import Links, identify_links, link_of_parameters
+from hexapod_dynamics.identification.loads import Loads, Servos, identify_loads, turn_upright
+from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.identification.servo_response import ServoResponse, identify_servos
+from hexapod_dynamics.robot import Imu, JointServo, Robot
+from hexapod_dynamics.se3 import rotation_from_vector
+
+Array = NDArray[np.float64]
+BIN = 0.25  # [s] over which a slow motion is averaged
+STILL = 0.002  # [rad/s] of all set-points below which the robot rests: for the offset of the gyroscope
+LEAST_STILL = 100  # samples of the IMU at rest
+# A number is said to be seen if the data halve what was known before.
+SEEN = 0.5
+TURNS = 2  # loads and links depend on each other a little
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One number: value, standard deviation, the robot file's, in `unit`. missing: why it is not seen, empty if it is;
+    the value then is what was known before.
+    """
+
+    name: str
+    value: float
+    deviation: float
+    file: float
+    unit: str
+    missing: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """robot: with the identified numbers; findings: all of them; the parts, None where there was no such exercise."""
+
+    robot: Robot
+    findings: tuple[Finding, ...]
+    servos: ServoResponse | None
+    loads: Loads | None
+    geometry: Geometry | None
+    links: Links | None
+
+
+def identify(
+    robot: Robot, suspended: Recording | None, standing: Recording | None, *, weighed: float | None = None
+) -> Identification:
+    """Identify what a suspended and a standing exercise show; each may be None.
+
+    weighed [kg]: the robot's mass on a scale. Without it, and without the standing exercise, stiffnesses and masses are
+    known only relative to each other, as angles and an IMU alone cannot tell a stiff heavy robot from a soft light one;
+    the findings say so. Raises IdentificationError for recordings that are too short, thin or without motion.
+    """
+    if suspended is None and standing is None:
+        raise IdentificationError("no recording given: a suspended or a standing exercise is needed")
+    n, k0 = robot.joint_count, robot.servo.stiffness
+    response = None if suspended is None else identify_servos(robot, suspended)
+    values = np.tile(servo_response.PRIOR, (n, 1)) if response is None else response.values
+    deviations = np.tile(servo_response.WIDTH, (n, 1)) if response is None else response.deviations
+    zone, lag, kind = values[:, servo_response.ZONE], values[:, servo_response.LAG], values[:, servo_response.KIND]
+    servos = Servos(np.full(n, k0), zone, lag, kind)
+    loads, geometry, links = None, None, None
+    described = robot
+    if standing is not None:
+        standing.check(robot, "standing exercise")
+        begin, end = standing.reading_time[0], standing.reading_time[-1]
+        means = standing.means(np.arange(begin, end, BIN), values[:, servo_response.LATENCY])
+        geometry = identify_geometry(robot, means, values[:, servo_response.PLAY])
+        described = _with_geometry(robot, geometry)
+        mount = rotation_from_vector(geometry.mounting)
+        means = dataclasses.replace(
+            means, angle=means.angle - geometry.offsets, specific_force=means.specific_force @ mount.T
+        )
+    for _ in range(TURNS if standing is not None else 1):
+        if standing is not None:
+            loads = identify_loads(described, means, servos, deviations[:, servo_response.ZONE], weighed)
+        if response is not None and suspended is not None:
+            stiffness = np.full(n, k0) if loads is None else loads.servos.stiffness
+            share = np.full(n, 0.3) if loads is None else loads.stiffness_deviation / stiffness
+            weight = response.values[:, servo_response.WEIGHT]
+            burden = np.where(response.moved, weight * stiffness / k0, np.nan)
+            spread = burden * np.hypot(share, response.deviations[:, servo_response.WEIGHT] / weight)
+            up = suspended.specific_force.mean(axis=0) if len(suspended.imu_time) else np.array([0.0, 0.0, 1.0])
+            links = identify_links(robot, suspended.commands, turn_upright(up), burden, spread)
+            described = _with_links(described, links)
+    if loads is not None:
+        total = _mass_of(loads, described, weighed, robot)
+        described = _with_loads(described, loads, total)
+    described = _with_servos(described, values, loads)
+    findings = _servo_findings(robot, response) + _load_findings(robot, described, loads, links, weighed)
+    findings += _geometry_findings(robot, geometry, standing) + _link_findings(robot, links, loads)
+    findings += _imu_findings(suspended, standing)
+    return Identification(described, tuple(findings), response, loads, geometry, links)
+
+
+def gyroscope_offset(recording: Recording) -> tuple[Array, Array, int]:
+    """Offset (3,) and noise (3,) [rad/s] of the gyroscope while no set-point moves, base_link axes, and the samples."""
+    rates = np.abs(np.diff(recording.commands, axis=0)).max(axis=1) / np.maximum(np.diff(recording.command_time), 1e-3)
+    last = recording.command_time[1:][rates > STILL]
+    after = np.searchsorted(last, recording.imu_time)
+    since = recording.imu_time - np.where(after > 0, last[np.maximum(after, 1) - 1] if len(last) else -np.inf, -np.inf)
+    until = np.where(after < len(last), last[np.minimum(after, max(len(last) - 1, 0))] if len(last) else np.inf, np.inf)
+    still = (since > 0.3) & (until - recording.imu_time > 0.05)
+    rate = recording.angular_rate[still]
+    if len(rate) < 2:
+        return np.full(3, np.nan), np.full(3, np.nan), len(rate)
+    return rate.mean(axis=0), rate.std(axis=0), len(rate)
+
+
+# ---- the robot with what was found -----------------------------------------------------------------------------------
+
+
+def _with_geometry(robot: Robot, geometry: Geometry) -> Robot:
+    legs = []
+    for leg in robot.legs:
+        first = robot.leg_joints(leg.name).start
+        joints = tuple(
+            dataclasses.replace(joint, servo_zero=joint.servo_zero + float(geometry.offsets[first + k]))
+            for k, joint in enumerate(leg.joints)
+        )
+        legs.append(dataclasses.replace(leg, joints=joints))
+    imu = Imu(robot.imu.position, rotation_from_vector(geometry.mounting) @ robot.imu.rotation)
+    return dataclasses.replace(robot, legs=tuple(legs), imu=imu)
+
+
+def _with_links(robot: Robot, links: Links) -> Robot:
+    legs, place = [], 0
+    for leg in robot.legs:
+        parts = []
+        for link in leg.links:
+            mass, com, inertia = link_of_parameters(links.parameters[place])
+            parts.append(dataclasses.replace(link, mass=mass, com=com, inertia=0.5 * (inertia + inertia.T)))
+            place += 1
+        legs.append(dataclasses.replace(leg, links=tuple(parts)))
+    return dataclasses.replace(robot, legs=tuple(legs))
+
+
+def _mass_of(loads: Loads, described: Robot, weighed: float | None, robot: Robot) -> float:
+    """Mass [kg] of the body: what the legs leave of the whole."""
+    legs = sum(link.mass for leg in described.legs for link in leg.links)
+    file = sum(link.mass for leg in robot.legs for link in leg.links)
+    whole = weighed if weighed is not None else loads.mass + file
+    if whole <= legs:
+        raise IdentificationError(f"weighed: {whole:.3f} kg given, but the legs alone have {legs:.3f} kg")
+    return float(whole - legs)
+
+
+def _with_loads(robot: Robot, loads: Loads, mass: float) -> Robot:
+    factor = mass / robot.body.mass
+    body = dataclasses.replace(robot.body, mass=mass, com=loads.centre, inertia=factor * robot.body.inertia)
+    return dataclasses.replace(robot, body=body)
+
+
+def _with_servos(robot: Robot, values: Array, loads: Loads | None) -> Robot:
+    laws = []
+    for joint, row in enumerate(values):
+        stiffness = robot.servo.stiffness if loads is None else float(loads.servos.stiffness[joint])
+        zone = row[servo_response.ZONE] if loads is None else loads.servos.zone[joint]
+        laws.append(
+            JointServo(
+                stiffness=stiffness,
+                dead_zone=float(zone),
+                latency=float(row[servo_response.LATENCY]),
+                lag=float(row[servo_response.LAG]),
+                feed_forward=float(row[servo_response.KIND]),
+                play=float(row[servo_response.PLAY]),
+                coulomb=max(float(row[servo_response.FRICTION]) * stiffness, 0.0),
+                load_friction=0.0 if loads is None else max(loads.servos.loaded, 0.0),
+            )
+        )
+    mean = float(np.mean([law.stiffness for law in laws]))
+    damping = mean * float(np.mean([law.lag for law in laws]))
+    servo = dataclasses.replace(robot.servo, stiffness=mean, damping=damping)
+    return dataclasses.replace(robot, servo=servo, joint_servos=tuple(laws))
+
+
+# ---- findings --------------------------------------------------------------------------------------------------------
+
+_ROWS = (
+    ("latency", servo_response.LATENCY, 1e3, "ms", 17.0),
+    ("lag", servo_response.LAG, 1e3, "ms", None),
+    ("feed_forward", servo_response.KIND, 1.0, "", 1.0),
+    ("dead_zone", servo_response.ZONE, 180.0 / math.pi, "deg", 0.0),
+    ("play", servo_response.PLAY, 180.0 / math.pi, "deg", 0.0),
+)
+
+
+def _servo_findings(robot: Robot, response: ServoResponse | None) -> list[Finding]:
+    findings = []
+    for joint, name in enumerate(robot.joint_names):
+        for what, column, unit, of, file in _ROWS:
+            given = 1e3 * robot.servo.damping / robot.servo.stiffness if file is None else file
+            if response is None or not response.moved[joint]:
+                why = "move this joint while the robot hangs: slow waves of 0.3 rad and quick steps of 0.1 rad"
+                prior, width = servo_response.PRIOR[column] * unit, servo_response.WIDTH[column] * unit
+                findings.append(Finding(f"{name}.{what}", prior, width, given, of, why))
+                continue
+            value, deviation = response.values[joint, column] * unit, response.deviations[joint, column] * unit
+            wide = deviation > SEEN * servo_response.WIDTH[column] * unit
+            why = "too little of this motion: more waves and steps of this joint" if wide else ""
+            findings.append(Finding(f"{name}.{what}", value, deviation, given, of, why))
+    return findings
+
+
+def _load_findings(
+    robot: Robot, described: Robot, loads: Loads | None, links: Links | None, weighed: float | None
+) -> list[Finding]:
+    k0, body = robot.servo.stiffness, robot.body
+    if loads is None:
+        why = "let the robot stand on all feet and move its body over them: weight is what shows stiffness"
+        names = [f"{name}.stiffness" for name in robot.joint_names]
+        return [Finding(name, k0, math.inf, k0, "N m/rad", why) for name in names]
+    scale = "" if weighed is not None else "weigh the robot (--weight): all torques and masses share one factor"
+    findings = []
+    for joint, name in enumerate(robot.joint_names):
+        value, deviation = float(loads.servos.stiffness[joint]), float(loads.stiffness_deviation[joint])
+        findings.append(Finding(f"{name}.stiffness", value, deviation, k0, "N m/rad", scale))
+    spread = math.hypot(loads.mass_deviation, 0.0 if links is None else links.total_deviation)
+    findings.append(Finding("body.mass", described.body.mass, spread, body.mass, "kg", scale))
+    for k, axis in enumerate("xyz"):
+        deviation = 1e3 * float(loads.centre_deviation[k])
+        low = "tilt the body further: 10 degrees of roll and pitch" if deviation > 10.0 else ""
+        findings.append(
+            Finding(f"body.com.{axis}", 1e3 * float(loads.centre[k]), deviation, 1e3 * body.com[k], "mm", low)
+        )
+    findings.append(
+        Finding("load_friction", loads.servos.loaded, float(loads.friction_deviation[1]), 0.0, "of the torque")
+    )
+    return findings
+
+
+def _geometry_findings(robot: Robot, geometry: Geometry | None, standing: Recording | None) -> list[Finding]:
+    joints = [joint for leg in robot.legs for joint in leg.joints]
+    findings = []
+    for k, joint in enumerate(joints):
+        file = math.degrees(joint.servo_zero)
+        if geometry is None:
+            why = "let the robot stand on all feet and move its body over them"
+            findings.append(Finding(f"{joint.name}.zero", file, math.inf, file, "deg", why))
+            continue
+        deviation = math.degrees(geometry.offset_deviations[k])
+        why = "move the body further over its feet: height, shift, tilt, turn" if deviation > 0.75 else ""
+        findings.append(
+            Finding(f"{joint.name}.zero", file + math.degrees(geometry.offsets[k]), deviation, file, "deg", why)
+        )
+    for k, axis in enumerate(("roll", "pitch", "yaw")):
+        if geometry is not None:
+            value, deviation = math.degrees(geometry.mounting[k]), math.degrees(geometry.mounting_deviations[k])
+            why = "tilt and turn the body over its feet by 8 degrees and more" if deviation > 1.0 else ""
+            findings.append(Finding(f"imu.mounting.{axis}", value, deviation, 0.0, "deg", why))
+    return findings
+
+
+def _link_findings(robot: Robot, links: Links | None, loads: Loads | None) -> list[Finding]:
+    findings, place = [], 0
+    for leg in robot.legs:
+        for link in leg.links:
+            name = f"{leg.name}.{link.name}.mass"
+            if links is None:
+                why = "suspended exercise: let each joint lift what hangs on it"
+                findings.append(Finding(name, link.mass, math.inf, link.mass, "kg", why))
+            else:
+                why = (
+                    "" if links.seen[place] else "only sums of masses times distances are seen; this one not by itself"
+                )
+                if loads is None and not why:
+                    why = "relative to the stiffness only: a standing exercise and the weight are needed"
+                found = float(links.parameters[place][0])
+                findings.append(Finding(name, found, float(links.mass_deviations[place]), link.mass, "kg", why))
+            place += 1
+    return findings
+
+
+def _imu_findings(suspended: Recording | None, standing: Recording | None) -> list[Finding]:
+    recording = standing if standing is not None else suspended
+    if recording is None or len(recording.imu_time) == 0:
+        return []
+    offset, noise, samples = gyroscope_offset(recording)
+    why = "" if samples >= LEAST_STILL else "stand still for two seconds"
+    degrees = 180.0 / math.pi
+    return [
+        Finding(
+            f"imu.gyroscope_offset.{axis}",
+            float(offset[k]) * degrees,
+            float(noise[k]) * degrees / math.sqrt(max(samples, 1)) + 0.003,
+            0.0,
+            "deg/s",
+            why,
+        )
+        for k, axis in enumerate("xyz")
+    ]

@@ -1,0 +1,141 @@
+"""Masses and centres of the links from how heavy each joint's burden was found to be; always of possible bodies.
+
+A body is possible if its pseudo-inertia (4, 4) is positive definite (Wensing, Kim & Slotine 2018): then its mass is
+positive and its principal moments obey the triangle inequality. Each link's is written relative to the file's, J0 =
+L0 L0^T, by ten free numbers theta (log-Cholesky, Rucker & Wensing 2022):
+
+    J = L0 U(theta) U(theta)^T L0^T, U = e^a [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]
+
+so that no fit can leave the possible bodies, and theta = 0 is the file. Gauss-Newton with the prior WIDTH on theta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics.model.regressors import body_of_parameters, parameters_of_body
+from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+# Standard deviation of theta before anything is known: a mass within 20 %, a centre within 0.15 radii of gyration.
+WIDTH = np.array([0.1, *[0.1] * 3, *[0.1] * 3, *[0.15] * 3])
+LEAST_BURDEN = 0.02  # [N m] of gravity on a joint from which its burden is seen
+ROUNDS = 12
+
+
+def pseudo_inertia(parameters: Array) -> Array:
+    """Pseudo-inertia (4, 4) of standard parameters (10,): [[second moments, m c], [m c, m]]."""
+    m, mx, my, mz, xx, xy, yy, xz, yz, zz = parameters
+    half = 0.5 * (xx + yy + zz)
+    return np.array([[half - xx, -xy, -xz, mx], [-xy, half - yy, -yz, my], [-xz, -yz, half - zz, mz], [mx, my, mz, m]])
+
+
+def parameters_of_pseudo_inertia(J: Array) -> Array:
+    """Standard parameters (10,) of a pseudo-inertia (4, 4): the inverse."""
+    second = J[:3, :3]
+    about = np.trace(second) * np.eye(3) - second
+    moments = about[0, 0], about[0, 1], about[1, 1], about[0, 2], about[1, 2], about[2, 2]
+    return np.array([J[3, 3], *J[:3, 3], *moments])
+
+
+def possible_body(parameters: Array, theta: Array) -> Array:
+    """Standard parameters (10,) of the body theta (10,) away from the one of `parameters`; theta = 0 is that itself.
+
+    Raises IdentificationError for parameters that no body has.
+    """
+    try:
+        L = np.linalg.cholesky(pseudo_inertia(np.asarray(parameters, float)))
+    except np.linalg.LinAlgError:
+        raise IdentificationError(
+            f"parameters {np.asarray(parameters).tolist()}: no body has them (negative mass, or the moments break the "
+            "triangle inequality)"
+        ) from None
+    a, d1, d2, d3, s12, s23, s13, t1, t2, t3 = theta
+    U = np.exp(a) * np.array(
+        [[np.exp(d1), s12, s13, t1], [0.0, np.exp(d2), s23, t2], [0.0, 0.0, np.exp(d3), t3], [0.0, 0.0, 0.0, 1.0]]
+    )
+    half = L @ U
+    return parameters_of_pseudo_inertia(half @ half.T)
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Standard parameters (links, 10) of the leg's links, in the robot's order; masses' and first moments' standard
+    deviations (links,) and (links, 3); seen (links,): whether the motion told more than the file about the mass;
+    total_deviation [kg]: of the mass of all of them.
+    """
+
+    parameters: Array
+    mass_deviations: Array
+    moment_deviations: Array
+    seen: NDArray[np.bool_]
+    total_deviation: float
+
+
+def identify_links(robot: Robot, commands: Array, rotation: Array, burdens: Array, deviations: Array) -> Links:
+    """Find possible links that weigh on the joints as they were found to.
+
+    commands (T, n) [rad]: of the suspended exercise, at the attitude `rotation` (3, 3) world <- base_link. burdens
+    (n,), deviations (n,): factor on the file's gravity torque of each joint while that joint moved, NaN where unknown.
+    """
+    model = WholeBodyModel(robot)
+    n = robot.joint_count
+    rows, wanted, sigma = [], [], []
+    phi0 = model.inertial_parameters()
+    for joint in np.flatnonzero(np.isfinite(burdens)):
+        moves = np.flatnonzero(np.abs(np.diff(commands[:, joint])) > 1e-6)
+        some = commands[moves[:: max(1, len(moves) // 60)]]
+        T = len(some)
+        still = np.zeros((T, 6 + n))
+        Y = model.inverse_dynamics_regressor(np.repeat(rotation[None], T, axis=0), some, still, still)[:, 6 + joint]
+        torque = Y @ phi0
+        if np.sqrt(np.mean(torque**2)) < LEAST_BURDEN:
+            continue
+        rows.append(torque @ Y / (torque @ torque))
+        wanted.append(burdens[joint])
+        sigma.append(max(float(deviations[joint]), 1e-3))
+    links = phi0[10:].reshape(-1, 10)
+    count = len(links)
+    theta, prior = np.zeros(10 * count), np.tile(WIDTH, count)
+    information = np.diag(prior**-2.0)
+    jacobian = np.zeros((10 * count, 10 * count))
+    body = phi0[:10]
+    A = np.array(rows).reshape(-1, 10 * (count + 1))
+    for _ in range(ROUNDS):
+        phi = np.concatenate([possible_body(links[k], theta[10 * k : 10 * k + 10]) for k in range(count)])
+        for k in range(count):
+            at = slice(10 * k, 10 * k + 10)
+            for i in range(10):
+                nearby = theta[at].copy()
+                nearby[i] += 1e-6
+                jacobian[at, 10 * k + i] = (possible_body(links[k], nearby) - phi[at]) / 1e-6
+        J = A[:, 10:] @ jacobian / np.array(sigma)[:, None]
+        r = (A @ np.concatenate([body, phi]) - wanted) / sigma
+        information = J.T @ J + np.diag(prior**-2.0)
+        theta = theta - np.linalg.solve(information, J.T @ r + theta / prior**2)
+    phi = np.concatenate([possible_body(links[k], theta[10 * k : 10 * k + 10]) for k in range(count)])
+    covariance = jacobian @ np.linalg.inv(information) @ jacobian.T
+    variance = np.diag(covariance).reshape(count, 10)
+    unknown = np.diag(jacobian @ np.diag(prior**2) @ jacobian.T).reshape(count, 10)
+    return Links(
+        phi.reshape(count, 10),
+        np.sqrt(variance[:, 0]),
+        np.sqrt(variance[:, 1:4]),
+        variance[:, 0] < 0.5 * unknown[:, 0],
+        float(np.sqrt(covariance[::10, ::10].sum())),
+    )
+
+
+def link_of_parameters(parameters: Array) -> tuple[float, Array, Array]:
+    """Mass [kg], centre (3,) [m] and inertia (3, 3) about it [kg m^2] of a possible body's parameters (10,)."""
+    return body_of_parameters(parameters)
+
+
+def parameters_of_links(robot: Robot) -> Array:
+    """Standard parameters (links, 10) of the file's links."""
+    return np.array([parameters_of_body(link.mass, link.com, link.inertia) for leg in robot.legs for link in leg.links])

@@ -1,0 +1,267 @@
+"""What feet carry, from the angles by which servos fall behind their set-points: stiffness, zones, friction, weight.
+
+Statics of a body on legs whose joints give the torques tau, with the feet's forces eliminated (a leg has three joints):
+
+    G(phi) = sum over legs A_i (g_i - tau_i),   A_i = [J_i^-T; r_i x J_i^-T]
+
+G (6,): wrench that the body needs against gravity, force first, base_link axes; g_i: gravity on the leg's joints; J_i:
+Jacobian of its foot at r_i. A leg in the air adds nothing by itself: its torques are those of its own weight. A
+servo's torque from its lead e over the measured angle, and its set-point's rate w (servo_response.py):
+
+    tau = k dz(e - (1 - f) T w) - (c + l |tau|) w / sqrt(w^2 + SLOW^2)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.identification.recording import Means
+from hexapod_dynamics.robot import Morphology, Robot
+
+Array = NDArray[np.float64]
+SLOW = 0.02  # [rad/s]
+LEAD_NOISE = 1.5e-3  # [rad] of a mean lead, beside its resolution
+STRAIGHTEST = 40.0  # condition number of a foot's Jacobian beyond which its bin is left out
+CLIP = 4.0  # standard deviations at which a residual is limited
+# Standard deviations before anything is known: stiffness of all servos and of one from the others (relative), friction
+# [N m] and its share of the load, mass (relative) where nobody weighed the robot, centre of mass [m].
+ALL_STIFFNESS, ONE_STIFFNESS, COULOMB, LOADED, UNWEIGHED, CENTRE = 0.5, 0.08, 0.05, 0.1, 0.1, 0.02
+ROUNDS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Servos:
+    """What the torque of each servo follows from: stiffness [N m/rad], zone [rad], lag [s], kind (n,); coulomb [N m]
+    and loaded: friction of all, and its share of the torque.
+    """
+
+    stiffness: Array
+    zone: Array
+    lag: Array
+    kind: Array
+    coulomb: float = 0.0
+    loaded: float = 0.0
+
+    @classmethod
+    def of_robot(cls, robot: Robot) -> Servos:
+        """The servos of the robot file."""
+        n, servo = robot.joint_count, robot.servo
+        if robot.joint_servos:
+            laws = robot.joint_servos
+            return cls(
+                np.array([law.stiffness for law in laws]),
+                np.array([law.dead_zone for law in laws]),
+                np.array([law.lag for law in laws]),
+                np.array([law.feed_forward for law in laws]),
+                0.0,
+                float(np.mean([law.load_friction for law in laws])),
+            )
+        one = np.ones(n)
+        return cls(servo.stiffness * one, 0.0 * one, servo.damping / servo.stiffness * one, one)
+
+    def torques(self, lead: Array, rate: Array) -> Array:
+        """Torques (..., n) [N m] at leads (..., n) [rad] and rates (..., n) [rad/s] of the set-points."""
+        e = lead - (1.0 - self.kind) * self.lag * rate
+        torque = self.stiffness * (e - np.clip(e, -self.zone, self.zone))
+        friction = (self.coulomb + self.loaded * np.abs(torque)) * rate / np.sqrt(rate**2 + SLOW**2)
+        return np.asarray(torque - friction, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Statics:
+    """B samples of a robot at rest: A (B, 6, n), gravity on the joints (B, n), on the body (B, 6) and up (B, 3)."""
+
+    A: Array
+    joints: Array
+    body: Array
+    up: Array
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot,
+        angles: Array,
+        up: Array,
+        model: WholeBodyModel | None = None,
+        morphology: Morphology | None = None,
+    ) -> Statics:
+        """At angles (B, n) [rad] and upward directions (B, 3) in base_link; NaN where a leg is nearly straight.
+
+        A leg of which a link is missing or a joint does not move counts with its weight alone, as if it stood nowhere.
+        Raises IdentificationError for legs that have not three joints.
+        """
+        if any(len(leg.joints) != 3 for leg in robot.legs):
+            raise IdentificationError("loads: legs of three joints needed, to solve for the force of each foot")
+        model = WholeBodyModel(robot) if model is None else model
+        morphology = Morphology.whole(robot) if morphology is None else morphology
+        B, n = angles.shape
+        moving = np.flatnonzero(morphology.moving_mask)
+        places = {int(joint): 6 + k for k, joint in enumerate(moving)}
+        A, gravity = np.zeros((B, 6, n)), np.zeros((B, 6 + n))
+        rows = np.concatenate([np.arange(6), 6 + moving])
+        for b in range(B):
+            gravity[b, rows] = model.gravity_force(turn_upright(up[b]), angles[b], morphology)
+            poses = model.link_poses(np.eye(3), np.zeros(3), angles[b], morphology)
+            for leg in robot.legs:
+                columns = robot.leg_joints(leg.name)
+                if not all(joint in places for joint in columns):
+                    continue
+                link = morphology.links(leg.name)[-1]
+                turn, start = poses[f"{leg.name}.{link.name}"]
+                first = places[columns.start]
+                J = turn @ model.tip_jacobian(leg.name, angles[b], morphology)[:3, first : first + 3]
+                if np.linalg.cond(J) > STRAIGHTEST:
+                    A[b] = np.nan
+                    continue
+                inverse = np.linalg.inv(J).T
+                A[b, :3, columns.start : columns.stop] = inverse
+                A[b, 3:, columns.start : columns.stop] = np.cross(start + turn[:, 0] * link.length, inverse, axis=0)
+        return cls(A, gravity[:, 6:], gravity[:, :6], up)
+
+    def carried(self, torques: Array) -> Array:
+        """Wrench (B, 6) with which the feet lift the body and what it carries, at joint torques (B, n) [N m]."""
+        return np.einsum("bij,bj->bi", self.A, self.joints - torques)
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """Result of `identify_loads`: servos; mass [kg] and centre (3,) [m] of the body; standard deviations of the
+    stiffnesses and zones (n,), of friction (2,), of mass and centre; noise before and after, of the weight [N].
+    """
+
+    servos: Servos
+    mass: float
+    centre: Array
+    stiffness_deviation: Array
+    zone_deviation: Array
+    friction_deviation: Array
+    mass_deviation: float
+    centre_deviation: Array
+    common_deviation: float
+    noise: float
+    before: float
+
+
+def identify_loads(
+    robot: Robot, means: Means, servos: Servos, zone_deviation: Array, weighed: float | None, scale_error: float = 0.005
+) -> Loads:
+    """Identify stiffness, zone, friction, mass and centre of the body of a robot that stands and moves slowly.
+
+    servos: with the zones, lags and kinds of the suspended exercise, zone_deviation (n,) [rad] of them; weighed [kg]:
+    mass of the robot on a scale, None: the file's within 10 %. The file's masses of the legs are used as they are.
+    Without the scale every torque, stiffness and mass may be off by the same factor, and the deviations say so.
+    """
+    model = WholeBodyModel(robot)
+    whole = means.complete()
+    means = means.select(whole)
+    if len(means.time) < 50:
+        raise IdentificationError(f"loads: {len(means.time)} complete samples, 50 needed: stand and move longer")
+    up = means.specific_force / np.linalg.norm(means.specific_force, axis=1, keepdims=True)
+    statics = Statics.of(robot, means.angle, up, model)
+    good = np.asarray(np.isfinite(statics.A).all(axis=(1, 2)), np.bool_)
+    statics = Statics(statics.A[good], statics.joints[good], statics.body[good], up[good])
+    means = means.select(good)
+    n, g = robot.joint_count, robot.gravity
+    total = model.total_mass()
+    weight, known = (total, UNWEIGHED) if weighed is None else (weighed, scale_error)
+    # parameters: common log stiffness, log stiffness of each, zones, friction (2), log of the total mass, centre
+    prior = np.concatenate([np.zeros(1 + n), servos.zone, [0.0, 0.0], [np.log(weight / total)], robot.body.com])
+    width = np.concatenate(
+        [
+            [ALL_STIFFNESS],
+            np.full(n, ONE_STIFFNESS),
+            np.maximum(zone_deviation, 1e-4),
+            [COULOMB, LOADED, known],
+            np.full(3, CENTRE),
+        ]
+    )
+    legs = total - robot.body.mass
+    spread = LEAD_NOISE**2 + robot.servo.resolution**2 / 12.0 / np.maximum(means.count, 1.0)
+
+    def laws(values: Array) -> Servos:
+        return replace(
+            servos,
+            stiffness=robot.servo.stiffness * np.exp(values[0] + values[1 : 1 + n]),
+            zone=np.maximum(values[1 + n : 1 + 2 * n], 0.0),
+            coulomb=float(values[1 + 2 * n]),
+            loaded=float(values[2 + 2 * n]),
+        )
+
+    def errors(values: Array) -> Array:
+        mass = total * np.exp(values[3 + 2 * n]) - legs
+        first = mass * values[4 + 2 * n :]
+        needed = statics.body.copy()
+        old = robot.body.mass * np.asarray(robot.body.com)
+        needed[:, :3] += g * (mass - robot.body.mass) * statics.up
+        needed[:, 3:] += g * np.cross(first - old, statics.up)
+        return np.asarray(needed - statics.carried(laws(values).torques(means.lead, means.rate)), np.float64)
+
+    k = robot.servo.stiffness
+    covariance = np.einsum("bij,bj,bkj->bik", statics.A, k**2 * spread, statics.A)
+    whiten = np.linalg.inv(np.linalg.cholesky(covariance))
+
+    def residuals(values: Array) -> Array:
+        return np.clip(np.einsum("bij,bj->bi", whiten, errors(values)), -10 * CLIP, 10 * CLIP)
+
+    values = prior.copy()
+    information = np.diag(width**-2.0)
+    for _ in range(ROUNDS):
+        r = residuals(values)
+        weight_of = np.minimum(1.0, CLIP / np.maximum(np.abs(r), 1e-9))
+        slopes = np.empty((*r.shape, len(values)))
+        for p in range(len(values)):
+            nearby = values.copy()
+            step = 1e-4 * max(1.0, abs(values[p]))
+            nearby[p] += step
+            slopes[..., p] = (residuals(nearby) - r) / step
+        J, flat = slopes.reshape(-1, len(values)), r.ravel()
+        robust = weight_of.ravel()
+        size = _inflation(r * weight_of)
+        information = (J * robust[:, None]).T @ J / size + np.diag(width**-2.0)
+        gradient = (J * robust[:, None]).T @ flat / size + (values - prior) / width**2
+        values = values - np.linalg.solve(information, gradient)
+    posterior = np.linalg.inv(information)
+    deviation = np.sqrt(np.diag(posterior))
+    of_each = np.sqrt(np.diag(posterior)[0] + np.diag(posterior)[1 : 1 + n] + 2.0 * posterior[0, 1 : 1 + n])
+    mass = float(total * np.exp(values[3 + 2 * n]) - legs)
+    found = laws(values)
+    return Loads(
+        servos=found,
+        mass=mass,
+        centre=values[4 + 2 * n :],
+        stiffness_deviation=found.stiffness * of_each,
+        zone_deviation=deviation[1 + n : 1 + 2 * n],
+        friction_deviation=deviation[1 + 2 * n : 3 + 2 * n],
+        mass_deviation=float(total * deviation[3 + 2 * n]),
+        centre_deviation=deviation[4 + 2 * n :],
+        common_deviation=float(deviation[0]),
+        noise=float(np.sqrt(np.mean(errors(values)[:, 2] ** 2))),
+        before=float(np.sqrt(np.mean(errors_of_file(robot, statics, means) ** 2))),
+    )
+
+
+def errors_of_file(robot: Robot, statics: Statics, means: Means) -> Array:
+    """Weight that the robot file's servos and masses leave unexplained (B,) [N]."""
+    torques = Servos.of_robot(robot).torques(means.lead, means.rate)
+    return np.asarray((statics.body - statics.carried(torques))[:, 2], np.float64)
+
+
+def _inflation(residuals: Array) -> float:
+    """Factor on the variance: size of the normalised residuals (B, 6) and likeness of neighbours in time."""
+    power = float(np.mean(residuals**2))
+    alike = float(np.mean(residuals[1:] * residuals[:-1])) / max(power, 1e-12)
+    alike = min(max(alike, 0.0), 0.95)
+    return max(1.0, power) * (1.0 + alike) / (1.0 - alike)
+
+
+def turn_upright(up: Array) -> Array:
+    """Rotation (3, 3) world <- base_link, without yaw, of a body in whose axes `up` (3,) points upward."""
+    z = up / np.linalg.norm(up)
+    x = np.array([1.0, 0.0, 0.0]) - z[0] * z
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z])

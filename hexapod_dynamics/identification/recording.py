@@ -1,0 +1,131 @@
+"""What identification reads: commands, joint readings and the IMU of one motion, as arrays with their times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+SHORTEST = 10.0  # [s] of a recording from which anything is identified
+SPAN = 0.02  # [s] between the samples over which a set-point's rate is taken
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A motion; all times are seconds on one clock.
+
+    command_time (C,), commands (C, n) [rad]: targets as they were sent, each reached `command_period` [s] later;
+    reading_time (M,), reading_joint (M,) and readings (M,) [rad]: every single reading of a servo; imu_time (I,),
+    specific_force (I, 3) [m/s^2] and angular_rate (I, 3) [rad/s] in base_link axes as the robot file mounts the IMU.
+    Raises IdentificationError for arrays that do not fit.
+    """
+
+    command_time: Array
+    commands: Array
+    reading_time: Array
+    reading_joint: NDArray[np.intp]
+    readings: Array
+    imu_time: Array
+    specific_force: Array
+    angular_rate: Array
+    command_period: float = 0.02
+
+    def __post_init__(self) -> None:
+        for name, times, others in (
+            ("command", self.command_time, (self.commands,)),
+            ("reading", self.reading_time, (self.reading_joint, self.readings)),
+            ("imu", self.imu_time, (self.specific_force, self.angular_rate)),
+        ):
+            if any(len(other) != len(times) for other in others):
+                raise IdentificationError(f"{name}: as many values as times needed, {len(times)} times given")
+            if not all(np.isfinite(values).all() for values in (times, *others)):
+                raise IdentificationError(f"{name}: a value is not finite; leave such samples out")
+            if len(times) > 1 and np.any(np.diff(times) < 0.0):
+                raise IdentificationError(f"{name}: times go back; sort the samples by time")
+
+    def check(self, robot: Robot, what: str) -> None:
+        """Raise IdentificationError unless this is `what` ("a suspended exercise") of the robot, long enough."""
+        if self.commands.ndim != 2 or self.commands.shape[1] != robot.joint_count:
+            raise IdentificationError(
+                f"commands: shape {self.commands.shape} given, {robot.name} has {robot.joint_count} joints"
+            )
+        for name, times in (("commands", self.command_time), ("joint readings", self.reading_time)):
+            length = float(times[-1] - times[0]) if len(times) else 0.0
+            if length < SHORTEST:
+                raise IdentificationError(f"{what}: {length:.1f} s of {name}, at least {SHORTEST:.0f} s needed")
+
+    def between(self, begin: float, end: float) -> Recording:
+        """The part of the recording within these times [s]."""
+        c, r, i = ((times >= begin) & (times < end) for times in (self.command_time, self.reading_time, self.imu_time))
+        return Recording(
+            self.command_time[c],
+            self.commands[c],
+            self.reading_time[r],
+            self.reading_joint[r],
+            self.readings[r],
+            self.imu_time[i],
+            self.specific_force[i],
+            self.angular_rate[i],
+            self.command_period,
+        )
+
+    def setpoints(self, times: Array, joint: int) -> Array:
+        """Set-points (T,) [rad] of a joint at times (T,), without latency: each target is reached uniformly."""
+        return np.interp(times, self.command_time + self.command_period, self.commands[:, joint])
+
+    def means(self, edges: Array, delay: Array) -> Means:
+        """Means over the bins between `edges` (B + 1,) [s]; delay (n,) [s]: latency of each joint's set-point."""
+        bins, n = len(edges) - 1, self.commands.shape[1]
+        angle, lead, rate = np.full((3, bins, n), np.nan)
+        count = np.zeros((bins, n))
+        for joint in range(n):
+            mine = self.reading_joint == joint
+            times, values = self.reading_time[mine], self.readings[mine]
+            at = np.searchsorted(edges, times, side="right") - 1
+            inside = (at >= 0) & (at < bins)
+            times, values, at = times[inside], values[inside], at[inside]
+            wanted = self.setpoints(times - delay[joint], joint)
+            before = self.setpoints(times - delay[joint] - SPAN, joint)
+            for out, what in ((angle, values), (lead, wanted - values), (rate, (wanted - before) / SPAN)):
+                out[:, joint] = _bin_means(at, what, bins)
+            count[:, joint] = np.bincount(at, minlength=bins)
+        at = np.searchsorted(edges, self.imu_time, side="right") - 1
+        inside = (at >= 0) & (at < bins)
+        force = np.stack([_bin_means(at[inside], self.specific_force[inside, k], bins) for k in range(3)], axis=1)
+        turn = np.stack([_bin_means(at[inside], self.angular_rate[inside, k], bins) for k in range(3)], axis=1)
+        return Means(0.5 * (edges[1:] + edges[:-1]), angle, lead, rate, count, force, turn)
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Means over B bins: time (B,), measured angle, set-point less angle, set-point's rate and number of readings
+    (B, n), specific_force and angular_rate (B, 3); NaN where a bin has none.
+    """
+
+    time: Array
+    angle: Array
+    lead: Array
+    rate: Array
+    count: Array
+    specific_force: Array
+    angular_rate: Array
+
+    def complete(self) -> NDArray[np.bool_]:
+        """Bins (B,) in which every joint was read and the IMU, too."""
+        return np.asarray((self.count > 0).all(axis=1) & np.isfinite(self.specific_force).all(axis=1), np.bool_)
+
+    def select(self, chosen: NDArray[np.bool_]) -> Means:
+        """The bins that are chosen (B,)."""
+        return Means(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+def _bin_means(at: NDArray[np.intp], values: Array, bins: int) -> Array:
+    """Means (bins,) of values by their bin, NaN for none."""
+    count = np.bincount(at, minlength=bins).astype(float)
+    count[count == 0.0] = np.nan
+    return np.asarray(np.bincount(at, values, minlength=bins) / count, np.float64)

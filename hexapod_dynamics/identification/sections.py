@@ -1,0 +1,63 @@
+"""Finds in one recording the part of a suspended exercise and that of a standing one, from the commands alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+WINDOW = 2.0  # [s]
+MOVES = 0.02  # [rad] by which a joint moves in a window
+RIGID = 2e-3  # [m] by which distances between standing feet change in a window at most
+GAP = 6.0  # [s] of other windows within a section
+
+
+def split(robot: Robot, recording: Recording) -> tuple[Recording | None, Recording | None]:
+    """Return the suspended and the standing part, None for what is not there.
+
+    Suspended: in windows of WINDOW at most one joint of each leg moves, and feet move against each other. Standing: the
+    body moves and no foot moves against another by more than RIGID. Walking is neither.
+    """
+    times = recording.command_time
+    if len(times) < 2:
+        return None, None
+    model = WholeBodyModel(robot)
+    edges = np.arange(times[0], times[-1], WINDOW)
+    kinds = np.array([_kind(robot, model, recording, begin) for begin in edges])
+    parts: list[Recording | None] = []
+    for kind in ("suspended", "standing"):
+        found = edges[kinds == kind]
+        if len(found) == 0:
+            parts.append(None)
+            continue
+        groups = np.split(found, np.flatnonzero(np.diff(found) > GAP) + 1)
+        longest = max(groups, key=lambda group: group[-1] - group[0])
+        parts.append(recording.between(longest[0] - 0.5 * WINDOW, longest[-1] + 1.5 * WINDOW))
+    return parts[0], parts[1]
+
+
+def _kind(robot: Robot, model: WholeBodyModel, recording: Recording, begin: float) -> str:
+    """What a window is: suspended, standing, or another."""
+    inside = (recording.command_time >= begin) & (recording.command_time < begin + WINDOW)
+    rows = recording.commands[inside][::5]
+    if len(rows) < 3:
+        return ""
+    moves = np.ptp(rows, axis=0) > MOVES
+    if not moves.any():
+        return ""
+    feet = np.array([[_foot(robot, model, row, leg.name) for leg in robot.legs] for row in rows])
+    distances = np.linalg.norm(feet[:, :, None] - feet[:, None], axis=-1)
+    if np.ptp(distances, axis=0).max() <= RIGID:
+        return "standing"
+    single = all(moves[list(robot.leg_joints(leg.name))].sum() <= 1 for leg in robot.legs)
+    return "suspended" if single else ""
+
+
+def _foot(robot: Robot, model: WholeBodyModel, q: Array, leg: str) -> Array:
+    link = robot.leg(leg).links[-1]
+    turn, start = model.link_poses(np.eye(3), np.zeros(3), q)[f"{leg}.{link.name}"]
+    return np.asarray(start + turn[:, 0] * link.length, np.float64)

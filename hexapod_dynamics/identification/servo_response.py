@@ -1,0 +1,248 @@
+"""Latency, damping, dead zone, play and friction of each servo from a suspended exercise (output error).
+
+For one joint with set-point s, latency D, angle q and angle y of the encoder, all torques over the stiffness k [rad]:
+
+    J/k qddot = dz(s(t - D) - y) + T (f sdot - qdot) - c qdot / |qdot| - g gravity(s)/k0,  dz(e) = e - clip(e, -z, z)
+    y follows q with play of +-p;    measured: y
+
+T = d/k: lag; f: its kind, 1 where the set-point's rate is fed forward, 0 where it damps against zero rate; g: weight of
+what the joint carries over its stiffness, relative to the robot file; J: the file's and a rotor's. Stiffness and masses
+are only seen as g here: from angles alone every torque has the same unknown scale (loads.py finds it from the weight).
+Gauss-Newton with priors on all joints at once, derivatives by differences, each joint with one column of lanes; then
+again with the mean of all joints as prior, because a robot's servos are of one kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.identification.loads import turn_upright
+from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+LATENCY, LAG, KIND, WEIGHT, ZONE, PLAY, FRICTION, ROTOR = range(8)
+NAMES = ("latency", "lag", "kind", "weight", "zone", "play", "friction", "rotor")
+# Mean and standard deviation before anything is known, bounds, and the standard deviation from joint to joint of one
+# robot: latency, lag [s], kind, weight, zone, play, friction/k [rad], rotor's inertia/k [s^2].
+_DEG = np.pi / 180.0
+PRIOR = np.array([0.02, 0.012, 0.5, 1.0, 0.3 * _DEG, 0.2 * _DEG, 0.05 * _DEG, 1e-4])
+WIDTH = np.array([0.02, 0.010, 0.7, 0.4, 0.4 * _DEG, 0.4 * _DEG, 0.10 * _DEG, 1e-4])
+LOW = np.array([0.0, 5e-4, 0.0, 0.1, 0.0, 0.0, 0.0, 1e-5])
+HIGH = np.array([0.2, 0.08, 1.0, 4.0, 5.0 * _DEG, 5.0 * _DEG, 3.0 * _DEG, 1e-3])
+SPREAD = np.array([1.5e-3, 1.5e-3, 0.1, 0.4, 0.08 * _DEG, 0.10 * _DEG, 0.04 * _DEG, 1.5e-5])
+# What the law above leaves out (the loop's own period, friction that grows with the load, couplings between joints), as
+# standard deviations that no amount of data reduces; of the weight, over the joint's mean sag: SAG_ERROR [rad].
+MODEL_ERROR = np.array([2e-3, 1.5e-3, 0.1, 0.0, 0.03 * _DEG, 0.05 * _DEG, 0.05 * _DEG, 1.5e-5])
+SAG_ERROR = 0.025 * _DEG
+_STEPS = np.array([1e-3, 1e-3, 0.05, 0.05, 0.03 * _DEG, 0.03 * _DEG, 0.02 * _DEG, 1e-5])
+STEP = 2e-3  # [s] of the simulation
+LONGEST = 24.0  # [s] of a joint's motion that is used
+BEFORE, AFTER = 0.5, 0.6  # [s] of rest around it
+NOISE = 1.5e-3  # [rad] of a reading beside its resolution
+CREEP = 0.01  # [rad/s] below which friction is viscous
+CLIP = 4.0  # standard deviations at which a residual is limited
+MOVES = 0.05  # [rad] that a set-point must move for a joint to be identified
+KINDS = (0.05, 0.95)  # of the servos' damping, from which the first fits start
+ROUNDS = (6, 5)  # Gauss-Newton steps without and with the mean of all joints
+
+
+@dataclass(frozen=True, eq=False)
+class ServoResponse:
+    """Values and standard deviations (n, 8) in the order of NAMES; moved (n,): joints with a motion; noise (n,) [rad]:
+    root mean square of what remains. before (n,): the same of the robot file's servos.
+    """
+
+    values: Array
+    deviations: Array
+    moved: NDArray[np.bool_]
+    noise: Array
+    before: Array
+
+
+def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
+    """Identify the servos from a suspended exercise. Raises IdentificationError where nothing moves or it is short."""
+    recording.check(robot, "suspended exercise")
+    lanes = _Lanes(robot, recording)
+    n = robot.joint_count
+    values = np.tile(PRIOR, (n, 1))
+    k0 = robot.servo.stiffness
+    file = np.tile(PRIOR, (n, 1))
+    file[:, [LATENCY, LAG, KIND, WEIGHT]] = 0.017, robot.servo.damping / k0, 1.0, 1.0
+    file[:, [ZONE, PLAY, FRICTION]] = 0.0, 0.0, 0.0
+    before = _rms(lanes.residuals(file[None])[0], lanes.joint, n)
+    values, information = _better_kind(lanes, values)
+    moved = lanes.moved
+    own = np.array([np.diag(np.linalg.inv(part)) for part in information])
+    share = 1.0 / (own[moved] + SPREAD**2)
+    mean = np.sum(share * values[moved], axis=0) / share.sum(axis=0)
+    of_mean = 1.0 / share.sum(axis=0)
+    width = SPREAD.copy()
+    mean[WEIGHT], width[WEIGHT] = PRIOR[WEIGHT], WIDTH[WEIGHT]
+    values, information, noise = lanes.fit(values, mean, width, ROUNDS[1])
+    covariance = np.array([np.linalg.inv(part) for part in information])
+    variance = np.array([np.diag(part) for part in covariance])
+    of_mean[WEIGHT] = 0.0
+    variance += (variance / width**2) ** 2 * of_mean + MODEL_ERROR**2
+    variance[:, WEIGHT] += (SAG_ERROR / np.maximum(lanes.sag, 1e-6)) ** 2
+    return ServoResponse(values, np.sqrt(variance), moved, noise, before)
+
+
+def _better_kind(lanes: _Lanes, values: Array) -> tuple[Array, Array]:
+    """Values (n, 8) and information (n, 8, 8) of the better of two fits for each joint: damped either way at the start.
+
+    Latency and lag resemble each other, so that a fit that starts at the wrong kind stays there.
+    """
+    best, information, least = lanes.fit(_at_kind(values, KINDS[0]), PRIOR, WIDTH, ROUNDS[0])
+    other, of_other, noise = lanes.fit(_at_kind(values, KINDS[1]), PRIOR, WIDTH, ROUNDS[0])
+    better = noise < least
+    return np.where(better[:, None], other, best), np.where(better[:, None, None], of_other, information)
+
+
+def _at_kind(values: Array, kind: float) -> Array:
+    changed = values.copy()
+    changed[:, KIND] = kind
+    return changed
+
+
+class _Lanes:
+    """Simulations of all joints, each over its own motion, side by side."""
+
+    def __init__(self, robot: Robot, recording: Recording) -> None:
+        n = robot.joint_count
+        commands, period = recording.commands, recording.command_period
+        model = WholeBodyModel(robot)
+        up = recording.specific_force.mean(axis=0) if len(recording.imu_time) else np.array([0.0, 0.0, 1.0])
+        turn = turn_upright(up)
+        gravity = np.array([model.gravity_force(turn, row)[6:] for row in commands]) / robot.servo.stiffness
+        inertia = np.diag(model.mass_matrix(commands.mean(axis=0)))[6:] / robot.servo.stiffness
+        self.moved = np.ptp(commands, axis=0) > MOVES
+        if not self.moved.any():
+            raise IdentificationError("suspended exercise: no joint's command moves; let each joint move by 0.3 rad")
+        starts, lengths = np.zeros(n), np.zeros(n)
+        for joint in np.flatnonzero(self.moved):
+            moves = np.flatnonzero(np.abs(np.diff(commands[:, joint])) > 1e-6)
+            starts[joint] = recording.command_time[moves[0]] - BEFORE
+            lengths[joint] = recording.command_time[moves[-1] + 1] + AFTER - starts[joint]
+        self.length = float(min(lengths.max(), LONGEST))
+        self.steps = int(self.length / STEP) + 1
+        self.inertia = inertia
+        self._time = starts[:, None] + STEP * np.arange(self.steps)  # (n, steps)
+        sent = recording.command_time + period
+        self._setpoint = [(sent, commands[:, joint]) for joint in range(n)]
+        self.weight = np.array(
+            [np.interp(self._time[joint], recording.command_time, gravity[:, joint]) for joint in range(n)]
+        )
+        self.sag = np.sqrt(np.mean(self.weight**2, axis=1))  # (n,) [rad]
+        inside = self.moved[recording.reading_joint]
+        local = recording.reading_time - starts[recording.reading_joint]
+        inside &= (local >= 0.0) & (local < self.length - STEP)
+        self.joint = recording.reading_joint[inside]
+        self.measured, self._place = recording.readings[inside], local[inside] / STEP
+        self.sigma = float(np.hypot(NOISE, robot.servo.resolution / np.sqrt(12.0)))
+        few = [robot.joint_names[j] for j in np.flatnonzero(self.moved) if np.sum(self.joint == j) < 50]
+        if few:
+            raise IdentificationError(
+                f"suspended exercise: fewer than 50 readings of {', '.join(few)} while it moves; record "
+                "servos/measurements or joint_states, too"
+            )
+
+    def residuals(self, values: Array) -> Array:
+        """Measured less simulated angles (V, M) of V sets of values (V, n, 8)."""
+        simulated = self._simulate(values)
+        floor = self._place.astype(int)
+        part = self._place - floor
+        low = simulated[:, floor, self.joint]
+        return self.measured - (low + part * (simulated[:, floor + 1, self.joint] - low))
+
+    def _simulate(self, values: Array) -> Array:
+        """Angles (V, steps, n) of the encoders."""
+        V, n = values.shape[:2]
+        setpoint = np.empty((self.steps, V, n))
+        for v in range(V):
+            for joint in range(n):
+                times, angles = self._setpoint[joint]
+                setpoint[:, v, joint] = np.interp(self._time[joint] - values[v, joint, LATENCY], times, angles)
+        rate = np.gradient(setpoint, STEP, axis=0)
+        _, lag, kind, weight, zone, play, friction, rotor = np.moveaxis(values, -1, 0)
+        gain = STEP / (weight * self.inertia + rotor)
+        fed, sag = lag * kind, weight[None] * self.weight.T[:, None]
+        drive = fed * rate - sag
+        encoder = setpoint[0] - sag[0]
+        q, speed = encoder.copy(), np.zeros((V, n))
+        out = np.empty((V, self.steps, n))
+        below, above = -zone, zone
+        damped = 1.0 + gain * lag
+        rubbing = gain * friction
+        for k in range(self.steps):
+            error = setpoint[k] - encoder
+            pull = error - np.minimum(np.maximum(error, below), above) + drive[k]
+            speed = (speed + gain * pull) / (damped + rubbing / (np.abs(speed) + CREEP))
+            q = q + STEP * speed
+            encoder = np.minimum(np.maximum(encoder, q - play), q + play)
+            out[:, k] = encoder
+        return out
+
+    def fit(self, values: Array, prior: Array, width: Array, rounds: int) -> tuple[Array, Array, Array]:
+        """Values (n, 8), their information (n, 8, 8) and the residuals' root mean square (n,) [rad]."""
+        n, P = values.shape
+        damping = np.full(n, 1e-2)
+        best, cost = values, np.full(n, np.inf)
+        information = np.empty((n, P, P))
+        gradient = np.empty((n, P))
+        noise = np.zeros(n)
+        trial = values
+        for k in range(rounds + 1):
+            sets = np.repeat(trial[None], P + 1, axis=0)
+            for p in range(P):
+                sign = np.where(trial[:, p] + _STEPS[p] > HIGH[p], -1.0, 1.0)
+                sets[p + 1, :, p] += sign * _STEPS[p]
+            residuals = self.residuals(sets)
+            limited = np.clip(residuals[0] / self.sigma, -CLIP, CLIP)
+            slopes = (residuals[1:] - residuals[0]) / (sets[1:] - trial)[np.arange(P), :, np.arange(P)][:, self.joint]
+            for joint in range(n):
+                mine = self.joint == joint
+                r = limited[mine]
+                pull = (trial[joint] - prior) / width
+                here = float(r @ r + pull @ pull)
+                if here > cost[joint]:  # back to the best, more carefully
+                    damping[joint] *= 10.0
+                else:
+                    cost[joint], damping[joint] = here, damping[joint] * 0.3
+                    best = best.copy()
+                    best[joint] = trial[joint]
+                    J = slopes[:, mine].T / self.sigma
+                    scale = _scale(r, P)
+                    information[joint] = J.T @ J / scale + np.diag(width**-2.0)
+                    gradient[joint] = J.T @ r / scale + pull / width
+                    noise[joint] = float(np.sqrt(np.mean(residuals[0][mine] ** 2))) if mine.any() else 0.0
+            if k == rounds:
+                break
+            trial = best.copy()
+            for joint in range(n):
+                A = information[joint] + damping[joint] * np.diag(np.diag(information[joint]))
+                trial[joint] = np.clip(best[joint] - np.linalg.solve(A, gradient[joint]), LOW, HIGH)
+        return best, information, noise
+
+
+def _scale(residuals: Array, parameters: int) -> float:
+    """Factor on the variance of normalised residuals (m,): their size beyond noise, and that neighbours resemble one
+    another (first-order autocorrelation).
+    """
+    m = len(residuals)
+    if m <= parameters + 2:
+        return 1.0
+    size = max(1.0, float(residuals @ residuals) / (m - parameters))
+    alike = float(residuals[1:] @ residuals[:-1]) / max(float(residuals @ residuals), 1e-12)
+    alike = min(max(alike, 0.0), 0.9)
+    return size * (1.0 + alike) / (1.0 - alike)
+
+
+def _rms(residuals: Array, joint: NDArray[np.intp], n: int) -> Array:
+    count = np.maximum(np.bincount(joint, minlength=n), 1)
+    return np.asarray(np.sqrt(np.bincount(joint, residuals**2, minlength=n) / count), np.float64)

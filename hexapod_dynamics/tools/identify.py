@@ -1,0 +1,95 @@
+"""Identifies a robot from a bag: `ros2 run hexapod_dynamics identify BAG --robot R --weight 2.51 --out my_robot.yaml`.
+
+The bag has `joint_commands`, `servos/measurements` (or `joint_states`) and `imu/data_raw` (or `imu/data`) of a
+suspended and of a standing exercise, in one bag or two (docs/identify.md). `--exercise suspended` or `--exercise
+standing` writes the exercise as a table of times and targets, to be played by whoever commands the robot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError, IdentificationError
+from hexapod_dynamics.robot import Robot
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    options = argparse.ArgumentParser(prog="identify", description=__doc__.split("\n")[0])
+    options.add_argument("bag", nargs="*", type=Path, help="rosbag2 folders")
+    options.add_argument("--robot", type=Path, help="robot file to start from; default: the JetHexa's")
+    options.add_argument("--weight", type=float, metavar="KG", help="the robot's mass on a scale, with its battery")
+    options.add_argument("--out", type=Path, help="robot file to write")
+    options.add_argument("--report", type=Path, help="picture to write; default: beside --out, with the ending .png")
+    options.add_argument("--exercise", choices=("suspended", "standing"), help="write this exercise as CSV to --out")
+    return options
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the tool; return its exit code."""
+    given = parser().parse_args(args)
+    try:
+        return _exercise(given) if given.exercise else _identify(given)
+    except HexapodError as error:
+        print(f"identify: {error}", file=sys.stderr)
+        return 1
+
+
+def _robot(given: argparse.Namespace) -> Robot:
+    return Robot.jethexa() if given.robot is None else Robot.load(given.robot)
+
+
+def _exercise(given: argparse.Namespace) -> int:
+    from hexapod_dynamics.identification import standing_exercise, suspended_exercise
+
+    robot = _robot(given)
+    if given.out is None:
+        raise IdentificationError("--exercise: --out FILE.csv needed, where it is written")
+    exercise = (suspended_exercise if given.exercise == "suspended" else standing_exercise)(robot)
+    head = ",".join(("time", *robot.joint_names))
+    np.savetxt(given.out, np.column_stack([exercise.time, exercise.targets]), "%.5f", ",", header=head, comments="")
+    print(f"{len(exercise.time)} targets over {exercise.time[-1]:.0f} s: {given.out}")
+    return 0
+
+
+def _identify(given: argparse.Namespace) -> int:
+    from hexapod_dynamics.bench.identification.bag import read_bag
+    from hexapod_dynamics.bench.identification.report import draw_report, table
+    from hexapod_dynamics.identification import identify, robot_yaml
+    from hexapod_dynamics.identification.sections import split
+
+    if not given.bag:
+        raise IdentificationError("no bag given; see docs/identify.md")
+    if given.weight is not None and not 0.0 < given.weight < 1e3:
+        raise IdentificationError(f"--weight: {given.weight} given, kilograms above 0 needed")
+    robot = _robot(given)
+    suspended = standing = None
+    for bag in given.bag:
+        hanging, stood = split(robot, read_bag(bag, robot))
+        suspended, standing = suspended or hanging, standing or stood
+    for name, part in (("suspended", suspended), ("standing", standing)):
+        if part is None:
+            print(f"no {name} exercise in {', '.join(map(str, given.bag))}: what it shows stays as it is")
+    result = identify(robot, suspended, standing, weighed=given.weight)
+    print(table(result.findings))
+    if given.out is not None:
+        notes = (
+            f"Identified from {', '.join(bag.name for bag in given.bag)}. Values, standard deviations, values before:\n"
+        )
+        named = dataclasses.replace(result.robot, name=given.out.stem)  # plans of the robot before are not its own
+        given.out.write_text(robot_yaml(named, notes + table(result.findings)), encoding="utf-8")
+        print(given.out)
+    picture = given.report or (given.out.with_suffix(".png") if given.out is not None else None)
+    if picture is not None:
+        draw_report(robot, result, picture)
+        print(picture)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

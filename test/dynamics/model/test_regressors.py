@@ -1,0 +1,179 @@
+"""Regressors against inverse dynamics of the compiled model and against Pinocchio, whole and damaged."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from support.pinocchio_robot import PinocchioRobot, fixed_joint
+from support.random_robots import FAMILIES, random_damage, random_robot, rotation
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics.model.regressors import PARAMETERS, body_of_parameters, parameters_of_body
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+MODEL = WholeBodyModel(ROBOT)
+BROKEN = WHOLE.without("RM").without("LM.femur").locked("RF.tibia", angle=0.4).broken("LF.tibia", remaining=0.5)
+EXACT = 1e-10
+
+
+def assert_close(given, expected, tolerance=EXACT):
+    given, expected = np.asarray(given), np.asarray(expected)
+    assert given.shape == expected.shape
+    assert np.max(np.abs(given - expected), initial=0.0) <= tolerance * np.max(np.abs(expected), initial=1e-300)
+
+
+class Case:
+    """Seeds 0, 1: the JetHexa, whole and damaged; then robots of every family, damaged; with a random motion."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.robot = ROBOT if seed < 2 else random_robot(rng, seed % len(FAMILIES), 4)
+        self.morphology = WHOLE if seed == 0 else BROKEN if seed == 1 else random_damage(rng, self.robot)
+        self.model, n = WholeBodyModel(self.robot), int(self.morphology.moving_mask.sum())
+        self.R, self.p, self.q = rotation(rng), rng.normal(size=3), rng.normal(size=self.robot.joint_count)
+        self.nu, self.nudot = rng.normal(size=(2, 6 + n))
+        moving = self.morphology.moving_mask
+        self.rotors = np.array([joint.rotor_inertia for leg in self.robot.legs for joint in leg.joints])[moving]
+
+    @property
+    def phi(self):
+        return self.model.inertial_parameters(self.morphology)
+
+
+@pytest.fixture(scope="module", params=(0, 1, 2, 3, 5))
+def case(request):
+    return Case(request.param)
+
+
+def test_the_regressor_times_the_parameters_is_inverse_dynamics(case):
+    Y = case.model.inverse_dynamics_regressor(case.R, case.q, case.nu, case.nudot, case.morphology)
+    torques = case.model.inverse_dynamics(case.R, case.q, case.nu, case.nudot, case.morphology)
+    torques[6:] -= case.rotors * case.nudot[6:]
+    assert Y.shape == (6 + len(case.rotors), 10 * (1 + int(case.morphology.existing_mask.sum())))
+    assert_close(Y @ case.phi, torques)
+
+
+def test_momentum_and_energy_are_linear_in_the_parameters(case):
+    momentum = case.model.mass_matrix(case.q, case.morphology) @ case.nu
+    momentum[6:] -= case.rotors * case.nu[6:]
+    assert_close(case.model.momentum_regressor(case.q, case.nu, case.morphology) @ case.phi, momentum)
+    kinetic, potential = case.model.energy_regressor(case.R, case.p, case.q, case.nu, case.morphology)
+    energy = case.model.kinetic_energy(case.q, case.nu, case.morphology) - 0.5 * case.rotors @ case.nu[6:] ** 2
+    assert kinetic @ case.phi == pytest.approx(energy, rel=EXACT)
+    height = case.model.potential_energy(case.R, case.p, case.q, case.morphology)
+    assert potential @ case.phi == pytest.approx(height, rel=1e-9)
+
+
+def moved(rotation_matrix, shift):
+    """Matrix (10, 10): parameters in a frame at this pose to those in the parent's, by the pseudo-inertia's congruence
+    (Wensing, Kim & Slotine 2018).
+    """
+    H = np.eye(4)
+    H[:3, :3], H[:3, 3] = rotation_matrix, shift
+    columns = []
+    for k in range(10):
+        phi = np.eye(10)[k]
+        inertia = np.array([[phi[4], phi[5], phi[7]], [phi[5], phi[6], phi[8]], [phi[7], phi[8], phi[9]]])
+        J = np.zeros((4, 4))
+        J[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+        J[:3, 3] = J[3, :3] = phi[1:4]
+        J[3, 3] = phi[0]
+        J = H @ J @ H.T
+        about = np.trace(J[:3, :3]) * np.eye(3) - J[:3, :3]
+        columns.append(
+            [J[3, 3], *J[:3, 3], about[0, 0], about[0, 1], about[1, 1], about[0, 2], about[1, 2], about[2, 2]]
+        )
+    return np.array(columns).T
+
+
+def pinocchio_regressor(case):
+    """Pinocchio's columns, of its joints' frames, turned to the links' frames; a locked link's are its joint's."""
+    peer = PinocchioRobot(case.morphology)
+    q = peer.configuration(case.R, case.q)
+    # Its rates are those of nu, its accelerations too: a free-flyer's are in the body's axes.
+    Y = pin.computeJointTorqueRegressor(peer.model, peer.data, q, case.nu, case.nudot)
+    columns, joint, moved_by = [Y[:, :10]], 0, None
+    for leg in case.robot.legs:
+        carrier, placement, inner = 0, pin.SE3(np.array(leg.mount_rotation), np.array(leg.mount_position)), np.zeros(3)
+        for part, link in zip(leg.joints, case.morphology.links(leg.name), strict=False):
+            placement = placement * pin.SE3(np.eye(3), part.origin - inner)
+            inner = part.origin
+            lock = case.morphology.locked_angle(leg.name, link.name)
+            if lock is None:
+                joint += 1
+                carrier, placement = joint, pin.SE3.Identity()
+            else:
+                placement = placement * fixed_joint(part, lock)
+            at = placement * pin.SE3(np.array(link.rotation), np.zeros(3))
+            moved_by = moved(at.rotation, at.translation)
+            columns.append(Y[:, 10 * carrier : 10 * carrier + 10] @ moved_by)
+    return np.concatenate(columns, axis=1)
+
+
+def test_the_regressor_is_pinocchios(case):
+    ours = case.model.inverse_dynamics_regressor(case.R, case.q, case.nu, case.nudot, case.morphology)
+    assert_close(ours, pinocchio_regressor(case))
+
+
+def test_samples_along_a_leading_axis_are_those_one_by_one():
+    rng, T = np.random.default_rng(3), 4
+    R, q = np.array([rotation(rng) for _ in range(T)]), rng.normal(size=(T, 18))
+    nu, nudot = rng.normal(size=(2, T, 24))
+    together = MODEL.inverse_dynamics_regressor(R, q, nu, nudot)
+    for k in range(T):
+        assert_close(together[k], MODEL.inverse_dynamics_regressor(R[k], q[k], nu[k], nudot[k]))
+    assert MODEL.momentum_regressor(q, nu).shape == (T, 24, 190)
+    assert MODEL.energy_regressor(R, np.zeros((T, 3)), q, nu)[1].shape == (T, 190)
+
+
+def test_names_and_parameters_are_of_what_is_there():
+    links = MODEL.regressor_links(BROKEN)
+    assert links[0] == "base_link" and "RM.coxa" not in links and "LM.coxa" in links and "LM.femur" not in links
+    names = MODEL.regressor_parameters(BROKEN)
+    assert names[:10] == tuple(f"base_link.{name}" for name in PARAMETERS)
+    phi = dict(zip(names, MODEL.inertial_parameters(BROKEN), strict=True))
+    assert phi["LF.tibia.m"] == pytest.approx(0.055) and phi["LM.coxa.m"] == pytest.approx(0.02)
+    assert phi["LF.tibia.mx"] == pytest.approx(0.055 * 0.123 / 4)  # a stump's centre
+
+
+def test_base_parameters_replace_the_standard_ones(case):
+    base = case.model.base_parameters(case.morphology)
+    Y = case.model.inverse_dynamics_regressor(case.R, case.q, case.nu, case.nudot, case.morphology)
+    assert_close(Y[:, base.columns] @ (base.combination @ case.phi), Y @ case.phi, 1e-8)
+    assert len(base.names) == len(base.columns) == len(base.combination)
+
+
+def test_a_free_robot_of_revolute_joints_shows_seven_of_each_link_and_all_of_its_body():
+    assert len(MODEL.base_parameters().names) == 10 + 7 * 18
+    # a locked link adds nothing to the ten of the link that carries it, a missing one none
+    assert len(MODEL.base_parameters(BROKEN).names) == 10 + 7 * int(BROKEN.moving_mask.sum())
+    names = " ".join(MODEL.base_parameters().names)
+    assert "base_link.m + LF.coxa.m" in names  # what turns about a vertical axis adds its mass to the body's
+    torques = MODEL.base_parameters(rows="joints")
+    assert len(torques.names) < 10 + 7 * 18
+
+
+def test_body_and_parameters_are_inverse():
+    link = ROBOT.legs[0].links[2]
+    mass, com, inertia = body_of_parameters(parameters_of_body(link.mass, link.com, link.inertia))
+    assert mass == link.mass
+    assert_close(com, link.com)
+    assert_close(inertia, link.inertia, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: MODEL.inverse_dynamics_regressor(np.eye(3), np.zeros(17), np.zeros(24), np.zeros(24)), "q: shape"),
+        (lambda: MODEL.inverse_dynamics_regressor(np.eye(3), np.zeros(18), np.zeros(6), np.zeros(24)), "n = 18"),
+        (lambda: MODEL.inverse_dynamics_regressor(2 * np.eye(3), np.zeros(18), np.zeros(24), np.zeros(24)), "R: "),
+        (lambda: MODEL.momentum_regressor(np.full(18, np.nan), np.zeros(24)), "not finite"),
+        (lambda: MODEL.base_parameters(rows="feet"), "one of all, base, joints"),
+        (lambda: body_of_parameters(np.zeros(10)), "positive mass"),
+    ],
+)
+def test_wrong_input_is_refused_by_name(call, named):
+    with pytest.raises(DynamicsError, match=named):
+        call()

@@ -1,0 +1,150 @@
+"""Exercises stay within limits; robot files are read back; only possible bodies come out; sections are found."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import IdentificationError, RobotError
+from hexapod_dynamics.identification import Recording, robot_yaml, standing_exercise, suspended_exercise
+from hexapod_dynamics.identification.inertia import (
+    link_of_parameters,
+    parameters_of_links,
+    parameters_of_pseudo_inertia,
+    possible_body,
+    pseudo_inertia,
+)
+from hexapod_dynamics.identification.sections import split
+from hexapod_dynamics.robot import JointServo, Robot
+from hexapod_dynamics.robot.parts import check_inertia
+from hexapod_dynamics.robot.servo_counts import ServoCounts
+
+ROBOT = Robot.jethexa()
+LIMITS = np.array([joint.planned_range for leg in ROBOT.legs for joint in leg.joints]).T
+
+
+@pytest.mark.parametrize("exercise", [suspended_exercise(ROBOT), standing_exercise(ROBOT)], ids=["hanging", "standing"])
+def test_an_exercise_stays_within_limits_and_begins_and_ends_at_rest(exercise):
+    assert (exercise.targets > LIMITS[0]).all() and (exercise.targets < LIMITS[1]).all()
+    assert np.array_equal(exercise.targets[0], exercise.targets[20])
+    assert np.abs(exercise.targets[-1] - exercise.targets[0]).max() < 1e-9
+    assert exercise.time[-1] < 62.0
+
+
+def test_a_standing_robot_moves_slowly_and_its_feet_stay():
+    exercise = standing_exercise(ROBOT)
+    assert np.abs(np.diff(exercise.targets, axis=0)).max() / 0.02 < 0.8  # [rad/s]
+    model, distances = WholeBodyModel(ROBOT), []
+    for row in exercise.targets[::100]:
+        poses = model.link_poses(np.eye(3), np.zeros(3), row)
+        feet = np.array([p + 0.123 * R[:, 0] for name, (R, p) in poses.items() if name.endswith("tibia")])
+        distances.append(np.linalg.norm(feet[:, None] - feet[None], axis=2))
+    assert np.ptp(distances, axis=0).max() < 1e-6
+
+
+def of_commands(time, targets):
+    some = np.arange(0.0, time[-1], 0.1)
+    nothing = np.zeros((0, 3))
+    return Recording(
+        time, targets, some, np.zeros(len(some), np.intp), np.zeros(len(some)), np.zeros(0), nothing, nothing
+    )
+
+
+def test_the_parts_of_a_recording_are_found_in_its_commands():
+    hanging, standing = suspended_exercise(ROBOT), standing_exercise(ROBOT, 20.0)
+    pause = 10.0
+    between = np.repeat(standing.targets[:1], round(pause / 0.02), axis=0)
+    targets = np.concatenate([hanging.targets, between, standing.targets])
+    recording = of_commands(0.02 * np.arange(len(targets)), targets)
+    first, second = split(ROBOT, recording)
+    assert first.command_time[0] < 2.0 and abs(first.command_time[-1] - hanging.time[-1]) < 4.0
+    assert abs(second.command_time[0] - (hanging.time[-1] + pause)) < 4.0
+    assert split(ROBOT, of_commands(standing.time, np.repeat(between[:1], len(standing.time), axis=0))) == (None, None)
+
+
+def test_wrong_recordings_are_refused_by_name():
+    time = np.arange(0.0, 20.0, 0.02)
+    with pytest.raises(IdentificationError, match="joints"):
+        of_commands(time, np.zeros((len(time), 3))).check(ROBOT, "exercise")
+    with pytest.raises(IdentificationError, match="at least 10 s"):
+        of_commands(time[:100], np.zeros((100, 18))).check(ROBOT, "exercise")
+    with pytest.raises(IdentificationError, match="not finite"):
+        of_commands(time, np.full((len(time), 18), np.nan))
+
+
+def identified():
+    laws = tuple(JointServo(25.0 + k, 0.005, 0.02, 0.01, 0.5, 0.004, 0.02, 0.1) for k in range(18))
+    legs = []
+    for number, leg in enumerate(ROBOT.legs):
+        joints = tuple(dataclasses.replace(joint, servo_zero=0.01 * number) for joint in leg.joints)
+        links = (dataclasses.replace(leg.links[0], mass=0.02 + 1e-3 * number), *leg.links[1:])
+        legs.append(dataclasses.replace(leg, joints=joints, links=links))
+    return dataclasses.replace(ROBOT, legs=tuple(legs), joint_servos=laws)
+
+
+def test_a_robot_file_is_read_back(tmp_path):
+    robot, path = identified(), tmp_path / "mine.yaml"
+    path.write_text(robot_yaml(robot, "by a test"), encoding="utf-8")
+    again = Robot.load(path)
+    assert path.read_text(encoding="utf-8").startswith("# by a test\n")
+    assert again.joint_names == robot.joint_names
+    for mine, read in zip(robot.joint_servos, again.joint_servos, strict=True):
+        assert dataclasses.astuple(mine) == pytest.approx(dataclasses.astuple(read))
+    model, other = WholeBodyModel(robot), WholeBodyModel(again)
+    assert other.inertial_parameters() == pytest.approx(model.inertial_parameters(), abs=1e-9)
+    q = np.linspace(-0.5, 0.5, 18)
+    assert other.mass_matrix(q) == pytest.approx(model.mass_matrix(q), abs=1e-9)
+    assert [j.servo_zero for leg in again.legs for j in leg.joints] == pytest.approx(
+        [j.servo_zero for leg in robot.legs for j in leg.joints]
+    )
+
+
+def test_zero_offsets_act_on_commands_and_readings_alike():
+    robot, angles = identified(), np.linspace(-0.4, 0.4, 18)
+    servos, counts = ServoMap.from_robot(robot), ServoCounts.from_robot(robot)
+    shaft = servos.servo_angles(angles)
+    assert [servos.angle(k, shaft[k]) for k in range(18)] == pytest.approx(angles)
+    assert servos.servo_angle(17, angles[17]) == pytest.approx(shaft[17])
+    assert shaft[17] == pytest.approx(ROBOT.legs[5].joints[2].servo_direction * (angles[17] + 0.05))
+    assert counts.angles(counts.counts(angles)) == pytest.approx(angles, abs=0.0022)
+    assert counts.counts(angles)[17] - 500 == pytest.approx(counts.slope[17] * (angles[17] + 0.05), abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda data: data["joint_servos"]["femur_joint_LF"].update(dead_zone_deg=-1.0), "dead_zone_deg"),
+        (lambda data: data["joint_servos"]["femur_joint_LF"].update(zone=1.0), "unknown key"),
+        (lambda data: data["joint_servos"].pop("femur_joint_LF"), "joint_servos.femur_joint_LF: missing"),
+        (lambda data: data["joint_servos"]["femur_joint_LF"].update(feed_forward=2.0), "feed_forward"),
+        (lambda data: data["legs"]["LF"].update(servo_zeros_deg=[1.0]), "servo_zeros_deg"),
+    ],
+)
+def test_wrong_values_of_a_robot_file_are_named(tmp_path, change, named):
+    data = yaml.safe_load(robot_yaml(identified()))
+    change(data)
+    path = tmp_path / "wrong.yaml"
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    with pytest.raises(RobotError, match=named):
+        Robot.load(path)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(-2.0, 2.0), min_size=10, max_size=10))
+def test_whatever_the_fit_does_the_body_is_possible(theta):
+    mass, _, inertia = link_of_parameters(possible_body(parameters_of_links(ROBOT)[2], np.array(theta)))
+    assert mass > 0.0
+    check_inertia(0.5 * (inertia + inertia.T), "link")  # positive, triangle inequality
+
+
+def test_the_pseudo_inertia_is_another_form_of_the_parameters():
+    phi = parameters_of_links(ROBOT)[1]
+    assert parameters_of_pseudo_inertia(pseudo_inertia(phi)) == pytest.approx(phi, rel=1e-12)
+    assert possible_body(phi, np.zeros(10)) == pytest.approx(phi, rel=1e-9)
+    with pytest.raises(IdentificationError, match="no body has them"):
+        possible_body(-phi, np.zeros(10))
