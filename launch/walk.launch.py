@@ -17,7 +17,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_share_
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.parameters.kinds import GAITS
+from hexapod_dynamics.gait_kinds import KINDS
 from hexapod_dynamics.ros import stop_key
 from hexapod_dynamics.ros.launch_memory import make_memory
 from hexapod_dynamics.ros.start import LAUNCH
@@ -69,9 +69,8 @@ ARGUMENTS = (
     DeclareLaunchArgument(
         "gait",
         default_value="auto",
-        choices=list(GAITS),
-        description="auto: walks with whatever legs are left; tripod, ripple, wave: textbook gaits; optimal: tripod "
-        "with swings of least effort within the servos' limits",
+        choices=list(KINDS),
+        description="; ".join(f"{name}: {kind.text}" for name, kind in KINDS.items()),
     ),
     DeclareLaunchArgument(
         "feedforward",
@@ -93,6 +92,12 @@ ARGUMENTS = (
         "only), off; auto: declare with hardware:=sim, report with a real robot until its owner turns it on",
     ),
     DeclareLaunchArgument(
+        "get_up",
+        default_value="auto",
+        choices=["auto", "asked", "automatic"],
+        description="after a fall: asked (service get_up) or automatic; auto: automatic with hardware:=sim, else asked",
+    ),
+    DeclareLaunchArgument(
         "faults",
         default_value="",
         description="faults of the simulated devices at the start, as "
@@ -108,7 +113,7 @@ ARGUMENTS = (
         "truth",
         default_value="",
         description="how the simulated robot differs from the model of the nodes, as "
-        "mass=1.1,payload=0.2,stiffness=0.8,friction=0.5,deadband=1,delay=0.01,slope=3,rough=0.008,seed=7",
+        "mass=1.1,payload=0.2,stiffness=0.8,friction=0.5,deadband=1,delay=0.01,ground=blocks:0.03,seed=7",
     ),
     DeclareLaunchArgument(
         "robot",
@@ -329,6 +334,10 @@ def nodes(context):
     claim_robot(given["namespace"], session)
     atexit.register(forget, session)
     started = [LogInfo(msg=STOP_KEY)] if stop_key.listen(given["namespace"], say) else []
+    get_up = given["get_up"]
+    if get_up == "auto":
+        get_up = "automatic" if simulated else "asked"
+    gait = {"session": session, "velocity": given["velocity"], "gait": given["gait"], "get_up": get_up}
     started += [
         *(
             [node("imu", {"publish_data": built_in} | devices["imu"], **RESPAWNED)]
@@ -345,7 +354,7 @@ def nodes(context):
             },
             **RESPAWNED,
         ),
-        node("gait", {"session": session, "velocity": given["velocity"], "gait": given["gait"]}, **asked, **RESPAWNED),
+        node("gait", gait, **asked, **RESPAWNED),
     ]
     detect = given["detect"]
     if detect == "auto":

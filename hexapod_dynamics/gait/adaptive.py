@@ -17,11 +17,11 @@ from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import leg_table, plan_numbers
 from hexapod_dynamics.gait.adaptive_arrays import new_walk, write_plan, write_settings
 from hexapod_dynamics.gait.adaptive_feet import place_feet
+from hexapod_dynamics.gait.adaptive_ground import AdaptiveOnGround
 from hexapod_dynamics.gait.adaptive_settings import LIVE, TILT_LIMIT, AdaptiveSettings
-from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.array_gait import finite_twist
 from hexapod_dynamics.gait.arrival import Arrival
-from hexapod_dynamics.gait.command_limits import PERIODS, CommandLimits
+from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, CommandLimits
 from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.gait.out_of_the_way import turn_away
@@ -38,9 +38,9 @@ from hexapod_dynamics.gait.plan_change import (
 from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs
 from hexapod_dynamics.gait.plan_worker import PlanWorker
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
-from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.patterns import LIFT
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.slope_reference import SlopeReference
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -54,7 +54,7 @@ MOST_REFLEXES = 3
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
 
 
-class AdaptiveGait(AdaptiveWalk):
+class AdaptiveGait(AdaptiveOnGround):
     """Walks with the legs that remain.
 
     step_height [m]: lift of a swinging foot. body_height [m]: base_link over the ground, by default
@@ -65,6 +65,7 @@ class AdaptiveGait(AdaptiveWalk):
     planner: makes a plan that is missing (a BackgroundPlanner) while the robot sits; None: it stays down.
     worker: a PlanWorker, which works changes of plan out beside the walk; None: they are worked out at once.
     plans: a PlanLibrary or the path of one; by default the file next to the robot's that comes with the package.
+    ground: whether lift, place of the body, tilt limit and commands follow the ground that is felt (adaptive_ground).
 
     Which gait: a whole robot walks a tripod; with legs lost, the library's plan for the legs that are left; a leg with
     a locked or limp joint, or a shortened link that makes it too short, is held up and counted as lost. With fewer legs
@@ -85,7 +86,9 @@ class AdaptiveGait(AdaptiveWalk):
         plans: PlanLibrary | str | os.PathLike[str] | None = None,
         planner: BackgroundPlanner | None = None,
         worker: PlanWorker | None = None,
+        ground: bool = True,
     ) -> None:
+        super().__init__(ground)
         self.settings = AdaptiveSettings(
             step_height, body_height, period, acceleration, turning, yaw_hold, tilt_limit, pattern
         )
@@ -141,13 +144,15 @@ class AdaptiveGait(AdaptiveWalk):
         if self.robot is not None:
             twin.arrival = self.arrival.copy()
             twin.slope = self.slope.copy()
+            twin.leaning = self.leaning.copy()
         return twin
 
     def _twin(self) -> AdaptiveGait:
         """Return a copy that changes its plan by itself and has the same measured joints."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin.worker, twin._changing = None, False
+        twin.worker, twin._changing, twin._search = None, False, None
+        twin.ground = None if self.ground is None else self.ground.copy()
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
             twin._memory = WalkMemory(twin.data)
@@ -230,6 +235,7 @@ class AdaptiveGait(AdaptiveWalk):
             shifted = mode == layout.WALK and is_shifted(self.plan, before)
             if not shifted:
                 continue_from(data, sway, up)
+            self._new_plan_on_ground()
             self._follow_again()
             transition = Transition.SHIFT if shifted else self._transition(used, up)
         return self._worked_out(mode, transition, table, held, awaited)
@@ -292,6 +298,7 @@ class AdaptiveGait(AdaptiveWalk):
         state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, 0.0, 0.0
         if change.transition is Transition.KEEP:
             return
+        self._new_plan_on_ground()
         if change.transition is not Transition.SHIFT:
             continue_from(data, sway, up)
             state[layout.PRESSED] = 0.0
@@ -379,11 +386,8 @@ class AdaptiveGait(AdaptiveWalk):
 
     def _possible(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float]:
         """Return the largest share of a twist that the plan allows, as a twist, and the period for it [s]."""
-        command, asked = finite_twist(vx, vy, wz), self._used.period
-        if self.plan is None:
-            return np.zeros(3), 1.0
-        periods = [self.plan.period * share for share in PERIODS] if asked is None else [asked]
-        return self._limits.possible(command, periods, self.settings.pattern == "auto")
+        command = finite_twist(vx, vy, wz)
+        return (np.zeros(3), 1.0) if self.plan is None else self._possible_here(self.plan, command)
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
@@ -490,8 +494,10 @@ class AdaptiveGait(AdaptiveWalk):
                 return
 
     def _fits_at_rest(self, plan: GaitPlan) -> bool:
-        period = self._used.period or plan.period
-        return self._limits.fits(np.zeros(3), period, self.settings.pattern == "auto")
+        higher = self._used.period is None and plan.kind == "walk" and self._used.step_height > plan.lift
+        periods = [plan.period * share for share in (HIGH_PERIODS if higher else (1.0,))]
+        still, with_margin = np.zeros(3), self.settings.pattern == "auto"
+        return any(self._limits.fits(still, self._used.period or period, with_margin) for period in periods)
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
@@ -505,6 +511,7 @@ class AdaptiveGait(AdaptiveWalk):
         state[:] = 0.0
         data.command[:] = 0.0
         data.feet[:, layout.BACK] = 0.0
+        self._new_ground()
         self._wanted, self._followed = None, np.zeros(3)
         if self.plan is None:
             state[layout.MODE], state[layout.STAY] = layout.SAT, 1.0
@@ -540,6 +547,7 @@ class AdaptiveGait(AdaptiveWalk):
             self._change(self._target, arrived=True)
         if dt > 0.0:
             self.slope.learn(dt, self.data.state[layout.MODE] in SITTING)
+            self._adapt(dt)
         pressed = self.data.state[layout.PRESSED]
         kernel.advance(self._memory, dt)
         if pressed and self.data.state[layout.MODE] == layout.START:
@@ -564,6 +572,7 @@ class AdaptiveGait(AdaptiveWalk):
         }
         if self.plan is not None:
             out["margin of the plan [mm]"] = 1e3 * self.plan.margin
+        out.update(self._ground_report())
         if self.doing == "pressing":
             out[PRESSED_FOOT] = self.robot.leg_names[int(self.data.state[layout.PRESSED]) - 1]
         if self._choice.why:
@@ -573,6 +582,8 @@ class AdaptiveGait(AdaptiveWalk):
             out["why"] = f"{names} came back: used when all joints have arrived where the leg is held up"
         elif self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
+        elif self._slowed:
+            out["why"] = f"the command is scaled to {fx:.3f} {fy:.3f} m/s {fz:.3f} rad/s: {self._slowed}"
         elif self._given_up:
             out["why"] = f"{self._out_of_reach(self.settings)}; {self._given_up} of the plan instead"
         return out

@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import plan_numbers
-from hexapod_dynamics.gait.adaptive_settings import checked_lean
 from hexapod_dynamics.gait.array_gait import ArrayGait
 from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.slope_reference import SlopeReference
@@ -33,6 +32,7 @@ class AdaptiveWalk(ArrayGait):
     data: layout.Walk
     arrival: Arrival
     slope: SlopeReference
+    _attitude: tuple[float, float]  # roll, pitch [rad], less what the body was asked to lean
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Take the measured attitude of the body [rad]: for the yaw hold, and for the tilt reflex, which is
@@ -44,7 +44,8 @@ class AdaptiveWalk(ArrayGait):
             adopts = state[layout.MODE] == layout.STAND and not self.commanded
         state[layout.YAW], state[layout.SENSED] = yaw, 1.0
         leant_roll, leant_pitch = state[LEANT].tolist()
-        self.slope.sense(roll - leant_roll, pitch - leant_pitch, yaw)
+        self._attitude = roll - leant_roll, pitch - leant_pitch
+        self.slope.sense(*self._attitude, yaw)
         if adopts:
             self.slope.adopt()
         state[layout.TILTED] = self.slope.tilt
@@ -64,10 +65,6 @@ class AdaptiveWalk(ArrayGait):
     def awaits_joints(self) -> bool:
         """Whether legs came back and have not arrived: `measure_joints` is needed."""
         return bool(self.arrival.legs)
-
-    def lean(self, offset: npt.ArrayLike) -> None:
-        """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""
-        self.data.command[layout.OFFSET :] = checked_lean(offset)
 
     @property
     def period(self) -> float:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
-from hexapod_dynamics.gait import plan_numbers
+from hexapod_dynamics.gait import leg_table, plan_numbers
 from hexapod_dynamics.gait.planning.evaluation import (
     APART,
     FINDINGS,
@@ -24,8 +27,37 @@ KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002,
 # The fastest commands may saturate the servos for moments of a swing: set-points up to this share of their speed. Not
 # so rowing and patterns, which then walk faster or slower than commanded.
 SATURATED = 1.5
+# On slopes: how far [m] the body is shifted uphill at most, the shares of it that are tried; reach [m] that is spared.
+MOST_SHIFT, SHIFT_SHARES, SPARE = 0.035, (1.0, 0.8, 0.6, 0.4, 0.2, 0.0), 0.006
+# Share of the command that is enough to try no more shifts, below which the margin is given up, which is left then.
+FAST_ENOUGH, WORTH_IT, STEEP_SHARE = 0.97, 0.5, 0.8
 # Shares of a plan's period that are tried for fast commands, the longest first.
 PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
+# The same where feet are lifted higher than planned: a longer swing lets the servos follow.
+HIGH_PERIODS = (1.0, 1.1, 1.2, 1.35, 0.9, 0.8)
+
+
+@dataclass(frozen=True)
+class Incline:
+    """How a slope limits commands.
+
+    Gravity moves the centre of mass by drop (x, y) [m] in the polygon of the feet, the body is shifted uphill by
+    shift [m]. margin: whether the margin of the zero-moment point must hold all the same; else no more than `share` of
+    a command is followed. high: whether the feet may be lifted higher than planned.
+    """
+
+    drop: tuple[float, float]
+    shift: float
+    margin: bool
+    high: bool
+
+    @property
+    def share(self) -> float:
+        """Largest share of a command that is followed."""
+        return 1.0 if self.margin else STEEP_SHARE
+
+
+LEVEL = Incline((0.0, 0.0), 0.0, margin=True, high=True)
 
 
 class CommandLimits:
@@ -38,7 +70,10 @@ class CommandLimits:
         self._robot, self._source = robot, (legs, plan)
         self._legs, self._plan = legs.copy(), plan.copy()
         self._scratch, self._found = make_scratch(len(legs)), np.zeros(FINDINGS)
-        self._box = robot.body.box_and_com
+        self._box, self._level_box = robot.body.box_and_com, robot.body.box_and_com
+        masses = [link.mass for leg in robot.legs for link in leg.links]
+        self._weight = (robot.body.mass + sum(masses)) / robot.body.mass
+        self._shift, self._lift = np.zeros(2), 0.0
 
     def fits(self, twist: np.ndarray, period: float, with_margin: bool) -> bool:
         """Return whether the plan can follow a twist (3,) at a period [s]: margin, reach, joint ranges, rates,
@@ -52,7 +87,9 @@ class CommandLimits:
         """
         robot, plan, found = self._robot, self._plan, self._found
         self._legs[:], plan[:] = self._source
+        self._legs[:, leg_table.FOOTHOLD : leg_table.REST] -= self._shift
         plan[plan_numbers.PERIOD] = period
+        plan[plan_numbers.LIFT] = self._lift or plan[plan_numbers.LIFT]
         guard = min(GUARD_TIME / period, (plan[plan_numbers.DUTY] - 0.5) / 2.2)
         evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, guard, self._scratch, found)
         fits = (
@@ -76,6 +113,54 @@ class CommandLimits:
             if rate <= least:
                 least, best = rate, period
         return best
+
+    def incline(self, incline: Incline, lift: float = 0.0) -> None:
+        """Take the ground for inclined and the feet for lifted by `lift` [m] from now on; 0: as the plan's numbers."""
+        drop = np.array(incline.drop)
+        size = float(np.linalg.norm(drop))
+        self._shift = -incline.shift / size * drop if size > 0.0 else np.zeros(2)
+        self._box = self._level_box.copy()
+        self._box[3:5] += self._weight * drop if incline.margin else 0.0
+        self._lift = lift
+
+    def inclines(
+        self,
+        twist: np.ndarray,
+        periods: list[float],
+        with_margin: bool,
+        drop: tuple[float, float],
+        lifts: tuple[float, float],
+    ) -> Iterator[Incline | None]:
+        """Find the Incline of a slope for a twist, one candidate a step; yield it last. lifts [m]: wanted, planned.
+
+        With the lift that is wanted, or else with the plan's, the shift is the one with which the twist is followed
+        fastest and the margin holds; where none leaves WORTH_IT of the twist, the largest that does so without it.
+        """
+        size, asked = float(np.hypot(*drop)), float(np.abs(twist).max())
+        shifts = [share * min(size, MOST_SHIFT) for share in SHIFT_SHARES]
+        best, fastest = Incline(drop, 0.0, margin=False, high=False), 0.0
+        for margin, high in ((True, True), (True, False), (False, False)):
+            if (margin and not with_margin) or (margin and not high and lifts[0] == lifts[1]):
+                continue
+            enough = FAST_ENOUGH if margin else WORTH_IT
+            for shift in shifts:
+                candidate = Incline(drop, shift, margin, high)
+                self.incline(candidate, lifts[0] if high else lifts[1])
+                speed = float(np.abs(self.possible(candidate.share * twist, periods, margin)[0]).max())
+                self.incline(LEVEL)
+                if speed > fastest:
+                    best, fastest = candidate, speed
+                if speed >= enough * asked:
+                    break
+                yield None
+            if fastest > WORTH_IT * asked:
+                break
+        yield best
+
+    def spare_reach(self, twist: np.ndarray, period: float) -> float:
+        """Return how far [m] the body may be shifted at a twist (3,) and a period [s] before a leg is out of reach."""
+        self._rate(twist, period, with_margin=False)
+        return max(0.0, float(self._found[REACH]) - SPARE)
 
     def possible(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> tuple[np.ndarray, float]:
         """Return the largest share of a twist (3,) that fits, as a twist, and its period, out of periods [s]."""

@@ -12,7 +12,7 @@ import math
 
 AVERAGE = 2.0  # [s]
 FOLLOW = math.radians(3.5)  # [rad/s]
-STEEPEST = math.radians(15.0)
+STEEPEST = math.radians(25.0)
 SETTLED = 4.0  # [s]
 
 
@@ -38,17 +38,18 @@ class SlopeReference:
     @property
     def tilt(self) -> float:
         """Tilt of the body against the slope."""
-        roll, pitch = self._attitude()
+        roll, pitch = self.attitude
         return math.hypot(self._roll - roll, self._pitch - pitch)
 
     @property
     def level(self) -> tuple[float, float, float]:
         """Upward direction (3,), in base_link axes, of a body that stands on the slope with the present heading."""
-        roll, pitch = self._attitude()
+        roll, pitch = self.attitude
         return -math.sin(pitch), math.cos(pitch) * math.sin(roll), math.cos(pitch) * math.cos(roll)
 
-    def _attitude(self) -> tuple[float, float]:
-        """Return roll and pitch of a body that stands on the slope with the present heading."""
+    @property
+    def attitude(self) -> tuple[float, float]:
+        """Roll and pitch of a body that stands on the slope with the present heading."""
         cos, sin = math.cos(self._yaw), math.sin(self._yaw)
         return sin * self.east + cos * self.north, cos * self.east - sin * self.north
 

@@ -75,7 +75,7 @@ class ImuNode(GuardedNode):
         )
         if self.imu.filter_name != VqfFilter.name:
             self.get_logger().warning(
-                f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson.md, 8)"
+                f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson_options.md, 3)"
             )
         self._stamps = StampConverter()
         self._sample_delay = settings.delay if self.source == "mpu6050" else 0.0

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, isfinite, radians, sin, tan
+from math import cos, floor, isfinite, radians, sin, tan
 from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.simulation.ground_kernel import LEVEL, SLOPE_X, SLOPE_Y, fill_heights, is_level, surface
+from hexapod_dynamics.simulation.ground_kernel import LEVEL, SLOPE_X, SLOPE_Y, drawn, fill_heights, is_level, surface
+from hexapod_dynamics.simulation.terrain import PATCH
 
 LARGEST_SEED = 2**31 - 1
+# Friction of a slippery patch; a share of the patches is slippery, another one soft.
+SLIPPERY, PATCHED = 0.25, 0.25
 
 __all__ = ["LARGEST_SEED", "LEVEL", "SLOPE_X", "SLOPE_Y", "Ground", "is_level", "surface"]
 
@@ -24,7 +27,9 @@ class Ground:
     rises, smoothly, so that the ground has a normal everywhere. friction: Coulomb's coefficient. slope [deg]: a slope
     upward in the direction slope_yaw [deg] from x, instead of slope_x and slope_y. rough [m]: difference between the
     highest and the lowest point of a random surface, smooth between the corners of squares of `cell` [m], drawn with
-    `seed`. law: "coulomb", or "viscous" for the law of Farghdani & Chhabra 2025, whose coefficient is the robot's
+    `seed`. edge [m]: width over which its height changes in the middle between two corners, around which it is level;
+    0: the whole square. patches: squares of PATCH are slippery or soft (`patch`; MuJoCo only). law: "coulomb", or
+    "viscous" for the law of Farghdani & Chhabra 2025, whose coefficient is the robot's
     (`Ground.viscous()`).
     """
 
@@ -38,6 +43,8 @@ class Ground:
     rough: float = 0.0
     seed: int = 0
     cell: float = 0.05
+    edge: float = 0.0
+    patches: bool = False
     law: str = "coulomb"
 
     def __post_init__(self) -> None:
@@ -50,6 +57,7 @@ class Ground:
             ("slope_yaw", -360.0, 360.0, " degrees"),
             ("rough", 0.0, 0.1, " m"),
             ("cell", 0.005, 10.0, " m"),
+            ("edge", 0.0, self.cell, " m"),
             ("seed", 0, LARGEST_SEED, ""),
         ):
             value = getattr(self, name)
@@ -82,7 +90,15 @@ class Ground:
         """Return the ground as the array that `ground_kernel.surface` reads."""
         steps = [value for x, rise in self.steps for value in (x, rise, 0.5 * self.ramp)]
         top = 0.5 * self.rough + sum(max(0.0, rise) for _, rise in self.steps)
-        return np.array([self.slope_x, self.slope_y, self.rough, self.seed, self.cell, top, 0.0, *steps], float)
+        edge = self.edge or self.cell
+        return np.array([self.slope_x, self.slope_y, self.rough, self.seed, self.cell, top, 0.0, edge, *steps], float)
+
+    def patch(self, x: float, y: float) -> str:
+        """Return what the ground is at (x, y) [m]: "slippery", "soft" or "" for neither."""
+        if not self.patches:
+            return ""
+        value = drawn(floor(x / PATCH), floor(y / PATCH), int(self.seed))
+        return "slippery" if value < PATCHED else "soft" if value < 2.0 * PATCHED else ""
 
     def height(self, x: float, y: float) -> float:
         """Return the height [m] of the ground at (x, y) [m]."""

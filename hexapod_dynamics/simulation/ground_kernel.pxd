@@ -11,6 +11,7 @@ cdef struct Plane:
     double cell
     double highest
     double level
+    double edge
 
 cdef struct Rise:
     double at
@@ -24,7 +25,8 @@ cdef Rise *rises_of(object ground) except? NULL
 cdef int count_rises(object ground) except -1
 @cython.locals(x=cython.longlong)
 cdef double _corner(long long i, long long j, long long seed) nogil
-@cython.locals(seed=cython.longlong, i=cython.longlong, j=cython.longlong)
+cpdef double drawn(long long i, long long j, long long seed)
+@cython.locals(share=cython.double, seed=cython.longlong, i=cython.longlong, j=cython.longlong)
 cdef (double, double, double) _roughness(Plane *plane, double x, double y) nogil
 cdef (double, double, double, double) surface_at(Plane *plane, Rise *rises, int count, double x, double y) nogil
 cdef double highest_at(Plane *plane, double x, double y) nogil

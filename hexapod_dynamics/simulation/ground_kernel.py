@@ -11,9 +11,9 @@ from hexapod_dynamics import kernel_memory
 from hexapod_dynamics.kernel_layout import columns, struct
 
 # Slopes along x and y, roughness [m], its seed, its cell [m], the highest point over the sloping plane [m], the plane's
-# height at the origin [m].
-PLANE = struct(slope_x=1, slope_y=1, rough=1, seed=1, cell=1, highest=1, level=1)
-SLOPE_X, SLOPE_Y, ROUGH, SEED, CELL, HIGHEST, LEVEL, STEPS = columns(PLANE)
+# height at the origin [m], width [m] over which the height changes between two cells.
+PLANE = struct(slope_x=1, slope_y=1, rough=1, seed=1, cell=1, highest=1, level=1, edge=1)
+SLOPE_X, SLOPE_Y, ROUGH, SEED, CELL, HIGHEST, LEVEL, EDGE, STEPS = columns(PLANE)
 # Of each step: where along x, rise, half width of its ramp [m].
 RISE = struct(at=1, rise=1, half_width=1)
 STEP = RISE.itemsize // 8
@@ -43,13 +43,21 @@ def _corner(i, j, seed):
     return (x ^ (x >> 15)) / 4294967296.0 - 0.5
 
 
+def drawn(i, j, seed):
+    """Return a pseudo-random number from 0 to 1 for the whole numbers i, j and a seed."""
+    return _corner(i, j, seed) + 0.5
+
+
 def _roughness(plane, x, y):
     """Return the height [m] of the rough surface over the plane, and its slopes along x and y."""
     cell = plane.cell
     u, v = x / cell, y / cell
     seed = cython.cast("long long", math.floor(plane.seed))
     i, j = cython.cast("long long", math.floor(u)), cython.cast("long long", math.floor(v))
-    u, v = u - i, v - j
+    # Level around the corners, where the edges between are narrower than a cell.
+    share = plane.edge / cell
+    u = min(1.0, max(0.0, 0.5 + (u - i - 0.5) / share))
+    v = min(1.0, max(0.0, 0.5 + (v - j - 0.5) / share))
     # Quintic between the corners: curvature is continuous.
     su, sv = u * u * u * (u * (u * 6.0 - 15.0) + 10.0), v * v * v * (v * (v * 6.0 - 15.0) + 10.0)
     du, dv = 30.0 * u * u * (u - 1.0) * (u - 1.0), 30.0 * v * v * (v - 1.0) * (v - 1.0)
@@ -60,8 +68,8 @@ def _roughness(plane, x, y):
     height = a + (b - a) * su + (c - a) * sv + twist * su * sv
     return (
         scale * height,
-        scale / cell * du * (b - a + twist * sv),
-        scale / cell * dv * (c - a + twist * su),
+        scale / plane.edge * du * (b - a + twist * sv),
+        scale / plane.edge * dv * (c - a + twist * su),
     )
 
 

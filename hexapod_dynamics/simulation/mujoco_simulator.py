@@ -17,7 +17,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS, GROUND, ROBOT
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import actuator
-from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.ground import SLIPPERY, Ground
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
 from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
@@ -25,6 +25,8 @@ from hexapod_dynamics.simulation.world import make_servos
 
 # A rough or stepped ground is a height field that follows the robot: points per side, spacing [m], thickness [m].
 FIELD_POINTS, FIELD_SPACING, FIELD_BASE = 401, 0.0125, 0.2
+# MuJoCo's solref of a soft patch, [s] and damping ratio: a foot that carries a third of the robot sinks in by 1 cm.
+_FIRM, _SOFT = (0.02, 1.0), (0.3, 1.0)
 # Impedances of the constraint of dry friction, see MuJoCo's solimp.
 _STICTION = 0.99, 0.999
 # Inertia of a servo's rotor at its output shaft [kg m^2], for joints that have none in their description: a few 1e-8 at
@@ -130,6 +132,8 @@ class MujocoSimulator(RobotSimulator):
             self.model.dof_damping[self._qvel] += self._law.viscous
             self.model.dof_solimp[self._qvel, :2] = _STICTION  # by default a stuck joint creeps 15 times as fast
         self._centre: np.ndarray | None = None
+        if self.ground.patches:  # the feet have the ground's properties where they are
+            self.model.geom_priority[list(self._foot_geoms)] = 1
 
     def _has_joint(self, name: str) -> bool:
         return self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_JOINT, name) >= 0
@@ -151,13 +155,21 @@ class MujocoSimulator(RobotSimulator):
         half = 0.5 * (FIELD_POINTS - 1) * FIELD_SPACING
         if self._centre is not None and np.abs(here - self._centre).max() < half - 0.6:
             return
-        self._centre = np.round(here / FIELD_SPACING) * FIELD_SPACING
+        self._centre = (np.floor(here / FIELD_SPACING) + 0.5) * FIELD_SPACING  # edges of blocks lie between points
         at = (np.arange(FIELD_POINTS) - (FIELD_POINTS - 1) // 2) * FIELD_SPACING
         heights = self.ground.heights(self._centre[0] + at, self._centre[1] + at)
         low = heights.min()
         self.model.hfield_data[:] = ((heights - low) / self.model.hfield_size[0, 2]).ravel()
         self.model.geom_pos[self._ground] = [*self._centre, low]
         self.model.geom_sameframe[self._ground] = 0  # else MuJoCo ignores geom_pos
+
+    def _lay_patches(self) -> None:
+        """Give each foot the friction and the softness of the ground where it is."""
+        for geom in self._foot_geoms:
+            x, y, _ = self.data.geom_xpos[geom]
+            patch = self.ground.patch(x, y)
+            self.model.geom_friction[geom, 0] = SLIPPERY if patch == "slippery" else self.ground.friction
+            self.model.geom_solref[geom] = _SOFT if patch == "soft" else _FIRM
 
     # ---- as Simulator ------------------------------------------------------------------------------------------------
 
@@ -239,6 +251,8 @@ class MujocoSimulator(RobotSimulator):
                 self._apply_wrench()
             if self.ground.is_viscous:
                 self._apply_viscous_friction()
+            if self.ground.patches:
+                self._lay_patches()
             self._mujoco.mj_step(self.model, data)
             self._mean_rate += rate
             self._steps += 1

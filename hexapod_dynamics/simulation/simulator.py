@@ -50,7 +50,11 @@ class Simulator(RobotSimulator):
 
     @classmethod
     def check_truth(cls, truth: Truth) -> None:
-        """Raise HexapodError for servos that are not springs: this physics has of their law only the dead zone."""
+        """Raise HexapodError for servos that are not springs, of whose law this physics has only the dead zone, and for
+        grounds with edges or patches.
+        """
+        if truth.terrain != "flat" and not truth.terrain.startswith("slope"):
+            raise HexapodError(f"truth: ground={truth.terrain} given, which needs physics:=mujoco")
         given = [name for name in truth.servo_law if name != "zone"]
         if given:
             raise HexapodError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation.ground import LARGEST_SEED, Ground
 from hexapod_dynamics.simulation.servo_friction import MODELS
+from hexapod_dynamics.simulation.terrain import ALLOWED, ground_values
 
 # Field: smallest and largest value, unit.
 RANGES = {
@@ -56,8 +58,8 @@ class Truth:
     mass: factor on all masses and inertias. payload [kg]: point mass fixed to the body at payload_x, payload_y,
     payload_z [m] in base_link. stiffness: factor on the stiffness of all servos. friction: Coulomb's coefficient.
     deadband [counts of the servo]: deviation from the set-point below which a servo gives no torque. delay [s]: from
-    a command to the servos' start. slope, slope_yaw [deg], rough [m]: of the Ground. seed: of it and of what is random
-    below.
+    a command to the servos' start. slope, slope_yaw [deg], rough [m]: of the Ground; or terrain: a ground by name, as
+    `ground=blocks:0.03` in `parse` (terrain.py). seed: of it and of what is random below.
 
     Servos with a law of their own (servo_law.py; the built-in physics has none of it but `zone`): lag [s]: their
     damping beyond the model's over their stiffness. ff: share of the set-point's rate that they feed forward; 0: they
@@ -91,6 +93,7 @@ class Truth:
     link_masses: float = 0.0
     imu_tilt: float = 0.0
     gyro_bias: float = 0.0
+    terrain: str = "flat"
 
     def __post_init__(self) -> None:
         for name, (low, high, unit) in RANGES.items():
@@ -103,6 +106,9 @@ class Truth:
             if value != int(value):
                 raise HexapodError(f"truth: {name}={value!r} given, a whole number is needed")
             object.__setattr__(self, name, int(value))
+        if self.terrain != "flat" and (self.slope or self.rough):
+            raise HexapodError(f"truth: ground={self.terrain} and slope or rough given, allowed is one of them")
+        ground_values(self.terrain, self.seed)
         if self.friction_model not in MODELS:
             known = ", ".join(map(str, MODELS))
             raise HexapodError(f"truth: friction_model={self.friction_model} given, allowed are {known}")
@@ -113,7 +119,7 @@ class Truth:
 
         `servos=real` (or half) draws what `real_servos` draws, with the seed; what else the text names stays as it is.
         """
-        values: dict[str, float] = {}
+        values: dict[str, Any] = {}
         servos = ""
         for part in filter(None, (part.strip() for part in text.split(","))):
             name, equals, value = (piece.strip() for piece in part.partition("="))
@@ -122,10 +128,15 @@ class Truth:
                     raise HexapodError(f"truth: {part!r} given, allowed is one servos={' or '.join(SERVOS)}")
                 servos = value
                 continue
+            if name == "ground" and equals:
+                if "terrain" in values:
+                    raise HexapodError("truth: ground is given twice")
+                values["terrain"] = value
+                continue
             if name not in RANGES or not equals:
                 raise HexapodError(
                     f"truth: {part!r} given, allowed are name=number with {', '.join(RANGES)}, "
-                    f"and servos={' or '.join(SERVOS)}"
+                    f"servos={' or '.join(SERVOS)}, and ground= with {ALLOWED}"
                 )
             if name in values:
                 raise HexapodError(f"truth: {name} is given twice")
@@ -134,20 +145,23 @@ class Truth:
             except ValueError:
                 raise HexapodError(f"truth: {name}={value!r} given, a number is needed") from None
         if servos:
-            seed = cls(seed=values.get("seed", 0)).seed  # type: ignore[arg-type]
+            seed = cls(seed=values.get("seed", 0)).seed
             values = real_servos(seed, SERVOS[servos]) | values
-        return cls(**values)  # type: ignore[arg-type]
+        return cls(**values)
 
     def describe(self) -> str:
         """Return the differences from the model, in the format of `parse`."""
         differing = [f for f in dataclasses.fields(self) if getattr(self, f.name) != f.default]
-        return ",".join(f"{f.name}={getattr(self, f.name):.12g}" for f in differing)
+        return ",".join(
+            f"ground={self.terrain}" if f.name == "terrain" else f"{f.name}={getattr(self, f.name):.12g}"
+            for f in differing
+        )
 
     def ground(self) -> Ground:
         """Return the Ground."""
-        return Ground(
-            friction=self.friction, slope=self.slope, slope_yaw=self.slope_yaw, rough=self.rough, seed=self.seed
-        )
+        named = ground_values(self.terrain, self.seed)
+        drawn = {"slope": self.slope, "slope_yaw": self.slope_yaw, "rough": self.rough} | named
+        return Ground(friction=self.friction, seed=self.seed, **drawn)
 
     def robot(self, robot: Robot) -> Robot:
         """Return the robot with these masses and servos; its payload is not part of it."""

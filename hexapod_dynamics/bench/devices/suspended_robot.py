@@ -110,7 +110,7 @@ class SimulatedOwner:
         self._say(text)
 
     def permits(self, motion: str) -> bool:
-        """Permit a motion, and remember where the joints are."""
+        """Return True, and store the positions of the joints."""
         self.asked += 1
         self._before = self.robot.angles
         permitted = not any(word in motion for word in self._refuses)

@@ -1,0 +1,146 @@
+"""Walks over slopes, blocks, steps and patches with the legs that are left: prints what arrives, and how fast.
+
+    ./with_ros2 python benchmark/ground.py [--grounds slope:20,blocks:0.04] [--lost whole,LM,LF+RM,LF+LR+RM] [--runs 5]
+        [--first 1000] [--gait adaptive|plain] [--metres 3] [--verbose] [--jobs 1]
+
+Each run: MuJoCo, `Truth.parse("servos=real,ground=...,seed=N")` with a friction of 0.6 to 0.9, the package's classes
+wired with the rates of the nodes (commands 50 Hz, servos read one after another by the real bus's schedule, IMU through
+its filter). The robot stands, learns which legs it has lost, and is commanded 7.7 cm/s straight ahead. A run
+arrives when it has come so many metres in the commanded direction, and gives up at a third of the speed. --gait plain:
+without what adapts to the ground. Each line: ground, lost legs, runs that arrive, share of the commanded speed (median
+and least of those that arrive), falls over, reason of those that did not arrive.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+from support.blind_walk import BlindWalk
+from support.recorded_walk import Recorder
+from support.servo_walk import CHAIN
+
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.adaptive import NOMINAL_VELOCITY
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import MujocoSimulator, Truth
+
+ROBOT = Robot.jethexa()
+GROUNDS = (
+    "flat,slope:15,slope:20,slope:20:down,slope:20:across,blocks:0.03,blocks:0.04,steps:0.04,stairs,gravel,patches"
+)
+LOST = "whole,LM,LF+RM,LF+LR+RM"
+SLOWEST = 0.33  # share of the commanded speed at which a run gives up
+FALLEN = 60.0  # tilt of the body [deg]
+STANDING = 2.4  # [s] until the robot stands on the ground and its attitude is known
+
+
+class Silent(Recorder):
+    """A detector that finds nothing and records nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.command = self.measure_joints = self.measure_attitude = self.bus = lambda *_: None
+        self.update = lambda _time: []
+
+
+def make_walk(ground, lost, seed, gait):
+    """Return a BlindWalk of a robot that stands on a ground and knows what it has lost."""
+    friction = np.random.default_rng((28, seed)).uniform(0.6, 0.9)
+    truth = Truth.parse(f"servos=real,seed={seed},friction={friction:.3f},ground={ground}")
+    walk = BlindWalk(
+        ROBOT,
+        MujocoSimulator(ROBOT, timestep=2e-3, truth=truth),
+        gait,
+        seed=seed,
+        detector=Silent(),
+        obey=False,
+        as_nodes=True,
+        chain=CHAIN,
+        dead_band=ROBOT.servo.resolution,
+    )
+    walk.run(STANDING)
+    if lost != "whole":
+        morphology = Morphology.whole(ROBOT).without(*lost.split("+"))
+        walk.damage(morphology)
+        walk.declare(morphology)
+        walk.run(6.0, until=lambda walk: walk.gait.doing == "standing")
+    return walk
+
+
+def tilt(walk):
+    """Angle [deg] between the body's z and the vertical."""
+    return float(np.degrees(np.arccos(np.clip(walk.physics.rotation[2, 2], -1.0, 1.0))))
+
+
+def run(job):
+    """One run: ground, lost, seed, whether it arrived, share of the speed, whether it fell, largest tilt, reason."""
+    ground, lost, seed, kind, metres, settings = job
+    gait = AdaptiveGait(**settings, **({"ground": False} if kind == "plain" else {}))
+    walk = make_walk(ground, lost, seed, gait)
+    walk.gait.command(NOMINAL_VELOCITY, 0.0, 0.0)
+    start, begin, tilts, asleep = walk.physics.position[0], walk.time, [0.0], 0.0
+
+    def ends(walk):
+        nonlocal asleep
+        tilts.append(tilt(walk))
+        sits = walk.gait.doing == "sitting"
+        asleep = asleep + 0.02 if sits else 0.0
+        return walk.physics.position[0] - start >= metres or tilts[-1] > FALLEN or asleep > 8.0
+
+    walk.run(metres / (SLOWEST * NOMINAL_VELOCITY), until=ends)
+    way, seconds = walk.physics.position[0] - start, walk.time - begin
+    fell = max(tilts) > FALLEN
+    reason = "" if way >= metres else "fell" if fell else walk.gait.report().get("why") or walk.gait.doing
+    share = way / seconds / NOMINAL_VELOCITY
+    return ground, lost, seed, way >= metres, share, fell, max(tilts), reason, way
+
+
+def line(ground, lost, rows):
+    """The line of a cell of the table."""
+    shares = [row[4] for row in rows if row[3]]
+    speed = f"{np.median(shares):.2f} ({min(shares):.2f})" if shares else "-"
+    reasons = "; ".join(f"{why} ({count})" for why, count in Counter(row[7] for row in rows if not row[3]).items())
+    falls = sum(row[5] for row in rows)
+    return f"| {ground} | {lost} | {len(shares)} of {len(rows)} | {speed} | {falls} | {reasons} |"
+
+
+def main():
+    """Run all and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--grounds", default=GROUNDS)
+    parser.add_argument("--lost", default=LOST)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--first", type=int, default=1000, help="first seed")
+    parser.add_argument("--gait", default="adaptive", choices=["adaptive", "plain"])
+    parser.add_argument("--metres", type=float, default=3.0)
+    parser.add_argument("--lift", type=float, default=0.02, help="step height [m] that is asked for")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--verbose", action="store_true", help="a line for each run, to stderr")
+    given = parser.parse_args()
+    settings = {"step_height": given.lift}
+    cells = [(ground, lost) for ground in given.grounds.split(",") for lost in given.lost.split(",")]
+    print(
+        "| ground | lost | arrive | share of the speed | fell | those that did not arrive |\n|---|---|---|---|---|---|"
+    )
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        for ground, lost in cells:
+            jobs = [(ground, lost, given.first + k, given.gait, given.metres, settings) for k in range(given.runs)]
+            began, rows = time.monotonic(), []
+            for row in pool.map(run, jobs) if given.jobs > 1 else map(run, jobs):
+                rows.append(row)
+                if given.verbose:
+                    print(
+                        f"{row[0]} {row[1]} seed {row[2]}: way {row[8]:.2f} m, share {row[4]:.2f}, "
+                        f"tilt {row[6]:.0f}, {row[7]} ({time.monotonic() - began:.0f} s)",
+                        file=sys.stderr,
+                        flush=True,
+                    )
+            print(line(ground, lost, rows), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""The adaptive gait on ground that is rough or slopes: puts in force what GroundAdaptation asks for.
+
+Feet are lifted by HIGH_LIFT where the ground is rough, in a longer period where the servos would not follow; the tilt
+limit is ROUGH_TILT times as large there. Commands are limited for the slope: see `CommandLimits.inclines`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.gait import adaptive_state as layout
+from hexapod_dynamics.gait import plan_numbers
+from hexapod_dynamics.gait.adaptive_settings import MOST_LEAN, AdaptiveSettings, checked_lean
+from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
+from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, LEVEL, MOST_SHIFT, PERIODS, CommandLimits, Incline
+from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, RAISING, GroundAdaptation
+from hexapod_dynamics.gait.planning.plan import GaitPlan
+
+# Lift [m] of the feet on rough ground, factor on the tilt limit there: feet that stand on obstacles tilt the body.
+HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
+FORGIVEN = 10.0  # [s] of walking on rough ground after which a tilt reflex no longer counts
+LOADED = 0.9  # height of the centre of mass over the feet as a share of that of base_link
+# The command is limited anew when the slope has changed by so much [rad], at most once in so long [s].
+SLOPE_STEP, LIMIT_EVERY = math.radians(2.5), 1.0
+UNLIMITED = False, math.inf, 0.0
+SLOWER = 0.97  # share of the command below which the reason is given
+
+
+class AdaptiveOnGround(AdaptiveWalk):
+    """Part of AdaptiveGait, which has the plan and its limits; ground: None where nothing adapts."""
+
+    plan: GaitPlan | None
+    settings: AdaptiveSettings
+    _used: AdaptiveSettings
+    _limits: CommandLimits
+    _wanted: tuple[float, float, float] | None
+    _followed: np.ndarray
+    _changing: bool
+
+    def __init__(self, ground: bool) -> None:
+        self.ground = GroundAdaptation() if ground else None
+        self.leaning = np.zeros(6)  # the offset that `lean` has set
+        self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
+        self._reflexes = 0.0  # after which the ground was taken for rough
+        self._limited_for = UNLIMITED  # rough; roll, pitch of the slope
+        self._since_limited, self._shift_room = LIMIT_EVERY, 0.0
+        self._incline = LEVEL
+        self._search: Iterator[Incline | None] | None = None
+
+    @abstractmethod
+    def _follow_again(self) -> None:
+        """Scale the last command again."""
+
+    def lean(self, offset: npt.ArrayLike) -> None:
+        """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""
+        self.leaning[:] = checked_lean(offset)
+        self.data.command[layout.OFFSET :] = self.leaning
+
+    def _new_ground(self) -> None:
+        """Forget the ground."""
+        self.leaning[:] = 0.0
+        self._lifted, self._reflexes, self._since_limited = 0.0, 0.0, LIMIT_EVERY
+        self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
+        self.ground = None if self.ground is None else GroundAdaptation()
+
+    def _new_plan_on_ground(self) -> None:
+        """Forget the cycle before and the limits of the plan before."""
+        self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
+        if self.ground is not None:
+            self.ground.change_plan()
+
+    def _adapt(self, dt: float) -> None:
+        """Let dt [s] pass for what adapts to the ground, and put it in force."""
+        ground, data = self.ground, self.data
+        if ground is None or data.state[layout.SENSED] == 0.0:
+            return
+        lift, tilt_limit = self._used.step_height, self.settings.tilt_limit
+        mode, reflexes = data.state[layout.MODE], float(data.state[layout.REFLEXES])
+        if mode == layout.RISE and reflexes > self._reflexes:
+            ground.expect_rough()
+        if mode == layout.RISE or reflexes == 0.0:
+            self._reflexes = reflexes
+        ground.height = LOADED * float(data.state[layout.HEIGHT_NOW])
+        ground.most_shift = self._shift_room
+        heading = 0.0
+        if data.settings[layout.YAW_GAIN] > 0.0:
+            heading = math.remainder(float(data.state[layout.YAW] - data.state[layout.YAW_REFERENCE]), math.tau)
+        tilted = bool(data.state[layout.TILTED] > tilt_limit)
+        ground.update(dt, self.phase, *self._attitude, self.slope.attitude, heading, mode == layout.WALK, tilted)
+        if ground.rough and ground.walked_for > FORGIVEN:
+            data.state[layout.REFLEXES] = 0.0
+        high = ground.share if self._incline.high else 0.0
+        most = dt / RAISING
+        self._lifted += min(most, max(-most, high - self._lifted))
+        data.plan[plan_numbers.LIFT] = lift + self._lifted * max(0.0, HIGH_LIFT - lift)
+        data.settings[layout.TILT] = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
+        for axis, shift in enumerate((ground.shift_x, ground.shift_y)):
+            most = MOST_LEAN[axis]
+            data.command[layout.OFFSET + axis] = min(most, max(-most, self.leaning[axis] + shift))
+        self._limit_again(ground, dt)
+
+    def _limit_again(self, ground: GroundAdaptation, dt: float) -> None:
+        """Limit the command anew where the ground has become rough, smooth, steeper or flatter, in steps of some
+        milliseconds.
+        """
+        self._since_limited += dt
+        if self._changing or self._wanted is None or self.plan is None:
+            self._limited_for, self._search = UNLIMITED, None
+            return
+        if self._search is not None:
+            found = next(self._search)
+            if found is not None:
+                self._search, self._incline = None, found
+                self._follow_again()
+            return
+        rough, roll, pitch = self._limited_for
+        now = self.slope.attitude
+        turned = math.hypot(now[0] - roll, now[1] - pitch) > SLOPE_STEP
+        if (rough == ground.rough and not turned) or self._since_limited < LIMIT_EVERY or not any(self._wanted):
+            return
+        self._limited_for, self._since_limited = (ground.rough, *now), 0.0
+        if math.hypot(*now) > DEAD_ZONE and self.plan.kind == "walk":
+            drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
+            periods, with_margin = self._periods(self.plan), self.settings.pattern == "auto"
+            planned = self._used.step_height
+            lifts = max(HIGH_LIFT, planned) if ground.rough else planned, planned
+            self._search = self._limits.inclines(np.array(self._wanted), periods, with_margin, drop, lifts)
+        else:
+            self._incline = LEVEL
+            self._follow_again()
+
+    def _periods(self, plan: GaitPlan) -> list[float]:
+        """Return the periods [s] that a command may have."""
+        if self._used.period is not None:
+            return [self._used.period]
+        rough = self.ground is not None and self.ground.rough
+        high = plan.kind == "walk" and (rough or self._used.step_height > plan.lift)
+        return [plan.period * share for share in (HIGH_PERIODS if high else PERIODS)]
+
+    def _possible_here(self, plan: GaitPlan, twist: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the largest share of a twist (3,) that a plan allows on this ground, and its period [s]."""
+        periods, with_margin = self._periods(plan), self.settings.pattern == "auto"
+        if self.ground is None or plan.kind == "row":
+            return self._limits.possible(twist, periods, with_margin)
+        incline, lift = self._incline, self._used.step_height
+        self._limits.incline(incline, max(HIGH_LIFT, lift) if self.ground.rough and incline.high else lift)
+        possible, period = self._limits.possible(incline.share * twist, periods, with_margin and incline.margin)
+        spare = self._limits.spare_reach(possible, period) if incline is LEVEL else incline.shift
+        self._shift_room = min(MOST_SHIFT, spare)
+        self._limits.incline(LEVEL)
+        return possible, period
+
+    @property
+    def _slowed(self) -> str:
+        """Why the ground lets the robot follow less than is commanded; empty where it does not."""
+        wanted = np.abs(self._wanted or (0.0, 0.0, 0.0)).max()
+        if self.ground is None or np.abs(self._followed).max() > SLOWER * wanted:
+            return ""
+        if self._incline is not LEVEL:
+            return f"slope of {math.degrees(math.hypot(*self.slope.attitude)):.0f} degrees"
+        return f"feet are lifted {1e3 * HIGH_LIFT:.0f} mm on rough ground" if self.ground.rough else ""
+
+    def _ground_report(self) -> dict[str, float]:
+        """Return what is known of the ground."""
+        if self.ground is None:
+            return {}
+        return {
+            "lift of the feet [mm]": 1e3 * float(self.data.plan[plan_numbers.LIFT]),
+            "slope of the ground [deg]": math.degrees(math.hypot(*self.slope.attitude)),
+            "roughness that is felt [deg]": math.degrees(self.ground.roughness),
+        }

@@ -1,0 +1,121 @@
+"""What a blind gait changes on rough and sloping ground: lift of the feet, place of the body, tilt that is allowed.
+
+Roughness is what does not repeat: on smooth ground the body rocks in each cycle as in the one before, whatever its
+servos and its gait are. The attitude against the slope, and the heading against the commanded one, which a foot that
+runs against an edge turns, are compared with those at the same phase of the cycle before, in BINS bins; the root mean
+square of the differences over the last cycle is the roughness that is felt. Above ROUGH the feet are lifted higher,
+until it has been below CALM for LASTING.
+
+On a slope, and on a body that is tilted by an obstacle, gravity shifts the centre of mass downhill in the polygon of
+the feet by its height times the tangent of the tilt; the body is moved uphill by as much, as far as the legs reach. A
+tilt below DEAD_ZONE is left alone: an IMU may be askew by so much. From twice of it on the shift is whole.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+
+BINS = 16
+ROUGH, CALM, LASTING = math.radians(2.0), math.radians(1.2), 12.0  # [rad], [rad], [s]
+RAISING, LOWERING = 0.6, 3.0  # [s] for the whole change of lift
+EXPLAINED = 4.0  # [s] within which a lost leg is found
+DEAD_ZONE = math.radians(4.0)
+SMOOTHING, SHIFTING = 2.0 * math.pi, 1.5  # [1/s] of the attitude (1 Hz) and of the shift
+
+
+class GroundAdaptation:
+    """Feels the ground by the IMU; all angles [rad], lengths [m].
+
+    rough: whether the feet are to be lifted higher. share: how far they are, 0 to 1. leeway: share of the larger tilt
+    that is allowed on rough ground, 0 to 1. shift_x, shift_y: of the body in base_link. roughness: as felt over the
+    last cycle. walked_for [s]: without a stop. Set by the gait: height of the centre of mass over the feet, most_shift:
+    how far the reach of the legs lets the body be shifted.
+    """
+
+    def __init__(self) -> None:
+        self.rough = False
+        self.share = self.leeway = self.shift_x = self.shift_y = self.roughness = self.most_shift = 0.0
+        self.height = 0.0  # of the centre of mass over the feet
+        self.walked_for = self._calm_for = self._rough_for = 0.0  # [s]
+        self._roll = self._pitch = 0.0
+        self._before, self._squares = [(0.0, 0.0, 0.0)] * BINS, [0.0] * BINS
+        self._bin, self._known = -1, 0
+
+    def copy(self) -> GroundAdaptation:
+        """Return an independent copy."""
+        return copy.deepcopy(self)
+
+    def change_plan(self) -> None:
+        """Forget the cycle before, because the gait changes.
+
+        What has been rough for less than EXPLAINED was the leg that was lost, not the ground.
+        """
+        self._bin, self._known = -1, 0
+        self._squares[:] = [0.0] * BINS
+        if self.rough and self._rough_for < EXPLAINED:
+            self.rough, self.leeway, self.roughness = False, 0.0, 0.0
+
+    def update(
+        self,
+        dt: float,
+        phase: float,
+        roll: float,
+        pitch: float,
+        slope: tuple[float, float],
+        heading: float,
+        walks: bool,
+        tilted: bool = False,
+    ) -> None:
+        """Let dt [s] pass.
+
+        phase: of the cycle; roll, pitch: of the body against gravity; slope: roll and pitch of a body that stands on
+        the slope; heading: less the commanded one, 0 where it is not held; walks: whether the legs step; tilted:
+        whether the body is beyond the tilt limit of smooth ground, perhaps because it has lost a leg: the limit is not
+        raised then.
+        """
+        if not math.isfinite(roll + pitch + heading):
+            return
+        self._shift(dt, roll, pitch)
+        if not walks:
+            self._bin, self._known, self.walked_for = -1, 0, 0.0
+            return
+        self.walked_for += dt
+        self._feel(int(phase * BINS) % BINS, (roll - slope[0], pitch - slope[1], heading))
+        self.rough = self.roughness > (CALM if self.rough else ROUGH) or (self.rough and self._calm_for < LASTING)
+        self._calm_for = 0.0 if self.roughness > CALM else self._calm_for + dt
+        self._rough_for = self._rough_for + dt if self.rough else 0.0
+        if not self.rough:
+            self.share = max(0.0, self.share - dt / LOWERING)
+            self.leeway = max(0.0, self.leeway - dt / LOWERING)
+            return
+        self.share = min(1.0, self.share + dt / RAISING)
+        if not tilted:
+            self.leeway = min(1.0, self.leeway + dt / RAISING)
+
+    def expect_rough(self) -> None:
+        """Take the ground for rough: the robot has sat down because it tipped, and goes on with the legs it had."""
+        self.rough, self.share, self.leeway, self._calm_for = True, 1.0, 1.0, 0.0
+
+    def _feel(self, now: int, attitude: tuple[float, float, float]) -> None:
+        """Compare the attitude with that of the cycle before, when the phase enters a bin."""
+        if now == self._bin:
+            return
+        self._bin = now
+        if self._known >= BINS:
+            self._squares[now] = math.dist(attitude, self._before[now]) ** 2
+            self.roughness = math.sqrt(sum(self._squares) / BINS)
+        self._known += 1
+        self._before[now] = attitude
+
+    def _shift(self, dt: float, roll: float, pitch: float) -> None:
+        """Let the shift follow what the tilt of the body asks for."""
+        self._roll += (roll - self._roll) * dt * SMOOTHING / (1.0 + dt * SMOOTHING)
+        self._pitch += (pitch - self._pitch) * dt * SMOOTHING / (1.0 + dt * SMOOTHING)
+        tilt = math.hypot(self._roll, self._pitch)
+        beyond = min(1.0, max(0.0, tilt / DEAD_ZONE - 1.0))
+        x, y = -math.tan(self._pitch) * beyond * self.height, math.tan(self._roll) * beyond * self.height
+        size = math.hypot(x, y)
+        scale = self.most_shift / size if size > self.most_shift else 1.0
+        self.shift_x += (scale * x - self.shift_x) * dt * SHIFTING
+        self.shift_y += (scale * y - self.shift_y) * dt * SHIFTING

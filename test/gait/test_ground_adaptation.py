@@ -1,0 +1,165 @@
+"""What the gait changes on rough and sloping ground, and that it changes nothing on smooth level ground."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.gait import AdaptiveGait, adaptive_state, plan_numbers
+from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, MOST_SHIFT, CommandLimits
+from hexapod_dynamics.gait.ground_adaptation import LASTING, GroundAdaptation
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+SPEED, DT, PERIOD = 0.077, 0.02, 1.2
+LOST = {"whole": (), "LM": ("LM",), "LF+RM": ("LF", "RM"), "LF+LR+RM": ("LF", "LR", "RM")}
+
+
+def felt(ground, cycles, attitude, slope=(0.0, 0.0)):
+    """Give so many cycles of attitudes (roll, pitch, heading) [deg] of the phase and of the cycle's number."""
+    for tick in range(round(cycles * PERIOD / DT)):
+        cycle, phase = divmod(tick * DT / PERIOD, 1.0)
+        roll, pitch, heading = (math.radians(angle) for angle in attitude(phase, cycle))
+        ground.update(DT, phase, roll, pitch, slope, heading, walks=True)
+    return ground
+
+
+def test_what_repeats_is_not_rough_and_what_does_not_is():
+    def rocks(phase, _cycle):
+        return 5.0 * math.sin(math.tau * phase), 3.0 * math.cos(math.tau * phase), 0.5
+
+    assert felt(GroundAdaptation(), 5.0, rocks).roughness < 1e-9
+    drawn = np.random.default_rng(1).normal(0.0, 3.0, (20, 2))
+    ground = felt(GroundAdaptation(), 5.0, lambda phase, cycle: (*drawn[int(2 * cycle + 2 * phase)], 0.0))
+    assert ground.rough and ground.share == 1.0 and ground.roughness > math.radians(2.0)
+    # It stays careful for a while, then the feet are lifted as before.
+    felt(ground, 5.0, rocks)
+    assert ground.rough
+    felt(ground, LASTING / PERIOD, rocks)
+    assert not ground.rough and ground.share < 1.0
+
+
+def test_a_foot_that_runs_against_an_edge_turns_the_robot():
+    ground = felt(GroundAdaptation(), 5.0, lambda _phase, cycle: (0.0, 0.0, 8.0 if cycle >= 3 else 0.0))
+    assert ground.rough
+    assert not felt(GroundAdaptation(), 5.0, lambda _phase, cycle: (0.0, 0.0, 0.2 * cycle)).rough
+
+
+def test_what_a_lost_leg_explains_is_not_rough_ground():
+    drawn = np.random.default_rng(1).normal(0.0, 3.0, (40, 2))
+
+    def shakes(phase, cycle):
+        return *drawn[int(2 * cycle + 2 * phase)], 0.0
+
+    for cycles, rough in ((4.0, False), (12.0, True)):
+        ground = felt(GroundAdaptation(), cycles, shakes)
+        assert ground.rough
+        ground.change_plan()
+        assert ground.rough == rough
+
+
+def test_a_body_that_tips_does_not_raise_its_own_limit():
+    ground = felt(GroundAdaptation(), 4.0, lambda *_: (0.0, 0.0, 0.0))
+    for tick in range(30):
+        ground.update(DT, 0.02 * tick % 1.0, math.radians(12.0), 0.0, (0.0, 0.0), 0.0, walks=True, tilted=True)
+    assert ground.rough and ground.share > 0.0 and ground.leeway == 0.0
+
+
+def test_the_body_is_shifted_uphill_as_far_as_the_legs_reach():
+    ground = GroundAdaptation()
+    ground.height, ground.most_shift = 0.1, 1.0
+    felt(ground, 10.0, lambda *_: (10.0, -15.0, 0.0))
+    assert ground.shift_x == pytest.approx(0.1 * math.tan(math.radians(15.0)), rel=1e-3)
+    assert ground.shift_y == pytest.approx(0.1 * math.tan(math.radians(10.0)), rel=1e-3)
+    ground.most_shift = 0.01
+    felt(ground, 10.0, lambda *_: (10.0, -15.0, 0.0))
+    assert math.hypot(ground.shift_x, ground.shift_y) == pytest.approx(0.01, rel=1e-3)
+    felt(ground, 10.0, lambda *_: (2.0, -2.0, 0.0))
+    assert math.hypot(ground.shift_x, ground.shift_y) < 1e-4  # an IMU may be askew by so much
+
+
+def test_an_attitude_that_is_not_a_number_changes_nothing():
+    ground = felt(GroundAdaptation(), 3.0, lambda *_: (10.0, 5.0, 0.0))
+    before = dict(vars(ground))
+    ground.update(DT, 0.5, math.nan, 0.0, (0.0, 0.0), 0.0, walks=True)
+    assert dict(vars(ground)) == before
+
+
+def gait_of(lost, **settings):
+    """A gait of a robot that stands on level ground without some of its legs."""
+    gait = AdaptiveGait(**settings).bind(ROBOT, WHOLE.without(*LOST[lost]))
+    gait.sense(0.0, 0.0, 0.0)
+    return gait
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_on_smooth_level_ground_it_walks_exactly_as_without(lost):
+    adapting, plain = gait_of(lost), gait_of(lost, ground=False)
+    for gait in (adapting, plain):
+        gait.command(SPEED, 0.01, 0.05)
+    for tick in range(250):
+        # The body rocks with the gait, and the IMU is askew by two degrees.
+        angle = math.tau * plain.phase
+        attitude = 0.034 + 0.03 * math.sin(angle), 0.02 * math.cos(angle), 0.05 * DT * tick
+        positions = []
+        for gait in (adapting, plain):
+            gait.sense(*attitude)
+            positions.append(gait.step(DT)[0].copy())
+        assert np.array_equal(*positions)
+    assert plain.walking and "why" not in adapting.report()
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_on_rough_ground_feet_are_lifted_by_40_mm_and_the_servos_follow(lost):
+    gait = gait_of(lost)
+    gait.command(SPEED, 0.0, 0.0)
+    random = np.random.default_rng(2)
+    highest, roll = 0.0, 0.0
+    for tick in range(300):
+        roll = random.uniform(-0.1, 0.1) if tick % 30 == 0 else roll
+        gait.sense(roll, 0.0, 0.0)
+        gait.step(DT)
+        highest = max(highest, float(gait.data.feet[:, adaptive_state.Z].max())) if tick > 150 else 0.0
+    assert gait.doing == "walking" and highest == pytest.approx(0.04, abs=0.002)
+    assert gait.report()["lift of the feet [mm]"] == pytest.approx(40.0)
+    legs = len(WHOLE.without(*LOST[lost]).parameters()) and 6 - len(LOST[lost])
+    if legs == 4:
+        assert gait.data.plan[plan_numbers.PERIOD] > gait.plan.period
+    assert gait.twist[0] > 0.6 * SPEED
+
+
+@pytest.mark.parametrize("roll, pitch", [(0.0, -20.0), (0.0, 20.0), (20.0, 0.0)])
+def test_on_steep_slopes_commands_are_scaled_with_a_reason(roll, pitch):
+    gait = AdaptiveGait().bind(ROBOT, WHOLE.without("LF", "LR"))
+    gait.sense(math.radians(roll), math.radians(pitch), 0.0)  # it stands there
+    gait.command(SPEED, 0.0, 0.0)
+    for _ in range(200):
+        gait.sense(math.radians(roll), math.radians(pitch), 0.0)
+        gait.step(DT)
+    assert 0.4 * SPEED < gait.twist[0] < 0.97 * SPEED
+    assert "slope of 20 degrees" in gait.report()["why"]
+    assert gait.ground.most_shift <= MOST_SHIFT
+    whole = AdaptiveGait().bind(ROBOT)
+    whole.sense(math.radians(roll), math.radians(pitch), 0.0)
+    whole.command(SPEED, 0.0, 0.0)
+    for _ in range(150):
+        whole.sense(math.radians(roll), math.radians(pitch), 0.0)
+        whole.step(DT)
+    assert whole.twist[0] == pytest.approx(SPEED) and "why" not in whole.report()
+    uphill = np.array([-math.tan(math.radians(pitch)), math.tan(math.radians(roll))])
+    shift = whole.data.state[adaptive_state.BODY_OFFSET : adaptive_state.BODY_OFFSET + 2]
+    assert shift @ uphill / np.linalg.norm(uphill) > 0.025
+
+
+@pytest.mark.parametrize("lost, degrees, high", [("LF+RM", 20.0, False), ("LF+RM", 8.0, True), ("LM", 20.0, True)])
+def test_feet_are_lifted_higher_on_a_slope_only_where_the_margin_holds_so(lost, degrees, high):
+    gait = gait_of(lost)
+    limits = CommandLimits(ROBOT, gait.data.legs, gait.data.plan)
+    periods = [gait.plan.period * share for share in HIGH_PERIODS]
+    twist, drop = np.array([SPEED, 0.0, 0.0]), (-0.108 * math.tan(math.radians(degrees)), 0.0)
+    *searching, found = limits.inclines(twist, periods, True, drop, (0.04, 0.02))
+    assert set(searching) <= {None} and found.margin and found.high == high
+    assert found.shift > 0.01
+    limits.incline(found, 0.04 if high else 0.02)
+    assert limits.possible(twist, periods, True)[0][0] > 0.9 * SPEED
