@@ -37,7 +37,7 @@ def robot_process(directory, seconds, error_rate, results):
     robot = Robot.jethexa()
     whole = Morphology.whole(robot)
     simulated = SimulatedRobot(robot, whole, directory)
-    FaultInjector(robot.joint_names, simulated.servo_bus, simulated.imu_bus).set({"imu.error_rate": error_rate})
+    FaultInjector(robot.joint_names, simulated.servo_bus, simulated.hardware.imu).set({"imu.error_rate": error_rate})
     simulated.start()
     chain = ServoChain(ServoBus(str(Path(directory) / SERVO_BUS)), ServoMap.from_robot(robot))
     chain.start()

@@ -94,9 +94,8 @@ def chosen_joints(text, robot):
 
 def hardware(given):
     """Device parameters: those of the file, replaced by those of the command line."""
-    file = Path(jethexa_path()).with_name(f"hardware_{given.hardware or 'jethexa'}.yaml")
-    if given.hardware and not file.exists():
-        file = Path(given.hardware)
+    name = given.hardware or "jethexa"
+    file = Path(jethexa_path()).parent / f"hardware_{name}.yaml" if name.isidentifier() else Path(name)
     try:
         nodes = load_yaml(file)
         values = {name: {**default, **nodes[f"/**/{name}"]["ros__parameters"]} for name, default in DEFAULTS.items()}

@@ -33,7 +33,7 @@ def domain():
     "argument, reason",
     [
         ("damage:=XX", "the legs are LF, LM, LR, RR, RM, RF"),
-        ("hardware:=moon", "['sim', 'jethexa']"),
+        ("hardware:=moon", "['sim', 'jethexa', 'jethexa_orin', 'dynamixel', 'feetech', 'topics']"),
         ("gait:=gallop", "tripod"),
         ("robot:=/nowhere.yaml", "/nowhere.yaml"),
         ("velocity:=fast", "metres per second"),

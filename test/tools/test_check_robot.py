@@ -58,7 +58,9 @@ class Rehearsal:
     def bench(self, joints=LEFT_FRONT, speed=1.0, owner=None):
         port = ServoBus(str(self.robot.servo_bus.link), reply_timeout=check_robot.SIMULATED_TIMEOUT)
         bus = LxServos(port, ServoMap.from_robot(ROBOT).ids)
-        return Bench(ROBOT, bus, str(self.robot.imu_bus.path), Mpu6050Settings(), owner or self.owner, joints, speed)
+        return Bench(
+            ROBOT, bus, str(self.robot.hardware.i2c.path), Mpu6050Settings(), owner or self.owner, joints, speed
+        )
 
     def run(self, *checks, **options):
         bench = self.bench(**options)
@@ -278,7 +280,7 @@ def devices(rehearse, tmp_path):
         "direction": "adapter",
         "reply_timeout": check_robot.SIMULATED_TIMEOUT,
     }
-    imu = {"bus": str(one.robot.imu_bus.path)}
+    imu = {"bus": str(one.robot.hardware.i2c.path)}
     file = tmp_path / "hardware.yaml"
     file.write_text(yaml.safe_dump({f"/**/{n}": {"ros__parameters": v} for n, v in (("servos", servos), ("imu", imu))}))
     return one, ("--hardware", str(file))

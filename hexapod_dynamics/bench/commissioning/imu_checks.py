@@ -63,7 +63,8 @@ def check_chip(sensor: Mpu6050 | BoardSensor) -> list[Finding]:
             remedy = "a clone, a brown-out, or another program that uses the chip (the node imu, jethexa_bringup)?"
         if isinstance(sensor, BoardSensor):
             remedy = "the board reports by itself once its IMU has started: power the board off and on"
-        return [failed("imu", "IMU", str(error), remedy)]
+            return [failed("imu", "STM32 board", str(error), remedy)]
+        return [failed("imu", "MPU6050", str(error), remedy)]
     seen = f"WHO_AM_I 0x{sensor.identity or 0:02x}; {sensor.warning}".rstrip("; ")
     seen = sensor.warning if isinstance(sensor, BoardSensor) else seen
     findings = [passed("imu", "identity", seen)]
