@@ -144,7 +144,6 @@ class AdaptiveGait(AdaptiveOnGround):
         if self.robot is not None:
             twin.arrival = self.arrival.copy()
             twin.slope = self.slope.copy()
-            twin._lean = self._lean.copy()
         return twin
 
     def _twin(self) -> AdaptiveGait:
@@ -152,7 +151,7 @@ class AdaptiveGait(AdaptiveOnGround):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.worker, twin._changing, twin._search = None, False, None
-        twin.ground = None if self.ground is None else self.ground.copy()
+        twin.ground, twin._lean = None if self.ground is None else self.ground.copy(), self._lean.copy()
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
             twin._memory = WalkMemory(twin.data)
