@@ -103,6 +103,8 @@ setup(
             "gymnasium>=1.0,<2",
             "viser>=1.1,<1.1.2",
             "zstandard>=0.20,<1",
+            "dynamixel-sdk>=3.7,<5",
+            "ftservo-python-sdk>=1.0,<3",
         ],
     },
     # C parts, see build_native.py; Cython's extensions belong in the same list.

@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 
 from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.estimation.commands import CommandHistory
+from hexapod_dynamics.estimation.command_history import CommandHistory
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -63,8 +63,8 @@ def ticks(count=2000):
             observer.rotation,
             observer.position[2],
             observer.nu[:6],
-            observer.commanded,
-            observer.commanded_rate,
+            observer.commands.commanded,
+            observer.commands.commanded_rate,
             np.zeros(18),
             observer.q,
         )

@@ -1,13 +1,15 @@
 """Prints what the damage detector finds on robots whose servos are not springs, beside the limits it had before.
 
     ./with_ros2 python benchmark/real_servos.py [--runs 20] [--first 0] [--servos real,half] [--cases foot,pair,healthy]
-        [--minutes 20] [--detectors new,old] [--truth lag=0.03] [--closed] [--walks FILE] [--markdown PAGE]
+        [--minutes 20] [--detectors new,old] [--truth lag=0.03] [--sweep lag=0,0.02,0.04] [--closed]
+        [--walks FILE] [--markdown PAGE]
 
 Each run: MuJoCo, `Truth.parse("servos=real,seed=N")` on ground flat, 4 or 8 mm rough; the package's classes wired with
 the rates of the nodes; a walk of 17 to 18.3 s, in which nothing is broken, then damage. Each walk is recorded once and
 replayed to every detector, up to its first declaration (nobody obeys before it). --closed: what is declared is obeyed
 and suspected feet are pressed. --walks: the file in which the recorded walks are kept for other detectors. --markdown:
-the page to which the table is appended, with command, commit and truths. Progress goes to stderr, the table to stdout.
+the page to which the table is appended, with command, commit and truths. --sweep: instead of the cases, feet found in
+time and false alarms over the values of one quantity of the servos. Progress goes to stderr, the table to stdout.
 """
 
 import argparse
@@ -23,7 +25,7 @@ from support.recorded_walk import Recorder, replay
 from support.servo_walk import disturb_walk, servo_walk
 
 from hexapod_dynamics.detection import DetectorSettings
-from hexapod_dynamics.detection.settings import DetectorLimits
+from hexapod_dynamics.detection.limits import DetectorLimits
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -159,6 +161,7 @@ def main():
     parser.add_argument("--detectors", default=",".join(DETECTORS), help=f"of {', '.join(DETECTORS)}, with commas")
     parser.add_argument("--minutes", type=float, default=20.0, help="of the case healthy, in all; walks of 2.5 minutes")
     parser.add_argument("--truth", default="", help="values of the Truth instead of the drawn ones, as lag=0.03")
+    parser.add_argument("--sweep", default="", help="a value of the Truth, as hysteresis=0,0.5,1: hits, false alarms")
     parser.add_argument("--closed", action="store_true")
     parser.add_argument("--walks", type=Path)
     parser.add_argument("--markdown", type=Path)
@@ -166,6 +169,13 @@ def main():
     options = parser.parse_args()
     commit = read_commit()
     kept = pickle.loads(options.walks.read_bytes()) if options.walks and options.walks.exists() else {}
+    table = make_curve(options, kept) if options.sweep else make_table(options, kept)
+    if options.markdown:
+        append_table(options.markdown, table, commit)
+
+
+def make_table(options, kept):
+    """Measure the cases asked for, and print and return the lines of a table."""
     names = options.detectors.split(",")
     header = "| servos | case | wanted | " + " | ".join(
         f"{name}: in time (late) of runs; wrong, alarms; median" for name in names
@@ -174,41 +184,74 @@ def main():
     print("\n".join(table), flush=True)
     for servos, case in itertools.product(options.servos.split(","), options.cases.split(",")):
         servos = ",".join(filter(None, (servos, options.truth)))
-        cells = [[] for _ in names]
-        count = max(1, round(options.minutes / 2.5)) if case == "healthy" else options.runs
-        began = time.monotonic()
-        for index in range(count):
-            seed = 1000 * list(CASES).index(case) + options.first + index
-            if options.closed:
-                for name, cell in zip(names, cells, strict=True):
-                    cell.append(run_closed(case, index, seed, servos, DETECTORS[name])[:3])
-                continue
-            key = servos, case, seed
-            if key not in kept:
-                kept[key] = record(case, index, seed, servos, 60.0 * options.minutes / count)
-            calls, begin, truth = kept[key]
-            for name, cell in zip(names, cells, strict=True):
-                decisions, detector = replay(ROBOT, calls, DETECTORS[name], MORE.get(case, 0.0))
-                what, took = outcome(case, decisions, begin, truth, detector)
-                cell.append((what, took, detector.banks, len(detector.asked), decisions[0][0] if decisions else begin))
-                if options.verbose or what in ("wrong", "alarm"):
-                    told = "; ".join(one.text for _, one in decisions)
-                    print(
-                        f"  {name} {servos} {case} {seed}: {truth.describe()}: {what} {took:.2f} {told}",
-                        file=sys.stderr,
-                    )
-            print(
-                f"\r{servos} {case} {index + 1} of {count}, {time.monotonic() - began:.0f} s ", end="", file=sys.stderr
-            )
-        print(file=sys.stderr)
-        if options.walks:
-            options.walks.write_bytes(pickle.dumps(kept))
+        cells = measure(servos, case, options, kept)
         what, limit, wanted = CASES[case]
         wanted = f"{wanted} within {limit:g} s" if limit else wanted
         table.append(f"| {servos} | {what} | {wanted} | " + " | ".join(row(case, one, options) for one in cells) + " |")
         print(table[-1], flush=True)
-    if options.markdown:
-        append_table(options.markdown, table, commit)
+    return table
+
+
+def make_curve(options, kept):
+    """Measure hits and false alarms over the values of --sweep, and print and return the lines of a table."""
+    name, _, values = options.sweep.partition("=")
+    names = options.detectors.split(",")
+    table = [
+        f"| {name} | " + " | ".join(f"{one}: feet in time; alarms, banks an hour" for one in names) + " |",
+        f"|---|{'---|' * len(names)}",
+    ]
+    print("\n".join(table), flush=True)
+    for value in values.split(","):
+        servos = ",".join(filter(None, (options.servos, options.truth, f"{name}={value}")))
+        feet, healthy = (measure(servos, case, options, kept) for case in ("foot", "healthy"))
+        cells = []
+        for found, quiet in zip(feet, healthy, strict=True):
+            hits = sum(one[0] == "in time" for one in found)
+            early = sum(one[0] in ("alarm", "wrong") for one in found)
+            minutes = sum(one[4] for one in quiet) / 60.0
+            alarms = sum(one[0] == "alarm" for one in quiet)
+            banks = 60.0 * sum(one[2] for one in quiet) / minutes
+            wrong = f", {early} wrong" if early else ""
+            cells.append(f"{hits} of {len(found)}{wrong}; {alarms} in {minutes:.0f} min, {banks:.0f}")
+        table.append(f"| {value} | " + " | ".join(cells) + " |")
+        print(table[-1], flush=True)
+    return table
+
+
+def measure(servos, case, options, kept):
+    """Record, or take from `kept`, the walks of a case and replay them; return the outcomes for each detector."""
+    names = options.detectors.split(",")
+    cells = [[] for _ in names]
+    count = max(1, round(options.minutes / 2.5)) if case == "healthy" else options.runs
+    began = time.monotonic()
+    for index in range(count):
+        seed = 1000 * list(CASES).index(case) + options.first + index
+        if options.closed:
+            for name, cell in zip(names, cells, strict=True):
+                cell.append(run_closed(case, index, seed, servos, DETECTORS[name])[:3])
+                if options.verbose:
+                    print(f"  {name} {servos} {case} {seed}: {cell[-1]}", file=sys.stderr)
+            continue
+        key = servos, case, seed
+        if key not in kept:
+            kept[key] = record(case, index, seed, servos, 60.0 * options.minutes / count)
+        calls, begin, truth = kept[key]
+        for name, cell in zip(names, cells, strict=True):
+            decisions, detector = replay(ROBOT, calls, DETECTORS[name], MORE.get(case, 0.0))
+            what, took = outcome(case, decisions, begin, truth, detector)
+            ended = decisions[0][0] if decisions else begin
+            cell.append((what, took, detector.banks, len(detector.asked), ended))
+            if options.verbose or what in ("wrong", "alarm"):
+                told = "; ".join(one.text for _, one in decisions)
+                print(
+                    f"  {name} {servos} {case} {seed}: {truth.describe()}: {what} {took:.2f} {told}",
+                    file=sys.stderr,
+                )
+        print(f"\r{servos} {case} {index + 1} of {count}, {time.monotonic() - began:.0f} s ", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    if options.walks:
+        options.walks.write_bytes(pickle.dumps(kept))
+    return cells
 
 
 def read_commit():

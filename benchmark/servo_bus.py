@@ -24,6 +24,7 @@ from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
@@ -44,8 +45,8 @@ class DirectFrames(PoseFrames):
         if not self._shifted:
             return super().build(counts, duration, chosen)
         # Ten bytes of wire a frame before this one; a millisecond is what the protocol can say.
-        late = np.cumsum(chosen) * 10 * lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
-        total = 18 * 10 * lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
+        late = np.cumsum(chosen) * 10 * BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
+        total = 18 * 10 * BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
         return super().build(counts, np.maximum(0.001, np.asarray(duration) + total - late), chosen)
 
 

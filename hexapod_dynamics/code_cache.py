@@ -35,7 +35,7 @@ def cache_directory() -> Path:
 
 
 def entry_directory_of(family: str, key: str) -> Path:
-    """Directory of code for a key that tells everything it depends on."""
+    """Directory of code; the key contains everything that the code depends on."""
     return _entry(family, hashlib.sha256(key.encode()).hexdigest()[:24])
 
 
@@ -85,7 +85,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def write_library(path: Path, code: bytes) -> None:
-    """Write a shared library atomically, its digest behind it, where no loader looks.
+    """Write a shared library atomically, its digest behind it, where no loader reads it.
 
     If that fails, a warning says so, and the program continues without the cache.
     """
@@ -93,7 +93,7 @@ def write_library(path: Path, code: bytes) -> None:
 
 
 def library_to_open(path: Path) -> bool:
-    """Whether a shared library is there, whole and of this user, so that it may be opened.
+    """Return whether a shared library exists, is complete and belongs to this user, so that it may be opened.
 
     Nobody else can exchange it afterwards: the directories are this user's, too.
     """

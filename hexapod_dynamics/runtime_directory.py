@@ -4,30 +4,33 @@
 It is not below $XDG_RUNTIME_DIR, because that directory is deleted at log-out while a robot may still walk, and
 programs without a log-in (systemd, cron, docker exec) do not have it. As for tmux, it is a directory of mode 0700 in
 /tmp.
+
+`hexapod-stop` waits for the imports of this module: it imports what Python has loaded at its start, pathlib only where
+a Path is asked for.
 """
 
 from __future__ import annotations
 
-import glob
 import os
-import re
 import stat
-from pathlib import Path
 
 from hexapod_dynamics.errors import UnsafePathError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
 VARIABLE, DOMAIN, SESSION = "HEXAPOD_DYNAMICS_RUNTIME", "ROS_DOMAIN_ID", "HEXAPOD_DYNAMICS_SESSION"
 MOST_DOMAIN = 232  # the highest ROS domain whose ports exist
-SESSION_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
+LONGEST_SESSION = 64  # characters of a session's name
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def runtime_directory() -> Path:
     """Directory of this user: $HEXAPOD_DYNAMICS_RUNTIME, else /tmp/hexapod_dynamics-UID; it need not exist."""
-    chosen = os.environ.get(VARIABLE)
-    # Not tempfile.gettempdir(): two programs with different TMPDIR would not find each other, and a socket's path is
-    # short.
-    return Path(chosen).expanduser().absolute() if chosen else Path(f"/tmp/hexapod_dynamics-{os.geteuid()}")
+    from pathlib import Path
+
+    return Path(_runtime_path())
 
 
 def private_directory(*names: str) -> Path:
@@ -36,11 +39,18 @@ def private_directory(*names: str) -> Path:
     Raises UnsafePathError where one of them is no directory, belongs to another user or lets others write, where a
     parent of them lets another user replace them, and where it cannot be made.
     """
+    from pathlib import Path
+
+    return Path(private_path(*names))
+
+
+def private_path(*names: str) -> str:
+    """As `private_directory`, as text."""
     for name in names:
         if name in ("", ".", "..") or "/" in name or "\0" in name:
             raise UnsafePathError(f"{name!r} cannot be the name of a directory: give a name without '/', not '..'")
-    base = runtime_directory()
-    return _make_private([base.joinpath(*names[:depth]) for depth in range(len(names) + 1)], VARIABLE)
+    base = _runtime_path()
+    return _make_private([os.path.join(base, *names[:depth]) for depth in range(len(names) + 1)], VARIABLE)
 
 
 def own_directory(path: str | Path, setting: str) -> Path:
@@ -48,10 +58,21 @@ def own_directory(path: str | Path, setting: str) -> Path:
 
     setting: what the path was given in, for the messages. Raises UnsafePathError.
     """
+    from pathlib import Path
+
     chosen = Path(path).expanduser()
     if not chosen.is_absolute() or ".." in chosen.parts:
         raise UnsafePathError(f"{setting} is {str(path)!r}: give an absolute path without '..', as /var/lib/hexapod")
-    return _make_private([chosen], setting)
+    return Path(_make_private([str(chosen)], setting))
+
+
+def _runtime_path() -> str:
+    chosen = os.environ.get(VARIABLE)
+    # Not tempfile.gettempdir(): two programs with different TMPDIR would not find each other, and a socket's path is
+    # short.
+    if not chosen:
+        return f"/tmp/hexapod_dynamics-{os.geteuid()}"
+    return os.path.join(os.getcwd(), os.path.expanduser(chosen)).rstrip("/") or "/"
 
 
 def ros_domain() -> int:
@@ -69,7 +90,8 @@ def checked_domain(value: str | int) -> int:
 
 def checked_session(name: str) -> str:
     """The name of a session, which is part of file names, if it is a safe one; else raises UnsafePathError."""
-    if not SESSION_NAME.fullmatch(name):
+    known = name.isascii() and name.replace("_", "a").replace("-", "a").replace(".", "a").isalnum()
+    if not known or name.startswith(".") or len(name) > LONGEST_SESSION:
         raise UnsafePathError(
             f"the session ({SESSION}, parameter session) is {_shortened(name)}: give up to 64 letters, digits, '_', "
             "'-' or '.', the first of them no '.'"
@@ -86,12 +108,16 @@ def forget_session(session: str) -> None:
 
     Raises UnsafePathError as `private_directory`, OSError where a file cannot be deleted.
     """
-    for file in private_directory("sessions").glob(f"{glob.escape(checked_session(session))}.*"):
-        file.unlink(missing_ok=True)
+    start = f"{checked_session(session)}."
+    for file in private_directory("sessions").iterdir():
+        if file.name.startswith(start):
+            file.unlink(missing_ok=True)
 
 
 def ros_home() -> Path:
     """Directory for files that persist over sessions, as in ROS: $ROS_HOME, else ~/.ros; it need not exist."""
+    from pathlib import Path
+
     return Path(os.environ.get("ROS_HOME") or "~/.ros").expanduser()
 
 
@@ -108,16 +134,16 @@ def reason_for_distrust(status: os.stat_result, also_trusted: int = 0) -> str:
     return ""
 
 
-def _make_private(levels: list[Path], setting: str) -> Path:
+def _make_private(levels: list[str], setting: str) -> str:
     """Make the directories `levels`, each below the one before, closed to others; return the last."""
     try:
-        _make_parents(levels[0].parent)
+        _make_parents(os.path.dirname(levels[0]))
         _check_parents(levels[0], setting)
     except OSError as error:
         raise UnsafePathError(f"{levels[0]} cannot be made: {error.strerror}. {_remedy(levels[0], setting)}") from error
     for path in levels:
         try:
-            path.mkdir(mode=0o700, exist_ok=True)
+            _make_directory(path, 0o700)
         except OSError as error:
             raise UnsafePathError(
                 f"{path} cannot be made a directory: {error.strerror}. {_remedy(path, setting)}"
@@ -126,20 +152,39 @@ def _make_private(levels: list[Path], setting: str) -> Path:
     return levels[-1]
 
 
-def _make_parents(path: Path) -> None:
+def _make_directory(path: str, mode: int) -> None:
+    """Make a directory, unless there is one, or a link to one."""
+    try:
+        os.mkdir(path, mode)
+    except OSError:
+        if not os.path.isdir(path):
+            raise
+
+
+def _parents(path: str) -> list[str]:
+    """The directories above an absolute path, from the nearest to "/"."""
+    found = []
+    while path not in ("/", "//"):
+        path = os.path.dirname(path)
+        found.append(path)
+    return found
+
+
+def _make_parents(path: str) -> None:
     """Make missing directories, which others cannot write to whatever the umask."""
-    for missing in reversed([each for each in (path, *path.parents) if not each.exists()]):
-        missing.mkdir(mode=0o755, exist_ok=True)
+    for missing in reversed([each for each in (path, *_parents(path)) if not os.path.exists(each)]):
+        _make_directory(missing, 0o755)
 
 
-def _check_parents(path: Path, setting: str) -> None:
+def _check_parents(path: str, setting: str) -> None:
     """Raise UnsafePathError if another user could replace `path` through one of the directories above it.
 
     Links on the way count as well as what they lead to. Whoever owns "/" is trusted: below a user namespace that is not
     root by number.
     """
     root = os.stat("/").st_uid
-    for parent in {*path.parents, *path.parent.resolve().parents, path.parent.resolve()}:
+    real = os.path.realpath(os.path.dirname(path))
+    for parent in {*_parents(path), *_parents(real), real}:
         status = os.lstat(parent)
         if stat.S_ISLNK(status.st_mode):  # its mode means nothing; what it leads to is checked, too
             wrong = "" if status.st_uid in (os.geteuid(), 0, root) else f"it is a link of user {status.st_uid}"
@@ -152,7 +197,7 @@ def _check_parents(path: Path, setting: str) -> None:
             )
 
 
-def _close(path: Path, setting: str) -> None:
+def _close(path: str, setting: str) -> None:
     """Check that a directory is this user's own and nobody else may write to it; then nobody else may read it."""
     status = os.lstat(path)  # not where a symbolic link of somebody else leads
     if not stat.S_ISDIR(status.st_mode):
@@ -169,5 +214,5 @@ def _close(path: Path, setting: str) -> None:
         os.chmod(path, mode & ~0o077)
 
 
-def _remedy(path: Path, setting: str) -> str:
+def _remedy(path: str, setting: str) -> str:
     return f"Remove {path}, or name a directory of your own in {setting}."

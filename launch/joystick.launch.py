@@ -12,6 +12,13 @@ from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 NEEDED = ("joy", "teleop_twist_joy")
 ARGUMENTS = [
     DeclareLaunchArgument("namespace", default_value="", description="namespace of the robot to drive"),
+    DeclareLaunchArgument(
+        "pad",
+        default_value="computer",
+        choices=["computer", "board"],
+        description="where the game pad is: at this computer (joy_node), or at the STM32 board, whose node servos "
+        "publishes joy itself",
+    ),
     DeclareLaunchArgument("device", default_value="0", description="number of the game pad, as joy counts them"),
     DeclareLaunchArgument("speed", default_value="0.12", description="speed [m/s] with the stick at its end"),
     DeclareLaunchArgument("turn", default_value="0.6", description="turn [rad/s] with the stick at its end"),
@@ -33,8 +40,9 @@ def number(given, name, kind):
 
 def nodes(context):
     """Return the nodes, or a message that names what is not installed."""
+    own = context.launch_configurations["pad"] == "board"
     missing = []
-    for package in NEEDED:
+    for package in NEEDED[own:]:
         try:
             get_package_prefix(package)
         except PackageNotFoundError:
@@ -54,14 +62,15 @@ def nodes(context):
         "scale_linear.y": speed,
         "scale_angular.yaw": turn,
     }
+    pad = Node(
+        package="joy",
+        executable="joy_node",
+        namespace=given["namespace"],
+        output="screen",
+        parameters=[{"device_id": number(given, "device", int), "autorepeat_rate": 20.0}],
+    )
     return [
-        Node(
-            package="joy",
-            executable="joy_node",
-            namespace=given["namespace"],
-            output="screen",
-            parameters=[{"device_id": number(given, "device", int), "autorepeat_rate": 20.0}],
-        ),
+        *([] if own else [pad]),
         Node(
             package="teleop_twist_joy",
             executable="teleop_node",

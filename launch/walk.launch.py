@@ -17,19 +17,49 @@ from ament_index_python.packages import PackageNotFoundError, get_package_share_
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.parameters.kinds import GAITS
+from hexapod_dynamics.gait_kinds import KINDS
 from hexapod_dynamics.ros import stop_key
 from hexapod_dynamics.ros.launch_memory import make_memory
 from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.runtime_directory import SESSION, checked_session, forget_session
 
 PACKAGE = "hexapod_dynamics"
+# Parameters of the nodes for the hardware that the simulated robot has, beside those of the simulator.
+BUSES = {
+    "lx": {"servos": {}, "imu": {}},
+    "board": {"servos": {"protocol": "board", "baudrate": 1000000}, "imu": {"source": "board"}},
+    "dynamixel": {"servos": {"protocol": "dynamixel", "baudrate": 1000000, "position_rate": 50.0}, "imu": {}},
+    "feetech": {"servos": {"protocol": "feetech", "baudrate": 1000000, "position_rate": 50.0}, "imu": {}},
+}
 ARGUMENTS = (
     DeclareLaunchArgument(
         "hardware",
         default_value="sim",
-        choices=["sim", "jethexa"],
-        description="sim: a simulated robot; jethexa: the real one, on its serial port and I2C bus",
+        choices=["sim", "jethexa", "jethexa_orin", "dynamixel", "feetech", "topics"],
+        description="sim: a simulated robot; jethexa: the real one, on its serial port and I2C bus; jethexa_orin: the "
+        "one with an Orin, whose servos and IMU are behind an STM32 board; dynamixel, feetech: a robot with such "
+        "servos, with robot:=; topics: joints that another driver moves and measures (docs/foreign.md)",
+    ),
+    DeclareLaunchArgument(
+        "bus",
+        default_value="lx",
+        choices=list(BUSES),
+        description="which servo hardware the simulated robot has: lx (bus servos of the JetHexa), board (these behind "
+        "the STM32 board of the Orin), dynamixel (AX-12), feetech (STS3215)",
+    ),
+    DeclareLaunchArgument(
+        "command_interface",
+        default_value="joint_commands",
+        choices=["joint_commands", "commands", "joint_trajectory"],
+        description="with hardware:=topics what the other driver takes: JointState, Float64MultiArray, JointTrajectory",
+    ),
+    DeclareLaunchArgument(
+        "imu",
+        default_value="auto",
+        choices=["auto", "topic", "topic_raw", "none"],
+        description="auto: the driver of the hardware, topic_raw with hardware:=topics; topic: another driver "
+        "publishes imu/data with an attitude; topic_raw: another driver publishes imu/data_raw, the node imu "
+        "calibrates it and publishes imu/data; none: there is none",
     ),
     DeclareLaunchArgument(
         "velocity",
@@ -39,9 +69,8 @@ ARGUMENTS = (
     DeclareLaunchArgument(
         "gait",
         default_value="auto",
-        choices=list(GAITS),
-        description="auto: walks with whatever legs are left; tripod, ripple, wave: textbook gaits; optimal: tripod "
-        "with swings of least effort within the servos' limits",
+        choices=list(KINDS),
+        description="; ".join(f"{name}: {kind.text}" for name, kind in KINDS.items()),
     ),
     DeclareLaunchArgument(
         "feedforward",
@@ -60,7 +89,13 @@ ARGUMENTS = (
         default_value="auto",
         choices=["auto", "declare", "report", "off"],
         description="reaction of the damage detector to a detection: declare (call set_morphology), report (publish "
-        "only), off; auto: declare with hardware:=sim, report with hardware:=jethexa until its owner turns it on",
+        "only), off; auto: declare with hardware:=sim, report with a real robot until its owner turns it on",
+    ),
+    DeclareLaunchArgument(
+        "get_up",
+        default_value="auto",
+        choices=["auto", "asked", "automatic"],
+        description="after a fall: asked (service get_up) or automatic; auto: automatic with hardware:=sim, else asked",
     ),
     DeclareLaunchArgument(
         "faults",
@@ -167,7 +202,7 @@ def checked(context):
     lost = [name.strip() for name in given["damage"].split(",") if name.strip()]
     if lost and given["hardware"] != "sim":
         raise RuntimeError(
-            f"damage:={given['damage']} breaks the simulated robot; with hardware:=jethexa declare "
+            f"damage:={given['damage']} breaks the simulated robot; with hardware:={given['hardware']} declare "
             "what is missing: ros2 run hexapod_dynamics set_morphology --missing ..."
         )
     faults, truth = {}, ""
@@ -177,7 +212,7 @@ def checked(context):
         raise RuntimeError(f"params_file:={given['params_file']}: there is no such file; give a YAML file's path")
     if faults and given["hardware"] != "sim":
         raise RuntimeError(f"faults:={given['faults']} are faults of simulated devices; leave the argument out")
-    for name, default in (("physics", "built_in"), ("truth", "")):
+    for name, default in (("physics", "built_in"), ("truth", ""), ("bus", "lx")):
         if given[name] != default and given["hardware"] != "sim":
             raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
     port = checked_port(given["view_port"], given["view"])
@@ -249,12 +284,24 @@ def nodes(context):
     given = checked(context)
     simulated, built_in = given["hardware"] == "sim", given["imu_filter"] == "built_in"
     config = os.path.join(get_package_share_directory(PACKAGE), "config")
+    foreign = given["hardware"] == "topics"
     files = [
         os.path.join(config, name)
         for name in (["nodes.yaml"] if simulated else ["nodes.yaml", f"hardware_{given['hardware']}.yaml"])
     ]
     files += [os.path.abspath(given["params_file"])] if given["params_file"] else []
     robot = {"robot": given["robot"]}
+    devices = BUSES[given["bus"]]
+
+    imu = given["imu"]
+    if imu == "auto" and foreign:
+        imu = "topic_raw"
+    if imu == "topic_raw":
+        devices = devices | {"imu": {"source": "topic"}}
+    # What the gait asks for goes to `servos`, which passes on what the joints may do.
+    asked = {"remappings": [("joint_commands", "gait/joint_commands")]} if foreign else {}
+    if foreign:
+        devices = devices | {"servos": {"command_interface": given["command_interface"]}}
 
     def node(name, values, **more):
         return Node(
@@ -270,7 +317,14 @@ def nodes(context):
             **more,
         )
 
-    names = ["imu", "servos", "damage_manager", "dynamics", "gait", *(["simulator"] if simulated else [])]
+    names = [
+        *(["imu"] if imu in ("auto", "topic_raw") else []),
+        "servos",
+        "damage_manager",
+        "dynamics",
+        "gait",
+        *(["simulator"] if simulated else []),
+    ]
     # The state that nodes store for a respawn is valid for this launch only, unless something starts launches again.
     session = os.environ.get(SESSION, "").strip().replace("/", ".") or uuid.uuid4().hex
     try:
@@ -280,9 +334,17 @@ def nodes(context):
     claim_robot(given["namespace"], session)
     atexit.register(forget, session)
     started = [LogInfo(msg=STOP_KEY)] if stop_key.listen(given["namespace"], say) else []
+    get_up = given["get_up"]
+    if get_up == "auto":
+        get_up = "automatic" if simulated else "asked"
+    gait = {"session": session, "velocity": given["velocity"], "gait": given["gait"], "get_up": get_up}
     started += [
-        node("imu", {"publish_data": built_in}, **RESPAWNED),
-        node("servos", {"session": session}, **RESPAWNED),
+        *(
+            [node("imu", {"publish_data": built_in} | devices["imu"], **RESPAWNED)]
+            if imu in ("auto", "topic_raw")
+            else []
+        ),
+        node("servos", {"session": session} | devices["servos"], **RESPAWNED),
         node(
             "dynamics",
             {
@@ -292,7 +354,7 @@ def nodes(context):
             },
             **RESPAWNED,
         ),
-        node("gait", {"session": session, "velocity": given["velocity"], "gait": given["gait"]}, **RESPAWNED),
+        node("gait", gait, **asked, **RESPAWNED),
     ]
     detect = given["detect"]
     if detect == "auto":
@@ -329,6 +391,7 @@ def nodes(context):
                 {
                     "damage": given["damage"] or [""],
                     "session": session,
+                    "bus": given["bus"],
                     "physics": given["physics"],
                     "truth": given["truth"],
                 }

@@ -1,5 +1,6 @@
 """Settings of all tests: hypothesis without deadlines, and one marker for each test, by the folder it lies in."""
 
+import itertools
 import os
 from pathlib import Path
 
@@ -16,6 +17,7 @@ settings.load_profile("any machine")
 os.environ.pop("CYCLONEDDS_URI", None)
 
 TESTS = Path(__file__).parent
+NUMBERS = itertools.count()  # of the tests as they are written
 # The marker of a folder or file holds for what is in it; other tests are `pure`. setup.cfg explains the markers.
 MARKERS = {
     "nodes": "ros",
@@ -31,7 +33,7 @@ MARKERS = {
 # What measures the pace of a whole robot wants both cores for itself; what measures that of a node or a bus bears one
 # more such test beside it, but nothing that computes. The other nodes and devices mostly wait, whatever runs beside
 # them.
-ALONE = ("nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py")
+ALONE = ("nodes/test_launch_get_up.py", "nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py")
 PACED = (
     "nodes/test_nodes_stop.py",
     "nodes/test_nodes_stop_state.py",
@@ -65,6 +67,21 @@ def pytest_cmdline_main(config):
         config.option.numprocesses = os.cpu_count()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """`pytest -p randomly` shuffles all but what tests of one file do with one launched robot, step by step."""
+    if not config.pluginmanager.hasplugin("randomly"):
+        return
+    places = {}
+    for place, item in enumerate(items):
+        if item.get_closest_marker("ros"):
+            places.setdefault(item.fspath, []).append(place)
+    for of_file in places.values():
+        in_order = sorted((items[place] for place in of_file), key=lambda item: item.place_as_written)
+        for place, item in zip(of_file, in_order, strict=True):
+            items[place] = item
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_make_collect_report(collector):
     """Skip a test module by name if a library that it imports is missing or does not work on this machine."""
@@ -79,6 +96,7 @@ def pytest_make_collect_report(collector):
 
 def pytest_itemcollected(item):
     """Mark a test by its folder; a test that is marked `soak` by hand is nothing else."""
+    item.place_as_written = next(NUMBERS)
     if item.get_closest_marker("soak"):
         return
     file = Path(str(item.fspath)).relative_to(TESTS)  # pytest 6 has no item.path

@@ -1,4 +1,4 @@
-"""Rejects joint commands as a whole: far beyond the joint limits, too old, or from a second source.
+"""Rejects all joints of a command together: far beyond the joint limits, too old, or from a second source.
 
 The nodes that execute `joint_commands` (`servos`, `dynamics`) use the same check, so that they execute the same
 commands.

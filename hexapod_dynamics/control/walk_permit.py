@@ -44,7 +44,7 @@ class WalkPermit:
             if all(isinstance(value, bool) for value in state.values()):
                 return cls(state, pause=pause)
         permit = cls({"by_itself": False, "waiting": True}, pause=pause)
-        permit.fallen = permit.known = False  # a fall is measured anew
+        permit.fallen = permit.known = False  # a fall has to be measured again
         permit._last = time
         return permit
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Missing(LinkKind):
-    """Legs and links that are gone. Bringing back a leg or a link makes it intact."""
+    """Legs and links that are missing. Bringing back a leg or a link makes it intact."""
 
     name = "missing"
     values = (
@@ -38,7 +38,7 @@ class Missing(LinkKind):
             read=bool,
         ),
     )
-    option = CommandOption("--missing", "NAME", "legs or links that are gone")
+    option = CommandOption("--missing", "NAME", "legs or links that are missing")
     reason = "its servos answer, but no sag in stance, and the body's tilt"
 
     def parse_word(self, word: str) -> dict[str, bool | float]:

@@ -13,28 +13,24 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, Predictor
-
-# Ranges of the ensemble: relative stiffness, friction, slope [deg], payload [kg] and its position [m].
-_STIFFNESS, _FRICTION, _SLOPE, _PAYLOAD, _PLACE = 0.2, (0.4, 1.0), 3.0, 0.23, (0.06, 0.03)
-# A simulation with a joint beyond this angle [rad] or displacement [m] has diverged.
-_DIVERGED = 100.0
-# Roughness of the ground [m] in the second half of the ensemble.
-_ROUGH = 0.008
-
 
 Simulated = tuple[np.ndarray, np.ndarray]
 
 
-def has_diverged(places: np.ndarray, rotations: np.ndarray, joints: np.ndarray) -> bool:
+def has_diverged(
+    places: np.ndarray, rotations: np.ndarray, joints: np.ndarray, diverged: float = LIMITS.diverged
+) -> bool:
     """Return True if a simulation has diverged: its hypothesis has likelihood zero, and nothing is computed from it.
 
-    places (T, 3) [m], rotations (T, 3, 3), joints (T, n) [rad]: after each tick.
+    places (T, 3) [m], rotations (T, 3, 3), joints (T, n) [rad]: after each tick. diverged: joint angle
+    [rad] or displacement [m] from which it has.
     """
     if not all(np.isfinite(one).all() for one in (places, rotations, joints)):
         return True
-    return bool(max(np.abs(places).max(initial=0.0), np.abs(joints).max(initial=0.0)) >= _DIVERGED)
+    return bool(max(np.abs(places).max(initial=0.0), np.abs(joints).max(initial=0.0)) >= diverged)
 
 
 class HypothesisBank:
@@ -44,9 +40,18 @@ class HypothesisBank:
     has diverged.
     """
 
-    def __init__(self, robot: Robot, period: float, timestep: float, horizon: int, members: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        period: float,
+        timestep: float,
+        horizon: int,
+        members: int,
+        seed: int = 0,
+        limits: DetectorLimits = LIMITS,
+    ) -> None:
         self.robot, self.period, self._timestep, self._horizon = robot, period, timestep, horizon
-        self._local = threading.local()
+        self._local, self._limits = threading.local(), limits
         self.zone = 0.0  # [rad] dead zone of all servos, +-zone
         random = self._random = np.random.default_rng(seed)
         self._members = []
@@ -66,19 +71,25 @@ class HypothesisBank:
 
     def _member(self, random: np.random.Generator) -> tuple[Any, np.ndarray]:
         """A Predictor with random stiffness and ground, and the wrench (6,) of a random payload."""
-        robot = self.robot
-        stiffness = robot.servo.stiffness * (1.0 + random.uniform(-_STIFFNESS, _STIFFNESS))
+        robot, limits = self.robot, self._limits
+        stiffness = robot.servo.stiffness * (
+            1.0 + random.uniform(-limits.ensemble_stiffness, limits.ensemble_stiffness)
+        )
         variant = dataclasses.replace(robot, servo=dataclasses.replace(robot.servo, stiffness=stiffness))
         ground = Ground(
-            friction=random.uniform(*_FRICTION), slope=random.uniform(0.0, _SLOPE), slope_yaw=random.uniform(-180, 180)
+            friction=random.uniform(limits.ensemble_slippery, limits.ensemble_grippy),
+            slope=random.uniform(0.0, limits.ensemble_slope),
+            slope_yaw=random.uniform(-180, 180),
         )
-        weight = robot.gravity * random.uniform(-_PAYLOAD, _PAYLOAD)
-        x, y = random.uniform(-1.0, 1.0, 2) * _PLACE
+        weight = robot.gravity * random.uniform(-limits.ensemble_payload, limits.ensemble_payload)
+        x, y = random.uniform(-1.0, 1.0, 2) * (limits.ensemble_place_x, limits.ensemble_place_y)
         return self._predictor(variant, ground), np.array([0.0, 0.0, -weight, -y * weight, x * weight, 0.0])
 
     def _rough(self, random: np.random.Generator, seed: int) -> tuple[Any, np.ndarray]:
         """A Predictor of the nominal robot on rough ground."""
-        ground = Ground(friction=random.uniform(*_FRICTION), rough=_ROUGH, seed=seed, cell=0.03)
+        limits = self._limits
+        friction = random.uniform(limits.ensemble_slippery, limits.ensemble_grippy)
+        ground = Ground(friction=friction, rough=limits.ensemble_rough, seed=seed, cell=0.03)
         return self._predictor(self.robot, ground), np.zeros(6)
 
     def tasks(
@@ -140,10 +151,9 @@ class HypothesisBank:
 
         return run
 
-    @staticmethod
-    def _run(predictor: Any, targets: np.ndarray) -> Simulated | None:
+    def _run(self, predictor: Any, targets: np.ndarray) -> Simulated | None:
         places, rotations, joints = predictor.roll_out(targets)
-        if has_diverged(places, rotations, joints):
+        if has_diverged(places, rotations, joints, self._limits.diverged):
             return None
         tilt = np.empty((len(targets), 3))
         tilt[:, 0] = np.arctan2(rotations[:, 2, 1], rotations[:, 2, 2])

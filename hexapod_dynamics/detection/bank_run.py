@@ -20,8 +20,6 @@ from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.detection.window import MeasurementWindow, SliceFeatures
 from hexapod_dynamics.robot import Morphology, Robot
 
-_HEALTHY = 0.5  # probability of the declared robot above which two damages at once are not considered
-
 
 @dataclass(frozen=True)
 class BankResult:
@@ -62,7 +60,8 @@ class BankRun:
     def __init__(self, robot: Robot, settings: DetectorSettings, executor: Any, model: RunningModel) -> None:
         s = self._settings = settings
         self.executor, self._model, self._joints = executor, model, robot.joint_count
-        self._bank = HypothesisBank(robot, s.command_period, s.bank_timestep, (s.window + 1) * s.slice_ticks, s.members)
+        horizon = (s.window + 1) * s.slice_ticks
+        self._bank = HypothesisBank(robot, s.command_period, s.bank_timestep, horizon, s.members, limits=s.limits)
         self._job: _Job | None = None
         self._comparison: Any = None  # future of the Posterior, after all simulations
         self.count, self.duration = 0, 0.0
@@ -177,10 +176,11 @@ class BankRun:
         )
         if not singles or 2 * min(len(static), len(rough)) < members:
             return None
-        cov = covariance(static, rough, view.noise, unknown, scatter, job.moved)
+        limits = self._settings.limits
+        cov = covariance(static, rough, view.noise, unknown, scatter, job.moved, limits)
         deviations, prior = features(simulated), self._settings.prior
-        posterior = posterior_of(x, view.noise, cov, deviations, np.full(len(singles), prior))
-        if not job.pairs or posterior.declared > _HEALTHY:
+        posterior = posterior_of(x, view.noise, cov, deviations, np.full(len(singles), prior), limits)
+        if not job.pairs or posterior.declared > limits.pairs_from:
             return singles, posterior
         done = []
         for task in job.pair_tasks:
@@ -189,7 +189,7 @@ class BankRun:
             done.append(task())
         pairs, simulated = self._kept(job.pairs, done)
         deviations = np.concatenate([deviations, features(simulated)])
-        return singles + pairs, posterior_of(x, view.noise, cov, deviations, np.full(len(deviations), prior))
+        return singles + pairs, posterior_of(x, view.noise, cov, deviations, np.full(len(deviations), prior), limits)
 
     def _kept(self, named: list[Any], simulated: list[Any]) -> tuple[list[Any], list[Any]]:
         """Return those of `named` whose simulation has not diverged, and their results; count the others."""

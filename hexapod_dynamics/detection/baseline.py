@@ -20,20 +20,12 @@ on which this robot walks, and how far its joints deviate from the model for rea
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 import numpy as np
 
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 from hexapod_dynamics.detection.scatter import Scatter
-from hexapod_dynamics.detection.settings import DetectorLimits
-
-_LAG = 6  # slices
-_NOVELTY_FADES = 0.85  # what is unknown of a changed robot, by slice
-_LOAD = 0.3  # prior standard deviation of a; those of b, t and z are limits
-_TILT = np.array([0.03, 0.03, 0.01, 0.01])  # of g and c [rad]
-_TURN = np.array([0.03])  # of d [rad/s]
-_JOINT_NOISE, _TILT_NOISE, _TURN_NOISE = 5e-3, 8e-3, 0.01  # of a slice's residual [rad], [rad], [rad/s]
-_JOINT_FORGET, _FORGET = 0.985, 0.95  # by slice
-_JOINT_CLIP, _TILT_CLIP, _TURN_CLIP = 0.02, 0.06, 0.3  # limits of the influence of one slice [rad], [rad], [rad/s]
 
 
 class Regression:
@@ -78,8 +70,10 @@ class Regression:
 class _Slope(Regression):
     """One Regression of roll and pitch, which have the slope in common: two rows for each slice."""
 
-    def __init__(self) -> None:
-        super().__init__(1, _TILT, _TILT_NOISE, np.sqrt(_FORGET), _TILT_CLIP)  # forgets twice a slice
+    def __init__(self, limits: DetectorLimits) -> None:
+        prior = np.array([limits.prior_slope, limits.prior_slope, limits.prior_tilt, limits.prior_tilt])  # of g and c
+        forget = np.sqrt(limits.body_forget)  # twice a slice
+        super().__init__(1, prior, limits.tilt_noise, forget, limits.tilt_clip)
 
     def learn_tilt(self, tilt: np.ndarray, rows: np.ndarray) -> None:
         """Use roll and pitch (2,) with regressors rows (2, 4)."""
@@ -97,17 +91,20 @@ class Baseline:
     kinds (f,): features of one number have one scatter.
     """
 
-    def __init__(self, kinds: np.ndarray, limits: DetectorLimits | None = None) -> None:
+    def __init__(self, kinds: np.ndarray, limits: DetectorLimits = LIMITS) -> None:
         joints = len(kinds) - 3
-        limits = limits or DetectorLimits()
-        prior = np.array([_LOAD, limits.prior_offset, limits.prior_lag, limits.prior_zone])
-        self._make_joints = lambda: Regression(joints, prior, _JOINT_NOISE, _JOINT_FORGET, _JOINT_CLIP)
+        self._limits = limits
+        prior = np.array([limits.prior_softness, limits.prior_offset, limits.prior_lag, limits.prior_zone])
+        self._make_joints = lambda: Regression(
+            joints, prior, limits.joint_noise, limits.joint_forget, limits.joint_clip
+        )
         self._joints = self._make_joints()
-        self._slope = _Slope()
-        self._turn = Regression(1, _TURN, _TURN_NOISE, _FORGET, _TURN_CLIP)
+        self._slope = _Slope(limits)
+        turn = np.array([limits.prior_turn])
+        self._turn = Regression(1, turn, limits.yaw_noise, limits.body_forget, limits.turn_clip)
         self._waiting: deque[tuple] = deque()
         self._novelty = 0.0  # what is unknown at least, as a share
-        self.scatter = Scatter(kinds, np.zeros(len(kinds)), 0.0)
+        self.scatter = Scatter(kinds, np.zeros(len(kinds)), 0.0, limits.scatter_windows)
 
     def change_robot(self, unknown: bool) -> None:
         """Note that the morphology has changed.
@@ -126,7 +123,7 @@ class Baseline:
         """Note that the model has other servos: what was learnt of the joints is no longer valid."""
         self.forget_waiting()
         self._joints = self._make_joints()
-        self.scatter = Scatter(self.scatter.kinds, np.zeros_like(self.scatter.squares), 0.0)
+        self.scatter = replace(self.scatter, squares=np.zeros_like(self.scatter.squares), weight=0.0)
 
     def predict(self, load: np.ndarray, yaw: np.ndarray, motion: np.ndarray | None = None) -> np.ndarray:
         """Expected residuals (..., f) [rad], [rad/s] at modelled loads (..., n) [rad] and headings yaw (...) [rad].
@@ -158,16 +155,16 @@ class Baseline:
         deviations of the readings' means; motion (n, 2): see `predict`.
         """
         self._waiting.append((residual, load, yaw, noise, motion))
-        if len(self._waiting) > _LAG:
+        if len(self._waiting) > self._limits.learning_delay:
             self._learn(*self._waiting.popleft())
 
     def _learn(
         self, residual: np.ndarray, load: np.ndarray, yaw: float, noise: np.ndarray, motion: np.ndarray | None
     ) -> None:
         n = len(load)
-        self._novelty *= _NOVELTY_FADES
+        self._novelty *= self._limits.novelty_fades
         error = residual - self.predict(load, np.float64(yaw), motion)
-        self.scatter = self.scatter.with_slice(error, noise, _FORGET)
+        self.scatter = self.scatter.with_slice(error, noise, self._limits.body_forget)
         self._joints.learn(residual[:n], _of_load(load, motion))
         self._slope.learn_tilt(residual[n : n + 2], _of_yaw(np.float64(yaw)))
         self._turn.learn(residual[n + 2 :], np.ones((1, 1)))

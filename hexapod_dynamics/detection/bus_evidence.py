@@ -9,12 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 from hexapod_dynamics.robot import Robot
-
-_START = 2.0  # [s] time in which every servo is read for the first time
-# Shares of the expected servos that answer, between which the others' silence does not make the bus slow.
-_FEWEST, _MANY_SILENT = 0.3, 0.6
-_ROUNDS = 1.5  # readings of each servo that is read, on average, while another one is passed over
 
 
 @dataclass(frozen=True)
@@ -31,9 +27,9 @@ class SilentChain:
 class BusEvidence:
     """Stores when each servo answered last; a servo is silent after `silent_after` [s], later on a slow bus."""
 
-    def __init__(self, robot: Robot, silent_after: Any) -> None:
+    def __init__(self, robot: Robot, silent_after: Any, limits: DetectorLimits = LIMITS) -> None:
         n = robot.joint_count
-        self.robot, self._after = robot, silent_after
+        self.robot, self._after, self._limits = robot, silent_after, limits
         self.heard = np.full(n, -np.inf)  # time of the last reading
         self._first = np.inf  # time of the first reading of any
         self._readings = 0  # of all servos so far
@@ -53,7 +49,7 @@ class BusEvidence:
 
     def expect(self, time: float, joints: np.ndarray) -> None:
         """Allow time for the first answer of joints (n,) bool that were attached again."""
-        self.heard[joints] = time + _START
+        self.heard[joints] = time + self._limits.first_round
         self._reading[joints] = self._readings
         self._told[joints] = False
         self._back[joints] = 0
@@ -70,11 +66,11 @@ class BusEvidence:
 
     def back(self) -> np.ndarray:
         """Servos (n,) bool that have answered in two reports although they are declared missing."""
-        return self._back >= 2
+        return self._back >= self._limits.back_reports
 
     def let_go(self, time: float) -> np.ndarray:
         """Servos (n,) bool whose torque has been off for 0.2 s."""
-        return self._let_go & (time - self._let_go_since > 0.2)
+        return self._let_go & (time - self._let_go_since > self._limits.let_go_for)
 
     def pace(self, time: float, expected: np.ndarray) -> float:
         """Time [s] within which half of the expected servos (n,) bool were read; 0 if none was.
@@ -84,9 +80,14 @@ class BusEvidence:
         if not np.isfinite(self._first) or not expected.any():
             return 0.0
         answering = expected & ~self._told
-        if _FEWEST * expected.sum() <= answering.sum() <= _MANY_SILENT * expected.sum():
+        limits = self._limits
+        if limits.fewest_answer * expected.sum() <= answering.sum() <= limits.most_answer * expected.sum():
             expected = answering
-        return float(np.median(time - np.where(np.isfinite(self.heard), self.heard, self._first + _START)[expected]))
+        return float(
+            np.median(
+                time - np.where(np.isfinite(self.heard), self.heard, self._first + self._limits.first_round)[expected]
+            )
+        )
 
     def passed_over(self, expected: np.ndarray) -> np.ndarray:
         """Servos (n,) bool after whose last reading others, a third of the expected ones at least, were read 1.5 times.
@@ -94,23 +95,25 @@ class BusEvidence:
         Time alone proves nothing: while six torn-off servos are asked in vain, or the machine stands still, nobody is
         read for half a second; and afterwards those that are read last look silent beside the first.
         """
+        limits = self._limits
         others = (self._reading[expected] > self._reading[:, None]).sum(axis=1)
-        return (others >= expected.sum() / 3) & (self._readings - self._reading >= _ROUNDS * others)
+        over = self._readings - self._reading >= limits.rounds_over * others
+        return (others >= limits.over_share * expected.sum()) & over
 
     def silent(self, time: float, expected: np.ndarray) -> np.ndarray:
         """Servos (n,) bool among the expected ones that do not answer while others do."""
-        heard = self.heard[expected]
+        heard, limits, after = self.heard[expected], self._limits, self._after
         if not np.isfinite(heard).any():
             return np.zeros(len(self.heard), bool)
         # For a servo that never answered, the time counts from the first answer of any servo.
-        age = time - np.where(np.isfinite(self.heard), self.heard, self._first + _START)
+        age = time - np.where(np.isfinite(self.heard), self.heard, self._first + self._limits.first_round)
         pace = self.pace(time, expected)
         over = expected & self.passed_over(expected)
         # 0.585 s from its last answer: one servo that is torn off has to be named within 0.6 s.
-        told = over & self._told & (age > max(1.95 * self._after, 5.0 * pace))
-        silent = told | (over & (age > max(5.0 * self._after, 8.0 * pace)))
+        told = over & self._told & (age > max(limits.told_silences * after, limits.told_rounds * pace))
+        silent = told | (over & (age > max(limits.silent_silences * after, limits.silent_rounds * pace)))
         # All servos of a chain do not fail together by chance, so a chain is detected sooner than one servo.
-        quick = over & (age > max(1.3 * self._after, 4.5 * pace))
+        quick = over & (age > max(limits.chain_silences * after, limits.chain_rounds * pace))
         for leg in self.robot.legs:
             joints = np.array(self.robot.leg_joints(leg.name))
             joints = joints[expected[joints]]
@@ -123,12 +126,13 @@ class BusEvidence:
 
     def overdue(self, time: float, expected: np.ndarray) -> np.ndarray:
         """Expected servos (n,) bool whose answer is late, but not so late that they count as silent."""
-        late = time - self.heard > max(0.75 * self._after, 2.2 * self.pace(time, expected))
+        limits, pace = self._limits, self.pace(time, expected)
+        late = time - self.heard > max(limits.overdue_silences * self._after, limits.overdue_rounds * pace)
         return expected & late & ~self.silent(time, expected)
 
     def dead(self, time: float) -> bool:
         """Return True if no servo was read recently, so that the bus is no evidence."""
-        return not np.any(time - self.heard < 3.0 * self._after)
+        return not np.any(time - self.heard < self._limits.dead_silences * self._after)
 
     def chains(self, silent: np.ndarray, expected: np.ndarray) -> list[SilentChain]:
         """Return a SilentChain for each leg with silent servos (n,) bool; further out, servos that are not expected to

@@ -13,10 +13,6 @@ from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 
-_PAUSE = 0.1  # [s] without commands after which the servos hold
-_GAP = 0.15  # [s] between commands above which evidence is not valid
-_SETTLES = 0.5  # [s] in which the model moves from the measured angles, of various ages, into its walk
-
 
 class CommandedModel:
     """Advances a RunningModel by one tick for each command; all times are seconds on one clock.
@@ -32,7 +28,9 @@ class CommandedModel:
         n = robot.joint_count
         self._settings, self._resolution = settings, robot.servo.resolution
         self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
-        self.model = RunningModel(robot, settings.command_period, settings.timestep, settings.slice_ticks)
+        self.model = RunningModel(
+            robot, settings.command_period, settings.timestep, settings.slice_ticks, settings.limits
+        )
         self._torques = np.zeros(n)
         self._generation = np.zeros(n, np.int64)
         self._commands: deque[tuple[float, np.ndarray]] = deque()
@@ -71,14 +69,15 @@ class CommandedModel:
         return True
 
     def _fall_out_of_step(self) -> None:
-        self.in_step_from, self._starts_at = math.inf, self.model.tick + round(_SETTLES / self._settings.command_period)
+        settles = round(self._settings.limits.model_settles / self._settings.command_period)
+        self.in_step_from, self._starts_at = math.inf, self.model.tick + settles
 
     def advance(self, time: float) -> None:
         """Execute the commands that servos have executed at `time`; HexapodError when the model is not finite."""
         s = self._settings
         while self._commands and self._commands[0][0] <= time - self.delay:
             at, positions = self._commands.popleft()
-            if at - self._tick_time > _GAP:
+            if at - self._tick_time > s.limits.command_gap:
                 self.late_at = time
             if at - self._last > COMMAND_TIMEOUT:
                 self._guard.pause()
@@ -91,7 +90,7 @@ class CommandedModel:
             if self.model.tick >= self._starts_at and math.isinf(self.in_step_from):
                 if self._guard.following[np.isfinite(positions)].all():
                     self.in_step_from = self.model.tick
-        while time - self._tick_time > _PAUSE + self.delay:
+        while time - self._tick_time > s.limits.command_pause + self.delay:
             self._hold(self._tick_time + s.command_period)
 
     def set_servos(self, delay: float, zone: float) -> None:

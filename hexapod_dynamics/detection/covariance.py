@@ -15,15 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.detection.posterior import ALONE, TOGETHER, spun
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
+from hexapod_dynamics.detection.posterior import spun
 from hexapod_dynamics.detection.scatter import Scatter
-
-_SCALE = 0.7  # s
-_SMALL_ENSEMBLE = 0.3
-_FLOOR_JOINT, _FLOOR_TILT, _FLOOR_TURN = 3.0e-3, 2.0e-3, 8e-3  # [rad], [rad], [rad/s]
-_LEAST_UNKNOWN = 0.3
-# Limits of R^2: smooth ground ends somewhere; rougher ground than the ensemble's hides damage.
-_SMOOTHEST, _ROUGHEST = 0.25, 2.0
 
 
 def covariance(
@@ -33,21 +27,23 @@ def covariance(
     unknown: np.ndarray,
     scatter: Scatter,
     moved: np.ndarray,
+    limits: DetectorLimits = LIMITS,
 ) -> np.ndarray:
     """Covariance (K f, K f) of features (K, f), flat: static, rough (N, K, f); noise (K, f): standard deviations;
     unknown (K, f): U; scatter: of the healthy robot; moved (K, f): how far a damage that was found has moved the model.
     """
     slices, size = noise.shape[0], noise.size
-    ground = np.sqrt(np.clip(scatter.share((rough**2).mean(axis=(0, 1))), _SMOOTHEST, _ROUGHEST))
-    static = (static * np.maximum(unknown, _LEAST_UNKNOWN)).reshape(len(static), size)
+    ground = np.sqrt(np.clip(scatter.share((rough**2).mean(axis=(0, 1))), limits.smoothest, limits.roughest))
+    static = (static * np.maximum(unknown, limits.least_unknown)).reshape(len(static), size)
     rough = (rough * ground).reshape(len(rough), size)
     total = static.T @ static / len(static) + rough.T @ rough / len(rough)
-    floor = np.full(noise.shape, _FLOOR_JOINT)
-    floor[:, -3:] = _FLOOR_TILT, _FLOOR_TILT, _FLOOR_TURN
-    total[np.diag_indices(size)] = (1.0 + _SMALL_ENSEMBLE) * total.diagonal() + noise.ravel() ** 2 + floor.ravel() ** 2
-    total *= _SCALE
-    total[np.diag_indices(size)] += (ALONE * spun(moved)).ravel() ** 2
+    floor = np.full(noise.shape, limits.floor_joint)
+    floor[:, -3:] = limits.floor_tilt, limits.floor_tilt, limits.floor_turn
+    variances = (1.0 + limits.small_ensemble) * total.diagonal() + noise.ravel() ** 2 + floor.ravel() ** 2
+    total[np.diag_indices(size)] = variances
+    total *= limits.covariance_scale
+    total[np.diag_indices(size)] += (limits.alone * spun(moved, limits.spin)).ravel() ** 2
     blocks = total.reshape(slices, -1, slices, noise.shape[1])
     for k in range(slices):
-        blocks[k, :, k, :] += np.outer(TOGETHER * moved[k], TOGETHER * moved[k])
+        blocks[k, :, k, :] += limits.together**2 * np.outer(moved[k], moved[k])
     return total

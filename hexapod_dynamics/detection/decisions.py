@@ -16,6 +16,7 @@ from hexapod_dynamics.detection.hypotheses import (
     foot_group,
     groups_of,
     joint_of_group,
+    leg_of_group,
     limp,
     locked,
     missing,
@@ -26,18 +27,6 @@ from hexapod_dynamics.detection.lasting_evidence import LastingEvidence
 from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.robot import Morphology, Robot
-
-_MANY = 3  # number of joints or legs at once that is no damage: commands are not executed, or the bus is down
-_ALONE = 1.5  # [s] after which a single servo counts as silent while servos further out answer
-_MOVES = 0.0105  # [rad] over which the readings of a limp joint spread
-_STANDS, _STANDS_FOR = 6, 0.85  # readings, [s] without motion after which a joint that does not follow is locked
-_ALL = 0.02  # share of the declared robot's chi-square below which a damage explains the other joints of its leg, too
-_BLAMED = 0.9  # probability from which the next readings of a joint decide its kind of damage
-# A suspicion is worth a warning when this many banks in a row name the same leg or joint with this probability, this
-# long [s] apart: single banks suspect healthy robots (12 robots on rough ground, 18 minutes: never two in a row;
-# launched on a busy computer two in a row in 4 of 100 s).
-_WARNED_BANKS, WARNED, _WARNED_AFTER = 3, 0.9, 1.2
-_REPEAT = 5.0  # [s] until a decision that was not executed is repeated
 
 
 @dataclass(frozen=True)
@@ -73,6 +62,7 @@ class DecisionMaker:
     def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
         self.robot, self.settings = robot, settings
         self.own: dict[str, Any] = {}  # named values that this detector has declared and that still hold
+        self._limits = settings.limits
         self._asked: dict[tuple, float] = {}  # values of decisions that are not executed yet: time
         self._found: dict[tuple, Decision] = {}  # values of decisions: the Decision, until it is undone
         self._lasting = LastingEvidence(settings)
@@ -101,7 +91,7 @@ class DecisionMaker:
     ) -> list[Any]:
         """Return a list with the Decision, or an empty one if the same Decision was made recently."""
         key = tuple(sorted(values.items()))
-        if time - self._asked.get(key, -math.inf) < _REPEAT:
+        if time - self._asked.get(key, -math.inf) < self._limits.repeat_after:
             return []
         self._asked[key] = time
         if action == "declare":
@@ -147,7 +137,7 @@ class DecisionMaker:
         expected = morphology.existing_mask & morphology.moving_mask
         silences = evidence.chains(evidence.silent(time, expected), expected)
         late = evidence.overdue(time, expected)
-        if len(silences) >= _MANY:
+        if len(silences) >= self._limits.many:
             chains = [silence for silence in silences if len(silence.joints) > 1 and not silence.alone]
             silences = chains if moves_otherwise is not None and moves_otherwise() else []
         if silences:
@@ -158,7 +148,7 @@ class DecisionMaker:
                 if timely or len(silence.joints) > 1 and not silence.alone:
                     found += self._silent(time, silence, angles)
         limp = np.flatnonzero(evidence.let_go(time) & morphology.driven_mask)
-        if len(limp) < _MANY:
+        if len(limp) < self._limits.many:
             for joint in limp:
                 _, part = part_of(self.robot, joint)
                 text = f"{part} limp: its servo reports that its torque is off (p = 0.999)"
@@ -167,7 +157,7 @@ class DecisionMaker:
 
     def _silent(self, time: float, silence: SilentChain, angles: np.ndarray) -> list[Decision]:
         leg, age = silence.leg, time - silence.since
-        if silence.alone and age < _ALONE:
+        if silence.alone and age < self._limits.alone_silent:
             return []
         if silence.alone:
             joint = silence.joints[0]
@@ -206,7 +196,8 @@ class DecisionMaker:
     def from_joints(self, time: float, news: Any, morphology: Morphology, let_go: np.ndarray) -> list[Decision]:
         """Decide on joints that do not follow their commands while other joints do."""
         stuck = [joint for joint, one in news.items() if one.state == "locked" and not let_go[joint]]
-        if len(stuck) >= _MANY or sum(one.state != "follows" for one in news.values()) > 2 * _MANY:
+        many = self._limits.many
+        if len(stuck) >= many or sum(one.state != "follows" for one in news.values()) > 2 * many:
             return []
         found = []
         for joint in stuck:
@@ -257,7 +248,7 @@ class DecisionMaker:
         what, probability = found
         if not of_foot(what):
             left = posterior.misfit[hypotheses.index(what)] / posterior.misfit_declared
-            what = self._kind_of(what, news, bool(left < _ALL))
+            what = self._kind_of(what, news, bool(left < self._limits.explains_leg))
             if what is None:
                 return []
         return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
@@ -265,17 +256,18 @@ class DecisionMaker:
     def _note_suspected(self, time: float) -> None:
         """Count the banks in a row that are sure of the same leg or joint."""
         group, probability = self._lasting.suspected or ("", 0.0)
-        if probability < WARNED:
+        limits = self._limits
+        if probability < limits.warned:
             self._named, self._lasts = ("", 0, -math.inf), False
             return
         name, count, since = self._named
         self._named = (group, count + 1, since) if group == name else (group, 1, time)
-        self._lasts = self._named[1] >= _WARNED_BANKS and time - self._named[2] >= _WARNED_AFTER
+        self._lasts = self._named[1] >= limits.warned_banks and time - self._named[2] >= limits.warned_after
 
     @property
     def suspected_joint(self) -> int | None:
         """Joint (index) that the last bank holds responsible; None if there is none."""
-        if self.suspect is None or self.suspect[1] < _BLAMED:
+        if self.suspect is None or self.suspect[1] < self._limits.blamed:
             return None
         return joint_of_group(self.suspect[0])
 
@@ -283,6 +275,17 @@ class DecisionMaker:
     def undecided(self) -> str:
         """Group that the last banks are sure of but that roll and pitch do not confirm; empty: none."""
         return self._lasting.undecided
+
+    def cannot_tell(self, time: float) -> tuple[str, str] | None:
+        """Return the group of a foot that may be lost at `time` [s], and why the banks cannot tell; None: none."""
+        if self._lasting.undecided:
+            return self._lasting.undecided, self._lasting.why
+        if self.suspect is None or leg_of_group(self.suspect[0]) is None:
+            return None
+        group, probability, since = self.suspect
+        if time - since < self._limits.probe_suspected:
+            return None
+        return group, f"suspected for {time - since:.1f} s (p = {probability:.2f}), but no two banks in a row are sure"
 
     @property
     def doubted(self) -> str | None:
@@ -307,9 +310,10 @@ class DecisionMaker:
         if one is None or held or one.state == "follows" or not np.isfinite(one.spread):
             return None
         # Play of the gears moves the readings of a locked joint, too.
-        if one.spread > _MOVES + self.settings.limits.stuck_zones * self.zone:
+        limits = self._limits
+        if one.spread > limits.limp_moves + limits.stuck_zones * self.zone:
             return limp(self.robot, joint)
-        stands = one.state == "locked" or (one.count >= _STANDS and one.lasts >= _STANDS_FOR)
+        stands = one.state == "locked" or (one.count >= limits.stands_still and one.lasts >= limits.stands_still_for)
         return locked(self.robot, joint, one.angle) if stands else None
 
 

@@ -49,17 +49,6 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
-# Probability of the declared robot, and its chi-square per feature, from which a bank has found nothing.
-_NOTHING, _AS_USUAL = 0.9, 0.43
-_LEAN_GAIN, _LEANT = 0.01, 2.0  # of the mean of attitudes beyond the model's; [s] for which a lean counts
-_MISFIT_GAIN = 0.2  # of the running mean of what such banks leave
-_LEAST = 3  # slices that a bank needs right after a loss
-_FALLING = 3  # slices after its start in which the model, and perhaps the robot, falls onto its feet
-_SLOW = 0.45  # [s] of a polling round of the bus: above it silence is no evidence, and ...
-_DISTURBED = 2.5  # [s] ... for this time, as after late commands, sag, tilt and single servos are none
-_SLOW_SERVOS = 0.02  # [s] by which all joints may be later than the model until the lag of its servos is identified
-_RETURNING = 5.0  # [s] in which a joint that came back need not follow: its servo is found and approaches its command
-
 
 class DamageDetector:
     """Finds damage of a Robot; all times are seconds on one clock that the caller chooses.
@@ -82,15 +71,15 @@ class DamageDetector:
         n = robot.joint_count
         self._commanded = CommandedModel(robot, s)
         self.model = self._commanded.model
-        self.window = MeasurementWindow(self.model, n)
+        self.window = MeasurementWindow(self.model, n, s.limits)
         self.baseline = Baseline(kinds_of(robot), s.limits)
         self.servos = LearntServos(s.limits, n, s.slice)
-        self.bus_evidence = BusEvidence(robot, s.silent_after)
+        self.bus_evidence = BusEvidence(robot, s.silent_after, s.limits)
         self.decisions = DecisionMaker(robot, s)
         self._bank = BankRun(robot, s, executor, self.model)
-        self._watch = JointWatch(n, s.slice_ticks)
-        self._probe = Probe()
-        self._mended = MendedJoints()
+        self._watch = JointWatch(n, s.slice_ticks, s.limits)
+        self._probe = Probe(s.limits)
+        self._mended = MendedJoints(s.limits)
         self._asked = np.full(n, np.nan)  # last command of each joint [rad]
         self._angle = np.full(n, np.nan)
         # A limp joint is moved by whatever touches its leg: its angle says nothing of the rest of the robot.
@@ -103,12 +92,12 @@ class DamageDetector:
         self._lean = 0.0  # larger one of |roll| and |pitch| [rad] in the last attitude
         self._slice = 0  # the next slice to evaluate
         self._first_slice = 0  # the first slice measured with the present morphology
-        self._suspicion = Suspicion(n)
-        self._usual_misfit = _AS_USUAL  # chi-square per feature of banks that have found nothing
+        self._suspicion = Suspicion(n, s.limits)
+        self._usual_misfit = s.limits.as_usual  # chi-square per feature of banks that have found nothing
         # Commands or readings come too late to compare with the model.
         self.disturbed, self._disturbed_until = False, -math.inf
-        self._lateness = Lateness()
-        self._settling = Settling(s.slice)
+        self._lateness = Lateness(s.limits)
+        self._settling = Settling(s.slice, s.limits)
         # Of a lost foot that a bank has decided on: its values, and the slice in which it was lost.
         self._onsets: list[tuple[dict, int]] = []
         self._moved: dict[int, np.ndarray] = {}  # slice: how far that loss has moved the model's features
@@ -183,7 +172,9 @@ class DamageDetector:
         self._mended.watch(self.decisions.own_joints())
         onset = next((at for values, at in self._onsets if self.morphology.updated(values) == morphology), None)
         self._onsets.clear()
-        self._follows_from[morphology.driven_mask & ~self.morphology.driven_mask] = self.time + _RETURNING
+        self._follows_from[morphology.driven_mask & ~self.morphology.driven_mask] = (
+            self.time + self.settings.limits.returning
+        )
         self.bus_evidence.expect(self.time, morphology.existing_mask & ~self.morphology.existing_mask)
         self.morphology = morphology
         self._limp = morphology.moving_mask & ~morphology.driven_mask
@@ -240,7 +231,7 @@ class DamageDetector:
     def disturb(self, time: float) -> None:
         """Restart and ignore evidence for some seconds, because a late caller made the times of its data wrong."""
         self.restart()
-        self.disturbed, self._disturbed_until = True, time + _DISTURBED
+        self.disturbed, self._disturbed_until = True, time + self.settings.limits.disturbed_for
 
     # ---- what follows ------------------------------------------------------------------------------------------------
 
@@ -267,7 +258,7 @@ class DamageDetector:
         found = self._from_bus(time)
         while self._slice_complete():
             lag = self.window.lag(2 * self.settings.slice_ticks)
-            if self._lateness.lags(time, lag if self.servos.identified else lag - _SLOW_SERVOS):
+            if self._lateness.lags(time, lag if self.servos.identified else lag - self.settings.limits.slow_servos):
                 self._ignore_late(time)
                 self.disturbed = True
                 return found
@@ -300,6 +291,12 @@ class DamageDetector:
     def undecided(self) -> str | None:
         """Leg of which the last banks cannot tell whether it has lost its foot; None: no leg."""
         return leg_of_group(self.decisions.undecided)
+
+    def cannot_tell(self, time: float) -> tuple[str, str] | None:
+        """Return the leg that may have lost its foot at `time` [s], and why the banks cannot tell; None: none."""
+        found = self.decisions.cannot_tell(time)
+        leg = None if found is None else leg_of_group(found[0])
+        return None if found is None or leg is None else (leg, found[1])
 
     def tries(self, time: float) -> str | None:
         """Return the joint (`RF.femur`) that this detector declared locked and that the gait is to command beside its
@@ -337,10 +334,11 @@ class DamageDetector:
 
     def _from_bus(self, time: float) -> list[Decision]:
         """Decide on silent servos unless the bus is slow; check whether commands or readings are late."""
-        slow = self.bus_evidence.pace(time, self.morphology.existing_mask) > _SLOW
+        limits = self.settings.limits
+        slow = self.bus_evidence.pace(time, self.morphology.existing_mask) > limits.slow_bus
         if slow:
-            self._disturbed_until = time + _DISTURBED
-        self.disturbed = time < max(self._disturbed_until, self._commanded.late_at + _DISTURBED)
+            self._disturbed_until = time + limits.disturbed_for
+        self.disturbed = time < max(self._disturbed_until, self._commanded.late_at + limits.disturbed_for)
         if slow:
             return []
         timely = not self.disturbed
@@ -357,13 +355,15 @@ class DamageDetector:
         if max(abs(apart[0]), abs(apart[1])) > self.settings.limits.torn_lean:
             self._leant = time
         else:
-            self._usual_lean = tuple(u + _LEAN_GAIN * a for u, a in zip(self._usual_lean, apart, strict=True))
+            self._usual_lean = tuple(
+                u + self.settings.limits.lean_gain * a for u, a in zip(self._usual_lean, apart, strict=True)
+            )
 
     def _moves_otherwise(self) -> bool:
         """Whether the body has leant otherwise than the model a moment ago (a robot that sat down is level again), or
         the other joints are loaded otherwise: three legs that are left may hold it level.
         """
-        leant = self._last_attitude - self._leant < _LEANT
+        leant = self._last_attitude - self._leant < self.settings.limits.torn_for
         return leant or self._suspicion.value > self.settings.limits.torn_suspicion
 
     def _take_measurements(self) -> None:
@@ -379,7 +379,7 @@ class DamageDetector:
         """Discard the residuals; ignore sag, tilt and single servos for some seconds."""
         if self.model.started:
             self.restart()
-        self._disturbed_until = time + _DISTURBED
+        self._disturbed_until = time + self.settings.limits.disturbed_for
 
     def _slice_complete(self) -> bool:
         # A reading arrives a little later than the state that it measures.
@@ -399,7 +399,7 @@ class DamageDetector:
         watched = np.flatnonzero(self.morphology.driven_mask & (self._follows_from <= self.time))
         valid = max(self._commanded.in_step_from, self._first_slice * ticks)
         self._watch.look(self.window, self.model.tick, watched, np.nan_to_num(expected), valid)
-        if piece < _FALLING:
+        if piece < self.settings.limits.falling_windows:
             return
         self._suspicion.look(residual, load, yaw, view.noise[0], self.baseline, motion)
         starting = self.servos.learns_start(self._suspicion.deviation)
@@ -415,7 +415,11 @@ class DamageDetector:
         if self._moved:  # after a loss, what has been measured since it is looked at as soon as it says anything
             begin = max(begin, self._first_slice)
         suspicious = not self.disturbed and bool(self._suspicion.asks(self.time) or self.news or self.decisions.suspect)
-        ready = begin >= self._first_slice and piece - begin >= _LEAST and begin in self.model.snapshots
+        ready = (
+            begin >= self._first_slice
+            and piece - begin >= self.settings.limits.bank_windows
+            and begin in self.model.snapshots
+        )
         if suspicious and ready and not self._bank.busy and np.isfinite(load).any():
             slices = range(begin, piece)
             moved = np.array([self._moved.get(k + 1, np.zeros_like(residual)) for k in slices])
@@ -477,9 +481,10 @@ class DamageDetector:
     def _found_nothing(self, time: float, result: BankResult) -> None:
         """Note that a bank has found nothing, if what it leaves is usual for this robot."""
         misfit, limits = result.posterior.misfit_declared, self.settings.limits
-        if misfit < max(_AS_USUAL, limits.usual_misfit * self._usual_misfit):
-            self._suspicion.found_nothing(time, result.suspicion, limits.longest_calm)
-        self._usual_misfit += _MISFIT_GAIN * (min(misfit, 2.0 * self._usual_misfit + _AS_USUAL) - self._usual_misfit)
+        if misfit < max(limits.as_usual, limits.usual_misfit * self._usual_misfit):
+            self._suspicion.found_nothing(time, result.suspicion)
+        most = 2.0 * self._usual_misfit + limits.as_usual
+        self._usual_misfit += limits.misfit_gain * (min(misfit, most) - self._usual_misfit)
 
     def _collect(self, time: float) -> list[Decision]:
         """Decide by the posterior of a bank that has been simulated completely."""
@@ -487,7 +492,7 @@ class DamageDetector:
         if result is None:
             return []
         self.posterior = result.hypotheses, result.posterior
-        if result.posterior.declared > _NOTHING:
+        if result.posterior.declared > self.settings.limits.nothing:
             self._found_nothing(time, result)
         if self.disturbed or not self._settling.settled(time):
             return []

@@ -2,7 +2,7 @@
 
 A joint is locked if its readings stay within a count and a half of each other for longer than a stance phase, while the
 modelled joint moves away from them for longer than any lag explains: of each reading only the distance counts from the
-angles that the model has within LAG before and after it.
+angles that the model has within `lock_lag` before and after it.
 """
 
 from __future__ import annotations
@@ -11,19 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_FEWEST = 7  # readings that a lock needs
-_SHORTEST = 1.0  # [s] that they last at least: a healthy femur stands still for 0.8 s in a slow stance
-_STUCK, _FOLLOW, _TIMING = 2.2e-3, 0.02, 0.006  # [rad] of a stuck reading, of a joint that follows; [s]
-_CERTAIN = 12.0  # log likelihood ratio
-_SPREAD = 6.5e-3  # [rad] within which a stuck joint's readings lie
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
+
 TICK = 0.02  # [s] of a place
-# [s] by which a reading may be older or younger than its time: what a computer that stands still for a moment does and
-# `Lateness` cannot see.
-LAG = 0.1
-# A joint that was not read for so long [s] may have been met again by its driver, which then approaches its command
-# slowly, for this long [s].
-_UNREAD, _APPROACH = 0.5, 1.0
-_ASTRAY = 0.035  # [rad] root mean square of the last readings' residuals
 
 
 @dataclass(frozen=True)
@@ -50,19 +40,20 @@ def look(
     expected: float,
     since: float,
     valid: float = -np.inf,
+    limits: DetectorLimits = LIMITS,
 ) -> JointCondition:
     """Classify a joint by its last readings: ticks, angles, residuals [rad], oldest first.
 
-    reach: least and largest modelled angle [rad] within LAG of each reading; expected [rad]: its usual residual;
+    reach: least and largest modelled angle [rad] within `lock_lag` of each reading; expected [rad]: its usual residual;
     since: fractional tick at which it was first found astray, infinite where it was not; valid: tick from which on the
     model has the set-points that the servos have.
     """
     n = len(angles)
     if n < 3:
         return JointCondition("follows", np.nan, 0.0, np.inf, 0)
-    evidence = _evidence_of_lock(places, angles, angles - residuals + expected, reach, expected, valid)
-    astray = float(np.sqrt(np.mean((residuals[-3:] - expected) ** 2))) > _ASTRAY
-    state = "locked" if evidence > _CERTAIN else "astray" if astray else "follows"
+    evidence = _evidence_of_lock(places, angles, angles - residuals + expected, reach, expected, valid, limits)
+    astray = float(np.sqrt(np.mean((residuals[-3:] - expected) ** 2))) > limits.astray
+    state = "locked" if evidence > limits.lock_evidence else "astray" if astray else "follows"
     chosen = places >= since
     after = angles[chosen]
     spread = float(np.ptp(after)) if after.size >= 3 else np.inf
@@ -77,27 +68,30 @@ def _evidence_of_lock(
     reach: tuple[np.ndarray, np.ndarray],
     expected: float,
     valid: float,
+    limits: DetectorLimits,
 ) -> float:
     """Return the log likelihood ratio of a constant angle against a joint that follows its model with any lag up to
-    LAG, the largest of all windows that are long enough.
+    `lock_lag`, the largest of all windows that are long enough.
     """
-    unread = np.flatnonzero(np.diff(places) * TICK > _UNREAD)
+    unread = np.flatnonzero(np.diff(places) * TICK > limits.lock_unread)
     if unread.size:
-        valid = max(valid, places[unread[-1] + 1] + _APPROACH / TICK)
+        valid = max(valid, places[unread[-1] + 1] + limits.lock_approach / TICK)
     first = int(np.searchsorted(places, valid))
     lower, upper = np.minimum(reach[0] + expected, modelled), np.maximum(reach[1] + expected, modelled)
     evidence = 0.0
-    for begin in range(first, len(angles) - _FEWEST + 1):
-        if (places[-1] - places[begin]) * TICK < _SHORTEST:
+    for begin in range(first, len(angles) - limits.lock_readings + 1):
+        if (places[-1] - places[begin]) * TICK < limits.lock_time:
             break
         a, m, low, high = angles[begin:], modelled[begin:], lower[begin:], upper[begin:]
-        if np.ptp(a) > _SPREAD:
+        if np.ptp(a) > limits.lock_range:
             continue
         ticks = np.maximum(np.diff(places[begin:]), 0.5)
         rate = np.abs(np.diff(m, prepend=m[0])) / (TICK * np.concatenate([ticks[:1], ticks]))
-        spread = _FOLLOW**2 + (_TIMING * rate) ** 2
+        spread = limits.follow_spread**2 + (limits.follow_timing * rate) ** 2
         apart = a - np.clip(a, low, high)
-        ratio = 0.5 * float(np.sum(apart**2 / spread)) - 0.5 * float(np.sum((a - np.mean(a)) ** 2)) / _STUCK**2
+        ratio = (
+            0.5 * float(np.sum(apart**2 / spread)) - 0.5 * float(np.sum((a - np.mean(a)) ** 2)) / limits.stuck_spread**2
+        )
         # The likelihood of a constant reading while the model moves does not depend on a constant offset of the model.
         evidence = max(evidence, min(ratio, _evidence_of_motion(low, high, spread)))
     return evidence

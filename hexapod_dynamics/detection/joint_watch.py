@@ -8,18 +8,15 @@ import numpy as np
 
 from hexapod_dynamics.detection import joint_evidence
 from hexapod_dynamics.detection.joint_evidence import JointCondition
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 from hexapod_dynamics.detection.window import MeasurementWindow
-
-_FORGIVEN = 5  # slices after which a joint that follows again is no longer suspected
-_PERIOD, _FEWEST, _MOST = 1.65, 9, 40  # [s] of readings that are looked at; their number at least, at most
-_MOVED = 0.02  # [rad] spread of the readings of a joint that moves
 
 
 class JointWatch:
     """Stores since when joints do not follow. news: {joint: JointCondition} of these joints."""
 
-    def __init__(self, joints: int, slice_ticks: int) -> None:
-        self._slice_ticks = slice_ticks
+    def __init__(self, joints: int, slice_ticks: int, limits: DetectorLimits = LIMITS) -> None:
+        self._slice_ticks, self._limits = slice_ticks, limits
         self._since, self._last = np.full(joints, np.inf), np.full(joints, -np.inf)  # [ticks]
         self.news: dict[int, JointCondition] = {}
 
@@ -45,14 +42,15 @@ class JointWatch:
         valid: tick from which on the model has the servos' set-points: no joint is locked by what was read before.
         """
         self.news = {}
-        moved = 0
+        moved, limits = 0, self._limits
         for joint in driven:
-            places, angles, residuals = _last(*window.recent(joint, _MOST))
-            if tick - self._last[joint] > _FORGIVEN * self._slice_ticks:
+            places, angles, residuals = self._last_readings(*window.recent(joint, limits.watch_most))
+            if tick - self._last[joint] > limits.forgiven * self._slice_ticks:
                 self._since[joint] = np.inf
-            reach = window.reach(joint, places, joint_evidence.LAG)
-            news = joint_evidence.look(places, angles, residuals, reach, expected[joint], self._since[joint], valid)
-            moved += len(angles) > 3 and np.ptp(angles) > _MOVED
+            reach = window.reach(joint, places, limits.lock_lag)
+            since = self._since[joint]
+            news = joint_evidence.look(places, angles, residuals, reach, expected[joint], since, valid, limits)
+            moved += len(angles) > 3 and np.ptp(angles) > limits.watch_moved
             if news.state != "follows":
                 self.news[int(joint)] = news
                 self._last[joint] = tick
@@ -60,14 +58,13 @@ class JointWatch:
                 self._since[joint] = min(self._since[joint], places[-1])
             elif np.isfinite(self._since[joint]):
                 self.news[int(joint)] = news
-        if moved < 0.3 * len(driven):
+        if moved < limits.watch_share * len(driven):
             self.news = {joint: one for joint, one in self.news.items() if one.state != "locked"}
 
-
-def _last(places: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the readings of the last period, at least the fewest, of all these."""
-    if not len(places):
-        return places, *values
-    first = int(np.searchsorted(places, places[-1] - _PERIOD / joint_evidence.TICK))
-    first = max(0, min(first, len(places) - _FEWEST))
-    return tuple(one[first:] for one in (places, *values))
+    def _last_readings(self, places: np.ndarray, *values: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the readings of the last period, at least the fewest, of all these."""
+        if not len(places):
+            return places, *values
+        first = int(np.searchsorted(places, places[-1] - self._limits.watch_period / joint_evidence.TICK))
+        first = max(0, min(first, len(places) - self._limits.watch_least))
+        return tuple(one[first:] for one in (places, *values))

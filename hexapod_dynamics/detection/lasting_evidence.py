@@ -10,50 +10,26 @@ import math
 from typing import Any
 
 from hexapod_dynamics.detection.hypotheses import Hypothesis, groups_of, of_foot
+from hexapod_dynamics.detection.limits import DetectorLimits
 from hexapod_dynamics.detection.one_or_two import PairEvidence, choose, doubted
 from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.detection.settings import DetectorSettings
-
-# Chi-square per feature above which a foot, a joint does not explain what is measured, unless it is a small share of
-# the declared robot's; and a share of it that is too large: after a push on rough ground each explains a little.
-_MISFIT, _JOINT_MISFIT, _SMALL_SHARE = 0.8, 1.15, 0.1
-_LEFT, _JOINT_LEFT = 0.7, 0.5
-# The same of a foot to which roll and pitch alone contribute this log likelihood ratio, and of one that was pressed.
-_MISFIT_OF_TILTED, _CLEARLY, _MISFIT_OF_PROBED = 1.2, 10.0, 1.6
-# A hypothesis that leaves more, but less than this and than this share of the declared robot's chi-square, counts half:
-# a robot that stands on its stump in each cycle tips otherwise than the simulated one, and keeps doing so. Healthy
-# robots that are pushed on rough ground leave a share of 0.7.
-_POOR, _SHARE, _HALF = 2.9, 0.25, 0.5
-# Sum of the log odds against the declared state over banks in a row that are sure of the same leg, from which its foot
-# is declared lost, and the number of these banks. Log likelihood ratios that roll and pitch contribute to the last two
-# of them together: healthy robots that are pushed on rough ground are suspected by their joints (tilt: up to 6 in two
-# banks with the default gait, 11 with a tripod that has just begun).
-_ODDS, _BANKS, _TILT = 20.0, 2, 15.0
-# For a while [s] after a foot was declared lost one bank suffices, whatever roll and pitch contribute, but its log odds
-# have to exceed _OBVIOUS: the model has fallen otherwise than the robot (healthy feet: up to 224, second feet that
-# should carry: 590 and more).
-_OBVIOUS, _AFTERMATH = 400.0, 6.0
-# For this long [s] after its foot was pressed down two banks suffice. In this time no two banks in a row were sure of
-# any of 16 healthy feet that were pressed, and of all of 12 lost ones, whatever tilt contributed. Later some were.
-_PROBED = 1.9
-# Slices since the onset after which a lost foot is declared: one that was lost at the same moment in the other half of
-# the gait shows only when its leg should carry.
-_HALF_CYCLE = 3
 
 
 class LastingEvidence:
     """Remembers of which legs and joints the last banks were sure.
 
     suspected: (group, probability) of the most probable leg or joint of the last bank, None where none is probable.
-    undecided: group that the last two banks are sure of but roll and pitch do not confirm enough to declare it.
+    undecided: group that the last two banks are sure of but roll and pitch do not confirm enough to declare it; why: in
+    words.
     doubted: the leg that may have lost its foot together with the one that the last bank declared, None: no leg.
     """
 
     def __init__(self, settings: DetectorSettings) -> None:
-        self._settings = settings
+        self._settings, self._limits = settings, settings.limits
         self._declared_at = -math.inf
         self._pressed = "", -math.inf
-        self._pair = PairEvidence()
+        self._pair = PairEvidence(settings.limits)
         self.clear()
 
     def clear(self) -> None:
@@ -62,7 +38,7 @@ class LastingEvidence:
         # group: weight of the banks in a row, the same with those that fit relative to the declared robot, sum of their
         # log odds, what roll and pitch contribute to the last one
         self._sure: dict[str, tuple[float, float, float, float]] = {}
-        self.undecided = ""
+        self.undecided = self.why = ""
         self._pair.clear()
         self.doubted: str | None = None
 
@@ -78,7 +54,7 @@ class LastingEvidence:
         A joint that does not follow is returned at once, since its readings confirm it; a lost foot when several banks
         were sure of its leg, alone or with another (one_or_two).
         """
-        self.undecided = ""
+        self.undecided, self.why, limits = "", "", self._limits
         lasting_pair = self._pair.look(hypotheses, posterior)
         groups: dict[str, list[int]] = {}
         for k, hypothesis in enumerate(hypotheses):
@@ -95,12 +71,12 @@ class LastingEvidence:
             group: sums for group, sums in self._sure.items() if probability.get(group, 0.0) >= self._settings.suspect
         }
         sure, ready, joints = set(), [], []
-        latest = posterior.slices - _HALF_CYCLE
-        aftermath = time < self._declared_at + _AFTERMATH
-        probed = self._pressed[0] if time < self._pressed[1] + _PROBED else ""
+        latest = posterior.slices - limits.half_cycle
+        aftermath = time < self._declared_at + limits.aftermath
+        probed = self._pressed[0] if time < self._pressed[1] + limits.after_probe else ""
         for group, members in groups.items():
             best = max(members, key=lambda k: posterior.probability[k])
-            weight = _weight(hypotheses[best], posterior, best, probed == group)
+            weight = _weight(hypotheses[best], posterior, best, limits, probed == group)
             relative = 1.0 if self._fits_relatively(hypotheses[best], posterior, best) else 0.0
             if probability[group] < self._settings.declare or max(weight, relative) == 0.0:
                 continue
@@ -112,12 +88,15 @@ class LastingEvidence:
             if not of_foot(hypotheses[best]):
                 joints.append(hypotheses[best])
                 continue
-            obvious = float(posterior.log_odds[best]) >= _OBVIOUS
-            limits, both = self._settings.limits, before + tilt
-            lasting = count >= _BANKS and odds >= _ODDS and (both >= _TILT or probed == group)
-            if not lasting and relatives >= _BANKS and odds >= _ODDS:
+            obvious = float(posterior.log_odds[best]) >= limits.obvious
+            both = before + tilt
+            enough = odds >= limits.lasting_odds
+            lasting = count >= limits.lasting_banks and enough and (both >= limits.lasting_tilt or probed == group)
+            if not lasting and relatives >= limits.lasting_banks and enough:
                 lasting = both >= limits.sure_tilt or probed == group
-                self.undecided = group if not lasting and both >= limits.probed_tilt else self.undecided
+                if not lasting and both >= limits.probed_tilt:
+                    self.undecided = group
+                    self.why = f"roll and pitch say {both:.0f} of {limits.sure_tilt:.0f} nats"
             if (obvious if aftermath and probed != group else lasting) and posterior.onset[best] <= latest:
                 ready.append(group)
         self._sure = row
@@ -130,15 +109,15 @@ class LastingEvidence:
             best = max(alone, key=lambda k: posterior.log_odds[k])
             return self._declare(time, hypotheses[best], probability[probed])
         good = {
-            k: max(_weight(hypotheses[k], posterior, k, probed == group), fits)
+            k: max(_weight(hypotheses[k], posterior, k, limits, probed == group), fits)
             for group in ready
             for k in groups[group]
             for fits in [float(self._fits_relatively(hypotheses[k], posterior, k))]
         }
-        chosen = choose(hypotheses, posterior, good, sure, lasting_pair)
+        chosen = choose(hypotheses, posterior, good, sure, lasting_pair, limits)
         if chosen is None:
             return None
-        self.doubted = None if aftermath else doubted(hypotheses, posterior, hypotheses[chosen])
+        self.doubted = None if aftermath else doubted(hypotheses, posterior, hypotheses[chosen], limits)
         return self._declare(time, hypotheses[chosen], probability[ready[0]])
 
     def _fits_relatively(self, hypothesis: Hypothesis, posterior: Posterior, k: Any) -> bool:
@@ -146,7 +125,7 @@ class LastingEvidence:
 
         A healthy robot whose servos are not those of the model leaves more than any absolute limit.
         """
-        limits = self._settings.limits
+        limits = self._limits
         most = min(limits.relative_share * float(posterior.misfit_declared), limits.relative_misfit)
         tilts = float(posterior.tilt[k]) >= limits.relative_tilt
         return of_foot(hypothesis) and tilts and float(posterior.misfit[k]) <= most
@@ -156,16 +135,18 @@ class LastingEvidence:
         return hypothesis, probability
 
 
-def _weight(hypothesis: Hypothesis, posterior: Posterior, k: Any, probed: bool = False) -> float:
+def _weight(
+    hypothesis: Hypothesis, posterior: Posterior, k: Any, limits: DetectorLimits, probed: bool = False
+) -> float:
     """How much a bank counts for its hypothesis `k`: 1 if it fits, a half if it fits poorly, 0 if it does not.
 
     probed: its foot is pressed down, or was a moment ago, so that more may be left.
     """
     left, whole = float(posterior.misfit[k]), float(posterior.misfit_declared)
     foot = of_foot(hypothesis)
-    most, share = (_MISFIT, _LEFT) if foot else (_JOINT_MISFIT, _JOINT_LEFT)
-    tilts = foot and left < _MISFIT_OF_TILTED and posterior.tilt[k] >= _CLEARLY
-    shows = tilts or (probed and left < _MISFIT_OF_PROBED)
-    if (shows or left < max(most, _SMALL_SHARE * whole)) and left <= share * whole:
+    most, share = (limits.misfit, limits.share_left) if foot else (limits.joint_misfit, limits.joint_share_left)
+    tilts = foot and left < limits.misfit_tilted and posterior.tilt[k] >= limits.clear_tilt
+    shows = tilts or (probed and left < limits.misfit_probed)
+    if (shows or left < max(most, limits.small_share * whole)) and left <= share * whole:
         return 1.0
-    return _HALF if foot and left < min(_POOR, _SHARE * whole) else 0.0
+    return limits.poor_weight if foot and left < min(limits.poor_misfit, limits.poor_share * whole) else 0.0

@@ -16,12 +16,7 @@ import math
 
 import numpy as np
 
-# Ages [s] at which a reading, a command is late; a gap [s] between two updates, between two readings of any joint.
-READING, COMMAND, UPDATE, GAP = 0.15, 0.12, 0.2, 0.25
-LAG = 0.03  # [s] between robot and model, of all joints, beyond what is usual; on time it is below 0.005
-_USUAL_GAIN, _MOST_USUAL = 0.03, 0.05  # of the running mean; [s] that slow servos are behind at most, always
-_MOVING, _FEWEST, _JOINTS = 0.4, 8, 6  # [rad/s] of a joint that shows a lag; readings, joints that it takes
-_OVER = 0.3  # [s] without a sign of lateness after which the model may start again
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 
 
 class Lateness:
@@ -30,7 +25,8 @@ class Lateness:
     Call `command` and `readings` with what arrives, then `look` once in each update.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: DetectorLimits = LIMITS) -> None:
+        self._limits = limits
         self.why = ""
         self._last_late = self._updated = self._last_reading = -math.inf
         self._command, self._reading = math.inf, math.inf  # oldest stamps since the last update
@@ -51,15 +47,16 @@ class Lateness:
     def look(self, time: float) -> bool:
         """Return True if commands or readings since the last update were late."""
         stood = time - self._updated if math.isfinite(self._updated) else 0.0
+        limits = self._limits
         signs = (
-            (time - self._reading, READING, "a reading came {:.2f} s after it was taken"),
-            (time - self._command, COMMAND, "a command came {:.2f} s after it was sent"),
+            (time - self._reading, limits.late_reading, "a reading came {:.2f} s after it was taken"),
+            (time - self._command, limits.late_command, "a command came {:.2f} s after it was sent"),
             (
                 stood,
-                UPDATE,
+                limits.late_update,
                 "the detector stood still for {:.2f} s",
             ),
-            (self._gap, GAP, "no joint was read for {:.2f} s"),
+            (self._gap, limits.late_gap, "no joint was read for {:.2f} s"),
         )
         self._updated, self._gap = time, 0.0
         self._command = self._reading = math.inf
@@ -73,8 +70,9 @@ class Lateness:
         if math.isnan(lag):
             return False
         beyond = lag - self._usual
-        self._usual = min(max(self._usual + _USUAL_GAIN * beyond, 0.0), _MOST_USUAL)
-        if beyond <= LAG:
+        limits = self._limits
+        self._usual = min(max(self._usual + limits.late_usual_gain * beyond, 0.0), limits.late_most_usual)
+        if beyond <= limits.late_lag:
             return False
         self._note(time, f"all joints are {lag:.2f} s behind their commands")
         return True
@@ -84,14 +82,14 @@ class Lateness:
 
     def recent(self, time: float) -> bool:
         """Return True if commands or readings were late recently."""
-        return time - self._last_late < _OVER
+        return time - self._last_late < self._limits.late_for
 
 
-def common_lag(joints: np.ndarray, residuals: np.ndarray, rates: np.ndarray) -> float:
+def common_lag(joints: np.ndarray, residuals: np.ndarray, rates: np.ndarray, limits: DetectorLimits = LIMITS) -> float:
     """Return by how much [s] all joints are behind the model, NaN where too few move: joints (m,), their residuals
     [rad] and modelled rates [rad/s] at the times of m readings.
     """
-    moving = np.abs(rates) > _MOVING
-    if moving.sum() < _FEWEST or len(np.unique(joints[moving])) < _JOINTS:
+    moving = np.abs(rates) > limits.lag_rate
+    if moving.sum() < limits.lag_readings or len(np.unique(joints[moving])) < limits.lag_joints:
         return math.nan
     return float(np.median(-residuals[moving] / rates[moving]))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hexapod_dynamics.detection.limits import DetectorLimits
 from hexapod_dynamics.detection.servo_identification import ServoIdentification
-from hexapod_dynamics.detection.settings import DetectorLimits
-
-_MOVING, _SHARE = 0.05, 0.3  # [rad/s] mean modelled rate of a joint that moves, share of the readings that do
 
 
 class LearntServos:
@@ -18,7 +16,7 @@ class LearntServos:
 
     def __init__(self, limits: DetectorLimits, joints: int, duration: float) -> None:
         self._limits, self._duration = limits, duration
-        self._identification = ServoIdentification(joints)
+        self._identification = ServoIdentification(joints, limits)
         self.lag = self.zone = self.walked = 0.0
         self._times = [t for t in (limits.identify_first, limits.identify_again) if limits.identify_first > 0.0]
         self._started = 0  # windows learnt at the start
@@ -35,7 +33,10 @@ class LearntServos:
 
     def measure(self, readings: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> bool:
         """Add the readings of a time window (`MeasurementWindow.readings`); True: lag and zone have changed."""
-        if self.identified or not len(readings[0]) or np.mean(np.abs(readings[2]) > _MOVING) < _SHARE:
+        limits = self._limits
+        if self.identified or not len(readings[0]):
+            return False
+        if np.mean(np.abs(readings[2]) > limits.identify_rate) < limits.identify_moving:
             return False
         self._identification.measure(*readings)
         self.walked += self._duration

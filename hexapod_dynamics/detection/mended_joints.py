@@ -3,7 +3,7 @@
 A locked joint stands at the angle at which it was declared; one that is whole goes to its last set-point and stays
 there. Where that is the angle of the lock, the gait commands it beside the lock for a moment: `tries`. A limp joint
 hangs away from its command; one that is whole goes to it. A joint that was away from where a whole one would be, and
-then is there for LASTS seconds in ENOUGH readings in a row, is taken back. Joints that were not away tell nothing.
+then is there for some time in several readings in a row, is taken back. Joints that were not away tell nothing.
 What is declared again after it was taken back stays declared: a loose plug is no repair.
 """
 
@@ -12,12 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-AWAY, NEAR = 0.08, 0.035  # [rad] from the angle of the lock, or from the command
-LASTS, ENOUGH = 1.2, 5  # [s], readings
-# [s] after the declaration until the first trial; between two trials; between two of one joint, doubled after each up
-# to _RARELY: the servo of a joint that stays locked strains against it for 2.5 s in each trial, and heats.
-_FIRST, _PAUSE, _RARELY = 3.0, 6.0, 120.0
-_STILL = 0.02  # [rad] over which the readings of a joint that stands at its set-point spread
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 
 
 @dataclass
@@ -39,7 +34,8 @@ class _Watched:
 class MendedJoints:
     """Tracks the joints that this detector declared; times are seconds on one clock."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: DetectorLimits = LIMITS) -> None:
+        self._limits = limits
         self._watched: dict[int, _Watched] = {}
         self._taken_back: set[int] = set()
         self._next: dict[int, tuple[float, float]] = {}  # locked joint: [s] of its next trial, pause after it
@@ -68,14 +64,15 @@ class MendedJoints:
     def tries(self, time: float) -> int | None:
         """Return the locked joint that is to be commanded beside its lock now (`JointTrial`), once for each trial."""
         locked = sorted(joint for joint, one in self._watched.items() if one.locked_at is not None)
-        self._next = {joint: self._next.get(joint, (time + _FIRST, _PAUSE)) for joint in locked}
-        if not self._next or time - self._last_trial < _PAUSE:
+        pause = self._limits.trial_pause
+        self._next = {joint: self._next.get(joint, (time + self._limits.first_trial, pause)) for joint in locked}
+        if not self._next or time - self._last_trial < pause:
             return None
         joint = min(self._next, key=lambda one: self._next[one][0])
         due, pause = self._next[joint]
         if time < due:
             return None
-        self._next[joint] = time + pause, min(2.0 * pause, _RARELY)
+        self._next[joint] = time + pause, min(2.0 * pause, self._limits.longest_pause)
         self._last_trial = time
         return joint
 
@@ -84,22 +81,24 @@ class MendedJoints:
         one = self._watched.get(joint)
         if one is None:
             return
+        limits = self._limits
         if one.locked_at is not None:
             apart = abs(angle - one.locked_at)
-            damaged, whole = apart < NEAR, apart > AWAY
+            damaged, whole = apart < limits.mended_near, apart > limits.mended_away
         else:
             apart = abs(angle - command)
-            damaged, whole = apart > AWAY, apart < NEAR
+            damaged, whole = apart > limits.mended_away, apart < limits.mended_near
         one.was_damaged |= damaged
         if not (whole and one.was_damaged):
             one.restart()
             return
         one.low, one.high = min(one.low, angle), max(one.high, angle)
-        if one.locked_at is not None and one.high - one.low > _STILL:  # pushed about, or on its way
+        if one.locked_at is not None and one.high - one.low > limits.mended_still:  # pushed about, or on its way
             one.restart()
             one.low = one.high = angle
         one.since, one.count = min(one.since, time), one.count + 1
 
     def mended(self, time: float) -> list[int]:
         """Return the joints that are intact again."""
-        return [joint for joint, one in self._watched.items() if one.count >= ENOUGH and time - one.since >= LASTS]
+        enough, lasts = self._limits.mended_readings, self._limits.mended_for
+        return [joint for joint, one in self._watched.items() if one.count >= enough and time - one.since >= lasts]

@@ -20,23 +20,15 @@ from __future__ import annotations
 import numpy as np
 
 from hexapod_dynamics.detection.hypotheses import Hypothesis, groups_of, leg_of_group, of_foot
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 from hexapod_dynamics.detection.posterior import Posterior
-
-_ALONE = 20.0  # log odds below which a foot is declared alone before the window is full
-_PAIR = 25.0  # log odds from which two feet are lost
-_AT_ONCE, _SHARE = 60.0, 0.4  # log odds; chi-square of the pair as a share of the single foot's
-_POOR = 0.0  # log odds below which a foot that fits poorly is alone
-_DOUBT = 0.0  # log odds from which the second foot of the best pair is worth a probe, when the first is declared alone
-_NO_TILT = -3.0  # log likelihood ratio of roll and pitch below which a pair tilts the body otherwise than it does
-# The same pair is best in so many banks in a row, with these sums of g, and of what roll and pitch contribute to it.
-# Of 288 single feet one had a wrong pair for three banks, with sums of 79 and 4; others tilted the body otherwise.
-_LASTING = (2, 30.0, 8.0), (3, 100.0, 0.0)
 
 
 class PairEvidence:
     """Sums the evidence of the last banks in a row in which the same pair of feet explains more than one foot."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: DetectorLimits = LIMITS) -> None:
+        self._limits = limits
         self.clear()
 
     def clear(self) -> None:
@@ -59,11 +51,19 @@ class PairEvidence:
         self._count += 1
         self._gain += float(posterior.log_odds[two] - posterior.log_odds[one])
         self._tilt += float(posterior.tilt[two] - posterior.tilt[one])
-        return any(self._count >= n and self._gain >= gain and self._tilt >= tilt for n, gain, tilt in _LASTING)
+        limits, gain, tilt = self._limits, self._gain, self._tilt
+        clear = self._count >= limits.pair_banks and gain >= limits.pair_odds and tilt >= limits.pair_tilt
+        more = self._count >= limits.pair_more_banks and gain >= limits.pair_more_odds and tilt >= limits.pair_no_tilt
+        return clear or more
 
 
 def choose(
-    hypotheses: list[Hypothesis], posterior: Posterior, good: dict[int, float], sure: set[str], lasting: bool = False
+    hypotheses: list[Hypothesis],
+    posterior: Posterior,
+    good: dict[int, float],
+    sure: set[str],
+    lasting: bool = False,
+    limits: DetectorLimits = LIMITS,
 ) -> int | None:
     """Return the index of the Hypothesis to declare, None: wait.
 
@@ -80,18 +80,21 @@ def choose(
     if two is not None and good.get(two) and set(groups_of(hypotheses[two])) <= sure:
         if lasting:
             return two
-        if posterior.tilt[two] - posterior.tilt[one] < _NO_TILT:
+        if posterior.tilt[two] - posterior.tilt[one] < limits.other_tilt:
             gain = -np.inf
-        if gain >= _PAIR and (full or gain >= _AT_ONCE and posterior.misfit[two] <= _SHARE * posterior.misfit[one]):
+        at_once = gain >= limits.pair_at_once and posterior.misfit[two] <= limits.pair_share * posterior.misfit[one]
+        if gain >= limits.pair and (full or at_once):
             return two
-    limit = _POOR if fits < 1.0 else _PAIR if full else _ALONE
+    limit = limits.poor_alone if fits < 1.0 else limits.pair if full else limits.alone_early
     return one if fits and gain < limit else None
 
 
-def doubted(hypotheses: list[Hypothesis], posterior: Posterior, declared: Hypothesis) -> str | None:
+def doubted(
+    hypotheses: list[Hypothesis], posterior: Posterior, declared: Hypothesis, limits: DetectorLimits = LIMITS
+) -> str | None:
     """Return the leg that the best pair adds to a foot that is declared alone; None if the pair explains no more."""
     one, two = _best(hypotheses, posterior)
-    if one is None or two is None or posterior.log_odds[two] - posterior.log_odds[one] < _DOUBT:
+    if one is None or two is None or posterior.log_odds[two] - posterior.log_odds[one] < limits.doubtful:
         return None
     others = set(groups_of(hypotheses[two])) - set(groups_of(declared))
     return leg_of_group(others.pop()) if len(others) == 1 else None

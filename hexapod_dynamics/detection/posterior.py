@@ -8,11 +8,13 @@ happened within slice k (0 before), and S the covariance of the declared robot,
 
 U is the uncertainty of the prediction itself: how far a robot tips that has lost a foot depends on its servos, load and
 ground, so each feature is uncertain by a share of its predicted deviation, and the features of a slice together by
-another share. A body that tips over slips on its feet: its yaw rate is uncertain as if it were _SPIN times the
+another share. A body that tips over slips on its feet: its yaw rate is uncertain as if it were `spin` times the
 predicted tilt. Without U a wrong leg that happens to turn the body at the right rate fits better than the right one.
-In the slice of the onset the damage lasts for an unknown part: mean _PART, standard deviation _PART_SPREAD.
+How far it tips is uncertain, not whither: roll and pitch that are opposite to what h predicts contribute nothing to it.
+In the slice of the onset the damage lasts for an unknown part: mean `onset_part`, standard deviation
+`onset_spread`.
 
-c is the smallest chi-square per feature of all hypotheses, but at least _SHARPEST: where no hypothesis fits well, the
+c is the smallest chi-square per feature of all hypotheses, but at least `sharpest`: where no hypothesis fits well, the
 posterior is flat.
 
 With S + U = L L', the terms of log N are a sum over the features, each given those before it. The share of roll and
@@ -27,11 +29,8 @@ from typing import Any
 
 import numpy as np
 
-_SHARPEST = 0.3
-# Shares of a predicted deviation by which it is uncertain: each feature alone, all features of a slice together.
-ALONE, TOGETHER = 0.3, 0.3
-_SPIN = 10.0  # [1/s] of a predicted tilt: as uncertain as a yaw rate of this size
-_PART, _PART_SPREAD = 0.6, 0.35  # of the onset's slice that the damage lasts
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
+
 _LARGE = 1e12  # above every chi-square
 _TILT = slice(-3, -1)  # roll and pitch among the features
 
@@ -55,7 +54,14 @@ class Posterior:
     tilt: np.ndarray
 
 
-def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: np.ndarray, prior: Any) -> Posterior:
+def posterior_of(
+    x: np.ndarray,
+    noise: np.ndarray,
+    cov: np.ndarray,
+    deviations: np.ndarray,
+    prior: Any,
+    limits: DetectorLimits = LIMITS,
+) -> Posterior:
     """Return the Posterior for features x (K, f) with covariance cov (K f, K f); deviations (H, K, f); prior: log odds
     (H,).
 
@@ -67,21 +73,26 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
     factor = np.linalg.cholesky(cov[np.ix_(seen, seen)])
     z = np.linalg.solve(factor, x.ravel()[seen])  # scipy's triangular solver would be 15 MiB more
     means = deviations.reshape(count, -1)[:, seen]
-    alone = (ALONE * spun(deviations)).reshape(count, -1)[:, seen]
+    alone = (limits.alone * spun(deviations, limits.spin)).reshape(count, -1)[:, seen]
     total, n = float(z @ z), max(1, z.size)
     square, volume, tilts = (np.empty((count, slices)) for _ in range(3))
     of_tilt = np.zeros(noise.shape, bool)
     of_tilt[:, _TILT] = True
     of_tilt = of_tilt.ravel()[seen]
+    leans = np.where(np.isfinite(noise), x, 0.0)[:, _TILT]
     for k in range(slices):
         first = int(np.searchsorted(piece, k))
         tail = factor[first:, first:], z[first:], means[:, first:], alone[:, first:], piece[first:]
-        terms, growths = _conditional(*tail, k)
+        terms, growths = _conditional(*tail, k, limits)
         square[:, k], volume[:, k] = terms.sum(axis=1) + z[:first] @ z[:first], growths.sum(axis=1)
         gains = 0.5 * (z[first:] ** 2 - terms - growths)
         tilts[:, k] = gains[:, of_tilt[first:]].sum(axis=1)
+        whither = np.einsum("kf,hkf->h", leans[k:], deviations[:, k:, _TILT])
+        undue = np.where(whither < 0.0, np.maximum(tilts[:, k], 0.0), 0.0)
+        square[:, k] += 2.0 * undue
+        tilts[:, k] -= undue
     misfit = square / n
-    temper = max(_SHARPEST, min(total / n, float(misfit.min())))
+    temper = max(limits.sharpest, min(total / n, float(misfit.min())))
     gain = 0.5 * (total - square - volume) / temper
     onset = gain.argmax(axis=1)
     best = gain.max(axis=1)
@@ -94,15 +105,21 @@ def posterior_of(x: np.ndarray, noise: np.ndarray, cov: np.ndarray, deviations: 
     return Posterior(weights / whole, log_odds, onset, declared, misfit[at_onset], total / n, slices, tilts[at_onset])
 
 
-def spun(deviations: np.ndarray) -> np.ndarray:
-    """Deviations (..., f) with the yaw rate's uncertainty that the tilt causes."""
+def spun(deviations: np.ndarray, spin: float) -> np.ndarray:
+    """Deviations (..., f) with the yaw rate's uncertainty that the tilt causes: spin [1/s] times the tilt."""
     found = deviations.copy()
-    found[..., -1] = np.hypot(found[..., -1], _SPIN * np.hypot(deviations[..., -3], deviations[..., -2]))
+    found[..., -1] = np.hypot(found[..., -1], spin * np.hypot(deviations[..., -3], deviations[..., -2]))
     return found
 
 
 def _conditional(
-    factor: np.ndarray, z: np.ndarray, means: np.ndarray, alone: np.ndarray, piece: np.ndarray, onset: int
+    factor: np.ndarray,
+    z: np.ndarray,
+    means: np.ndarray,
+    alone: np.ndarray,
+    piece: np.ndarray,
+    onset: int,
+    limits: DetectorLimits,
 ) -> Any:
     """Return the terms of chi-square (H, m) and of the growth of log |S| (H, m) of the m features from the onset on,
     each given those before it.
@@ -120,11 +137,11 @@ def _conditional(
     for k in np.unique(piece):
         at = np.flatnonzero(piece == k)
         block = slice(at[0], at[-1] + 1)
-        share = (_PART_SPREAD if k == onset else TOGETHER) * means[:, block]
+        share = (limits.onset_spread if k == onset else limits.together) * means[:, block]
         joined[:, block, block] += share[:, :, None] * share[:, None, :]
     diagonal = np.arange(m)
     joined[:, diagonal, diagonal] += alone**2
-    joined[:, m, :m] = joined[:, :m, m] = factor @ z - np.where(piece == onset, _PART, 1.0) * means
+    joined[:, m, :m] = joined[:, :m, m] = factor @ z - np.where(piece == onset, limits.onset_part, 1.0) * means
     joined[:, m, m] = _LARGE
     lower = np.linalg.cholesky(joined)
     growth = np.log(lower[:, diagonal, diagonal]) - np.log(factor[diagonal, diagonal])

@@ -12,10 +12,7 @@ from __future__ import annotations
 import math
 
 from hexapod_dynamics.detection.hypotheses import leg_of_group
-
-# A leg that is suspected for so long [s] is probed, so long [s] after the last probe at the earliest.
-_SUSPECTED, _PAUSE = 1.6, 8.0
-_CHANGED = 0.1  # [s] after which the gait knows of a change, too
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 
 
 class Probe:
@@ -24,14 +21,15 @@ class Probe:
     count: number of times that a foot was to be pressed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: DetectorLimits = LIMITS) -> None:
+        self._limits = limits
         self._last = -math.inf
         self._doubted: tuple[str, float] | None = None  # leg, from when on it is pressed
         self.count = 0
 
     def doubt(self, time: float, leg: str | None) -> None:
         """Probe a leg as soon as the gait uses what was declared at `time` [s]; None: no leg."""
-        self._doubted = None if leg is None else (leg, time + _CHANGED)
+        self._doubted = None if leg is None else (leg, time + self._limits.probe_changed)
 
     def asks(self, time: float, suspect: tuple[str, float, float] | None, undecided: str | None = None) -> str | None:
         """Return the leg to probe now, or None; suspect: (group, probability, since) of DecisionMaker; undecided: leg
@@ -40,9 +38,10 @@ class Probe:
         if self._doubted is not None and time >= self._doubted[1]:
             doubted, self._doubted = self._doubted[0], None
             return self._press(time, doubted)
-        if undecided is not None and time - self._last >= _PAUSE:
+        rested = time - self._last >= self._limits.probe_pause
+        if undecided is not None and rested:
             return self._press(time, undecided)
-        if suspect is None or time - suspect[2] < _SUSPECTED or time - self._last < _PAUSE:
+        if suspect is None or time - suspect[2] < self._limits.probe_suspected or not rested:
             return None
         leg = leg_of_group(suspect[0])
         return None if leg is None else self._press(time, leg)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import Predictor
 
 _TICKS = 512
-_ON_FEET = 0.8  # share of the weight that the feet carry where a robot does not lie on its body or knees
 
 
 class RunningModel:
@@ -22,7 +22,10 @@ class RunningModel:
     carries much of it. snapshots: {slice: state at its start}.
     """
 
-    def __init__(self, robot: Robot, period: float, timestep: float, slice_ticks: Any) -> None:
+    def __init__(
+        self, robot: Robot, period: float, timestep: float, slice_ticks: Any, limits: DetectorLimits = LIMITS
+    ) -> None:
+        self._feet_carry = limits.feet_carry
         self.robot, self.period, self.slice_ticks = robot, period, slice_ticks
         self.model = Predictor(robot, timestep=timestep)
         n = robot.joint_count
@@ -72,7 +75,7 @@ class RunningModel:
         self.q[row] = self.model.q
         yaw, pitch, roll = euler_zyx(self.model.rotation)
         self.tilt[row] = roll, pitch, yaw
-        self.on_feet[row] = self.model.carried_by_feet > _ON_FEET
+        self.on_feet[row] = self.model.carried_by_feet > self._feet_carry
 
     def repeat(self, piece: int, morphology: Morphology) -> bool:
         """Repeat all ticks from the start of slice `piece` on with another morphology; False: no longer known."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hexapod_dynamics.detection.limits import LIMITS
 from hexapod_dynamics.robot import Robot
-
-_SLICES = 8.0  # number of slices that a prior variance is worth
 
 
 def kinds_of(robot: Robot) -> np.ndarray:
@@ -22,12 +21,13 @@ class Scatter:
     """Sums of squared residuals less the noise of the readings, with weights that decay with age.
 
     kinds (f,): features of one kind have one variance; squares (f,): sums [rad^2], [rad^2/s^2]; weight: number of
-    slices.
+    slices; prior_slices: number of slices that a prior variance is worth.
     """
 
     kinds: np.ndarray
     squares: np.ndarray
     weight: float
+    prior_slices: float = LIMITS.scatter_windows
 
     def with_slice(self, error: np.ndarray, noise: np.ndarray, forget: float) -> Scatter:
         """Return the Scatter with one more slice: error (f,), NaN where nothing was measured; noise (f,): standard
@@ -36,11 +36,12 @@ class Scatter:
         seen = np.isfinite(error) & np.isfinite(noise)
         usual = self.squares / max(self.weight, 1.0)
         fresh = np.where(seen, np.where(seen, error, 0.0) ** 2 - np.where(seen, noise, 0.0) ** 2, usual)
-        return Scatter(self.kinds, forget * self.squares + fresh, forget * self.weight + 1.0)
+        return replace(self, squares=forget * self.squares + fresh, weight=forget * self.weight + 1.0)
 
     def variance(self, prior: np.ndarray) -> np.ndarray:
-        """Variances (f,), one for each kind: the mean of those seen and of prior (f,), which counts as 8 slices."""
-        total = (_SLICES * self._mean(prior) + self._mean(self.squares)) / (_SLICES + self.weight)
+        """Variances (f,), one for each kind: the mean of those seen and of prior (f,), worth `prior_slices`."""
+        few = self.prior_slices
+        total = (few * self._mean(prior) + self._mean(self.squares)) / (few + self.weight)
         return np.maximum(total, 0.0)[self.kinds]
 
     def share(self, prior: np.ndarray) -> np.ndarray:

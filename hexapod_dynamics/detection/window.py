@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.detection.lateness import common_lag
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 from hexapod_dynamics.detection.running_model import RunningModel
 from hexapod_dynamics.detection.servo_identification import sign_of_load
 
 TILTS = 3  # roll, pitch [rad], yaw rate [rad/s]
 _KEPT = 4096  # joint measurements
-_MOVED, _SHARE_MOVED = 0.02, 0.3  # [rad] of a joint that moves; share of the joints that do where all are late
-_QUANTISATION, _TIMING = 1.7e-3, 4e-3  # [rad] of a reading, [s] of its time
 
 
 class MeasurementWindow:
     """Compares joint readings and attitudes with a RunningModel, slice by slice."""
 
-    def __init__(self, model: RunningModel, joints: int) -> None:
-        self._model, self.joints = model, joints
+    def __init__(self, model: RunningModel, joints: int, limits: DetectorLimits = LIMITS) -> None:
+        self._model, self.joints, self._limits = model, joints, limits
         self._place, self._time = np.full(_KEPT, np.nan), np.full(_KEPT, np.nan)
         self._joint = np.zeros(_KEPT, np.int64)
         self._angle, self._residual = np.zeros(_KEPT), np.zeros(_KEPT)
@@ -64,7 +63,8 @@ class MeasurementWindow:
         modelled, rate, load = self._model.joint_at(self._place[k], self._joint[k])
         self._residual[k], self._load[k] = self._angle[k] - modelled, load
         self._rate[k] = self._model.rate_at(self._place[k], int(self._joint[k]))
-        self._weight[k] = 1.0 / (_QUANTISATION**2 + (_TIMING * rate) ** 2)
+        limits = self._limits
+        self._weight[k] = 1.0 / (limits.least_reading**2 + (limits.window_timing * rate) ** 2)
 
     def add_joint(self, time: float, joint: int, angle: float) -> bool:
         """Add a reading [rad] at a time [s]; return False if the model has not reached that time yet."""
@@ -119,9 +119,10 @@ class MeasurementWindow:
         with np.errstate(invalid="ignore"):
             since = np.flatnonzero(self._place > self._model.tick - ticks)
         read = [self._angle[since[self._joint[since] == joint]] for joint in np.unique(self._joint[since])]
-        if not read or np.mean([np.ptp(angles) > _MOVED for angles in read]) < _SHARE_MOVED:
+        limits = self._limits
+        if not read or np.mean([np.ptp(angles) > limits.late_moved for angles in read]) < limits.late_share:
             return np.nan
-        return common_lag(self._joint[since], self._residual[since], self._rate[since])
+        return common_lag(self._joint[since], self._residual[since], self._rate[since], limits)
 
     def readings(self, piece: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The readings in slice `piece`: joints, residuals [rad], modelled rates [rad/s], leads [rad], each (m,)."""
@@ -132,7 +133,7 @@ class MeasurementWindow:
 
     def view(self, first: Any, count: int) -> SliceFeatures:
         """Return the SliceFeatures of `count` slices, beginning with slice `first`."""
-        ticks = self._model.slice_ticks
+        ticks, limits = self._model.slice_ticks, self._limits
         place = self._place
         with np.errstate(invalid="ignore"):
             inside = np.flatnonzero((place >= first * ticks) & (place < (first + count) * ticks))
@@ -140,7 +141,7 @@ class MeasurementWindow:
         for k in range(count):
             sums = self._tilts.get(first + k)
             yaw[k] = sums[7] if sums else yaw[k - 1]
-            if sums and sums[0] >= 4 and sums[5] - sums[3] > 0.1:
+            if sums and sums[0] >= limits.least_attitudes and sums[5] - sums[3] > limits.least_attitude_time:
                 turn = (sums[6] - sums[4] + np.pi) % (2.0 * np.pi) - np.pi
                 tilts[k] = sums[1] / sums[0], sums[2] / sums[0], turn / (sums[5] - sums[3])
         return SliceFeatures(
@@ -157,6 +158,7 @@ class MeasurementWindow:
             self._weight[inside],
             tilts,
             yaw,
+            limits,
         )
 
 
@@ -180,6 +182,7 @@ class SliceFeatures:
         weight: np.ndarray,
         tilts: np.ndarray,
         yaw: np.ndarray,
+        limits: DetectorLimits = LIMITS,
     ) -> None:
         self.first, self.count, self._ticks, self._period, self._joints = first, count, ticks, period, joints
         self._joint, self._weight = joint, weight
@@ -190,11 +193,13 @@ class SliceFeatures:
         with np.errstate(divide="ignore", invalid="ignore"):
             self._scale = 1.0 / total
             apart, self.load = self._mean(residual), self._mean(load)
-            self.motion = np.stack([self._mean(rate), self._mean(sign_of_load(load))], axis=-1)
+            self.motion = np.stack([self._mean(rate), self._mean(sign_of_load(load, limits.load_sign))], axis=-1)
         self.residual, self.yaw = np.concatenate([apart, tilts], axis=1), yaw
         # Noise of the readings; it has a lower bound, because the rounding of a few readings does not average out.
-        noise = np.sqrt(np.maximum(self._scale, (0.5 * _QUANTISATION) ** 2)).reshape(count, joints)
-        tilt_noise = np.where(np.isfinite(tilts), [1e-3, 1e-3, 5e-3], np.inf)
+        noise = np.sqrt(np.maximum(self._scale, (0.5 * limits.least_reading) ** 2)).reshape(count, joints)
+        tilt_noise = np.where(
+            np.isfinite(tilts), [limits.attitude_noise, limits.attitude_noise, limits.turn_noise], np.inf
+        )
         self.noise = np.concatenate([np.where(np.isfinite(apart), noise, np.inf), tilt_noise], axis=1)
 
     def _mean(self, values: Any) -> np.ndarray:

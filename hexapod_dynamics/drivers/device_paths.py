@@ -1,8 +1,12 @@
 """Paths of the simulated devices, by user, ROS domain and namespace, and of the stored IMU offsets."""
 
-from pathlib import Path
+from __future__ import annotations
 
-from hexapod_dynamics.runtime_directory import checked_domain, private_directory, ros_domain, ros_home
+from hexapod_dynamics.runtime_directory import checked_domain, private_path, ros_domain, ros_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SERVO_BUS, IMU_BUS = "servo_bus", "imu.sock"
 
@@ -13,9 +17,16 @@ def device_directory(namespace: str = "/", domain_id: str | int | None = None) -
     domain_id defaults to the environment's ROS_DOMAIN_ID (0 without one). Raises UnsafePathError where it is no
     number of a domain, and where another user could have put the devices there.
     """
+    from pathlib import Path
+
+    return Path(device_path(namespace, domain_id))
+
+
+def device_path(namespace: str = "/", domain_id: str | int | None = None) -> str:
+    """As `device_directory`, as text: nothing is imported for it."""
     number = ros_domain() if domain_id is None else checked_domain(domain_id)
     inner = namespace.strip("/").replace("/", ".")
-    return private_directory(f"{number}.{inner}" if inner else str(number))
+    return private_path(f"{number}.{inner}" if inner else str(number))
 
 
 def calibration_file(bus: str, address: int) -> Path:

@@ -11,7 +11,7 @@ def import_gpio(purpose: str, remedy: str = "pip install Jetson.GPIO") -> Any:
     """Return the module Jetson.GPIO; MissingPackageError names `purpose` and `remedy` if it cannot be imported."""
     try:
         from Jetson import GPIO
-    except Exception as error:  # on import it asks which board this is, and raises whatever comes of that
+    except Exception as error:  # importing it detects the board and may raise any exception
         raise MissingPackageError(
             f"{purpose} needs the package Jetson.GPIO on a Jetson, and importing it failed "
             f"({type(error).__name__}: {' '.join(str(error).split())}); {remedy}"

@@ -1,18 +1,18 @@
 """Asks the node `servos` of this computer and user for the emergency stop, over a UNIX socket and without ROS.
 
 A ROS client imports rclpy, joins the network and discovers the service: 0.4 s of processor time, seconds on a loaded
-computer. Here the stop is one byte in a local socket. This module imports nothing but the standard library, and little
-of that: it is what `ros2 run hexapod_dynamics stop` waits for.
+computer. Here the stop is one byte in a local socket. This module imports what Python has loaded at its start, or has
+in C (_socket without the enumerations of socket): that is what `hexapod-stop` waits for.
 """
 
 from __future__ import annotations
 
+import _socket
 import os
 import select
-import socket
 import time
 
-from hexapod_dynamics.drivers.device_paths import device_directory
+from hexapod_dynamics.drivers.device_paths import device_path
 from hexapod_dynamics.errors import UnsafePathError
 
 SOCKET = "stop.sock"
@@ -25,7 +25,7 @@ def socket_path(namespace: str = "", domain_id: str | None = None) -> str:
 
     Raises UnsafePathError where another user could have put a socket there.
     """
-    return os.path.join(device_directory(namespace, domain_id), SOCKET)
+    return os.path.join(device_path(namespace, domain_id), SOCKET)
 
 
 class StopRequest:
@@ -35,7 +35,7 @@ class StopRequest:
     """
 
     def __init__(self, namespace: str = "") -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
         self._socket.setblocking(False)
         self._received = b""
         try:

@@ -20,7 +20,7 @@ from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.errors import DeviceError
 
 _PRIORITY = 13  # real-time priority where permitted: above that of the bus thread
-_LOOK = 1.0  # [s] between two looks whether the socket is still there
+_CHECK = 1.0  # [s] between two checks that the socket still exists
 _PATIENCE = 1.0  # [s] for which a caller may say nothing
 _MOST = 16  # callers at a time
 
@@ -83,9 +83,9 @@ class StopSocket:
 
     def _run(self) -> None:
         prefer_this_thread(_PRIORITY)
-        look = time.monotonic() + _LOOK
+        check = time.monotonic() + _CHECK
         while True:
-            wait = max(look - time.monotonic(), 0.0)
+            wait = max(check - time.monotonic(), 0.0)
             watched: list[socket.socket | int] = [self._wake, self._listener, *self._callers]
             ready = select.select(watched, [], [], wait)[0]
             if self._wake in ready:
@@ -95,14 +95,14 @@ class StopSocket:
             for caller in [each for each in self._callers if each in ready]:
                 self._serve(caller)
             now = time.monotonic()
-            if now >= look:
-                look = now + _LOOK
+            if now >= check:
+                check = now + _CHECK
                 self._tidy(now)
 
     def _accept(self) -> None:
         try:
             caller, _ = self._listener.accept()
-        except OSError:  # who called has gone
+        except OSError:  # the caller has closed the connection
             return
         caller.setblocking(False)
         user = struct.unpack("3i", caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
@@ -121,7 +121,7 @@ class StopSocket:
             word = b""
         if word == STOP:
             success, message = self._stop()
-            with contextlib.suppress(OSError):  # the caller has gone; the robot is stopped all the same
+            with contextlib.suppress(OSError):  # the connection is closed; the robot is stopped all the same
                 caller.send(f"{int(success)} {' '.join(message.split())}\n".encode())
         del self._callers[caller]
         caller.close()

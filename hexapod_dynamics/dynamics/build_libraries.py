@@ -26,7 +26,7 @@ VARIABLE = "HEXAPOD_DYNAMICS_PROCESSOR"
 
 
 def sources_of(robot: Robot, lanes: int) -> list[LibrarySource]:
-    """All that a robot's model may load, for vector registers of so many doubles."""
+    """Return the sources of all libraries that a robot's model may load; lanes: doubles in a vector register."""
     rows = Rows.of(max(len(leg.joints) for leg in robot.legs))
     types = list(dict.fromkeys(LegType.of(leg) for leg in robot.legs))
     width = lane_count([LegType.of(leg) for leg in robot.legs], lanes)

@@ -15,6 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hexapod_dynamics.estimation.filters import TimedBuffer
+from hexapod_dynamics.robot import Robot
+
 # Stretch [rad] beyond which a joint is used.
 LOADED = 7e-3
 # Time constant of the memory [s].
@@ -23,6 +26,8 @@ MEMORY = 30.0
 # Successive readings have errors in common: so many count as one.
 RATIO, WIDTH, TRIM, NOISE, TIMING, ALIKE = 0.1, 6e-3, 1.5e-3, 4e-3, 0.01, 10.0
 RATIO_INDEX, WIDTH_INDEX, TRIMS = 0, 1, 2
+# The band is at most so many counts of the servos.
+WIDEST = 4.0
 
 
 class DeadBandFilter:
@@ -70,3 +75,38 @@ class DeadBandFilter:
         self._sums *= 1.0 - share
         self._information[self._diagonal] += share * self._prior
         self._sums[RATIO_INDEX] += share * self._prior[RATIO_INDEX]
+
+
+class DeadBandLearner:
+    """Feeds a DeadBandFilter with the readings of joints whose load is mostly weight; `band` [rad] is learnt so far.
+
+    robot: Robot. Joints that turn about a vertical axis push against each other only.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        self.filter = DeadBandFilter(robot.joint_count, WIDEST * robot.servo.resolution)
+        self.band = 0.0
+        self._bears = [j.kind == "revolute" and abs(j.axis[2]) < 0.5 for j in joints]
+        # Set-points without learnt offsets, stretches of the servos' springs [rad].
+        self._springs = TimedBuffer((2, robot.joint_count))
+
+    def clear(self) -> None:
+        """Delete the stored set-points and stretches; what is learnt stays."""
+        self._springs.clear()
+
+    def store(self, time: float, setpoints: np.ndarray, stretches: np.ndarray) -> None:
+        """Store the model's set-points without learnt offsets and stretches of its springs (n,) [rad] at `time` [s]."""
+        self._springs.add(time, (setpoints, stretches))
+
+    def measure(self, time: float, joint: int, angle: float, rate: float) -> None:
+        """Process a reading [rad]: it is compared with set-point and load at its time; rate [rad/s]: of the model."""
+        if self._bears[joint]:
+            lag = self._springs.element_at(time, 0, joint) - angle
+            self.filter.measure(joint, lag, self._springs.element_at(time, 1, joint), rate)
+
+    def learn(self, seconds: float) -> float:
+        """Return the band [rad] after as many seconds more."""
+        self.filter.forget(seconds)
+        self.band = self.filter.band
+        return self.band

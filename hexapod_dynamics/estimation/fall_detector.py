@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -55,7 +54,9 @@ class FallDetector:
     @property
     def upright(self) -> bool:
         """Whether the robot has been upright for `settle` seconds, up to the last sample."""
-        return self._upright_since is not None and self._time - self._upright_since >= self._settle
+        if self._time is None or self._upright_since is None:
+            return False
+        return self._time - self._upright_since >= self._settle
 
     def update(
         self,
@@ -104,7 +105,7 @@ class FallDetector:
             self.fallen = False
         return self.fallen
 
-    def _since(self, before: Any, holds: Any) -> float | None:
+    def _since(self, before: float | None, holds: bool) -> float | None:
         if not holds:
             return None
         return self._time if before is None else before

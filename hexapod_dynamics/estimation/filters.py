@@ -6,9 +6,9 @@ Both compare a measurement with the model state at the time of the measurement.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector, rotation_z
 
@@ -19,7 +19,7 @@ class TimedBuffer:
     shape: of one value. size: number of stored values.
     """
 
-    def __init__(self, shape: Any, size: int = 64) -> None:
+    def __init__(self, shape: tuple[int, ...], size: int = 64) -> None:
         self._times = [-math.inf] * size
         self._values = np.zeros((size, *shape))
         self._next = 0
@@ -29,7 +29,7 @@ class TimedBuffer:
         self._times = [-math.inf] * len(self._times)
         self._next = 0
 
-    def add(self, time: float, value: Any) -> None:
+    def add(self, time: float, value: npt.ArrayLike | tuple[np.ndarray, ...]) -> None:
         """Store a value at a time [s] later than all stored ones."""
         slot = self._next % len(self._times)
         self._times[slot] = time

@@ -1,8 +1,8 @@
 """Tests whether the measurements fit the model: each joint, roll, pitch and yaw.
 
-A quantity is in doubt when its innovation (measured minus predicted) exceeds its limit without interruption for
+A quantity is inconsistent when its innovation (measured minus predicted) exceeds its limit without interruption for
 `patience` seconds. The limits are those of healthy robots over the plausible mismatches of the model, with a margin. A
-joint that should be measured and is not is in doubt, too.
+joint that should be measured and is not is inconsistent, too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 AXES = ("roll", "pitch", "yaw")
 
@@ -21,8 +20,8 @@ class Limits:
 
     joint [rad]: of a joint at rest. timing [s]: what a joint's rate adds. tilt, yaw [rad]. offset [rad]: of a
     set-point's learnt offset. silence [s]: longest time without a reading of a joint while others are read. patience
-    [s]: how long an innovation must stay beyond; worse [s]: after how long the doubt is an error; calm [s]: how long
-    everything must fit before the doubt ends.
+    [s]: how long an innovation must stay beyond; worse [s]: after how long an inconsistency is an error; calm [s]:
+    how long everything must fit before it ends.
     """
 
     joint: float = 0.06
@@ -39,7 +38,7 @@ class Limits:
 class InnovationTest:
     """Finds joints and axes whose measurements contradict the model; names (n,): of the joints."""
 
-    def __init__(self, names: Sequence[str], limits: Any = None) -> None:
+    def __init__(self, names: Sequence[str], limits: Limits | None = None) -> None:
         self.names = [*names, *AXES]
         self.limits = limits or Limits()
         self.clear()
@@ -49,9 +48,9 @@ class InnovationTest:
         n = len(self.names)
         self._since = [math.inf] * n  # [s] when the quantity left its limit
         self._excess = [0.0] * n
-        self._doubt_began: float | None = None
-        self._last_doubted: float | None = None
-        self.doubted: list[str] = []
+        self._began: float | None = None
+        self._last_inconsistent: float | None = None
+        self.suspected: list[str] = []
 
     def joint(self, time: float, joint: int, error: float, rate: float, offset: float) -> None:
         """Test a reading of a joint: measured minus predicted [rad], predicted rate [rad/s], learnt offset [rad]."""
@@ -64,14 +63,14 @@ class InnovationTest:
         self._since[joint] = min(self._since[joint], time - self.limits.patience)
         self._excess[joint] = max(silence / self.limits.silence, 1.0)
 
-    def heard(self, joint: int) -> None:
-        """Note a reading of a joint that executes no command: its silence is over, and it contradicts nothing."""
+    def reset_joint(self, joint: int) -> None:
+        """Reset a joint that was read while it executes no command: it contradicts nothing."""
         self._since[joint], self._excess[joint] = math.inf, 0.0
 
-    def attitude(self, time: float, innovation: Any, yaw: float) -> None:
+    def attitude(self, time: float, innovation: Sequence[float], yaw: float) -> None:
         """Test the attitude: measured less predicted as a rotation vector (3,) in world axes [rad], predicted yaw."""
         cos, sin, limits = math.cos(yaw), math.sin(yaw), self.limits
-        x, y, z = float(innovation[0]), float(innovation[1]), float(innovation[2])
+        x, y, z = innovation
         roll, pitch = cos * x + sin * y, -sin * x + cos * y
         first = len(self.names) - len(AXES)
         for k, excess in enumerate((roll / limits.tilt, pitch / limits.tilt, z / limits.yaw)):
@@ -85,16 +84,16 @@ class InnovationTest:
     def level(self, time: float) -> tuple[str, str]:
         """Return the present level ("ok", "warn" or "error") and the inconsistent joints and axes."""
         if time - min(self._since) >= self.limits.patience:
-            doubted = [k for k, since in enumerate(self._since) if time - since >= self.limits.patience]
-            self.doubted = [self.names[k] for k in sorted(doubted, key=lambda k: -self._excess[k])]
-            self._last_doubted = time
-            if self._doubt_began is None:
-                self._doubt_began = time
-        elif self._last_doubted is None or time - self._last_doubted > self.limits.calm:
-            self._doubt_began = self._last_doubted = None
-            self.doubted = []
-        if self._doubt_began is None:
+            suspected = [k for k, since in enumerate(self._since) if time - since >= self.limits.patience]
+            self.suspected = [self.names[k] for k in sorted(suspected, key=lambda k: -self._excess[k])]
+            self._last_inconsistent = time
+            if self._began is None:
+                self._began = time
+        elif self._last_inconsistent is None or time - self._last_inconsistent > self.limits.calm:
+            self._began = self._last_inconsistent = None
+            self.suspected = []
+        if self._began is None:
             return "ok", ""
-        worst = ", ".join(self.doubted[:3])
-        text = f"the measurements contradict the model at {worst}: the prediction is in doubt"
-        return ("error" if time - self._doubt_began > self.limits.worse else "warn"), text
+        worst = ", ".join(self.suspected[:3])
+        text = f"the measurements contradict the model at {worst}: the prediction is unreliable"
+        return ("error" if time - self._began > self.limits.worse else "warn"), text

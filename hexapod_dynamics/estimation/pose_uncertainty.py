@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -82,7 +81,7 @@ class Spread:
 class PoseUncertainty:
     """Covariance of a predicted pose; spread: a Spread."""
 
-    def __init__(self, spread: Any = None) -> None:
+    def __init__(self, spread: Spread | None = None) -> None:
         self.spread = spread or Spread()
         self.pose = np.zeros((6, 6))  # x, y, z [m], roll, pitch, yaw [rad], world axes; as nav_msgs/Odometry
         self._transition, self._noise = np.eye(STATES), np.zeros(STATES)
@@ -96,21 +95,21 @@ class PoseUncertainty:
         self.covariance = np.diag(
             np.square([s.start, s.start, s.start_yaw, along, across, s.rate, s.early_along, s.early_across])
         )
-        self._doubted = self._speed = self._walked = 0.0
+        self._unreliable = self._speed = self._walked = 0.0
         self._fill(0.0, 0.0)
 
     def advance(
         self,
-        step: Any,
+        step: tuple[float, float, float],
         yaw: float,
-        doubted: bool = False,
+        inconsistent: bool = False,
         tilt_innovation: float = 0.0,
         yaw_innovation: float = 0.0,
     ) -> None:
         """Advance by one step.
 
-        step: (dx, dy, dt), motion in the body's axes [m] and time [s]; yaw [rad] of the body in the world. doubted:
-        whether measurements contradict the model: the robot may then have any velocity that it can reach.
+        step: (dx, dy, dt), motion in the body's axes [m] and time [s]; yaw [rad] of the body in the world.
+        inconsistent: whether measurements contradict the model: the robot may then have any velocity it can reach.
         tilt_innovation, yaw_innovation [rad]: differences of the measured and the predicted tilt and yaw.
         """
         dx, dy, dt = step
@@ -130,14 +129,14 @@ class PoseUncertainty:
         noise = self._noise
         noise[X] = noise[Y] = s.way_noise**2 * way
         noise[YAW] = s.turn_noise**2 * jerked + s.yaw_rate**2 * dt
-        if doubted:
-            # An unknown constant velocity of 0.1 m/s and 0.1 rad/s since the doubt began.
-            noise[X] += 0.01 * (2.0 * self._doubted + dt) * dt
-            noise[Y] += 0.01 * (2.0 * self._doubted + dt) * dt
-            noise[YAW] += 0.01 * (2.0 * self._doubted + dt) * dt
-            self._doubted += dt
+        if inconsistent:
+            # An unknown constant velocity of 0.1 m/s and 0.1 rad/s since then.
+            noise[X] += 0.01 * (2.0 * self._unreliable + dt) * dt
+            noise[Y] += 0.01 * (2.0 * self._unreliable + dt) * dt
+            noise[YAW] += 0.01 * (2.0 * self._unreliable + dt) * dt
+            self._unreliable += dt
         else:
-            self._doubted = 0.0
+            self._unreliable = 0.0
         self.covariance = f @ self.covariance @ f.T
         self.covariance.ravel()[:: STATES + 1] += noise  # its diagonal
         self._fill(tilt_innovation, yaw_innovation)

@@ -38,9 +38,9 @@ from hexapod_dynamics.gait.plan_change import (
 from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, present_legs
 from hexapod_dynamics.gait.plan_worker import PlanWorker
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
-from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.patterns import LIFT
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.slope_reference import SlopeReference
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -144,6 +144,7 @@ class AdaptiveGait(AdaptiveOnGround):
         if self.robot is not None:
             twin.arrival = self.arrival.copy()
             twin.slope = self.slope.copy()
+            twin.leaning = self.leaning.copy()
         return twin
 
     def _twin(self) -> AdaptiveGait:
@@ -151,7 +152,7 @@ class AdaptiveGait(AdaptiveOnGround):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.worker, twin._changing, twin._search = None, False, None
-        twin.ground, twin._lean = None if self.ground is None else self.ground.copy(), self._lean.copy()
+        twin.ground = None if self.ground is None else self.ground.copy()
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
             twin._memory = WalkMemory(twin.data)

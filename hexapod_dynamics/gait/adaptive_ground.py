@@ -44,7 +44,7 @@ class AdaptiveOnGround(AdaptiveWalk):
 
     def __init__(self, ground: bool) -> None:
         self.ground = GroundAdaptation() if ground else None
-        self._lean = np.zeros(6)
+        self.leaning = np.zeros(6)  # the offset that `lean` has set
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
         self._reflexes = 0.0  # after which the ground was taken for rough
         self._limited_for = UNLIMITED  # rough; roll, pitch of the slope
@@ -58,12 +58,12 @@ class AdaptiveOnGround(AdaptiveWalk):
 
     def lean(self, offset: npt.ArrayLike) -> None:
         """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""
-        self._lean[:] = checked_lean(offset)
-        self.data.command[layout.OFFSET :] = self._lean
+        self.leaning[:] = checked_lean(offset)
+        self.data.command[layout.OFFSET :] = self.leaning
 
     def _new_ground(self) -> None:
         """Forget the ground."""
-        self._lean[:] = 0.0
+        self.leaning[:] = 0.0
         self._lifted, self._reflexes, self._since_limited = 0.0, 0.0, LIMIT_EVERY
         self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
         self.ground = None if self.ground is None else GroundAdaptation()
@@ -101,7 +101,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         data.settings[layout.TILT] = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
         for axis, shift in enumerate((ground.shift_x, ground.shift_y)):
             most = MOST_LEAN[axis]
-            data.command[layout.OFFSET + axis] = min(most, max(-most, self._lean[axis] + shift))
+            data.command[layout.OFFSET + axis] = min(most, max(-most, self.leaning[axis] + shift))
         self._limit_again(ground, dt)
 
     def _limit_again(self, ground: GroundAdaptation, dt: float) -> None:

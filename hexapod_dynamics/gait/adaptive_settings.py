@@ -9,19 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS
 
-PATTERNS = ("auto", "wave", "ripple")
 # A body tilted further [rad], longer than the transient of a step, sits down.
 TILT_LIMIT = math.radians(8.0)
-# Allowed values: lowest, highest, unit.
-RANGES = {
-    "step_height": (0.0, 0.06, "m"),
-    "body_height": (0.03, 0.3, "m"),
-    "period": (0.3, 10.0, "s"),
-    "acceleration": (0.01, 10.0, "m/s^2"),
-    "turning": (0.05, 50.0, "rad/s^2"),
-    "tilt_limit": (0.0, 1.0, "rad"),
-}
 OPTIONAL = ("body_height", "period")
 # What can change while the robot walks.
 LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning")
@@ -48,10 +39,10 @@ class AdaptiveSettings:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in RANGES and not (value is None and field.name in OPTIONAL):
-                _check(field.name, value, *RANGES[field.name])
-        if self.pattern not in PATTERNS:
-            raise HexapodError(f"pattern: given {self.pattern!r}, allowed are {', '.join(PATTERNS)}")
+            if field.name in BOUNDS and not (value is None and field.name in OPTIONAL):
+                _check(field.name, value, *BOUNDS[field.name])
+        if self.pattern not in ADAPTIVE:
+            raise HexapodError(f"pattern: given {self.pattern!r}, allowed are {', '.join(ADAPTIVE)}")
 
 
 def _check(name: str, value: object, low: float, high: float, unit: str) -> None:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.planning.library import plan_of
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.plan_library import plan_of
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section
 from hexapod_dynamics.robot.leg import Leg

@@ -9,11 +9,12 @@ import numpy as np
 
 from hexapod_dynamics.gait import leg_table
 from hexapod_dynamics.gait.out_of_the_way import turn_away
+from hexapod_dynamics.gait.packaged import packaged_file
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 from hexapod_dynamics.gait.planning.evaluation import link_points
-from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.patterns import pattern_plan, tripod_plan
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.rest_pose import rest_pose
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -23,14 +24,7 @@ USABLE = 0.88
 
 def plans_path(robot: Robot) -> Path | None:
     """Return the path of the library of plans that comes with the package for a Robot; None if there is none."""
-    folders = [Path(__file__).resolve().parents[2] / "config"]
-    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-    folders += [Path(prefix, "share", "hexapod_dynamics", "config") for prefix in prefixes if prefix]
-    for folder in folders:
-        path = folder / f"plans_{robot.name}.yaml"
-        if path.is_file():
-            return path
-    return None
+    return packaged_file(f"plans_{robot.name}.yaml")
 
 
 def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:

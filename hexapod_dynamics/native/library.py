@@ -63,7 +63,7 @@ def source_digest() -> str:
 
 @dataclass(frozen=True)
 class LibrarySource:
-    """What a library is compiled from. key tells its text from those of others of a kind; flags: further ones."""
+    """What a library is compiled from. key: distinguishes its text from others of its kind; flags: further ones."""
 
     kind: str
     key: str

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 CPU_INFORMATION = Path("/proc/cpuinfo")
-# Lines of it that tell processors apart, on x86 and on ARM; the others change from moment to moment.
+# Lines of it that distinguish processors, on x86 and on ARM; the others change from moment to moment.
 IDENTITY = ("model name", "flags", "Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part")
 BUILT = Path(__file__).with_name("built")  # libraries that were compiled with the package
 TARGET = "target.json"

@@ -1,7 +1,7 @@
 """Several nodes in one process: `companions damage_manager robot_description walk_status`.
 
 An empty process of rclpy and numpy takes 30 MiB, whatever its node does. Those named here move no joint. One with a
-wrong parameter is left out; one that fails at work is made anew, and the others go on. `imu`, `servos`, `gait` and
+wrong parameter is left out; one that fails at work is restarted, and the others go on. `imu`, `servos`, `gait` and
 `dynamics` keep processes of their own: each has a fast period and an interpreter lock of its own.
 """
 

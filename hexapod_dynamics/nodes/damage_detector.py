@@ -227,7 +227,7 @@ class DamageDetectorNode(GuardedNode):
             or "none",
             "last bank [s]": detector.bank_time,
             "probes asked for": detector.probes,
-            "cannot tell whether it has lost its foot": detector.undecided or "none",
+            "cannot tell whether it has lost its foot": ": ".join(detector.cannot_tell(now) or ("none",)),
             "identified lag of the servos [ms]": 1e3 * detector.servos.lag,
             "identified dead zone of the servos [deg]": float(np.degrees(detector.servos.zone)),
             "servos identified": "yes" if detector.servos.identified else "not yet: the robot has to walk, intact",

@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 
 # Joint angles older than this [s] are not used for the angle of a newly locked joint.
 OLDEST = 2.0
-# Changes accepted within WINDOW [s]: each one lets every node plan anew, and is stored. Further ones are refused.
+# Changes accepted within WINDOW [s]: after each one every node plans again, and it is stored. Further ones are refused.
 MOST_CHANGES, WINDOW = 20, 1.0
 # Requests that wait for their turn; the usual ten overflow when several clients call at once, and get no answer.
 SERVICE = QoSProfile(depth=200)
@@ -40,7 +40,7 @@ class DamageManager(GuardedNode):
         self._following = False  # whether `_follow` is setting parameters
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
         # Only the newest message counts, and only when a joint is locked: it is taken then, and with each tick, so that
-        # its age is known; it does not wake this node.
+        # its age is known. The message does not wake this node.
         self.loop = TickLoop(self, 0.2)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 1)
         self._declare()

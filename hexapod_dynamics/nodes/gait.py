@@ -18,6 +18,7 @@ from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.nodes import gait_choice as gaits
 from hexapod_dynamics.nodes.command_watch import source_name
+from hexapod_dynamics.nodes.get_up import GetUpControl
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
 from hexapod_dynamics.parameters.gait import COMMANDS, GAIT, SETTINGS
@@ -49,7 +50,10 @@ from std_srvs.srv import Trigger
 BLIND = 0.5
 NEW_COMMAND = "standing still until a new cmd_vel: send zero, then a speed"
 NOT_KNOWN = "whether the robot had fallen before this node was restarted is not known"
-FALLEN = "the robot has fallen: legs stopped; put it upright, then command it again (cmd_vel zero, then a speed)"
+FALLEN = (
+    "the robot has fallen: legs stopped; call `get_up` or put it upright, then command it again (cmd_vel zero, then a "
+    "speed)"
+)
 
 
 class GaitNode(GuardedNode):
@@ -91,11 +95,12 @@ class GaitNode(GuardedNode):
         self._message = joint_template(self.robot.joint_names, self._source)
         self._trial, self._trial_message = JointTrial(self.robot), self._message
         self._send = sender(self.create_publisher(JointState, "joint_commands", 10))
+        self.get_up = GetUpControl(self, self.period)
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, self.period, self._tick)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data, newest=True)
         self.loop.subscribe(Twist, "cmd_vel", self._on_cmd_vel, 10)
-        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, lambda: self.gait.awaits_joints)
+        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, self._awaits_joints)
         subscribe(self, Pose, "body_pose", self._on_body_pose, 10)
         subscribe(self, String, "press_foot", self._on_press_foot, 10)
         subscribe(self, String, "try_joint", self._on_try_joint, 10)
@@ -128,25 +133,29 @@ class GaitNode(GuardedNode):
                 return
             self.gait.sense(*roll_pitch_yaw(rotation))
         now = self._attitude_time = time.monotonic()
-        before = self.permit.fallen
-        self.permit.see(
-            self.falls.update(now, rotation, [x * a.x + y * a.y + z * a.z for x, y, z in self._axes], self.gait.level),
-            self.falls.upright,
-        )
+        before, rate = self.permit.fallen, message.angular_velocity
+        force = [x * a.x + y * a.y + z * a.z for x, y, z in self._axes]
+        self.get_up.sense(rotation, [x * rate.x + y * rate.y + z * rate.z for x, y, z in self._axes], force)
+        self.permit.see(self.falls.update(now, rotation, force, self.gait.level), self.falls.upright)
         if self.permit.fallen != before:
             if self.permit.fallen:
                 self.gait.command(0.0, 0.0, 0.0)
                 self.get_logger().error(FALLEN)
+                self.get_up.fell()
             self._keep()
             self._diagnostics.publish()
 
+    def _awaits_joints(self):
+        return self.gait.awaits_joints or self.get_up.active
+
     def _on_joints(self, message):
-        """Tell the gait where the joints are, while legs that came back are not where they are held up."""
+        """Tell the gait where the joints are, while legs that came back are not where they are held up, or get_up."""
         self._angles[:] = np.nan
         for name, angle in zip(message.name, message.position, strict=False):
             if name in self._index:
                 self._angles[self._index[name]] = angle
         self.gait.measure_joints(self._angles)
+        self.get_up.measure_joints(self._angles)
 
     def _on_body_pose(self, message):
         o, p = message.orientation, message.position
@@ -224,6 +233,7 @@ class GaitNode(GuardedNode):
             self._refuse(error)
             return
         self.gait.set_morphology(morphology)
+        self.get_up.set_morphology(morphology)
         self._moving = morphology.moving_mask.nonzero()[0].tolist()
         self._message = joint_template([self.robot.joint_names[j] for j in self._moving], self._source)
         self._trial.set_morphology(morphology)
@@ -241,10 +251,16 @@ class GaitNode(GuardedNode):
         self._ticks += due
         self._choose_speed(now)
         self.gait.adopt_plan()
-        if not self.permit.may_walk or not self._moving:
+        if self.get_up.active:
+            commands = self.get_up.step(self.period)
+        elif not self.permit.may_walk or not self._moving:
             return  # the servos hold the pose
-        # After a stall the gait does not catch up: the legs would jump.
-        position, velocity = self.gait.step(min(due * self.period, 0.25 * self.gait.period))
+        else:
+            # After a stall the gait does not catch up: the legs would jump.
+            commands = self.gait.step(min(due * self.period, 0.25 * self.gait.period))
+        if commands is None:
+            return
+        position, velocity = commands
         moving = self._moving
         positions, velocities, message = position[moving].tolist(), velocity[moving].tolist(), self._message
         tried = self._trial.setpoint(now)
@@ -263,6 +279,10 @@ class GaitNode(GuardedNode):
                 self._released = now
         elif now - self._released > 1.0:
             self.gait.command(*self._default)
+
+    def publish_state(self):
+        """Publish the diagnostics and `gait_state` now."""
+        self._diagnostics.publish()
 
     def _look(self):
         level, message, values = self._assess()
@@ -287,6 +307,8 @@ class GaitNode(GuardedNode):
             values["tilt [deg]"] = math.degrees(self.falls.tilt)
         if not self._moving:
             return "error", "no leg is left to walk with: no joint is commanded", values
+        if self.get_up.doing:
+            return "warn" if self.get_up.active else "error", f"get up: {self.get_up.doing}", values
         if self.permit.fallen:
             return "error", FALLEN, values
         if self.permit.waiting:

@@ -1,42 +1,10 @@
-"""The gaits that the node `gait` can walk with, and how it changes between them."""
+"""How the node `gait` changes between the gaits that it can walk with."""
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.gait.adaptive_settings import LIVE
-from hexapod_dynamics.parameters.gait import ADAPTIVE
-from hexapod_dynamics.parameters.kinds import GAITS
+from hexapod_dynamics.gait_kinds import ADAPTIVE, make
 
-TRIPOD_PERIOD = 1.3
-
-
-def make(kind, values):
-    """Return the gait of a kind with the values of the node's parameters; HexapodError names a kind that is unknown."""
-    if kind not in GAITS:
-        raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(GAITS)}")
-    period = values["period"] or None
-    if kind in ADAPTIVE:
-        from hexapod_dynamics.gait.plan_worker import PlanWorker
-        from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
-
-        return AdaptiveGait(
-            step_height=values["step_height"],
-            body_height=values["body_height"],
-            period=period,
-            acceleration=values["acceleration"],
-            turning=values["turning"],
-            yaw_hold=values["yaw_hold"],
-            plans=values["plans"] or None,
-            pattern=kind,
-            planner=BackgroundPlanner(),
-            worker=PlanWorker(),
-        )
-    plain = {name: values[name] for name in ("step_length", "step_height", "step_depth", "body_height")}
-    plain |= {"period": period or TRIPOD_PERIOD, "response_time": values["response_time"]}
-    if kind == "optimal":
-        from hexapod_dynamics.gait.optimal import BackgroundSwingPlanner, OptimalGait
-
-        return OptimalGait(planner=BackgroundSwingPlanner(), **plain)
-    return TripodGait(**plain)
+__all__ = ["change", "make"]
 
 
 def change(gait, kind, new_kind, values, new_values):

@@ -1,24 +1,36 @@
-"""Publishes the MPU6050: imu/data_raw and imu/data (REP-145) in the axes of the chip, whose frame is on /tf_static.
+"""Publishes the MPU6050, or the IMU of the STM32 board: imu/data_raw and imu/data (REP-145), in the chip's axes.
 
-imu/data_raw has the values of the device; imu/data has the offsets subtracted, and the attitude. Yaw starts at zero for
-base_link and drifts: there is no magnetometer.
+The frame of these axes is on /tf_static. imu/data_raw has the values of the device; in imu/data the offsets are
+subtracted, and it has the attitude. Yaw starts at zero for base_link and drifts: there is no magnetometer.
 """
 
+import math
 import threading
+import time
 
 import numpy as np
 
 from geometry_msgs.msg import TransformStamped
+from hexapod_dynamics.drivers.board.imu_relay import SOCKET, RelayedImu
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, device_directory
 from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.imu.orientation import VqfFilter
+from hexapod_dynamics.drivers.imu.subscribed_imu import SubscribedImu
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.ros.cdr import Template
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import Diagnostics, Wanted, declare_all, frame, load_robot, sender
+from hexapod_dynamics.ros.node_functions import (
+    Diagnostics,
+    Wanted,
+    declare_all,
+    frame,
+    load_robot,
+    sender,
+    stamp_seconds,
+)
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import quaternion_from_rotation
@@ -63,10 +75,10 @@ class ImuNode(GuardedNode):
         )
         if self.imu.filter_name != VqfFilter.name:
             self.get_logger().warning(
-                f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson.md, 8)"
+                f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson_options.md, 3)"
             )
         self._stamps = StampConverter()
-        self._sample_delay = settings.delay
+        self._sample_delay = settings.delay if self.source == "mpu6050" else 0.0
         raw, data = self._message(settings), self._message(settings)
         raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
         level = self._orientation_variance = self._orientation_stddev**2
@@ -75,8 +87,10 @@ class ImuNode(GuardedNode):
         self._temperature = Temperature(variance=0.0)
         self._temperature.header.frame_id = self.frame
         self._next_temperature = 0.0
-        publisher = self.create_publisher(Imu, "imu/data_raw", 10)
-        self._raw_wanted, self._send_raw = Wanted(publisher), sender(publisher)
+        self._raw_wanted = lambda _now: False
+        if self.source != "topic":
+            publisher = self.create_publisher(Imu, "imu/data_raw", 10)
+            self._raw_wanted, self._send_raw = Wanted(publisher), sender(publisher)
         self._data_wanted = lambda _now: False
         if self._publish_data:
             publisher = self.create_publisher(Imu, "imu/data", qos_profile_sensor_data)
@@ -87,16 +101,25 @@ class ImuNode(GuardedNode):
         self.create_service(Trigger, "~/calibrate", self._on_calibrate, callback_group=group)
         if self._publish_tf:
             self._broadcast(robot.imu)
-        self.reader = ImuReader(self.bus, settings, self._on_sample)
+        if self.source == "topic":
+            self.reader = SubscribedImu(self._on_sample)
+            what = "IMU of another driver"
+        elif self.source == "board":
+            self.reader = RelayedImu(device_directory(self.get_namespace()) / SOCKET, self._on_sample)
+            what = "IMU of the STM32 board"
+        else:
+            self.reader = ImuReader(self.bus, settings, self._on_sample)
+            what = f"MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}"
         self._level, self._late, self._counted = None, "", (0, 0)
         self.loop = TickLoop(self, 0.1, self._tell_changes)
-        self.diagnostics = Diagnostics(
-            self, f"MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}", self._look, every=self.loop.every
-        )
+        if self.source == "topic":
+            self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, qos_profile_sensor_data)
+        self.diagnostics = Diagnostics(self, what, self._look, every=self.loop.every)
         self.reader.start()
 
     def _declare_parameters(self):
         values = declare_all(self, PARAMETERS)
+        self.source = values["source"]
         self.bus = values["bus"] or str(device_directory(self.get_namespace()) / IMU_BUS)
         self.frame, self._parent = frame(self, values["frame_id"]), frame(self, values["parent_frame_id"])
         self._publish_tf, self._publish_data = values["publish_tf"], values["publish_data"]
@@ -127,6 +150,12 @@ class ImuNode(GuardedNode):
         self._broadcaster = StaticTransformBroadcaster(self)
         self._broadcaster.sendTransform(transform)
 
+    def _on_foreign(self, message):
+        g, a = message.angular_velocity, message.linear_acceleration
+        stamp = stamp_seconds(message.header.stamp)
+        age = time.time() - stamp if stamp else 0.0
+        self.reader.take((a.x, a.y, a.z), (g.x, g.y, g.z), age, time.monotonic())
+
     # In the reader's thread ------------------------------------------------------------------------------------------
 
     def _on_sample(self, sample, now):
@@ -146,7 +175,7 @@ class ImuNode(GuardedNode):
             variance = self._orientation_variance if self.imu.calibrated else -1.0
             numbers = [*gyro, *accel, *quaternion, variance]
             self._send_data(self._data.bytes(stamp, numbers))
-        if now >= self._next_temperature:
+        if now >= self._next_temperature and not math.isnan(sample.temperature):
             self._next_temperature = now + 1.0
             self._temperature.header.stamp = Time(nanoseconds=stamp).to_msg()
             self._temperature.temperature = sample.temperature
@@ -180,7 +209,7 @@ class ImuNode(GuardedNode):
     def _assess(self):
         health = self.reader.health
         if not health.connected:
-            return ("error", health.last_error) if health.last_error else ("warn", "opening the I2C bus")
+            return ("error", health.last_error) if health.last_error else ("warn", "opening the IMU")
         if health.warning:
             return "warn", health.warning
         wrong = [self._late] if self._late else []
@@ -189,6 +218,8 @@ class ImuNode(GuardedNode):
         return ("warn", "; ".join(wrong)) if wrong else ("ok", "measuring")
 
     def _tell_changes(self):
+        if self.source == "topic":
+            self.reader.watch(time.monotonic())
         if self._assess()[0] != self._level:
             self.diagnostics.publish()
 

@@ -62,7 +62,7 @@ class PredictionMessages:
         self._torques = joint_template(names[self._moving].tolist(), effort=True)
 
     def path_wanted(self, now):
-        """Whether somebody subscribes to the path, which costs a look ahead, at the monotonic time `now` [s]."""
+        """Return whether anybody subscribes to the path, which takes a roll-out, at the monotonic time `now` [s]."""
         return self._path_is_wanted(now)
 
     @property

@@ -31,7 +31,7 @@ from tf2_msgs.msg import TFMessage
 
 PREDICTED = "predicted/"
 GHOST = 0.3  # opacity of the predicted robot
-ATTEND = 0.3  # [s] between looks whether somebody subscribes to /tf
+ATTEND = 0.3  # [s] between two checks whether anybody subscribes to /tf
 
 
 class Transforms:

@@ -24,9 +24,12 @@ from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import SEVERITY, ServoHealth, figures
 from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.servos.stop_state import StopState
+from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.nodes.board_outputs import BoardOutputs
 from hexapod_dynamics.nodes.command_watch import CommandWatch
+from hexapod_dynamics.nodes.foreign_joints import ASKED, ForeignJoints
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
 from hexapod_dynamics.nodes.stop_inputs import StopInputs
@@ -96,7 +99,8 @@ class ServosNode(GuardedNode):
         for field in ("current", "charge", "capacity", "design_capacity", "percentage", "temperature"):
             setattr(self._battery, field, float("nan"))  # not measured
 
-        self._send_state = sender(self.create_publisher(JointState, "joint_states", 10))
+        foreign = isinstance(parameters.servos, TopicServos)  # its driver publishes joint_states
+        self._send_state = None if foreign else sender(self.create_publisher(JointState, "joint_states", 10))
         publisher = self.create_publisher(JointState, "~/measurements", 10)
         self._fresh_wanted, self._send_fresh = Wanted(publisher), sender(publisher)
         self._battery_publisher = self.create_publisher(BatteryState, "battery_state", 10)
@@ -107,7 +111,8 @@ class ServosNode(GuardedNode):
         self.loop = TickLoop(self, self._ticks[False], self._tick)
         # A command is executed with the torques that came before it. Commands of two sources are told apart.
         self._take_torques = self.loop.taker(JointState, "feedforward_torques", self._on_torques)
-        self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
+        self.loop.subscribe(JointState, ASKED if foreign else "joint_commands", self._on_command, 20)
+        self.foreign = ForeignJoints.of(self, parameters.servos, self._names, parameters.command_interface)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
@@ -127,6 +132,7 @@ class ServosNode(GuardedNode):
         self.stop_inputs = StopInputs(
             self.control, self.loop, parameters, self.get_logger(), self.get_namespace(), self._session_state.stored
         )
+        self.board = BoardOutputs.of(self, parameters, self.stop_inputs)
         self.priority = prefer_this_process(PRIORITY)
         self.chain.start()  # the hardware comes last, after all checks
 
@@ -330,7 +336,8 @@ class ServosNode(GuardedNode):
                 self._states = joint_template([self._names[j] for j in there])
             angles, rates = state.angle.tolist(), state.rate.tolist()
             stamp = self._stamps.nanoseconds_of(max(stamps[j] for j in there))
-            self._send_state(self._states.bytes(stamp, [*[angles[j] for j in there], *[rates[j] for j in there]]))
+            if self._send_state is not None:
+                self._send_state(self._states.bytes(stamp, [*[angles[j] for j in there], *[rates[j] for j in there]]))
             self._publish_fresh(sorted((stamps[j], j) for j in there if stamps[j] > self._published[j]), angles, rates)
         if now > self._next_news:  # a change is told soon
             self._next_news = now + 0.1
@@ -371,6 +378,7 @@ class ServosNode(GuardedNode):
             self.control.doing(),
             self._session_state.assess(now),
             self.stop_inputs.assess(now),
+            self.foreign.assess() if self.foreign is not None else ("ok", []),
         )
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(w for _, words in parts for w in words)
 
@@ -383,6 +391,7 @@ class ServosNode(GuardedNode):
         values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
         values["losses of the stored state"] = self._session_state.losses
+        values |= self.chain.servos.figures()
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}
 
     def close(self):
@@ -392,6 +401,8 @@ class ServosNode(GuardedNode):
             self.chain.set_torque(False)
             self.chain.wait_confirmed(1.0)
         self.chain.stop()
+        if self.board is not None:
+            self.board.close()
 
 
 def main(args=None):

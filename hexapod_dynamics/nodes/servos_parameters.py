@@ -39,6 +39,8 @@ class ServosParameters:
     stop_joy_button: int
     stop_button_pin: int
     stop_button_level: str
+    stop_board_button: int
+    command_interface: str
 
 
 def declare_parameters(node, robot) -> ServosParameters:
@@ -50,8 +52,9 @@ def declare_parameters(node, robot) -> ServosParameters:
     values = declare_all(node, servos.PARAMETERS)
     period = declare_command_period(node)
     guard = declare_guard(node, robot)
-    simulated = not values["port"]
-    port = values["port"] or str(device_directory(node.get_namespace()) / SERVO_BUS)
+    topics = values["protocol"] == "topics"
+    simulated = not (values["port"] or topics)
+    port = "joint_states" if topics else values["port"] or str(device_directory(node.get_namespace()) / SERVO_BUS)
     chain = ChainSettings(position_rate=values["position_rate"], slow_interval=values["slow_interval"])
     supply = SupplyLimits(warn=values["warn_voltage"], sit=values["sit_voltage"], release=values["release_voltage"])
     control = SupervisorSettings(
@@ -59,10 +62,12 @@ def declare_parameters(node, robot) -> ServosParameters:
     )
     prove = _proof(port, node.get_parameter("session").value) if simulated else None
     lines = {name: values[name] for name in ("baudrate", "direction", "transmit_pin", "receive_pin", "reply_timeout")}
-    servo_map = ServoMap.from_robot(robot)
+    servo_map = ServoMap.of_joints(robot.joint_names) if topics else ServoMap.from_robot(robot)
     # The servos come last: no hardware is touched before every parameter has been accepted.
     return ServosParameters(
-        make_servos(PortSettings(port, **lines, prove=prove), servo_map.ids, values["protocol"]),
+        make_servos(
+            PortSettings(port, **lines, prove=prove, model=values["servo_model"]), servo_map.ids, values["protocol"]
+        ),
         servo_map,
         chain,
         guard,
@@ -74,6 +79,8 @@ def declare_parameters(node, robot) -> ServosParameters:
         values["stop_joy_button"],
         values["stop_button_pin"],
         values["stop_button_level"],
+        values["stop_board_button"],
+        values["command_interface"],
     )
 
 

@@ -48,11 +48,12 @@ class SimulatorNode(GuardedNode):
             values["device_directory"] or device_directory(self.get_namespace()),
             timestep=values["timestep"],
             session=values["session"],
+            bus=values["bus"],
             physics=physics,
             truth=Truth.parse(truth),
         )
         self._simulates = f"{physics}, truth: {truth or 'as the model'}"
-        self._faults = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.imu_bus)
+        self._faults = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.hardware.imu)
         self._faults.set(
             {name.removeprefix("faults."): value for name, value in declare_all(self, FAULT_PARAMETERS).items()}
         )

@@ -84,6 +84,14 @@ class StopInputs:
         failure = self._wait_for_disk()
         return success, f"{message}; {failure}" if failure else message
 
+    def freeze(self):
+        """Put the stop on the wire, from any thread; `stop` has to follow."""
+        self._control.chain.freeze()
+
+    def stop_by(self, what):
+        """Stop at once and log what has asked for it; not from the thread that ticks."""
+        self._log.warning(f"{what}: {self.stop()[1]}")
+
     def refuse_resume(self):
         """Return why the emergency stop cannot end now, else an empty text."""
         if self._button is not None and self._button.pressed:
@@ -115,4 +123,4 @@ class StopInputs:
         self._log.warning(f"game pad: {self._control.emergency_stop(True)[1]}")
 
     def _on_button(self):
-        self._log.warning(f"stop button of the board: {self.stop()[1]}")
+        self.stop_by("stop button of the board")

@@ -2,7 +2,7 @@
 
 L = sum L_i, L_i = K_i - P_i of link i alone, and tau_ki = D_k L_i with D_k = d/dt d/dqdot_k - d/dq_k. Link i moves with
 q_1 .. q_i only, so tau_ki is zero for k > i and the equations of motion are the triangle of table 1: column i needs
-link i alone. A link added is a column added; a link replaced is its column and those beyond it made anew.
+link i alone. A link added is a column added; a link replaced is its column and those beyond it derived again.
 
 Derivatives are CasADi's (docs/automatic_differentiation.md says why). The columns are CasADi expressions: they can be
 printed, evaluated, compiled.

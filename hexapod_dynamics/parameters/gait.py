@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.gait.adaptive_settings import LIVE, RANGES
-from hexapod_dynamics.parameters.kinds import GAITS
+from hexapod_dynamics.gait.adaptive_settings import LIVE
+from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, GAITS
 from hexapod_dynamics.parameters.spec import ParameterSpec, Value
 
-ADAPTIVE = ("auto", "ripple", "wave")
-_RANGES = {name: (low, high) for name, (low, high, _) in RANGES.items()}
+_OF_ADAPTIVE = f"gaits {', '.join(ADAPTIVE)}"
 
 
-def _setting(
-    name: str, default: Value, description: str, low: float | None = None, high: float | None = None
-) -> ParameterSpec:
-    return ParameterSpec(name, default, description, low, high, read_only=False, in_file=True)
+def _setting(name: str, default: Value, description: str, low: float | None = None) -> ParameterSpec:
+    """Return the parameter of a setting with the bounds of BOUNDS; low: a lower one, which leaves it to the gait."""
+    lowest, highest, unit = BOUNDS.get(name, (None, None, ""))
+    text = f"{description} [{unit}]" if unit else description
+    return ParameterSpec(name, default, text, lowest if low is None else low, highest, read_only=False, in_file=True)
 
 
 GAIT = ParameterSpec("gait", "auto", f"gait: {', '.join(GAITS)}", choices=GAITS, read_only=False)
 SETTINGS = (
-    _setting("step_height", 0.02, "lift of the swinging foot [m]", *_RANGES["step_height"]),
-    _setting("body_height", 0.12, "height of the hips over the feet [m]", *_RANGES["body_height"]),
-    _setting("period", 0.0, "time of a whole cycle [s]; 0: as the gait chooses", 0.0, 10.0),
+    _setting("step_height", 0.02, "lift of the swinging foot"),
+    _setting("body_height", 0.12, "height of the hips over the feet"),
+    _setting("period", 0.0, "time of a whole cycle; 0: as the gait chooses", 0.0),
     _setting("yaw_hold", True, "gait auto: keeps the heading by the IMU's yaw"),
-    _setting("acceleration", 0.25, "limit of the body's acceleration, gaits auto, ripple, wave [m/s^2]", 0.01, 5.0),
-    _setting(
-        "turning", 1.0, "limit of the body's angular acceleration, gaits auto, ripple, wave [rad/s^2]", 0.05, 20.0
-    ),
-    _setting("step_length", 0.05, "gaits tripod and optimal: stroke of a foot at the nominal speed [m]", 0.0, 0.2),
-    _setting(
-        "step_depth", 0.0001, "gaits tripod and optimal: how far standing feet push into the ground [m]", 0.0, 0.02
-    ),
-    _setting("response_time", 0.2, "gaits tripod and optimal: how softly speed follows a command [s]", 0.01, 5.0),
+    _setting("acceleration", 0.25, f"limit of the body's acceleration, {_OF_ADAPTIVE}"),
+    _setting("turning", 1.0, f"limit of the body's angular acceleration, {_OF_ADAPTIVE}"),
+    _setting("step_length", 0.05, "gaits tripod and optimal: stroke of a foot at the nominal speed"),
+    _setting("step_depth", 0.0001, "gaits tripod and optimal: how far standing feet push into the ground"),
+    _setting("response_time", 0.2, "gaits tripod and optimal: how softly speed follows a command"),
     ParameterSpec("plans", "", "gait auto: library of plans; empty: that of the package"),
 )
 COMMANDS = (
@@ -48,7 +44,18 @@ COMMANDS = (
         file_reason="a launch starts `servos` and `dynamics`, too",
     ),
 )
-PARAMETERS = (GAIT, *SETTINGS, *COMMANDS)
+GET_UP = (
+    ParameterSpec(
+        "get_up",
+        "asked",
+        "after a fall: asked (service get_up) or automatic (2 s after it lies still)",
+        choices=("asked", "automatic"),
+    ),
+    ParameterSpec(
+        "get_up_speed", 2.0, "largest speed of a joint while the robot gets up [rad/s]", low=0.5, high=5.0, in_file=True
+    ),
+)
+PARAMETERS = (GAIT, *SETTINGS, *COMMANDS, *GET_UP)
 NOTE = (
     f"While `gait` is {', '.join(ADAPTIVE[:-1])} or {ADAPTIVE[-1]}, {', '.join(LIVE)} and the choice among these gaits "
     "can change at any time, also while the robot walks; the others are set at the start. Every other change needs a "

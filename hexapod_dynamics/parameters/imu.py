@@ -38,7 +38,15 @@ CHIP = (
     ),
     ParameterSpec("dlpf", _CHIP.dlpf, "low-pass filter 0..6; 4: 20 Hz", low=0, high=6, in_file=True),
 )
+SOURCES = ("mpu6050", "board", "topic")
 PARAMETERS = (
+    ParameterSpec(
+        "source",
+        SOURCES[0],
+        "where the samples come from: mpu6050 on an I2C bus, board: the STM32 board whose port `servos` owns, "
+        "topic: imu/data_raw of another driver",
+        choices=SOURCES,
+    ),
     ParameterSpec("bus", "", "I2C bus number, as '1', or the path of a socket; empty: the simulated bus"),
     ParameterSpec("frame_id", "imu_link", "frame of the chip's axes, below the namespace"),
     ParameterSpec("parent_frame_id", "base_link", "frame the chip is mounted on"),

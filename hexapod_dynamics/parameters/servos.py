@@ -15,7 +15,20 @@ _LOW = f"supply voltage below which, after {_SUPPLY.patience:g} s,"
 PORT = (
     ParameterSpec("port", "", "serial port, best a stable path; empty: the simulator's"),
     ParameterSpec("protocol", DEFAULT_PROTOCOL, "what the servos speak", choices=tuple(PROTOCOLS)),
-    ParameterSpec("baudrate", PortSettings.baudrate, "bits a second", low=9600, high=1000000),
+    ParameterSpec(
+        "servo_model",
+        "",
+        "model of the servos, where the protocol has several (dynamixel: ax12, mx_protocol1, mx, xm, xl330; feetech: "
+        "sts3215); empty: the first",
+    ),
+    ParameterSpec(
+        "command_interface",
+        "joint_commands",
+        "with protocol topics: what the driver of the joints takes: joint_commands (JointState), commands "
+        "(Float64MultiArray, in the robot's order of joints), joint_trajectory (JointTrajectory)",
+        choices=("joint_commands", "commands", "joint_trajectory"),
+    ),
+    ParameterSpec("baudrate", PortSettings.baudrate, "bits a second", low=9600, high=4500000),
     ParameterSpec(
         "direction",
         "adapter",
@@ -111,6 +124,13 @@ STOPS = (
         "BCM number of the Jetson's pin with a button that is an emergency stop; -1: none",
         low=-1,
         high=64,
+    ),
+    ParameterSpec(
+        "stop_board_button",
+        1,
+        "number of the key of an STM32 board (protocol board) that is an emergency stop; -1: none",
+        low=-1,
+        high=8,
     ),
     ParameterSpec("stop_button_level", "low", "level of that pin while the button is pressed", choices=("low", "high")),
 )

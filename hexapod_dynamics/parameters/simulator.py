@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hexapod_dynamics.bench.devices.buses import BUSES
 from hexapod_dynamics.bench.devices.faults import FAULTS
 from hexapod_dynamics.bench.devices.simulated_robot import PHYSICS
 from hexapod_dynamics.parameters.spec import ParameterSpec
@@ -13,6 +14,7 @@ OWN = (
         "folder of the simulated serial port and I2C bus; empty: the default folder of servos and imu",
     ),
     ParameterSpec("session", "", "name of the launch: only its own node servos opens the port"),
+    ParameterSpec("bus", "lx", "which servo hardware is simulated, by its protocol", choices=BUSES),
     ParameterSpec("damage", [""], "legs and links missing from the start, as RM or LM.femur"),
     ParameterSpec("rate", 50.0, "ground truth messages a second", low=1.0, high=200.0, in_file=True),
     ParameterSpec("physics", "built_in", f"who simulates the robot: {' or '.join(PHYSICS)}", choices=tuple(PHYSICS)),

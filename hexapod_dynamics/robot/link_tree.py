@@ -67,7 +67,7 @@ def foot_frame(leg: str) -> str:
 
 
 def checked_morphology(robot: Robot, morphology: Morphology | None) -> Morphology:
-    """The morphology, the whole robot for None; RobotError for what is none of this robot."""
+    """Return the morphology, for None that of the intact robot; RobotError if it belongs to another robot."""
     if morphology is None:
         return Morphology.whole(robot)
     if not isinstance(morphology, Morphology):

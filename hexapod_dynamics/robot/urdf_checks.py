@@ -58,7 +58,7 @@ def _refuse_xacro(what: str) -> NoReturn:
 
 
 def _is_number(text: str | None, number: float) -> bool:
-    """Whether the text is that number."""
+    """Return whether a text stands for a number."""
     try:
         return float(text or "") == number
     except ValueError:

@@ -14,7 +14,6 @@ import math
 import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,33 +21,40 @@ import numpy as np
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import DRAKE, Body, Contact, Imu, Joint, Link, Servo
-from hexapod_dynamics.robot.urdf_checks import check_elements, check_legs, check_xacro_text, leg_names
-from hexapod_dynamics.se3 import combined_inertia, rotation_rpy, rotation_x_to
+from hexapod_dynamics.robot.urdf_checks import check_elements, check_legs, leg_names
+from hexapod_dynamics.robot.urdf_tree import (
+    UrdfPart,
+    all_parts,
+    origin_of,
+    read_numbers,
+    read_root,
+    read_text,
+    read_tree,
+)
+from hexapod_dynamics.se3 import combined_inertia, rotation_x_to
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
 TURN = math.pi  # [rad or m] limits of a joint whose limits are both 0; a continuous one has none
 DEEPEST = 100  # joints in a row; the functions that read them call themselves
-NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))  # mass, centre of mass, inertia about it
-
-
-class _Part:
-    """A link of the file: its own mass properties, the joint that carries it, and the joints that are attached to
-    it.
-    """
-
-    def __init__(self, element: ET.Element) -> None:
-        self.name = element.get("name", "")
-        self.inertia = _inertial(element, self.name)
-        self.joint = ET.Element("none")  # until `_tree` finds one
-        self.children: list[_Part] = []
+MassProperties = tuple[float, np.ndarray, np.ndarray]  # mass, centre of mass, inertia about it
+Branch = tuple[np.ndarray, np.ndarray, UrdfPart]  # rotation, position, moving part
+NOTHING: MassProperties = (0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def robot_arguments(
-    text_or_path: Any, legs: Any, servo: Any, contact: Any, imu: Any, gravity: Any, keep_frame: bool
-) -> dict:
-    """Fields of the Robot that a URDF text or file describes; see Robot.from_urdf. RobotError."""
-    root = _root(text_or_path)
-    base = _tree(root)
+    text_or_path: str | os.PathLike,
+    legs: Mapping[str, str] | None,
+    servo: Servo | None,
+    contact: Contact | None,
+    imu: Imu | None,
+    gravity: float,
+    keep_frame: bool,
+) -> dict[str, Any]:
+    """Return the fields of the Robot that a URDF text or file describes; see Robot.from_urdf. RobotError."""
+    root = read_root(read_text(text_or_path))
+    check_elements(root)
+    base = read_tree(root)
+    _check_depth(base)
     inertia, branches, _ = _merged(base)
     if inertia[0] <= 0:
         raise RobotError(f"link {base.name}: no mass; the body needs an inertial element with a mass above 0")
@@ -71,83 +77,22 @@ def robot_arguments(
     }
 
 
-def _root(text_or_path: Any) -> ET.Element:
-    if not isinstance(text_or_path, (str, os.PathLike)):
-        raise RobotError(f"URDF: {text_or_path!r} given, the text of a URDF or the path of a file needed")
-    text = str(text_or_path)
-    if "<" not in text:
-        try:
-            text = Path(text_or_path).read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:  # ValueError: no UTF-8, or no path
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise RobotError(f"URDF file {text[:200]}: cannot be read: {reason}") from None
-    try:
-        root = ET.fromstring(text.strip())
-    except (ET.ParseError, ValueError) as error:  # ValueError: text that no UTF-8 can represent
-        check_xacro_text(text)
-        raise RobotError(f"URDF: not XML: {error}") from None
-    if root.tag != "robot":
-        raise RobotError(f"URDF: the root element is <{root.tag}>, <robot> needed")
-    check_elements(root)
-    return root
-
-
-def _tree(root: ET.Element) -> _Part:
-    parts: dict[str, _Part] = {}
-    for element in root.findall("link"):
-        part = _Part(element)
-        if part.name in parts:
-            raise RobotError(f"link {part.name}: there are two of this name")
-        parts[part.name] = part
-    for joint in root.findall("joint"):
-        name, ends = joint.get("name"), []
-        for side in ("parent", "child"):
-            end = joint.find(side)
-            link = None if end is None else end.get("link")
-            if link not in parts:
-                raise RobotError(f"joint {name}: its {side} link {link!r} is not in the file")
-            ends.append(parts[link])
-        parent, child = ends
-        if child.joint.tag == "joint":
-            raise RobotError(f"link {child.name}: two joints carry it, {child.joint.get('name')} and {name}")
-        child.joint = joint
-        parent.children.append(child)
-    roots = [part for part in parts.values() if part.joint.tag != "joint"]
-    if len(roots) != 1:
-        names = ", ".join(part.name for part in roots) or "none"
-        raise RobotError(f"URDF: one link that no joint carries is needed (the body), there are: {names}")
-    _check_connected(roots[0], list(parts.values()))
-    return roots[0]
-
-
-def _check_connected(base: _Part, parts: list[_Part]) -> None:
-    """Raise RobotError if links are not connected to the body (they carry one another in a ring), or too many in a row
-    are.
-    """
-    reached, names = [base], {base.name}
-    depths = {base.name: 0}
-    for part in reached:  # grows
-        reached += part.children
-        depths |= dict.fromkeys((child.name for child in part.children), depths[part.name] + 1)
-        if depths[part.name] > DEEPEST:
+def _check_depth(base: UrdfPart) -> None:
+    """Raise RobotError if too many joints follow each other."""
+    for part in all_parts(base):
+        if part.depth > DEEPEST:
             raise RobotError(
                 f"URDF: link {part.name[:60]} is more than {DEEPEST} joints from the body {base.name[:60]}"
             )
-        names |= {child.name for child in part.children}
-    left = [part for part in parts if part.name not in names]
-    if left:
-        joints = ", ".join(part.joint.get("name", "") for part in left)
-        raise RobotError(
-            f"URDF: links {', '.join(part.name for part in left)} are not connected to the body {base.name}: their "
-            f"joints {joints} carry one another"
-        )
 
 
-def _merged(part: _Part) -> tuple[Any, Any, Any]:
-    """Mass properties of a link with all that is fixed to it, the moving parts on it with their poses, fixed frames."""
-    pieces, branches, frames = [part.inertia], [], []
+def _merged(part: UrdfPart) -> tuple[MassProperties, list[Branch], list[np.ndarray]]:
+    """Return the mass properties of a link with all that is fixed to it, (rotation, position, part) of each moving part
+    on it, and the positions of the frames that are fixed to it.
+    """
+    pieces, branches, frames = [_inertial(part.element, part.name)], [], []
     for child in part.children:
-        rotation, position = _origin(child.joint)
+        rotation, position = origin_of(child.joint)
         kind = child.joint.get("type")
         if kind == "fixed":
             (mass, com, inertia), inner, inner_frames = _merged(child)
@@ -162,9 +107,9 @@ def _merged(part: _Part) -> tuple[Any, Any, Any]:
     return combined_inertia(pieces), branches, frames
 
 
-def _choose(legs: Any, branches: Any) -> dict:
+def _choose(legs: Mapping[str, str] | None, branches: list[Branch]) -> dict[str, Branch]:
     """Legs by name: those asked for (name -> first joint), or all, named by the part in which their joints differ."""
-    by_joint = {part.joint.get("name"): (rotation, position, part) for rotation, position, part in branches}
+    by_joint = {part.joint.get("name", ""): (rotation, position, part) for rotation, position, part in branches}
     if legs is None:
         if not by_joint:
             raise RobotError("URDF: no moving joint is attached to the body, so there are no legs")
@@ -186,20 +131,27 @@ def _choose(legs: Any, branches: Any) -> dict:
     return chosen
 
 
-def _chain_length(part: _Part) -> int:
+def _chain_length(part: UrdfPart) -> int:
     """The most moving joints that follow each other from a part on, its own included."""
     longest = max((_chain_length(child) for child in part.children), default=0)
     return longest + (part.joint.get("type") in MOVING)
 
 
-def _leg(name: str, rotation: np.ndarray, position: np.ndarray, part: _Part, group: int, rotors: dict) -> dict:
+def _leg(
+    name: str,
+    rotation: np.ndarray,
+    position: np.ndarray,
+    part: UrdfPart,
+    group: int,
+    rotors: dict[str | None, float],
+) -> dict[str, Any]:
     joints, links = [], []
     turn, place = np.eye(3), np.zeros(3)  # mount frame <- the link's own frame at zero
     while True:
         (mass, com, inertia), branches, frames = _merged(part)
         label = part.name
         if len(branches) > 1:
-            names = ", ".join(child.joint.get("name") for _, _, child in branches)
+            names = ", ".join(child.joint.get("name", "") for _, _, child in branches)
             raise RobotError(f"leg {name}: link {label} carries {names}; a leg is one chain of single joints")
         if mass <= 0:
             raise RobotError(f"leg {name}: link {label} moves and has no mass; give it an inertial element")
@@ -226,7 +178,7 @@ def _leg(name: str, rotation: np.ndarray, position: np.ndarray, part: _Part, gro
     }
 
 
-def _end(com: np.ndarray, frames: Any) -> np.ndarray:
+def _end(com: np.ndarray, frames: list[np.ndarray]) -> np.ndarray:
     """End of a leg's last link: its outermost fixed frame, else twice as far as its centre of mass."""
     if frames:
         farthest = max(frames, key=np.linalg.norm)
@@ -252,23 +204,25 @@ def _rotor_inertias(root: ET.Element) -> dict[str | None, float]:
             rotor, gear = (actuator.find(f"{{{DRAKE}}}{name}") for name in ("rotor_inertia", "gear_ratio"))
             if joint is not None and rotor is not None:
                 name = joint.get("name")
-                of_rotor = _numbers(rotor.get("value"), 1, f"joint {name}: drake:rotor_inertia")[0]
-                ratio = 1.0 if gear is None else _numbers(gear.get("value"), 1, f"joint {name}: drake:gear_ratio")[0]
+                of_rotor = read_numbers(rotor.get("value"), 1, f"joint {name}: drake:rotor_inertia")[0]
+                ratio = (
+                    1.0 if gear is None else read_numbers(gear.get("value"), 1, f"joint {name}: drake:gear_ratio")[0]
+                )
                 found[name] = float(of_rotor * ratio**2)
     return found
 
 
-def _joint(element: ET.Element, turn: Any, place: Any, rotors: dict) -> Joint:
+def _joint(element: ET.Element, turn: np.ndarray, place: np.ndarray, rotors: dict[str | None, float]) -> Joint:
     name, kind = element.get("name", ""), element.get("type", "")
     axis = element.find("axis")
-    direction = np.array([1.0, 0.0, 0.0]) if axis is None else _numbers(axis.get("xyz"), 3, f"joint {name}: axis")
+    direction = np.array([1.0, 0.0, 0.0]) if axis is None else read_numbers(axis.get("xyz"), 3, f"joint {name}: axis")
     lower, upper = -math.inf, math.inf
     if kind != "continuous":
         limit = element.find("limit")
         if limit is None:
             raise RobotError(f"joint {name}: a {kind} joint needs a <limit> with lower and upper")
         lower, upper = (
-            float(_numbers(limit.get(side, "0"), 1, f"joint {name}: {side}")[0]) for side in ("lower", "upper")
+            float(read_numbers(limit.get(side, "0"), 1, f"joint {name}: {side}")[0]) for side in ("lower", "upper")
         )
         if lower == upper == 0.0:  # what exporters write where there are no limits
             lower, upper = -TURN, TURN
@@ -276,51 +230,33 @@ def _joint(element: ET.Element, turn: Any, place: Any, rotors: dict) -> Joint:
     return Joint(name, MOVING[kind], turn @ direction, place, lower, upper, rotor_inertia=rotor)
 
 
-def _servo(limits: Any) -> Servo:
+def _servo(limits: list[ET.Element | None]) -> Servo:
     known = [limit for limit in limits if limit is not None]
     effort = [float(limit.get("effort", 0)) for limit in known]
     speed = [float(limit.get("velocity", 0)) for limit in known]
     return Servo(30.0, 0.3, max(effort, default=0) or 3.43, max(speed, default=0) or 5.82, math.radians(0.24))
 
 
-def _box(root: ET.Element, base: str, legs: Any) -> np.ndarray:
+def _box(root: ET.Element, base: str, legs: tuple[Leg, ...]) -> np.ndarray:
     """Size of the body: its own box, else what its hips span."""
     for kind in ("collision", "visual"):
         for shape in root.findall(f"link[@name='{base}']/{kind}/geometry/box"):
-            return _numbers(shape.get("size"), 3, f"link {base}: box")
+            return read_numbers(shape.get("size"), 3, f"link {base}: box")
     hips = np.array([leg.mount_position for leg in legs])
     return np.maximum(np.ptp(hips, axis=0), 0.01)
 
 
-def _inertial(element: ET.Element, name: str) -> Any:
+def _inertial(element: ET.Element, name: str) -> MassProperties:
     inertial = element.find("inertial")
     if inertial is None:
         return NOTHING
     mass, moments = inertial.find("mass"), inertial.find("inertia")
     if mass is None or moments is None:
         raise RobotError(f"link {name}: its <inertial> needs <mass> and <inertia>")
-    rotation, com = _origin(inertial)
+    rotation, com = origin_of(inertial)
     ixx, iyy, izz, ixy, ixz, iyz = (
-        float(_numbers(moments.get(key, "0"), 1, f"link {name}: {key}")[0])
+        float(read_numbers(moments.get(key, "0"), 1, f"link {name}: {key}")[0])
         for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
     )
     inertia = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-    return float(_numbers(mass.get("value"), 1, f"link {name}: mass")[0]), com, rotation @ inertia @ rotation.T
-
-
-def _origin(element: ET.Element | None) -> tuple[np.ndarray, np.ndarray] | tuple[Any, Any]:
-    origin = None if element is None else element.find("origin")
-    if origin is None:
-        return np.eye(3), np.zeros(3)
-    rpy = _numbers(origin.get("rpy", "0 0 0"), 3, "origin rpy")
-    return rotation_rpy(*rpy), _numbers(origin.get("xyz", "0 0 0"), 3, "origin xyz")
-
-
-def _numbers(text: str | None, count: int, what: str) -> np.ndarray:
-    try:
-        values = np.array([float(word) for word in str(text).split()])
-    except ValueError:
-        raise RobotError(f"{what}: {text!r} given, {count} numbers needed") from None
-    if values.shape != (count,) or not np.isfinite(values).all():
-        raise RobotError(f"{what}: {text!r} given, {count} finite numbers needed")
-    return values
+    return float(read_numbers(mass.get("value"), 1, f"link {name}: mass")[0]), com, rotation @ inertia @ rotation.T

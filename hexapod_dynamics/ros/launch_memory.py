@@ -44,7 +44,7 @@ class LaunchMemory:
             return None
         state = self._read().get(self._name)
         if state is not None and not isinstance(state, dict):
-            raise StoredStateError("the memory of the launch holds something else")
+            raise StoredStateError("the memory of the launch does not contain the stored state of a node")
         return state
 
     def save(self, values: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ class StateFile:
     def __init__(self, directory: Callable[[], Path], name: str) -> None:
         self._directory, self._name = directory, name
         self.path = directory() / name
-        self._written: tuple[int, ...] | None = None  # what identifies the file that `write` has left
+        self._written: tuple[int, ...] | None = None  # identity of the file that `write` created last
 
     def read(self) -> dict[str, Any] | None:
         """Return the values, None if there is no file; raises StoredStateError for what `write` has not written."""

@@ -17,7 +17,7 @@ from hexapod_dynamics.drivers.stop_request import request_stop
 
 KEY = b" "
 LOOK = 0.2  # [s] between two looks whether this process has the terminal
-PATIENCE = 0.5  # [s] for an answer of the node, before the service is called besides
+PATIENCE = 0.5  # [s] to wait for the answer of the node before the service is called, too
 ENDS = "`ros2 run hexapod_dynamics stop --resume` ends it"
 
 
@@ -71,7 +71,7 @@ class StopKey:
                 self._stop()
 
     def _prepare(self):
-        """Let single keys be read; again after a shell has set the terminal otherwise."""
+        """Set the terminal to read single keys; needed again after a shell has changed its mode."""
         with self._lock:
             settings = termios.tcgetattr(self._fd)
             if self._ending or not settings[3] & termios.ICANON:

@@ -1,7 +1,7 @@
 """The simulated robot, the predictor based on it, and batches of simulations."""
 
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.simulation.batch import simulate_many
+from hexapod_dynamics.simulation.batch_simulator import simulate_many
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.mujoco_simulator import MujocoSimulator
 from hexapod_dynamics.simulation.predictor import Predictor

@@ -14,12 +14,13 @@ from pathlib import Path
 from hexapod_dynamics.bench.commissioning.findings import all_passed, markdown, summary
 from hexapod_dynamics.bench.commissioning.sequence import CHECKS, Bench, run_checks
 from hexapod_dynamics.bench.commissioning.terminal_owner import TerminalOwner
+from hexapod_dynamics.bench.devices.buses import BAUDRATES, BUSES
 from hexapod_dynamics.bench.devices.faults import parse as parse_faults
 from hexapod_dynamics.bench.devices.suspended_robot import SimulatedOwner, SuspendedRobot
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.protocols import DEFAULT_PROTOCOL, make_servos
+from hexapod_dynamics.drivers.servos.protocols import make_servos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.slow_move import SPEED
 from hexapod_dynamics.errors import HexapodError, RobotError
@@ -50,10 +51,21 @@ def parser():
     top.add_argument("--joints", help="joints to move, separated by commas; default: all")
     top.add_argument("--report", help="write a report (Markdown) to this file")
     top.add_argument("--yes", action="store_true", help="permit every motion at once; what is seen is still asked")
-    top.add_argument("--simulated", action="store_true", help="rehearse on a simulated robot, which answers by itself")
+    top.add_argument(
+        "--simulated",
+        nargs="?",
+        const="lx",
+        default="",
+        choices=BUSES,
+        help="rehearse on a simulated robot, which answers by itself; of which servo hardware, default lx",
+    )
     top.add_argument("--faults", default="", help="of the simulated robot, as servo.silent=femur_joint_RM,imu.absent=1")
     top.add_argument("--robot", default="", help="robot file; default: the JetHexa")
-    top.add_argument("--hardware", default="", help="parameter file; default: config/hardware_jethexa.yaml")
+    top.add_argument(
+        "--hardware",
+        default="",
+        help="jethexa (default), jethexa_orin, dynamixel or feetech, as in the launch, or a parameter file",
+    )
     top.add_argument("--port", help="servo port instead of the file's")
     top.add_argument("--direction", choices=["adapter", "gpio"], help="instead of the file's; USB bus linker: adapter")
     top.add_argument("--bus", help="I2C bus of the IMU instead of the file's")
@@ -81,7 +93,9 @@ def chosen_joints(text, robot):
 
 def hardware(given):
     """Device parameters: those of the file, replaced by those of the command line."""
-    file = Path(given.hardware) if given.hardware else Path(jethexa_path()).with_name("hardware_jethexa.yaml")
+    file = Path(jethexa_path()).with_name(f"hardware_{given.hardware or 'jethexa'}.yaml")
+    if given.hardware and not file.exists():
+        file = Path(given.hardware)
     try:
         nodes = load_yaml(file)
         values = {name: {**default, **nodes[f"/**/{name}"]["ros__parameters"]} for name, default in DEFAULTS.items()}
@@ -90,7 +104,7 @@ def hardware(given):
     for node, name in (("servos", "port"), ("servos", "direction"), ("imu", "bus")):
         if getattr(given, name):
             values[node][name] = getattr(given, name)
-        if not values[node][name]:
+        if not values[node][name] and not (node == "imu" and values["imu"]["source"] == "board"):
             raise HexapodError(f"{file} gives no {name} to {node}: write it there, or give --{name}")
     return values
 
@@ -101,12 +115,15 @@ def bench(given, robot, checks, directory):
         raise HexapodError(f"--speed {given.speed}: allowed is 0.05 to 1 rad/s")
     joints = chosen_joints(given.joints, robot)
     if given.simulated:
-        simulated = SuspendedRobot(robot, directory)
+        simulated = SuspendedRobot(robot, directory, bus=given.simulated)
         simulated.faults.set(parse_faults(given.faults))
         simulated.start()
-        port = PortSettings(str(Path(directory) / SERVO_BUS), reply_timeout=SIMULATED_TIMEOUT)
-        protocol = DEFAULT_PROTOCOL
-        i2c, settings, owner = str(Path(directory) / IMU_BUS), Mpu6050Settings(), SimulatedOwner(simulated)
+        port = PortSettings(
+            str(Path(directory) / SERVO_BUS), BAUDRATES[given.simulated], reply_timeout=SIMULATED_TIMEOUT
+        )
+        protocol = given.simulated
+        i2c = "" if simulated.hardware.i2c is None else str(Path(directory) / IMU_BUS)
+        settings, owner = Mpu6050Settings(), SimulatedOwner(simulated)
     else:
         simulated, values = None, hardware(given)
         servos, imu = values["servos"], values["imu"]
@@ -118,9 +135,11 @@ def bench(given, robot, checks, directory):
             servos["transmit_pin"],
             servos["receive_pin"],
             max(LEAST_TIMEOUT, servos["reply_timeout"]),
+            model=servos["servo_model"],
         )
         protocol = servos["protocol"]
-        i2c, settings = str(imu["bus"]), Mpu6050Settings(address=imu["address"])
+        i2c = "" if imu["source"] == "board" else str(imu["bus"])
+        settings = Mpu6050Settings(address=imu["address"])
         owner = TerminalOwner(permit_all=given.yes)
     bus = make_servos(port, ServoMap.from_robot(robot).ids, protocol)
     return Bench(robot, bus, i2c, settings, owner, joints, given.speed), simulated

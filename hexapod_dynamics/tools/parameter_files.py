@@ -26,7 +26,7 @@ PAGE_HEAD = f"""\
 `{COMMAND}` writes this page and `config/nodes.yaml` from the
 list in `hexapod_dynamics/parameters/`, from which the nodes declare them, too.
 
-A launch takes them from `config/nodes.yaml`, on the real robot then from `config/hardware_jethexa.yaml`, then from the
+A launch takes them from `config/nodes.yaml`, on a real robot then from its `config/hardware_*.yaml`, then from the
 file given as `params_file:=`. `ros2 param set` changes a parameter that is marked "live"; a node reads the others once,
 at its start. A value of another type, out of the range or not among the choices is refused with what is allowed. A
 number of type double needs a decimal point. `use_sim_time` has to stay false.

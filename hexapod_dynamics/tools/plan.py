@@ -5,6 +5,8 @@ plan --robot my.yaml --out plans_my.yaml  of another robot
 plan --missing RM LM                      shows the plan for these lost legs
 plan --missing RM --plot                  draws gait diagram, footholds, polygons and margin to plan_RM.png
 plan --missing RM LM --improve            improves this plan of the library, and writes the library to --out
+plan --get-up                             how the robot turns over after a fall, to get_up_jethexa.yaml here
+plan --get-up --missing LF RR             the same for this set of lost legs only
 """
 
 from __future__ import annotations
@@ -33,8 +35,11 @@ def main(args=None):
         "--improve", action="store_true", help="with --missing: go on from the library's plan (four legs), write --out"
     )
     parser.add_argument("--most-lost", type=int, default=None, help="make plans for up to so many lost legs")
+    parser.add_argument("--get-up", action="store_true", help="search how it turns over after a fall (needs mujoco)")
     given = parser.parse_args(args)
     try:
+        if given.get_up:
+            return _get_up(given)
         return _show(given) if given.missing is not None else _make(given)
     except HexapodError as error:
         print(f"plan: {error}", file=sys.stderr)
@@ -48,8 +53,8 @@ def _robot(given):
 
 
 def _make(given):
-    from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.gait.planning.making import make_library
+    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 
     robot, begin = _robot(given), time.monotonic()
 
@@ -66,6 +71,26 @@ def _make(given):
     return 0
 
 
+def _get_up(given):
+    from hexapod_dynamics.bench.get_up.search import make_get_up_library
+    from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
+
+    robot, begin = _robot(given), time.monotonic()
+    path = given.out or f"get_up_{robot.name}.yaml"
+    known = GetUpLibrary.load(robot, path) if os.path.exists(path) else find_get_up_library(robot)
+    library = GetUpLibrary(robot) if given.again else known
+
+    def report(lost, found):
+        library.save(path)  # an interrupted run keeps what has been found
+        print(f"{time.monotonic() - begin:5.0f} s  without {' '.join(lost) or 'nothing':9s} {found}", flush=True)
+
+    most, sets = given.most_lost or 3, None if given.missing is None else [tuple(given.missing)]
+    make_get_up_library(robot, report, library, most_lost=most, sets=sets)
+    library.save(path)
+    print(f"{len(list(library))} manoeuvres in {path}")
+    return 0
+
+
 def _line(plan):
     if isinstance(plan, HexapodError):
         return f"none: {plan}"
@@ -74,9 +99,9 @@ def _line(plan):
 
 def _show(given):
     from hexapod_dynamics.gait.plan_choice import plans_path
-    from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.gait.planning.making import improve_plan, make_plan
     from hexapod_dynamics.gait.planning.patterns import tripod_plan
+    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 
     robot = _robot(given)
     unknown = [name for name in given.missing if name not in robot.leg_names]

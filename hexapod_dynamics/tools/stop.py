@@ -2,12 +2,10 @@
 
 `ros2 run hexapod_dynamics stop` is the same, but `ros2 run` itself takes several times as long.
 
-The stop goes by a local socket first (drivers/stop_request.py): nothing but the standard library is imported for it.
-Without an answer there, and for all other requests, the service is called, and rclpy is imported only then.
+The stop goes by a local socket first (drivers/stop_request.py), before anything else is imported or parsed. Without an
+answer there, and for all other requests, the service is called, and rclpy is imported only then.
 """
 
-import argparse
-import contextlib
 import os
 import sys
 import time
@@ -20,6 +18,8 @@ NICE = -20
 
 
 def _arguments(words):
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="stop", description="Freeze the robot's pose at once, whatever commands come, until --resume."
     )
@@ -35,17 +35,27 @@ def _arguments(words):
 def main(args=None):
     """Send one request; exit code 0: done, 1: rejected, 2: no answer."""
     words = list(sys.argv if args is None else args)[1:]
+    if not words or (len(words) == 2 and words[0] == "--namespace"):
+        request = _stop("".join(words[1:]), PATIENCE)
+        sys.exit(_call(_arguments(words), args, request))
     named = "--ros-args" not in words  # else ROS knows the namespace, and its arguments are not the parser's
     given = _arguments(words if named else _without_ros_arguments(words))
-    request = None
-    if named and not (given.resume or given.release or given.sit):
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, NICE)
-        request = StopRequest(given.namespace)
-        answer = request.answer(min(PATIENCE, given.timeout))
-        if answer is not None:
-            sys.exit(_tell(*answer))
+    stops = named and not (given.resume or given.release or given.sit)
+    request = _stop(given.namespace, min(PATIENCE, given.timeout)) if stops else None
     sys.exit(_call(given, args, request))
+
+
+def _stop(namespace, patience):
+    """Ask for the emergency stop by the socket; end the process with the answer, else return the request."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    except OSError:
+        pass
+    request = StopRequest(namespace)
+    answer = request.answer(patience)
+    if answer is not None:
+        sys.exit(_tell(*answer))
+    return request
 
 
 def _without_ros_arguments(words):
@@ -61,6 +71,10 @@ def _tell(success, message):
 
 def _call(given, args, request):
     """Call the service once, while a request that the socket has taken may still be answered; return the exit code."""
+    if "site" not in sys.modules:  # python3 -S
+        import site
+
+        site.main()
     try:
         import rclpy
         from hexapod_dynamics.ros.participant import take_place

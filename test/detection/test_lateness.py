@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from late_walk import KINDS, LateWalk
 
-from hexapod_dynamics.detection.lateness import LAG, Lateness, common_lag
+from hexapod_dynamics.detection.lateness import Lateness, common_lag
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -54,7 +54,7 @@ def test_the_lag_of_all_joints_is_found_and_that_of_one_is_not():
 def test_a_lag_that_these_servos_always_have_is_usual():
     lateness = Lateness()
     assert not any(lateness.lags(0.3 * k, 0.025) for k in range(60))
-    assert not lateness.lags(20.0, 0.015 + LAG) and lateness.lags(20.3, 0.03 + 2 * LAG)
+    assert not lateness.lags(20.0, 0.015 + 0.03) and lateness.lags(20.3, 0.03 + 2 * 0.03)
 
 
 def test_each_sign_is_named():

@@ -52,6 +52,9 @@ def test_log_odds_are_those_of_gaussians_with_uncertain_predictions_written_out(
                 for sign, n in ((-1.0, roll), (1.0, roll + 2)):
                     ratio = gaussian(flat[:n], mean.ravel()[:n], own[:n, :n]) - gaussian(flat[:n], 0.0, cov[:n, :n])
                     tilt[h, k] += sign * ratio
+            if np.sum(x[k:, -3:-1] * deviations[h, k:, -3:-1]) < 0.0:  # it leans against the prediction
+                undue = max(tilt[h, k], 0.0)
+                chi[h, k], gain[h, k], tilt[h, k] = chi[h, k] + 2 * undue, gain[h, k] - undue, tilt[h, k] - undue
     total = flat @ np.linalg.solve(cov, flat)
     temper = max(0.3, min(total, chi.min()) / flat.size)
     wanted = np.log(np.exp(gain / temper).mean(axis=1)) + PRIOR
@@ -68,6 +71,18 @@ def test_a_leg_whose_tilt_fits_but_for_its_size_wins_over_one_whose_yaw_rate_alo
     posterior = posterior_of(x, NOISE, covariance(3), np.array([right, wrong]), PRIOR)
     assert posterior.probability[0] > 0.99 and posterior.onset[0] == 2
     assert posterior.misfit[0] < posterior.misfit[1]
+
+
+def test_a_tilt_against_the_predicted_one_explains_nothing():
+    """Two feet of the left side were lost, and two of the right declared: without this rule, both gain 100 here."""
+    left = np.zeros((SLICES, FEATURES))
+    left[1:, -3] = -30.0
+    right = -left
+    x = 0.5 * left
+    x[:, 0] = right[:, 0] = 4.0  # a joint that the right side explains better
+    posterior = posterior_of(x, NOISE, covariance(6), np.array([left, right]), PRIOR)
+    assert posterior.probability[0] > 0.99 and posterior.tilt[0] > 100.0
+    assert posterior.tilt[1] <= 0.0 and posterior.misfit[1] > 5.0 * posterior.misfit[0]
 
 
 def test_what_was_not_measured_counts_for_nothing():

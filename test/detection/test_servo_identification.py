@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.detection.learnt_servos import LearntServos
+from hexapod_dynamics.detection.limits import DetectorLimits
 from hexapod_dynamics.detection.servo_identification import ServoIdentification, sign_of_load
-from hexapod_dynamics.detection.settings import DetectorLimits
 
 JOINTS, WINDOW = 18, 0.32
 

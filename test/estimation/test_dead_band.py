@@ -54,7 +54,7 @@ def test_joints_without_load_say_nothing():
 def test_the_model_of_a_walk_takes_the_learnt_band_over(band):
     walk = SensedWalk("built_in", Truth(deadband=band), gait=AdaptiveGait())
     walk.run(12.0)
-    learnt = walk.observer.dead_band.band / COUNT
+    learnt = walk.observer.dead_band.filter.band / COUNT
     assert (0.7 < learnt < 2.5) if band else learnt < 0.3
     rows = np.array(walk.rows)
     way = rows[-1, 1] - rows[-60, 1]

@@ -98,8 +98,8 @@ class World:
             observer.rotation,
             observer.position[2],
             observer.nu[:6],
-            observer.commanded,
-            observer.commanded_rate,
+            observer.commands.commanded,
+            observer.commands.commanded_rate,
             zero,
             observer.q,
         ).copy()
@@ -222,7 +222,7 @@ def test_when_joints_fall_silent_the_model_holds_them():
 def test_a_joint_that_was_silent_while_the_robot_holds_is_in_doubt_no_longer_than_it_is_silent():
     world = World()
     world.run(2.0)
-    world.observer.follow(False)
+    world.observer.set_following(False)
     measure, hidden = world.observer.measure_joints, 3
 
     def measure_others(time, angles):
@@ -235,7 +235,7 @@ def test_a_joint_that_was_silent_while_the_robot_holds_is_in_doubt_no_longer_tha
     assert world.observer.confidence[0] != "ok"
     assert ROBOT.joint_names[hidden] in world.observer.confidence[1]
     world.observer.measure_joints = measure
-    world.run(2.0 + world.observer.doubts.limits.calm)
+    world.run(2.0 + world.observer.consistency.limits.calm)
     assert world.observer.confidence == ("ok", "")
 
 
@@ -300,7 +300,7 @@ def test_it_bounds_commands_as_the_servos_are_told_to():
     reached = []
     for speed in (0.2, 0.8):
         observer = Observer(ROBOT, guard=GuardSettings(approach_speed=speed), command_period=0.01)
-        assert observer.history.period == 0.01
-        observer.guard.meet(np.zeros(18, np.int64), np.zeros(18), np.ones(18, bool))
-        reached.append(observer.guard.update(np.full(18, 0.3), np.zeros(18), observer.period)[0])
+        assert observer.commands.history.period == 0.01
+        observer.commands.guard.meet(np.zeros(18, np.int64), np.zeros(18), np.ones(18, bool))
+        reached.append(observer.commands.guard.update(np.full(18, 0.3), np.zeros(18), observer.commands.period)[0])
     assert np.allclose(reached, [0.002, 0.008])

@@ -35,7 +35,7 @@ def test_the_way_of_a_tripod_that_stumbles_over_rough_ground_is_predicted():
     for used in (True, False):
         walk = SensedWalk("mujoco", truth, seed=3, gait=TripodGait())
         if not used:
-            walk.observer.speed_factor.update = lambda *_: 0.0
+            walk.observer.way.speed_factor.update = lambda *_: 0.0
         rows = walk.run(15.0)
         drifts[used] = np.hypot(*(rows[-1, 6:8] - rows[-1, 1:3])) / np.hypot(*rows[-1, 1:3])
     assert drifts[True] < 0.05 and drifts[True] < 0.7 * drifts[False]

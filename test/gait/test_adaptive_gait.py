@@ -11,7 +11,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait import adaptive_state as kernel
 from hexapod_dynamics.gait.plan_choice import plans_path
-from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector

@@ -17,7 +17,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, background, background_jobs
 from hexapod_dynamics.gait.background import BackgroundCall
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
-from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()

@@ -10,8 +10,8 @@ import yaml
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
-from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.making import make_plan
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, Simulator, Truth
 from hexapod_dynamics.tools import plan as tool

@@ -12,7 +12,7 @@ from support.audited import audited
 from hexapod_dynamics.gait import AdaptiveGait, adaptive
 from hexapod_dynamics.gait import plan_choice as choices
 from hexapod_dynamics.gait.plan_worker import PlanWorker
-from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.nodes import gait_choice
 from hexapod_dynamics.parameters.gait import SETTINGS
 from hexapod_dynamics.robot import Morphology, Robot

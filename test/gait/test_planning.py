@@ -11,8 +11,8 @@ from hexapod_dynamics.gait.leg_table import MASS, leg_table
 from hexapod_dynamics.gait.plan_choice import plans_path
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.evaluation import RATE, hull_margin, link_points, two_feet_margin
-from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.making import demands, make_plan
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.planning.search import Search
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools import plan as tool

@@ -1,4 +1,4 @@
-"""Every command of docs/jetson.md is run on simulated devices here, or is a step on the host (scripts/jetson_setup)."""
+"""Every command of the JetHexa pages is run here on simulated devices, or is a step of jetson_setup on the host."""
 
 import re
 import shlex
@@ -18,8 +18,8 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "jetson.md"
-pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are in the source tree only")
+PAGES = [ROOT / "docs" / f"jetson{name}.md" for name in ("", "_start", "_options")]
+pytestmark = pytest.mark.skipif(not PAGES[0].exists(), reason="the pages are in the source tree only")
 ON_A_JETHEXA = " --port /dev/ttyTHS1 --direction gpio"
 TOOL = f"ros2 run hexapod_dynamics servo_tool{ON_A_JETHEXA} "
 CHECK = "ros2 run hexapod_dynamics check_robot"
@@ -57,9 +57,13 @@ ON_THE_HOST = {
 }
 
 
+def read_pages():
+    return "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+
+
 def commands():
-    """The indented commands of the page, without their comments, and those of `ros2` in its sentences."""
-    text = PAGE.read_text(encoding="utf-8")
+    """The indented commands of the pages, without their comments, and those of `ros2` in its sentences."""
+    text = read_pages()
     lines = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
     shown = {re.sub(r"\s+#.*", "", line).strip() for line in lines}
     return shown | {each for each in re.findall(r"`([^`\n]+)`", text) if each.startswith("ros2 ")}
@@ -70,7 +74,7 @@ def test_every_command_is_run_by_a_test_or_is_a_step_on_the_host():
 
 
 def test_the_page_names_the_checks_and_files_that_exist():
-    text = PAGE.read_text(encoding="utf-8")
+    text = read_pages()
     known = subprocess.run(["ros2", "run", "hexapod_dynamics", "check_robot", "--help"], capture_output=True, text=True)
     checks = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
     assert checks and ", ".join(checks) in " ".join(known.stdout.split())

@@ -81,7 +81,9 @@ class Session:
         self.commands = self.probe.hear(JointState, "joint_commands", NEWEST, keep=KEPT)
         self.diagnostics = self.probe.hear(DiagnosticArray, "/diagnostics", 50, keep=200)
         self.path = self.probe.hear(Path, "predicted_path", NEWEST, keep=100)
-        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", *ARGUMENTS, *arguments)
+        self.launch = Process(
+            "ros2", "launch", "hexapod_dynamics", "walk.launch.py", "get_up:=asked", *ARGUMENTS, *arguments
+        )
 
     def wait(self, condition, timeout, what):
         return wait_until(condition, timeout, lambda: f"{what}\n{self.launch.output[-4000:]}")

@@ -38,7 +38,7 @@ def test_a_change_of_the_list_changes_both_files(monkeypatch):
     assert "`body_height` | double | `0.05` |" in parameters_page() and "`0.05` | 0.03 to" not in before[1]
 
 
-@pytest.mark.parametrize("file", ["nodes.yaml", "hardware_jethexa.yaml"])
+@pytest.mark.parametrize("file", sorted(path.name for path in CONFIG.glob("hardware_*.yaml")) + ["nodes.yaml"])
 def test_every_value_of_a_parameter_file_is_one_that_the_node_accepts(file):
     known = {node: {parameter.name: parameter for parameter in each} for node, each in catalogue.NODES.items()}
     known[ALL] = {name: parameter for name, (parameter, _) in catalogue.shared().items()}
@@ -49,7 +49,7 @@ def test_every_value_of_a_parameter_file_is_one_that_the_node_accepts(file):
             assert type(value) is type(parameter.default), f"{file}, {node}: {name}"
             parameter.check(value)
             checked += 1
-    assert checked >= 8
+    assert checked >= 2
 
 
 def test_all_parameters_are_in_the_table():

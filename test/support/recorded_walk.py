@@ -74,8 +74,9 @@ def replay(
         all_found += [(arguments[0], one) for one in decisions]
         if all_found and arguments[0] >= all_found[0][0] + more:
             return all_found, detector
-        if detector.undecided is not None:
-            detector.could_not_tell.append((arguments[0], detector.undecided))
+        unknown = detector.cannot_tell(arguments[0])
+        if unknown is not None:
+            detector.could_not_tell.append((arguments[0], unknown[0]))
         leg = detector.press(arguments[0])
         if leg is not None:
             detector.asked.append((arguments[0], leg))

@@ -137,7 +137,7 @@ class SensedWalk:
         if not frozen:
             self.guard.meet(np.full(18, self.ms), self._read, np.ones(18, bool))
         if told:
-            self.observer.follow(not frozen)
+            self.observer.set_following(not frozen)
 
     def run(self, seconds: float) -> np.ndarray:
         """Walk on; returns the rows (T, 31) of this call."""
@@ -191,8 +191,8 @@ class SensedWalk:
             observer.rotation,
             observer.position[2],
             observer.nu[:6],
-            observer.commanded,
-            observer.commanded_rate,
+            observer.commands.commanded,
+            observer.commands.commanded_rate,
             zero,
             observer.q,
         ).copy()

@@ -16,7 +16,7 @@ def test_another_robots_model_is_compiled_once_and_then_found(tmp_path, monkeypa
     assert main(["--robot", str(OTHER_ROBOT)]) == 0
     lines = capfd.readouterr().out.splitlines()
     kinds = [line.split()[0] for line in lines[:-1]]
-    assert kinds[0] == "model" and set(kinds) == {"model", "legs", "matrices", "batch"}
+    assert kinds[0] == "model" and set(kinds) == {"model", "legs", "coriolis", "derivatives", "batch"}
     before = compiled(tmp_path)
     assert len(before) == len(kinds)
     assert main(["--robot", str(OTHER_ROBOT)]) == 0

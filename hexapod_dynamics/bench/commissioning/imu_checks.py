@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.bench.commissioning.board_sensor import BoardSensor
 from hexapod_dynamics.bench.commissioning.findings import Finding, failed, not_run, passed
 from hexapod_dynamics.bench.commissioning.owner import Attitude, Owner
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050, UnexpectedAnswer
@@ -34,7 +35,7 @@ _RIGHT_ANGLES = [
 ]
 
 
-def mean_force(sensor: Mpu6050, samples: int = SAMPLES) -> tuple[np.ndarray, float]:
+def mean_force(sensor: Mpu6050 | BoardSensor, samples: int = SAMPLES) -> tuple[np.ndarray, float]:
     """Mean specific force (3,) [m/s^2], chip axes, and its largest standard deviation; OSError if the chip is lost."""
     values = np.empty((samples, 3))
     for k in range(samples):
@@ -49,7 +50,7 @@ def mean_force(sensor: Mpu6050, samples: int = SAMPLES) -> tuple[np.ndarray, flo
     return values.mean(axis=0), float(values.std(axis=0).max())
 
 
-def check_chip(sensor: Mpu6050) -> list[Finding]:
+def check_chip(sensor: Mpu6050 | BoardSensor) -> list[Finding]:
     """Set the chip up, check its identity and its values at rest. Moves nothing."""
     try:
         sensor.start()
@@ -60,8 +61,11 @@ def check_chip(sensor: Mpu6050) -> list[Finding]:
         )
         if isinstance(error, UnexpectedAnswer):
             remedy = "a clone, a brown-out, or another program that uses the chip (the node imu, jethexa_bringup)?"
-        return [failed("imu", "MPU6050", str(error), remedy)]
+        if isinstance(sensor, BoardSensor):
+            remedy = "the board reports by itself once its IMU has started: power the board off and on"
+        return [failed("imu", "IMU", str(error), remedy)]
     seen = f"WHO_AM_I 0x{sensor.identity or 0:02x}; {sensor.warning}".rstrip("; ")
+    seen = sensor.warning if isinstance(sensor, BoardSensor) else seen
     findings = [passed("imu", "identity", seen)]
     norm = float(np.linalg.norm(mean))
     seen = f"specific force {norm:.2f} m/s^2, standard deviation {spread:.2f}"
@@ -131,7 +135,7 @@ def assess_axes(forces: Mapping[Attitude, np.ndarray], rotation: npt.ArrayLike) 
     return [passed("axes", "mounting", f"base_link: {seen} m/s^2: gravity on +z, nose down gives a positive pitch")]
 
 
-def check_axes(sensor: Mpu6050, owner: Owner, rotation: npt.ArrayLike) -> list[Finding]:
+def check_axes(sensor: Mpu6050 | BoardSensor, owner: Owner, rotation: npt.ArrayLike) -> list[Finding]:
     """Ask the owner to hold the robot in three attitudes, and assess them. Commands no motion."""
     forces: dict[Attitude, np.ndarray] = {}
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from hexapod_dynamics.bench.commissioning.board_sensor import BoardSensor
 from hexapod_dynamics.bench.commissioning.findings import Finding, failed, not_run, passed
 from hexapod_dynamics.bench.commissioning.imu_checks import check_axes, check_chip
 from hexapod_dynamics.bench.commissioning.joint_checks import JointChecks
@@ -19,6 +20,7 @@ from hexapod_dynamics.bench.commissioning.servo_checks import (
 )
 from hexapod_dynamics.drivers.imu.i2c_bus import I2cBus, open_bus
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings
+from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
 from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.slow_move import SPEED, SlowMove
@@ -30,7 +32,8 @@ from hexapod_dynamics.robot import Robot
 class Bench:
     """The robot's devices and its owner; joints: names of the joints that may be moved, empty for all.
 
-    bus is closed at first: the check `port` opens it. i2c: number of the I2C bus, or path of a simulated one.
+    bus is closed at first: the check `port` opens it. i2c: number of the I2C bus, or path of a simulated one; empty:
+    the IMU is behind the STM32 board, whose port is `bus`.
     """
 
     robot: Robot
@@ -41,7 +44,7 @@ class Bench:
     joints: Sequence[str] = ()
     speed: float = SPEED
     handle: I2cBus | None = field(default=None, init=False)
-    sensor: Mpu6050 | None = field(default=None, init=False)
+    sensor: Mpu6050 | BoardSensor | None = field(default=None, init=False)
 
     @property
     def servo_map(self) -> ServoMap:
@@ -69,6 +72,8 @@ def _open_imu(bench: Bench, check: str) -> list[Finding]:
     """Open the I2C bus once; findings only where that fails."""
     if bench.sensor is not None:
         return []
+    if not bench.i2c:
+        return _open_board_imu(bench, check)
     path = bench.i2c if not bench.i2c.isdigit() else f"/dev/i2c-{bench.i2c}"
     findings = check_file(check, path, "i2c")
     if findings[-1].remedy:
@@ -81,6 +86,18 @@ def _open_imu(bench: Bench, check: str) -> list[Finding]:
     except DeviceError as error:
         return [failed(check, path, str(error), "see the message")]
     bench.sensor = Mpu6050(bench.handle, bench.imu)
+    return []
+
+
+def _open_board_imu(bench: Bench, check: str) -> list[Finding]:
+    """Take the IMU of the board; its port is opened first, if the check `port` was not chosen."""
+    if not isinstance(bench.bus, BoardServos):
+        return [failed(check, "IMU", "source: board, and no board", "give servos the protocol `board` in the file")]
+    if not bench.bus.is_open:
+        findings = check_port(bench.bus)
+        if not bench.bus.is_open:
+            return findings
+    bench.sensor = BoardSensor(bench.bus.board)
     return []
 
 

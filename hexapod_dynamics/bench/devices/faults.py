@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.bench.devices.board_device import BoardDevice
+from hexapod_dynamics.bench.devices.buses import ImuDevice, ServoDevice
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
 from hexapod_dynamics.errors import DeviceError
 
@@ -43,6 +43,9 @@ FAULTS = {
     "servo.hot": Fault("", "joints whose servos are too hot and exert no torque"),
     "servo.power": Fault(True, "supply of all servos; off: no torque and no answers; on again: reset"),
     "battery.voltage": Fault(11.8, "supply of all servos [V]; below 9 they exert no torque", 0.0, 14.0),
+    "board.refuse_rate": Fault(0.0, "share of the answers of an STM32 board that report a failure", 0.0, 1.0),
+    "board.mute": Fault(False, "the STM32 board neither hears nor speaks"),
+    "board.reset": Fault(False, "set to true: the STM32 board restarts once, as its RTS line does"),
     "imu.error_rate": Fault(0.0, "share of I2C exchanges that fail with errno 5, 110 or 121", 0.0, 1.0),
     "imu.locked": Fault(False, "the I2C data line is held low"),
     "imu.absent": Fault(False, "the chip does not answer"),
@@ -80,9 +83,9 @@ def _known(name: str) -> Fault:
 
 
 class FaultInjector:
-    """Applies faults to the ServoBusDevice and the I2cBusDevice of one robot with these joint names."""
+    """Applies faults to the servo bus and the IMU of one simulated robot with these joint names."""
 
-    def __init__(self, joint_names: Sequence[str], servo_bus: ServoBusDevice, imu_bus: I2cBusDevice) -> None:
+    def __init__(self, joint_names: Sequence[str], servo_bus: ServoDevice, imu_bus: ImuDevice) -> None:
         self._joints = list(joint_names)
         self._bus, self._i2c = servo_bus, imu_bus
         self._servos, self._sensor = servo_bus.servos, imu_bus.sensor
@@ -99,6 +102,8 @@ class FaultInjector:
         """Raise DeviceError if a name is unknown or a value is of the wrong type or out of range."""
         for name, value in values.items():
             fault = _known(name)
+            if name.startswith("board.") and not isinstance(self._bus, BoardDevice) and value != fault.healthy:
+                raise DeviceError(f"{name}: this simulated robot has no STM32 board (launch argument bus:=board)")
             if fault.low is not None and fault.high is not None:
                 good = (
                     isinstance(value, (int, float))
@@ -141,6 +146,10 @@ class FaultInjector:
             (self._bus.unplug if self._values["bus.unplugged"] else self._bus.plug_in)()
         if any(name.startswith(("servo.", "battery.")) for name in changed):
             self._change_servos(changed)
+        if isinstance(self._bus, BoardDevice):
+            self._bus.refuse_rate, self._bus.mute = self._values["board.refuse_rate"], self._values["board.mute"]
+            if "board.reset" in changed and self._values["board.reset"]:
+                self._bus.reset()
         for name, field in (("imu.error_rate", "error_rate"), ("imu.locked", "locked"), ("imu.absent", "absent")):
             setattr(self._i2c.faults, field, self._values[name])
         if "imu.brown_out" in changed and self._values["imu.brown_out"]:

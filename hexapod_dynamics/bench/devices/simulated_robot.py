@@ -17,11 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
+from hexapod_dynamics.bench.devices.buses import make_hardware
+from hexapod_dynamics.bench.devices.mpu6050_device import VirtualMpu6050
 from hexapod_dynamics.bench.devices.timing import set_timer_slack
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -58,6 +56,7 @@ class SimulatedRobot:
         timestep: of the physics [s].
         chunk: duration that is stepped at once [s].
         longest_catch_up: delay [s] up to which the physics catches up with the clock.
+        bus: which virtual servo hardware, see `buses`.
         physics: "built_in" or "mujoco", who simulates. truth: how the simulated robot differs from `robot`.
 
     The robot starts in the standing pose of its gait, its servos switched on.
@@ -73,6 +72,7 @@ class SimulatedRobot:
         chunk: float = 4e-3,
         longest_catch_up: float = 0.5,
         session: str = "",
+        bus: str = "lx",
         physics: str = "built_in",
         truth: Truth | None = None,
     ) -> None:
@@ -90,24 +90,26 @@ class SimulatedRobot:
                 f"joint {missing[0]} has no servo_id in the robot file: the simulated bus needs one for each joint"
             )
         standing = TripodGait().bind(robot, morphology).position
-        self.servos = VirtualServos(
+        self.sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
+        self.steps = max(1, round(chunk / timestep))
+        self.hardware = make_hardware(
+            bus,
             [joint.servo_id for joint in joints if joint.servo_id is not None],
             [joint.servo_direction or 1 for joint in joints],
             standing,
+            self.sensor,
+            directory,
             speed_limit=robot.servo.speed_limit,
             loaded=True,
+            session=session,
         )
-        self.sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
-        self.steps = max(1, round(chunk / timestep))
-        self.servo_bus = ServoBusDevice(self.servos, Path(directory) / SERVO_BUS, session=session)
-        self.imu_bus = I2cBusDevice(self.sensor, Path(directory) / IMU_BUS)
+        self.servos, self.servo_bus = self.hardware.servos, self.hardware.servo_bus
         # The devices start before the physics, which may have to be compiled first, so that drivers need not wait.
-        self.servo_bus.start()
-        self.imu_bus.start()
+        self.hardware.start()
         try:
             self._make_physics(PHYSICS[physics], morphology, timestep, truth, standing)
         except BaseException:
-            self._remove_devices()  # drivers would find a robot that stands on nothing
+            self.hardware.stop()  # drivers would find a robot that stands on nothing
             raise
         self._chip = np.asarray(robot.imu.rotation)
         self._push_ends = math.inf  # [s] monotonic time at which a push ends
@@ -145,11 +147,7 @@ class SimulatedRobot:
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(2.0)
-        self._remove_devices()
-
-    def _remove_devices(self) -> None:
-        self.servo_bus.stop()
-        self.imu_bus.stop()
+        self.hardware.stop()
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Break or repair the robot between two steps; the servo of a missing joint is off the bus, too."""

@@ -15,11 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.bench.commissioning.owner import Answer, Attitude, Expected
+from hexapod_dynamics.bench.devices.buses import make_hardware
 from hexapod_dynamics.bench.devices.faults import FaultInjector
-from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
+from hexapod_dynamics.bench.devices.mpu6050_device import VirtualMpu6050
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
@@ -32,7 +30,8 @@ class SuspendedRobot:
     """Servo bus and IMU of a suspended robot, served by threads from `start` to `stop`.
 
     directory: of the device files. turned_round: joints whose servo is mounted the other way round. imu_rotation (3, 3)
-    body <- chip, if not as in the robot's description. loaded: whether the servos exert torque from the start.
+    body <- chip, if not as in the robot's description. loaded: whether the servos exert torque from the start. bus:
+    which servo hardware, see `buses`.
     """
 
     def __init__(
@@ -44,15 +43,17 @@ class SuspendedRobot:
         imu_rotation: npt.ArrayLike | None = None,
         loaded: bool = False,
         angle: float = 0.1,
+        bus: str = "lx",
     ) -> None:
         servo_map = ServoMap.from_robot(robot)
         self.robot, self.joints = robot, list(robot.joint_names)
         truly = [-d if name in turned_round else d for name, d in zip(self.joints, servo_map.directions, strict=True)]
-        self.servos = VirtualServos(servo_map.ids, truly, np.full(len(truly), angle), loaded=loaded)
         self.sensor = VirtualMpu6050()
-        self.servo_bus = ServoBusDevice(self.servos, Path(directory) / SERVO_BUS)
-        self.imu_bus = I2cBusDevice(self.sensor, Path(directory) / IMU_BUS)
-        self.faults = FaultInjector(self.joints, self.servo_bus, self.imu_bus)
+        self.hardware = make_hardware(
+            bus, servo_map.ids, truly, np.full(len(truly), angle), self.sensor, directory, loaded=loaded
+        )
+        self.servos, self.servo_bus = self.hardware.servos, self.hardware.servo_bus
+        self.faults = FaultInjector(self.joints, self.servo_bus, self.hardware.imu)
         self.blocked: set[str] = set()  # joints that cannot move
         self._chip = np.asarray(robot.imu.rotation if imu_rotation is None else imu_rotation, float)
         self._up = np.array([0.0, 0.0, 1.0])  # in base_link
@@ -61,8 +62,7 @@ class SuspendedRobot:
 
     def start(self) -> None:
         """Make the devices and serve them."""
-        self.servo_bus.start()
-        self.imu_bus.start()
+        self.hardware.start()
         self._thread.start()
 
     def stop(self) -> None:
@@ -70,8 +70,7 @@ class SuspendedRobot:
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(2.0)
-        self.servo_bus.stop()
-        self.imu_bus.stop()
+        self.hardware.stop()
 
     @property
     def angles(self) -> np.ndarray:
@@ -111,7 +110,7 @@ class SimulatedOwner:
         self._say(text)
 
     def permits(self, motion: str) -> bool:
-        """Permit a motion, and remember where the joints are."""
+        """Return True, and store the positions of the joints."""
         self.asked += 1
         self._before = self.robot.angles
         permitted = not any(word in motion for word in self._refuses)

@@ -104,6 +104,23 @@ class VirtualServos:
         passed = np.where(span > 0.0, np.clip((t - self._begin) / np.where(span > 0.0, span, 1.0), 0.0, 1.0), 1.0)
         return self._start + (self._target - self._start) * passed
 
+    # Called by buses of other servos: angles [rad] from a servo's centre, in its own direction ------------------------
+
+    def move(self, i: int, angle: float, duration: float, t: float) -> None:
+        """Move a servo to an angle in a duration [s], or later beyond its speed; it then exerts torque."""
+        with self.lock:
+            self._go(i, lx.CENTRE_COUNT + angle * lx.COUNTS_PER_RADIAN, duration, t)
+
+    def switch(self, i: int, on: bool, t: float) -> None:
+        """Switch the torque of a servo on, where it stands, or off."""
+        with self.lock:
+            self._load(i, on, t)
+
+    def shaft(self, i: int) -> float:
+        """Angle of a servo's shaft, as it measures it."""
+        with self.lock:
+            return (float(self._shaft[i]) - int(self.offset[i]) - lx.CENTRE_COUNT) / lx.COUNTS_PER_RADIAN
+
     # Called by the bus -----------------------------------------------------------------------------------------------
 
     def addressed(self, servo_id: int) -> np.ndarray:
@@ -140,8 +157,11 @@ class VirtualServos:
     def _move(self, i: int, pair: Sequence[int] | np.ndarray, t: float) -> None:
         low, high = self.angle_limits[i]
         target = min(max(int(pair[0]), low), high)
+        self._go(i, target, int(pair[1]) / 1000.0, t)
+
+    def _go(self, i: int, target: float, duration: float, t: float) -> None:
         here = float(self._counts(t)[i]) if self.loaded[i] else float(self._shaft[i] - self.offset[i])
-        duration = max(int(pair[1]) / 1000.0, abs(target - here) / self._speed_limit)
+        duration = max(duration, abs(target - here) / self._speed_limit)
         self._start[i], self._target[i], self._begin[i], self._end[i] = here, target, t, t + duration
         self.loaded[i], self.motor[i] = True, False
 

@@ -49,7 +49,7 @@ class WalkVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode of each robot. seed: of the first one, those of the others follow; or one for each."""
+        """Begin an episode of each robot. seed: of the first one, from which the others count on, or one for each."""
         if seed is None and not self._randoms:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
         if seed is not None:

@@ -83,7 +83,7 @@ class WalkingRobot:
         self._make_memory()
 
     def reset(self, random: np.random.Generator) -> np.ndarray:
-        """Stand up anew, whole; the observation."""
+        """Put the intact robot into its standing pose; return the observation."""
         state = self.model.state
         state.nu[:] = 0.0
         if self.morphology is not self.whole:

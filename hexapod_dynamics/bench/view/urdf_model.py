@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot.urdf_tree import UrdfPart, all_parts, origin_of, read_numbers, read_root, read_tree
 
 Vector = NDArray[np.float64]
 
@@ -67,52 +67,26 @@ class UrdfModel:
 def parse(text: str) -> UrdfModel:
     """Read a URDF of boxes, cylinders and spheres; meshes from files are skipped. HexapodError if it is not a URDF."""
     try:
-        return _parse(text)
-    except HexapodError:
-        raise
-    except (ValueError, TypeError) as error:  # of a number that is none, or of too few
+        tree = read_root(text)
+        base = read_tree(tree)
+        colours = {m.get("name", ""): _rgba(m) for m in tree.findall("material")}
+        joints = [_joint(part, child) for part in all_parts(base) for child in part.children]
+        meshes = {part.name: _meshes(part.element, colours) for part in all_parts(base)}
+    except (HexapodError, ValueError, TypeError) as error:  # TypeError, ValueError: of a number that is none
         raise HexapodError(f"robot_description cannot be read: {error}") from None
+    return UrdfModel(base.name, joints, meshes, tree.get("name", ""))
 
 
-def _parse(text: str) -> UrdfModel:
-    try:
-        tree = ET.fromstring(text)
-    except (ET.ParseError, ValueError) as error:  # ValueError: text that no UTF-8 can represent
-        raise HexapodError(f"robot_description is not XML: {error}") from None
-    if tree.tag != "robot":
-        raise HexapodError(f"robot_description has the root element <{tree.tag}>; a URDF has <robot>")
-    colours = {m.get("name", ""): _rgba(m) for m in tree.findall("material")}
-    unordered = [_joint(element) for element in tree.findall("joint")]
-    links = [link.get("name", "") for link in tree.findall("link")]
-    roots = [name for name in links if name not in {joint.child for joint in unordered}]
-    if len(roots) != 1:
-        raise HexapodError(f"robot_description has {len(roots)} root links ({', '.join(roots)}); one is needed")
-    model = UrdfModel(roots[0], name=tree.get("name", ""))
-    known, waiting = {roots[0]}, unordered
-    while waiting:
-        ready = [joint for joint in waiting if joint.parent in known]
-        if not ready:
-            raise HexapodError(f"robot_description: joint {waiting[0].name} is attached to no link")
-        model.joints += ready
-        known |= {joint.child for joint in ready}
-        waiting = [joint for joint in waiting if joint.child not in known]
-    for link in tree.findall("link"):
-        model.meshes[link.get("name", "")] = _meshes(link, colours)
-    return model
-
-
-def _joint(element: ET.Element) -> UrdfJoint:
-    parent, child, axis = element.find("parent"), element.find("child"), element.find("axis")
-    if parent is None or child is None:
-        raise HexapodError(f"robot_description: joint {element.get('name')} lacks a parent or a child")
-    rotation, position = _origin(element)
+def _joint(parent: UrdfPart, child: UrdfPart) -> UrdfJoint:
+    element, axis = child.joint, child.joint.find("axis")
+    rotation, position = origin_of(element)
     kind = {"continuous": "revolute"}.get(element.get("type", ""), element.get("type", ""))
     return UrdfJoint(
         element.get("name", ""),
         kind if kind in ("revolute", "prismatic") else "fixed",
-        parent.get("link", ""),
-        child.get("link", ""),
-        rotation,
+        parent.name,
+        child.name,
+        Rotation.from_matrix(rotation),
         position,
         _vector(axis.get("xyz") if axis is not None else None, (1.0, 0.0, 0.0)),
     )
@@ -130,8 +104,8 @@ def _meshes(link: ET.Element, colours: dict[str, tuple[float, ...]]) -> list[Urd
             rgba = (
                 _rgba(material) if material.find("color") is not None else colours.get(material.get("name", ""), rgba)
             )
-        rotation, position = _origin(visual)
-        parts.setdefault(rgba, []).append((rotation.apply(shape[0]) + position, shape[1]))
+        rotation, position = origin_of(visual)
+        parts.setdefault(rgba, []).append((shape[0] @ rotation.T + position, shape[1]))
     meshes = []
     for rgba, pieces in parts.items():
         starts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
@@ -156,18 +130,8 @@ def _shape(geometry: ET.Element) -> tuple[Vector, NDArray[np.int64]] | None:
     return np.asarray(mesh.vertices, float), np.asarray(mesh.faces, np.int64)
 
 
-def _origin(element: ET.Element) -> tuple[Rotation, Vector]:
-    origin = element.find("origin")
-    if origin is None:
-        return Rotation.identity(), np.zeros(3)
-    return Rotation.from_euler("xyz", _vector(origin.get("rpy"), (0, 0, 0))), _vector(origin.get("xyz"), (0, 0, 0))
-
-
-def _vector(text: str | None, default: Any) -> Vector:
-    values = np.array([float(word) for word in text.split()] if text else default, float)
-    if values.shape != np.shape(default):
-        raise HexapodError(f"robot_description: {text[:60] if text else ''!r} given, {len(default)} numbers needed")
-    return values
+def _vector(text: str | None, default: tuple[float, ...]) -> Vector:
+    return read_numbers(text, len(default), "URDF") if text else np.array(default)
 
 
 def _rgba(material: ET.Element) -> tuple[float, ...]:

@@ -36,7 +36,7 @@ class SocketSMBus:
         except BlockingIOError as error:
             raise OSError(110, "simulated I2C bus: connection timed out") from error
         if not answer:
-            raise OSError(19, "simulated I2C bus: the device is gone")
+            raise OSError(19, "simulated I2C bus: the device is missing")
         if answer[0]:
             raise OSError(answer[0], os.strerror(answer[0]))
         return answer[1:]

@@ -56,6 +56,7 @@ def no_reply(servo_id: int, what: str, tries: int, fault: Fault | None) -> NoRep
 class PortSettings:
     """The port of the servos; names and units of the parameters of the node `servos`.
 
+    model: of the servos, where a protocol has several; empty: the usual one.
     patience [s]: the longest wait for an answer while nothing else is to be done. prove(): called before the port is
     opened; it returns the device behind the path, or raises BusError if that is not the intended one.
     """
@@ -68,6 +69,7 @@ class PortSettings:
     reply_timeout: float = 0.006
     patience: float = 0.05
     prove: Callable[[], str] | None = None
+    model: str = ""
 
 
 class ServoInterface(ABC):
@@ -212,6 +214,14 @@ class ServoInterface(ABC):
         timeout [s]: instead of reply_timeout. idle: called after that time; while it returns True, the wait continues,
         for at most `patience`.
         """
+
+    def knows(self, index: int, quantity: Quantity) -> bool:
+        """Whether this protocol can tell the quantity of this servo; where it cannot, the servo is not asked."""
+        return True
+
+    def figures(self) -> dict[str, Any]:
+        """What else the protocol has to report in `/diagnostics`, by name with unit; called once a second."""
+        return {}
 
     @abstractmethod
     def identify(self, index: int) -> str | None:

@@ -141,6 +141,8 @@ class JointReader:
 
     def _ask_missing(self, index: int) -> bool | None:
         """Whether a servo that is declared missing exerts torque; None if it does not answer."""
+        if not self.servos.knows(index, "loaded"):
+            return None
         answer, state = self.servos.read(index, "loaded"), self._state
         if answer is None:
             return None
@@ -215,7 +217,8 @@ class JointReader:
         A loaded leg sags below its set-point; starting from the measured angle would lower the robot at each restart of
         the node.
         """
-        if not self._ask_loaded(index) or not self._trust_targets:
+        loaded = self._ask_loaded(index) or not self.servos.knows(index, "loaded")
+        if not loaded or not self._trust_targets or not self.servos.knows(index, "target"):
             return angle
         held = self._ask(index, "target")
         if held is not None:
@@ -231,6 +234,8 @@ class JointReader:
             return
         if kind == "loaded":
             self._ask_loaded(index)
+            return
+        if not self.servos.knows(index, kind):
             return
         value, state = self._ask(index, kind), self._state
         if value is None:
@@ -251,6 +256,8 @@ class JointReader:
     def _ask_loaded(self, index: int, tries: int = 1) -> bool | None:
         """Whether a servo exerts torque; without torque it starts again from its measured position."""
         loaded = None
+        if not self.servos.knows(index, "loaded"):
+            return None
         while loaded is None and tries > 0 and not self.servos.interrupted:
             loaded, tries = self._ask(index, "loaded"), tries - 1
         if loaded is not None:

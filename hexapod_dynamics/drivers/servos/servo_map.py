@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,11 @@ class ServoMap:
             tuple(joint.servo_id for joint in joints if joint.servo_id is not None),
             tuple(joint.servo_direction for joint in joints if joint.servo_direction is not None),
         )
+
+    @classmethod
+    def of_joints(cls, names: Sequence[str]) -> ServoMap:
+        """Joints that are reached by their names: numbered, each in its own direction."""
+        return cls(tuple(names), tuple(range(len(names))), (1,) * len(names))
 
     def __len__(self) -> int:
         return len(self.ids)

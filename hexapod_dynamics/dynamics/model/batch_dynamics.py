@@ -68,7 +68,7 @@ class BatchDynamics(ModelCore):
         out = np.zeros((count, 6 + n)) if in_place else np.empty((count, 6 + n))
         if in_place:
             groups = self._run_mixed(forward, morphology, given, out)
-        # the sum is quicker than to look for the largest
+        # the sum is quicker than the maximum
         near = not groups or bool(np.einsum("ij,ij->", q, q) <= FARTHEST_POSITION**2)
         for each, states in groups.items():
             bad = -1 if near else self._first_far(each, states, q)
@@ -93,7 +93,7 @@ class BatchDynamics(ModelCore):
             self._name_bad(forward, each, [self._run_each(forward, known, range(len(each)), given, out)], given)
             return {}
         same = dict[int, list[int]]()
-        for state, morphology in enumerate(each):  # one object is one morphology, without a look at what it says
+        for state, morphology in enumerate(each):  # one object is one morphology: it need not be compared
             states = same.get(id(morphology))
             if states is None:
                 same[id(morphology)] = [state]
@@ -194,7 +194,7 @@ class BatchDynamics(ModelCore):
     def _refuse(
         self, forward: bool, morphology: Morphology, in_place: bool, state: int, values: list[np.ndarray]
     ) -> None:
-        """Raise what the call of one state says about a state that could not be computed."""
+        """Raise the error that the call for one state raises, for a state that could not be computed."""
         rotation, q, nu, given = values
         if in_place:
             moving = morphology.moving_mask

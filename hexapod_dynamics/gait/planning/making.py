@@ -9,9 +9,9 @@ from multiprocessing import get_context
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.leg_table import LENGTHS, leg_table
-from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.patterns import tripod_plan
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.planning.search import Demands, Search
 from hexapod_dynamics.robot import Morphology, Robot
 

@@ -12,7 +12,6 @@ from hexapod_dynamics.robot import Robot
 # Share of the cycle in which a leg of the tripod stands: a little more than half, so that one group has landed before
 # the other lifts off.
 TRIPOD_DUTY, HEIGHT, LIFT = 0.53, 0.12, 0.02
-PATTERNS = ("tripod", "ripple", "wave")
 
 
 def tripod_plan(robot: Robot) -> GaitPlan | None:

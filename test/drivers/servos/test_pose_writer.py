@@ -10,6 +10,7 @@ from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
+from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
 
@@ -27,7 +28,7 @@ class Wire:
 
     def __init__(self):
         self.port, self.reply_timeout, self.patience = "wire", 0.006, 0.05
-        self.now, self.wire_free, self.byte_time = 100.0, 0.0, lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
+        self.now, self.wire_free, self.byte_time = 100.0, 0.0, BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
         self.frames = []
 
     def monotonic(self):

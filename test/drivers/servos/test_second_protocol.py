@@ -24,10 +24,13 @@ MAP = ServoMap(("a", "b", "c", "d"), (11, 12, 13, 14), DIRECTIONS)
 # Who knows the LX protocol besides its own directory: the registration, the simulated LX devices, the LX register tool.
 KNOW_LX = {
     "drivers/servos/protocols.py",
+    "bench/devices/board_device.py",
     "bench/devices/virtual_servos.py",
     "bench/devices/servo_bus_device.py",
     "tools/servo_tool.py",
 }
+# Who counts as these servos do: the robot file's counts, and the servos behind the STM32 board.
+KNOW_COUNTS = {"robot/servo_counts.py", "drivers/servos/board/board_servos.py"}
 
 
 class MemoryServos(ServoInterface):
@@ -155,7 +158,7 @@ def command(control, pose, until, what):
 
 def test_one_registration_makes_a_protocol_known(servos):
     assert isinstance(servos, MemoryServos)
-    with pytest.raises(DeviceError, match="known are lx, memory"):
+    with pytest.raises(DeviceError, match="known are lx, board, dynamixel, feetech, topics, memory"):
         make_servos(PortSettings("nowhere"), MAP.ids, "unknown")
 
 
@@ -215,5 +218,5 @@ def test_nothing_outside_the_protocols_directory_imports_it_or_names_counts():
         if any(module.startswith("hexapod_dynamics.drivers.servos.lx") for module in imported_modules(path)):
             found.add(name)
         if "COUNTS_PER_RADIAN" in path.read_text(encoding="utf-8"):
-            assert name in KNOW_LX | {"robot/servo_counts.py"}, f"{name} names counts"
+            assert name in KNOW_LX | KNOW_COUNTS, f"{name} names counts"
     assert found == KNOW_LX

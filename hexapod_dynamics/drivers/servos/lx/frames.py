@@ -21,8 +21,6 @@ HEADER = b"\x55\x55"
 MIN_LENGTH, MAX_LENGTH = 3, 7  # of the frame's length byte, over all commands
 DEFAULT_BAUDRATE = 115200
 MOVE_SIZE = 10  # bytes of a move's frame
-BITS_PER_BYTE = 10  # 8N1: start + 8 + stop
-UART_FIFO = 32  # bytes that a UART holds itself and sends whatever is dropped behind it
 
 
 class Command(IntEnum):

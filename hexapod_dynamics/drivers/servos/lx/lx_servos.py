@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, GpioDirection
 from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
 from hexapod_dynamics.errors import DeviceError
 
 _COMMANDS: dict[Quantity, Command] = {
@@ -34,7 +35,7 @@ _COMMANDS: dict[Quantity, Command] = {
 _STOPS, _STOP_COPIES = lx.move_stop(lx_frames.BROADCAST_ID) * 6, 3
 
 
-class LxServos(ServoInterface):
+class LxServos(SerialServos):
     """The servos of these ids on a bus; frames: another way to write a pose. Raises DeviceError for wrong ids."""
 
     resolution = 1.0 / lx.COUNTS_PER_RADIAN
@@ -46,7 +47,8 @@ class LxServos(ServoInterface):
                 raise DeviceError(
                     f"servo id {servo_id} is outside 0..253: give the joint another one in the robot file"
                 )
-        self.bus, self.ids, self.port = bus, tuple(ids), bus.port
+        self._use(bus)
+        self.bus, self.ids = bus, tuple(ids)
         self.reply_timeout, self.patience = bus.reply_timeout, bus.patience
         self._frames = frames or PoseFrames(self.ids)
         # Time [s] of each answer on the wire.
@@ -68,38 +70,6 @@ class LxServos(ServoInterface):
         return cls(bus, ids)
 
     @property
-    def is_open(self) -> bool:
-        """Whether the port is open."""
-        return self.bus.is_open
-
-    def open(self) -> None:
-        """Open the port for this process alone."""
-        self.bus.open()
-
-    def close(self) -> None:
-        """Close the port; what has been sent goes out first."""
-        self.bus.close()
-
-    def release(self) -> None:
-        """Close the port and return the direction pins."""
-        self.bus.release()
-
-    @property
-    def output_end(self) -> float:
-        """Monotonic time [s] at which everything that was sent so far has left the port."""
-        return self.bus.wire_free
-
-    @property
-    def busy_time(self) -> float:
-        """Time [s] of all bytes that were sent and received."""
-        return (self.bus.bytes_sent + self.bus.bytes_received) * self.bus.byte_time
-
-    @property
-    def late_wakes(self) -> int:
-        """Number of waits that ended late, through no fault of a servo."""
-        return self.bus.late_wakes
-
-    @property
     def late_answers_pending(self) -> bool:
         """Whether bytes that were no answer have come since the last good answer."""
         return self.bus.strays > 0
@@ -108,10 +78,6 @@ class LxServos(ServoInterface):
         """Longest time [s] from a request that was given up to its answer, since the last call."""
         lateness, self.bus.lateness = self.bus.lateness, 0.0
         return lateness
-
-    def drain(self) -> None:
-        """Wait until everything has left the port."""
-        self.bus.drain()
 
     def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Angles (n,) [rad] of the nearest counts in 0..1000; NaN stays NaN."""
@@ -156,19 +122,6 @@ class LxServos(ServoInterface):
     def stop_now(self) -> bool:
         """Stop all servos before everything that is queued; return False if the port does not accept that."""
         return self.bus.interrupt(_STOPS)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether `stop_now` was called and `resume` was not."""
-        return self.bus.interrupted
-
-    def resume(self) -> None:
-        """Send again, after `stop_now`."""
-        self.bus.interrupted = False
-
-    def discard_output(self) -> None:
-        """Drop everything that is queued and has not left the port."""
-        self.bus.discard_output()
 
     def read(
         self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None

@@ -1,76 +1,33 @@
 """A half-duplex servo bus on a serial port: sends frames, reads one servo, reports why an answer failed.
 
-`ServoBus` is used by one thread at a time (the chain's bus thread, or a tool); only `interrupt` is for any thread. It
-computes the wire time of its own bytes, so that it never waits for an answer before its request has been sent; every
-wait has a limit.
+`ServoBus` never waits for an answer before its request has been sent; every wait has a limit.
 """
 
 from __future__ import annotations
 
-import fcntl
-import logging
 import os
 import select
 import termios
-import threading
 import time
 from collections import deque
 from typing import Any
-
-import serial
 
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, no_reply
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, Direction
+from hexapod_dynamics.drivers.servos.serial_link import LATE, SerialLink
 
-_log = logging.getLogger(__name__)
-PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
-_STUCK = 0.5  # [s] for which a port may take no bytes
-_LATE = 0.002  # [s] a wait that ends so much after its time is one of a machine that is too slow or too busy
 _OWED = 32  # requests without an answer that are remembered
 _LATENESS = 1.5  # so many times the delay of an answer that came late are waited for the next one
 
 
-def explain_open_error(port: str, error: Exception) -> str:
-    """Return a message that names the fault of the port and the remedy."""
-    number = getattr(error, "errno", None)
-    if not os.path.exists(port):
-        return (
-            f'servo port {port} does not exist: is the adapter plugged in and the parameter "port" right, or, for '
-            "the simulated robot, is the simulator up?"
-        )
-    if number == 13 or "Permission" in str(error):
-        return (
-            f'servo port {port} is not ours to open (permission denied): add the user to the group "dialout" and '
-            "log in again; on a Jetson also disable nvgetty"
-        )
-    if number in (11, 16) or "lock" in str(error):
-        return (
-            f"servo port {port} is in use by another process: on a JetHexa stop the vendor's autostart "
-            "(systemctl stop jethexa_bringup) and nvgetty"
-        )
-    return f"servo port {port} cannot be opened: {error}"
-
-
-def claim(fd: int) -> None:
-    """Let no other process open this serial port, root of the host excepted.
-
-    The lock of a file (pyserial's `exclusive`) does not do that between containers: each has a device file of its own.
-    Not for a pty: the kernel would keep the mark after a crash, as long as the simulator has the pty open.
-    """
-    if os.major(os.fstat(fd).st_rdev) not in PTY_MAJORS:
-        fcntl.ioctl(fd, termios.TIOCEXCL)
-
-
-class ServoBus:
+class ServoBus(SerialLink):
     """A serial port with LX/HTD servos on it.
 
-    port: device path, best a stable one (/dev/serial/by-id/..., a udev link). reply_timeout and patience [s] (see
-    `exchange`) count from the moment the request has left the wire. prove(): called before the port is opened and
-    again before the first byte is written; returns the device behind the path, or raises BusError if it is not the
-    intended one. Raises BusError when the port fails, NoReply when a servo does.
+    port, prove: as in SerialLink. reply_timeout and patience [s] (see `exchange`) count from the moment the request has
+    left the wire. Raises BusError when the port fails, NoReply when a servo does.
     """
 
     def __init__(
@@ -82,169 +39,40 @@ class ServoBus:
         patience: float = 0.05,
         prove: Any = None,
     ) -> None:
-        self.port = port
-        self.byte_time = lx_frames.BITS_PER_BYTE / baudrate
+        super().__init__(port, baudrate, prove)
         self.reply_timeout, self.patience = reply_timeout, patience
-        self.bytes_sent = 0
-        self.bytes_received = 0
         self.fault: Fault | None = None  # of the last exchange
         self.reply_time = 0.0  # monotonic [s] of the last answer's arrival
-        self.late_wakes = 0  # waits that ended late, through no fault of a servo
         # What came that was no answer to the request: bytes since the last good answer, and the longest time [s] from a
         # request that was given up to its answer, since the user of the bus has set it to zero.
         self.strays, self.lateness = 0, 0.0
         self._owed: deque[tuple[bytes, float]] = deque(
             maxlen=_OWED
         )  # given up: an answer's begin, when the request was out
-        self._baudrate = baudrate
         self._direction = direction or AdapterDirection()
-        self._prove = prove
-        # Set by `interrupt`, cleared by the thread that uses the bus: until then, that thread's frames are dropped and
-        # its waits for answers end.
-        self.interrupted = False
-        self._alarm = self._ring = -1  # a pipe while the port is open: a byte in it ends a wait for an answer
-        self._wire = threading.Lock()  # held to send bytes or to switch the direction
-        self._serial: serial.Serial | None = None
-        self._fd = -1
-        self._wire_free = 0.0  # monotonic [s] at which our last byte is out
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the port is open."""
-        return self._serial is not None
-
-    @property
-    def wire_free(self) -> float:
-        """Monotonic time [s] at which everything sent so far is out."""
-        return self._wire_free
 
     def open(self) -> None:
         """Open the port for this process alone."""
-        device = self._prove() if self._prove is not None else self.port
-        try:
-            self._serial = serial.Serial(device, self._baudrate, timeout=0, write_timeout=0.5, exclusive=True)
-        except (OSError, ValueError) as error:  # SerialException is an OSError
-            self._serial = None
-            raise BusError(explain_open_error(self.port, error)) from error
-        self._fd = self._serial.fileno()
-        self._alarm, self._ring = os.pipe()
-        try:
-            claim(self._fd)
-        except OSError as error:
-            self.close()
-            raise BusError(explain_open_error(self.port, error)) from error
-        if self._prove is not None:
-            # Whoever made the port still has it open: no other device can have taken its place before ours opened it.
-            try:
-                same = self._prove() == device
-            except BusError:
-                self.close()
-                raise
-            if not same:
-                self.close()
-                raise BusError(f"servo port {self.port} changed while it was opened: it will be opened again")
-        self._wire_free = time.monotonic()
+        super().open()
         self._direction.send()
-
-    def close(self) -> None:
-        """Close the port; what has been sent goes out first."""
-        with self._wire:  # `interrupt` then writes to no number that another file may have next
-            port, self._serial, self._fd = self._serial, None, -1
-            pipe, self._alarm, self._ring = (self._alarm, self._ring), -1, -1
-        if port is not None:
-            port.close()
-            for end in pipe:
-                os.close(end)
 
     def release(self) -> None:
         """Close the port and give back the direction pins."""
         self.close()
         self._direction.close()
 
-    def _lost(self, error: object) -> BusError:
-        self.close()
-        return BusError(f"servo port {self.port} is gone ({error}): it is opened again when it comes back")
-
-    def send(self, frames: bytes) -> None:
-        """Queue frames for sending and return at once. While the bus is interrupted, nothing is sent."""
-        if self._serial is None:
-            raise BusError(f"servo port {self.port} is not open")
-        try:
-            with self._wire:
-                if not self.interrupted:
-                    self._put(frames)
-        except OSError as error:  # pyserial's SerialException is one
-            raise self._lost(error) from error
-
-    def interrupt(self, frames: bytes) -> bool:
-        """Send frames before all others, from any thread; return False if the port does not accept them.
-
-        Queued frames are dropped, and nothing else is sent until `interrupted` is cleared. The call does not depend on
-        the thread that uses the bus.
-        """
-        with self._wire:
-            waiting = not self.interrupted
-            self.interrupted = True
-            if self._serial is None:
-                return False
-            try:
-                self._drop_output()
-                if self._direction.needs_drain:
-                    self._direction.send()
-                self._count(os.write(self._fd, frames))
-                if waiting:
-                    os.write(self._ring, b"1")
-            except (OSError, termios.error) as error:  # the thread that uses the bus finds it, too, and opens it again
-                _log.warning("servo port %s takes no stop: %s", self.port, error)
-                return False
-        return True
-
-    def _put(self, frames: bytes) -> None:
+    def _prepare_to_send(self) -> None:
         if self._direction.needs_drain:
             self._direction.send()
-        # Not by pyserial, which waits after each write until the port takes more.
-        sent = self._write(frames)
-        while sent < len(frames):
-            if not select.select([], [self._fd], [], _STUCK)[1]:
-                raise OSError(f"it took no byte for {_STUCK} s")
-            sent += self._write(frames[sent:])
-        self._count(sent)
-
-    def _write(self, frames: bytes) -> int:
-        try:
-            return os.write(self._fd, frames)
-        except BlockingIOError:
-            return 0
-
-    def _count(self, sent: int) -> None:
-        self.bytes_sent += sent
-        self._wire_free = max(time.monotonic(), self._wire_free) + sent * self.byte_time
 
     def drain(self) -> None:
         """Wait until all queued bytes have been sent."""
-        wait = self._wire_free - time.monotonic()
-        if wait > 0.0:
-            time.sleep(wait)
-            self.late_wakes += time.monotonic() - self._wire_free > _LATE
-        if self._direction.needs_drain:
+        super().drain()
+        if self._direction.needs_drain and self._serial is not None:
             try:
                 self._serial.flush()
             except (OSError, termios.error) as error:
                 raise self._lost(error) from error
-
-    def discard_output(self) -> None:
-        """Drop all bytes that are queued and not sent yet."""
-        if self._serial is None:
-            raise BusError(f"servo port {self.port} is not open")
-        try:
-            with self._wire:
-                self._drop_output()
-        except (OSError, termios.error) as error:
-            raise self._lost(error) from error
-
-    def _drop_output(self) -> None:
-        termios.tcflush(self._fd, termios.TCOFLUSH)
-        self._wire_free = min(self._wire_free, time.monotonic() + lx_frames.UART_FIFO * self.byte_time)
 
     def exchange(self, servo_id: int, command: int, idle: Any = None, timeout: float | None = None) -> bytes | None:
         """Send one request; return the payload of the answer, or None with `fault` set.
@@ -254,7 +82,7 @@ class ServoBus:
         next exchange.
         """
         if self._serial is None:
-            raise BusError(f"servo port {self.port} is not open")
+            raise self._not_open()
         self._discard_input()
         self.send(lx.read_request(servo_id, command))
         if self._direction.needs_drain:
@@ -320,7 +148,7 @@ class ServoBus:
             wait = 0.0 if over else (earliest if early else deadline) - now
             try:
                 ready = select.select([self._alarm] if early else [self._fd, self._alarm], [], [], wait)[0]
-                self.late_wakes += time.monotonic() - now - wait > _LATE
+                self.late_wakes += time.monotonic() - now - wait > LATE
                 if self._alarm in ready:
                     os.read(self._alarm, 4096)
                 if self._fd not in ready:

@@ -30,8 +30,8 @@ _numbers = itertools.count(1)
 class _Lines:
     """Joins pieces of bytes to lines and writes them to a logger."""
 
-    def __init__(self, logger, name):
-        self._logger, self._name = logger, name
+    def __init__(self, logger, formatted):
+        self._logger, self._formatted = logger, formatted
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
 
@@ -41,8 +41,7 @@ class _Lines:
             lines.append(self._rest)
             self._rest = ""
         for line in lines:
-            text = line.removesuffix("\r")
-            self._logger.info(f"[{self._name}] {text}")
+            self._logger.info(self._formatted(line.removesuffix("\r")))
 
 
 def _normalized(value):
@@ -70,6 +69,7 @@ class ExecuteProcess(Action):
         sigkill_timeout=LaunchConfiguration("sigkill_timeout", default=5),  # noqa: B008
         emulate_tty=False,
         output="log",
+        output_format="[{this.name}] {line}",
         on_exit=None,
         respawn=False,
         respawn_delay=None,
@@ -89,6 +89,7 @@ class ExecuteProcess(Action):
             emulate_tty goes before
         :param output: screen, log, both, own_log or full; the environment variable OVERRIDE_LAUNCH_PROCESS_OUTPUT
             goes before
+        :param output_format: how a line of output is shown; `line` is the line, `this` this action
         :param on_exit: entities, or a function of (event, context) that returns some
         :param respawn: start the process again when it ends, `respawn_delay` seconds later
         """
@@ -103,6 +104,7 @@ class ExecuteProcess(Action):
         self._sigkill_timeout = normalize_to_list_of_substitutions(sigkill_timeout)
         self._emulate_tty = emulate_tty
         self._output = normalize_to_list_of_substitutions(os.environ.get("OVERRIDE_LAUNCH_PROCESS_OUTPUT", output))
+        self._output_format = output_format
         self._on_exit = on_exit
         self._respawn = normalize_typed_substitution(respawn, bool)
         self._respawn_delay = respawn_delay
@@ -207,8 +209,11 @@ class ExecuteProcess(Action):
             if not self._completed.done():
                 self._completed.set_result(None)
 
+    def _formatted(self, line):
+        return self._output_format.format(line=line, this=self)
+
     async def _run_once(self, context):
-        lines = {fd: _Lines(logger, self.name) for fd, logger in self._loggers.items()}
+        lines = {fd: _Lines(logger, self._formatted) for fd, logger in self._loggers.items()}
         about = self._details
 
         def on_output(fd, data):

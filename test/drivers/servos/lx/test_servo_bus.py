@@ -26,6 +26,7 @@ from hexapod_dynamics.drivers.servos.lx.line_direction import GpioDirection
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE, UART_FIFO
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
@@ -142,7 +143,7 @@ def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
     for _ in range(20):
         bus.read(3, Command.POS_READ)
     took = time.monotonic() - begin
-    assert took >= 20 * (14 * lx_frames.BITS_PER_BYTE / 115200 + 0.0003)
+    assert took >= 20 * (14 * BITS_PER_BYTE / 115200 + 0.0003)
     assert rig.counters.collisions == 0
 
 
@@ -215,7 +216,7 @@ def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
         bus.open()
         assert not is_marked(slave), "a pty outlives the process that has opened it, and the mark would, too"
         bus.close()
-        monkeypatch.setattr("hexapod_dynamics.drivers.servos.lx.servo_bus.PTY_MAJORS", ())
+        monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_link.PTY_MAJORS", ())
         bus.open()
         assert is_marked(slave)
         if os.geteuid() == 0:  # who may open it all the same; as another user:
@@ -238,7 +239,7 @@ def test_a_port_without_permission_names_the_group(tmp_path, monkeypatch):
     def refuse(*_args, **_options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("hexapod_dynamics.drivers.servos.lx.servo_bus.serial.Serial", refuse)
+    monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_link.serial.Serial", refuse)
     with pytest.raises(BusError, match="dialout"):
         ServoBus(str(tmp_path)).open()
 
@@ -494,7 +495,7 @@ def test_a_servo_known_to_be_gone_is_neither_asked_nor_moved(rig, chain):
 # Time [s] after the call of `freeze` within which every servo must have received a stop.
 STOP_WITHIN = 0.02
 # What is on the wire already, and the first of the stops.
-STOP_WIRE = (lx_frames.UART_FIFO + len(lx.move_stop(254))) * lx_frames.BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
+STOP_WIRE = (UART_FIFO + len(lx.move_stop(254))) * BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
 
 
 @pytest.mark.parametrize("processes, drop_rate", [(0, 0.0), (2, 0.0), (0, 0.05)], ids=["idle", "load", "bad line"])

@@ -6,8 +6,6 @@ forecast. Without a match (standing, starting, changing speed), the last command
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
@@ -29,7 +27,7 @@ class CommandHistory:
 
     def __init__(
         self,
-        width: Any,
+        width: int,
         *,
         period: float = 0.02,
         duration: float = 4.0,
@@ -53,7 +51,7 @@ class CommandHistory:
         self._errors = np.empty(self._capacity - self._window)
         self._difference = np.empty((self._errors.size, self._window, width))
         self._stamp: float | None = None
-        self._lag: Any = None
+        self._lag: float | None = None
         self.clear()
 
     def clear(self) -> None:
@@ -94,7 +92,7 @@ class CommandHistory:
         lag = self._find_lag()
         return None if lag is None else lag * self.period
 
-    def forecast(self, ahead: np.ndarray, out: Any = None) -> np.ndarray:
+    def forecast(self, ahead: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return the commands `ahead` (K,) [s] after the last one, as (K, width) [rad]."""
         ahead = np.asarray(ahead, dtype=float)
         out = np.empty((ahead.size, self.width)) if out is None else out
@@ -129,7 +127,7 @@ class CommandHistory:
         self._next += 1
         self.count = min(self.count + 1, self._capacity)
 
-    def _interpolate(self, back: Any, out: Any = None) -> np.ndarray:
+    def _interpolate(self, back: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         rows = self._recent()
         place = len(rows) - 1 - back
         below = np.clip(np.floor(place).astype(int), 0, len(rows) - 2)

@@ -32,6 +32,20 @@ def robot_digest(robot: Robot) -> str:
     return hashlib.sha256(np.round(numbers, 9).tobytes()).hexdigest()[:16]
 
 
+def entries_of(robot: Robot, content: Any, key: str) -> list[Any]:
+    """Return the list `key` of the content of a library file; HexapodError if it is of another format or robot."""
+    top = Section(content, "")
+    if top.take("format") != FORMAT:
+        raise HexapodError(f"format: {shown(top.take('format'))} given, {FORMAT} needed")
+    name, digest, entries = top.text("robot"), top.text("digest"), top.take(key)
+    top.done()
+    if digest != robot_digest(robot):
+        raise HexapodError(f"digest: the {key} are of another robot ({name}) than {robot.name}, or it has changed")
+    if not isinstance(entries, list):
+        raise HexapodError(f"{key}: {shown(entries)} given, a list needed")
+    return entries
+
+
 class PlanLibrary:
     """Plans by the set of lost legs."""
 
@@ -96,15 +110,7 @@ class PlanLibrary:
 
     @classmethod
     def _parse(cls, robot: Robot, content: Any) -> PlanLibrary:
-        top = Section(content, "")
-        if top.take("format") != FORMAT:
-            raise HexapodError(f"format: {shown(top.take('format'))} given, {FORMAT} needed")
-        name, digest, plans = top.text("robot"), top.text("digest"), top.take("plans")
-        top.done()
-        if digest != robot_digest(robot):
-            raise HexapodError(f"digest: the plans are of another robot ({name}) than {robot.name}, or it has changed")
-        if not isinstance(plans, list):
-            raise HexapodError(f"plans: {shown(plans)} given, a list needed")
+        plans = entries_of(robot, content, "plans")
         return cls(robot, [plan_of(robot, Section(entry, f"plans[{k}]")) for k, entry in enumerate(plans)])
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,263 @@
+"""Prints how often, and how fast, a fallen robot gets up: one row a case.
+
+    ./with_ros2 python benchmark/get_up.py [--rows whole,lost] [--runs 50] [--first 10000] [--speed 2.0] [--out FILE]
+
+Each run is a fresh fall in MuJoCo with collisions of all links (bench/get_up/fallen_robot.py): attitude at random,
+height 0.2 to 0.4 m, joints within 0.3 rad of the stance (`tangled`: anywhere within the limits), `servos=real` with the
+run's seed, friction 0.5 to 0.9, masses +-10 %. What is lost is declared. Times are from the first motion on, after the
+2 s of rest that are announced. `sat`: longest time in a row in which a servo was at its torque limit; `heat`: largest
+warming of a servo, by the thermal model of fallen_robot.py; of both, as of the times, the median run and the worst. A
+run takes about 1 s of CPU time.
+"""
+
+import argparse
+import itertools
+import sys
+
+import numpy as np
+
+from hexapod_dynamics.bench.get_up.fallen_robot import (
+    TICK,
+    FallenRobot,
+    joints_anywhere,
+    joints_near,
+    random_rotation,
+    random_truth,
+)
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.get_up import GetUp, GetUpSettings, Phase
+from hexapod_dynamics.gait.get_up_library import find_get_up_library
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import rotation_from_vector
+from hexapod_dynamics.simulation import Ground
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+LIBRARY = find_get_up_library(ROBOT)
+GAIT = AdaptiveGait().bind(ROBOT)
+STANCE = GAIT.position.copy()
+LEGS = ROBOT.leg_names
+PARTS = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links]
+FREEZES = 0.06  # [s] within which nothing moves any more after a stop
+
+
+class Case:
+    """A row: name, what is lost and declared, the ground, values of the Truth, whether joints are anywhere."""
+
+    def __init__(self, name, *, declared=WHOLE, actual=None, ground=None, truth=None, tangled=False, speed=None):
+        self.name, self.declared, self.actual = name, declared, actual or declared
+        self.ground, self.truth, self.tangled, self.speed = ground, truth or {}, tangled, speed
+
+    def fallen(self, seed, speed):
+        """A robot that has fallen, with the random generator of the run."""
+        random = np.random.default_rng(seed)
+        GAIT.set_morphology(self.declared)
+        get_up = GetUp(ROBOT, LIBRARY, GetUpSettings(speed=self.speed or speed))
+        truth = random_truth(random, seed, **self.truth)
+        ground = self.ground(random, truth.friction) if self.ground else None
+        robot = FallenRobot(ROBOT, get_up, truth=truth, ground=ground, actual=self.actual, seed=seed)
+        joints = joints_anywhere(ROBOT, robot.physics, random) if self.tangled else joints_near(STANCE, random)
+        robot.drop(random.uniform(0.2, 0.4), random_rotation(random), joints)
+        return robot, random
+
+
+def rights_itself(case, seed, speed):
+    """Whether it stands at the end, time until upright and until it stands [s], saturation [s], heat [K], reason."""
+    robot, _ = case.fallen(seed, speed)
+    upright = [np.nan]
+
+    def watch(robot):
+        if robot.get_up.phase in (Phase.SEAT, Phase.STAND) and np.isnan(upright[0]):
+            upright[0] = robot.time
+
+    robot.before_tick = watch
+    robot.get_up.begin(GAIT, case.declared)
+    began = robot.get_up.settings.announce
+    robot.run(60.0)
+    sits = "cannot stand" in robot.get_up.reason  # upright, and no gait for what is left
+    good = (robot.get_up.phase is Phase.DONE or sits) and robot.upright > 0.9
+    reason = "" if good else f"{seed}: {robot.get_up.phase.value}, {robot.get_up.reason}"
+    return good, upright[0] - began, robot.time - began, robot.saturated.max(), robot.heat.max(), reason
+
+
+def row(case, runs, first, speed, out):
+    """Run a case and print its row."""
+    results = [rights_itself(case, first + k, speed) for k in range(runs)]
+    good = [r for r in results if r[0]]
+    numbers = np.array([r[1:5] for r in good] or [[np.nan] * 4])
+    (up, stands, sat, heat), worst = np.median(numbers, axis=0), numbers.max(axis=0)
+    say(
+        out,
+        f"| {case.name} | {len(good)} of {runs} | {up:.1f}, {worst[0]:.1f} | {stands:.1f}, {worst[1]:.1f} | {sat:.2f}, "
+        f"{worst[2]:.2f} | {heat:.1f}, {worst[3]:.1f} | {'; '.join(r[5] for r in results if r[5])[:300]} |",
+    )
+
+
+def say(out, line):
+    print(line, flush=True)
+    if out:
+        with open(out, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+# ---- rows in which it gets up ----------------------------------------------------------------------------------------
+
+
+def whole():
+    return [Case("whole, near the stance"), Case("whole, near the stance, 5 rad/s", speed=5.0)]
+
+
+def tangled():
+    return [Case("whole, joints anywhere", tangled=True)]
+
+
+def lost():
+    sets = [names for count in (1, 2, 3) for names in itertools.combinations(LEGS, count)]
+    return [Case("without " + " ".join(names), declared=WHOLE.without(*names)) for names in sets]
+
+
+def joints():
+    cases = [Case(f"{part} locked", declared=WHOLE.locked(part, float(STANCE[k]))) for k, part in enumerate(PARTS)]
+    cases += [Case(f"{part} limp", declared=WHOLE.limp(part)) for part in PARTS]
+    return cases + [Case(f"half of {leg}.tibia", declared=WHOLE.broken(f"{leg}.tibia", 0.5)) for leg in LEGS]
+
+
+def ground():
+    def slope(random, friction):
+        return Ground(friction=friction, slope=10.0, slope_yaw=45.0 * random.integers(8))
+
+    def gravel(random, friction):
+        return Ground(friction=friction, rough=0.02, seed=int(random.integers(1000)))
+
+    kinds = (("slope 10 degrees", slope), ("rough 20 mm", gravel))
+    return [
+        Case(f"{name}, {who}", declared=morphology, ground=make)
+        for name, make in kinds
+        for who, morphology in (("whole", WHOLE), ("without RM", WHOLE.without("RM")))
+    ]
+
+
+def margins():
+    top = {"payload_x": 0.0, "payload_y": 0.0}
+    return [
+        Case("strength 0.7", truth={"stiffness": 0.7}),
+        Case("mass x 1.3", truth={"mass": 1.3}),
+        Case("friction 0.2", truth={"friction": 0.2}),
+        Case("friction 1.2", truth={"friction": 1.2}),
+        Case("0.4 kg 60 mm above the body", truth={"payload": 0.4, "payload_z": 0.06, **top}),
+    ]
+
+
+# ---- rows in which it must not move ----------------------------------------------------------------------------------
+
+
+class Hands:
+    """Hold the body of a robot in the air: springs to a place that sways and trembles as hands do."""
+
+    def __init__(self, robot, random, still):
+        self._place, self._turn = robot.physics.position + [0.0, 0.0, 0.3], robot.physics.rotation.copy()
+        size = 0.15 if still else 1.0
+        self._waves = [
+            (random.normal(size=3) * size * amplitude, random.normal(size=3) * size * angle, rate, random.uniform(0, 6))
+            for amplitude, angle, low, high in ((0.03, 0.15, 0.3, 0.8), (0.01, 0.06, 0.8, 2.0), (0.0007, 0.004, 8, 10))
+            for rate in (2.0 * np.pi * random.uniform(low, high),)
+        ]
+
+    def __call__(self, robot):
+        physics = robot.physics
+        shift, turn = np.zeros(3), np.zeros(3)
+        for amplitude, angle, rate, phase in self._waves:
+            shift += amplitude * np.sin(rate * robot.time + phase)
+            turn += angle * np.sin(rate * robot.time + phase)
+        here = physics.rotation
+        target = self._turn @ rotation_from_vector(turn)
+        error = 0.5 * sum(np.cross(here[:, k], target[:, k]) for k in range(3))
+        force = here.T @ (2000.0 * (self._place + shift - physics.position)) - 80.0 * physics.nu[:3]
+        force += here.T @ [0.0, 0.0, 25.0]
+        physics.push([*force, *(here.T @ (20.0 * error) - 0.6 * physics.nu[3:6])])
+
+
+def never_moves(runs, first, out):
+    """Rows in which the robot must not move: set-points that were commanded beyond the trial of the joints."""
+    for name, still in (("carried", False), ("held as still as hands can", True)):
+        moved = 0
+        for k in range(runs):
+            robot, random = Case(name).fallen(first + k, 2.0)
+            hands = Hands(robot, random, still)
+            robot.before_tick = hands
+            for _ in range(round(1.0 / TICK)):
+                robot.tick()
+            robot.get_up.begin(GAIT, WHOLE)
+            robot.run(20.0)
+            moved += robot.get_up.phase is not Phase.FAILED or "rest" not in robot.get_up.reason
+        say(out, f"| {name} | moved in {moved} of {runs} | | | | | |")
+    moved = named = 0
+    for k in range(runs):
+        part = PARTS[int(np.random.default_rng(first + k).integers(18))]
+        case = Case("", actual=WHOLE.locked(part, float(STANCE[PARTS.index(part)])))
+        robot, _ = case.fallen(first + k, 2.0)
+        before = robot.physics.q.copy()
+        robot.get_up.begin(GAIT, WHOLE)
+        robot.run(30.0)
+        moved += np.abs(robot.physics.q - before).max() > 0.25 or robot.get_up.phase is not Phase.STOPPED
+        leg, link = part.split(".")
+        named += f"{link}_joint_{leg}" in robot.get_up.reason
+    say(
+        out,
+        f"| a hand on a leg: one joint held, not declared | moved in {moved} of {runs}, named in {named} | | | | | |",
+    )
+
+
+def stopped(runs, first, out):
+    """A stop at a random time: whether every set-point stands still from 60 ms after it, and stays."""
+    frozen = asked = 0
+    for k in range(runs):
+        case = Case("")
+        robot, random = case.fallen(first + k, 2.0)
+        at = random.uniform(2.1, 9.0)
+        robot.get_up.begin(GAIT, WHOLE)
+        while robot.get_up.active and robot.time < at:
+            robot.tick()
+        robot.get_up.stop("emergency stop")
+        for _ in range(round(FREEZES / TICK)):
+            robot.tick()
+        before = robot.physics.setpoints.copy()
+        for _ in range(100):
+            robot.tick()
+        frozen += np.abs(robot.physics.setpoints - before).max() < 1e-9
+        robot.get_up.begin(GAIT, WHOLE)
+        robot.run(60.0)
+        asked += robot.get_up.phase is Phase.DONE
+    say(
+        out,
+        f"| stopped in any phase | frozen within 60 ms in {frozen} of {runs}, asked again stands {asked} | | | | | |",
+    )
+
+
+ROWS = {"whole": whole, "tangled": tangled, "lost": lost, "joints": joints, "ground": ground, "margins": margins}
+QUIET = {"held": never_moves, "stopped": stopped}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--rows", default=",".join([*ROWS, *QUIET]))
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--first", type=int, default=10000, help="seed of the first run of each row")
+    parser.add_argument("--speed", type=float, default=2.0, help="largest speed of a joint [rad/s]")
+    parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--out", default="", help="file to which the rows are appended")
+    given = parser.parse_args()
+    say(given.out, "| case | success | upright [s]: median, worst | stands [s] | sat [s] | heat [K] | failures |")
+    say(given.out, "|---|---|---|---|---|---|---|")
+    for name in given.rows.split(","):
+        if name in QUIET:
+            QUIET[name](given.runs, given.first, given.out)
+            continue
+        for case in ROWS[name]():
+            if given.only in case.name:
+                row(case, given.runs, given.first, given.speed, given.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,252 @@
+"""A simulated STM32 board on a pty: servos on its own line behind it, IMU, battery, buttons and gamepad unasked.
+
+It reads the protocol by itself (bitwise CRC, one byte at a time) and shares nothing with the driver. Behind it
+`VirtualServos` hear the frames of the bus servos at 115200 baud: moves in the order of the frame, one read at a time.
+What it cannot understand it ignores. A board at another speed than the host hears and says garbage; one that is reset
+(`reset`) is silent while it starts, and its servos hold.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import termios
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from hexapod_dynamics.bench.devices.mpu6050_device import I2cFaults, VirtualMpu6050
+from hexapod_dynamics.bench.devices.serial_device import SerialDevice
+from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers.imu import mpu6050 as chip
+from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos.lx.frames import Command, Frame
+
+_SPEEDS = {115200: termios.B115200, 1000000: termios.B1000000}
+_LINE_BYTE = 10.0 / 115200  # [s] of the servos' own line
+_TURNAROUND = 0.0003  # [s] of a servo
+_PATIENCE = 0.004  # [s] for which the board waits for a servo's answer
+_THINKING = 0.0003  # [s] of the board, from a request to the servos' line and back
+_START = 0.3  # [s] of a board that is reset
+_LONGEST_QUEUE = 0.2  # [s] of frames for the servos that the board keeps
+_READS = {
+    0x05: (Command.POS_READ, "<h"),
+    0x07: (Command.VIN_READ, "<H"),
+    0x09: (Command.TEMP_READ, "<B"),
+    0x0D: (Command.LOAD_OR_UNLOAD_READ, "<b"),
+    0x12: (Command.ID_READ, "<B"),
+    0x22: (Command.ANGLE_OFFSET_READ, "<b"),
+    0x32: (Command.ANGLE_LIMIT_READ, "<HH"),
+    0x36: (Command.VIN_LIMIT_READ, "<HH"),
+    0x3A: (Command.TEMP_MAX_LIMIT_READ, "<B"),
+}
+
+
+def checksum(data: Iterable[int]) -> int:
+    """CRC-8 of Dallas/Maxim, bit by bit."""
+    register = 0
+    for byte in data:
+        for bit in range(8):
+            mix = (register ^ byte >> bit) & 1
+            register = (register >> 1) ^ (0x8C if mix else 0)
+    return register
+
+
+def frame(function: int, data: bytes) -> bytes:
+    """A frame of the board."""
+    body = [function, len(data), *data]
+    return bytes([0xAA, 0x55, *body, checksum(body)])
+
+
+@dataclass
+class BoardImu:
+    """The chip behind the board, and the exchanges between the two that fail: their samples are not reported."""
+
+    sensor: VirtualMpu6050
+    faults: I2cFaults
+
+
+class BoardDevice(SerialDevice):
+    """A board on a pty; `link` is the stable path to open.
+
+    link, session: as in SerialDevice. imu_rate [1/s]: of its IMU frames, with up to usb_jitter [s] of delay; 0: it has
+    no IMU. on_frame(frame, time): called in the device's thread for each frame that the servos hear.
+    """
+
+    def __init__(
+        self,
+        servos: VirtualServos,
+        sensor: VirtualMpu6050,
+        link: str | os.PathLike,
+        *,
+        baudrate: int = 1_000_000,
+        imu_rate: float = 100.0,
+        usb_jitter: float = 0.002,
+        on_frame: Callable[[Frame, float], object] | None = None,
+        session: str = "",
+    ) -> None:
+        super().__init__(link, baudrate, session)
+        self.servos, self.on_frame = servos, on_frame
+        self.baudrate = baudrate
+        self.imu = BoardImu(sensor, I2cFaults())
+        self.mute = False  # it neither hears nor speaks
+        self.refuse_rate = 0.0  # share of the answers that report a failure
+        self._imu_rate, self._jitter = imu_rate, usb_jitter
+        self._heard = bytearray()
+        self._host_busy = 0.0  # until then the host's bytes are on their way
+        self._line_free = 0.0  # of the servos' own line
+        self._starting_until = 0.0
+
+    def start(self) -> None:
+        """Make the port, serve it, and report battery and IMU from now on."""
+        for register, value in chip.Mpu6050Settings(rate=self._imu_rate or 100.0).registers.items():
+            self.imu.sensor.write(register, value)
+        now = time.monotonic()
+        if self._imu_rate:
+            self.at(now, self._say_imu, -1.0)
+        self.at(now, self._say_battery, -1.0)
+        super().start()
+
+    def reset(self) -> None:
+        """Restart the board, as RTS does; the servos keep what they have."""
+        self._starting_until = time.monotonic() + _START
+        self._line_free = self._starting_until
+
+    def press(self, button: int, event: int = 1) -> None:
+        """Report a button."""
+        self._report(6, bytes((button, event)))
+
+    def move_pad(self, buttons: int = 0, hat: int = 0, sticks: tuple[int, int, int, int] = (0, 0, 0, 0)) -> None:
+        """Report the gamepad."""
+        self._report(8, struct.pack("<HB4b", buttons, hat, *sticks))
+
+    # What the host sends ---------------------------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: float) -> None:
+        """Take the host's bytes one by one; each complete frame takes effect when its last byte is in."""
+        self._host_busy = max(now, self._host_busy) + len(data) * self.byte_time
+        heard = self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)
+        self._heard += heard
+        if now < self._starting_until or self.mute:
+            self._heard.clear()
+        while (taken := self._take()) is not None:
+            function, payload = taken
+            self.counters.frames += 1
+            if function == 5 and payload:
+                self.at(self._host_busy, partial(self._obey, payload), self._host_busy)
+
+    def _take(self) -> tuple[int, bytes] | None:
+        """Return function and data of the next frame that has come, None if there is none."""
+        heard = self._heard
+        while len(heard) >= 5:
+            if heard[0] != 0xAA or heard[1] != 0x55 or heard[2] > 11:
+                del heard[0]
+                continue
+            size = 5 + heard[3]
+            if len(heard) < size:
+                return None
+            body, check = bytes(heard[2 : size - 1]), heard[size - 1]
+            if checksum(body) == check:
+                del heard[:size]
+                return body[0], body[2:]
+            del heard[0]
+        return None
+
+    def host_flushed(self, now: float) -> None:
+        """Forget what the host has flushed and its UART has not sent."""
+        until = min(self._host_busy, now + 32 * self.byte_time)
+        if until < self._host_busy:
+            self._host_busy = until
+            self._heard.clear()
+            self.drop_events(until)
+
+    def _same_speed(self) -> bool:
+        return self.host_speed() == _SPEEDS[self.baudrate]
+
+    # The servos' line ------------------------------------------------------------------------------------------------
+
+    def _obey(self, data: bytes, when: float) -> None:
+        command = data[0]
+        if command == 0x01 and len(data) >= 4 and len(data) == 4 + 3 * data[3]:
+            duration = data[1] | data[2] << 8
+            for k in range(data[3]):
+                servo_id, low, high = data[4 + 3 * k : 7 + 3 * k]
+                pair = struct.pack("<HH", low | high << 8, duration)
+                self._pass_on(Frame(servo_id, Command.MOVE_TIME_WRITE, pair), 10, when)
+        elif command == 0x03 and len(data) >= 2 and len(data) == 2 + data[1]:
+            for servo_id in data[2:]:
+                self._pass_on(Frame(servo_id, Command.MOVE_STOP, b""), 6, when)
+        elif command in (0x0B, 0x0C) and len(data) == 2:
+            on = bytes((int(command == 0x0B),))
+            self._pass_on(Frame(data[1], Command.LOAD_OR_UNLOAD_WRITE, on), 7, when)
+        elif command in _READS and len(data) == 2:
+            self._ask(command, data[1], when)
+
+    def _pass_on(self, sent: Frame, size: int, when: float) -> None:
+        """Put a frame for a servo on the line, behind what is already queued."""
+        begin = max(when + _THINKING, self._line_free)
+        if begin - when > _LONGEST_QUEUE:
+            return
+        self._line_free = begin + size * _LINE_BYTE
+        self.at(self._line_free, partial(self._execute, sent), self._host_busy)
+
+    def _execute(self, sent: Frame, when: float) -> list[bytes]:
+        silent = self.faults.silent
+        if sent.servo_id in silent:
+            return []
+        answers = self.servos.execute(sent, when, deaf=silent)
+        if self.on_frame is not None:
+            self.on_frame(sent, when)
+        return answers
+
+    def _ask(self, command: int, servo_id: int, when: float) -> None:
+        lx_command = _READS[command][0]
+        begin = max(when + _THINKING, self._line_free)
+        end = begin + (6 + lx_frames.reply_size(lx_command)) * _LINE_BYTE + _TURNAROUND
+        self._line_free = end
+        self.at(end, partial(self._answer, command, servo_id), self._host_busy)
+
+    def _answer(self, command: int, servo_id: int, when: float) -> None:
+        lx_command, layout = _READS[command]
+        answers = self._execute(Frame(servo_id, lx_command, b""), when)
+        refused = self.faults.random.random() < self.refuse_rate
+        if len(answers) != 1 or refused:  # nobody, or several at once: the board gets no valid answer
+            self._line_free = max(self._line_free, when + _PATIENCE)
+            failure = frame(5, bytes((servo_id, command, 0xFF)))
+            late = when + _PATIENCE + _THINKING
+            self.at(late, lambda _: self._say(failure), late)
+            return
+        values = struct.unpack(layout, answers[0][5:-1]) if layout != "<b" else (answers[0][5],)
+        data = bytes((answers[0][2], command, 0)) + struct.pack("<B" if layout == "<b" else layout, *values)
+        self.counters.answers += 1
+        later = when + _THINKING + self.faults.lateness()
+        self.at(later, lambda _: self._say(frame(5, data)), later)
+
+    # What it reports -------------------------------------------------------------------------------------------------
+
+    def _say(self, data: bytes) -> None:
+        if time.monotonic() >= self._starting_until and not self.mute:
+            self.say(self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x2A for byte in data))
+
+    def _report(self, function: int, data: bytes) -> None:
+        now = time.monotonic()
+        self.at(now, lambda _: self._say(frame(function, data)), -1.0)
+        self._poke()
+
+    def _say_imu(self, when: float) -> None:
+        if not self.imu.faults.draw_error():
+            raw = self.imu.sensor.read(chip.ACCEL_XOUT_H, chip.BURST.size, when)
+            ax, ay, az, _, gx, gy, gz = chip.BURST.unpack(raw)
+            settings = chip.Mpu6050Settings()
+            a, g = chip.ACCEL_RANGES[settings.accel_range], chip.GYRO_RANGES[settings.gyro_range]
+            data = frame(7, struct.pack("<6f", ax / a, ay / a, az / a, gx / g, gy / g, gz / g))
+            late = when + self.faults.random.random() * self._jitter
+            self.at(late, lambda _: self._say(data), -1.0)
+        self.at(when + 1.0 / self._imu_rate, self._say_imu, -1.0)
+
+    def _say_battery(self, when: float) -> None:
+        millivolts = round(1000.0 * float(self.servos.voltage.max()))
+        if millivolts > 0:
+            self._say(frame(0, struct.pack("<BH", 4, millivolts)))
+        self.at(when + 1.0, self._say_battery, -1.0)

@@ -1,0 +1,159 @@
+"""A simulated robot that has fallen, with the bus and the IMU that `GetUp` sees and what its servos bear.
+
+MuJoCo with collisions of all links. As on the robot: 50 set-points a second through the PoseGuard, two of 18 servos
+read a tick in whole counts, the IMU's noise, 100 samples a second, through the attitude filter of the node `imu`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
+from hexapod_dynamics.gait.get_up import GetUp, Sensed
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import rotation_from_quaternion
+from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
+from hexapod_dynamics.simulation.readings import Readings
+
+TIMESTEP, TICK, IMU_PERIOD = 2e-3, 0.02, 0.01  # [s]
+READS = 2  # servos a tick
+LANDS = 1.5  # [s] until a robot that was dropped lies still
+# Heating of a servo: 11.1 V and 3 A at stall are copper losses of 33 W, in proportion to the square of the torque; the
+# winding, rotor and case of the motor (30 g of copper and steel, 0.4 J/(g K)) warm as one and lose nothing.
+STALL_POWER, HEAT_CAPACITY = 33.0, 12.0  # [W], [J/K]
+FOLDED = -1.45  # [rad] of a tibia that lies along its femur, beside its coxa
+SATURATED = 0.99  # share of the torque limit
+
+
+class FallenRobot:
+    """A robot in MuJoCo, from the drop on; `get_up` acts on what is measured.
+
+    truth: how it differs from the model. actual: its Morphology, `declared`: what the software knows of it, by default
+    the same. Attributes: saturated (n,) [s]: longest time in a row in which each servo was at its torque limit; heat
+    (n,) [K]; time [s] since it lay still; before_tick: called with the FallenRobot at each tick; still: (n,) largest
+    motion of a joint since `mark`.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        get_up: GetUp,
+        *,
+        truth: Truth,
+        ground: Ground | None = None,
+        actual: Morphology | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.robot, self.get_up = robot, get_up
+        self.physics = MujocoSimulator(robot, actual, timestep=TIMESTEP, truth=truth, ground=ground)
+        self.readings = Readings(self.physics, seed=seed)
+        n = robot.joint_count
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
+        self._attitude = OrientationFilter(1.0 / IMU_PERIOD)
+        self._rotation = np.eye(3)
+        self._force, self._rate = np.zeros(3), np.zeros(3)
+        self._joints = np.full(n, np.nan)
+        self._limit = SATURATED * robot.servo.torque_limit
+        self._saturated_for, self.saturated, self.heat = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.time = 0.0
+        self.frozen = False
+        self.before_tick: Callable[[FallenRobot], None] | None = None
+
+    def drop(self, height: float, rotation: np.ndarray, joints: np.ndarray) -> None:
+        """Let the robot fall from `height` [m] with the attitude (3, 3) and joints (n,) [rad], until it lies."""
+        physics = self.physics
+        physics.reset(position=[0.0, 0.0, height], rotation=rotation, joints=joints)
+        physics.step(round(LANDS / TIMESTEP))
+        self.settle()
+
+    def settle(self) -> None:
+        """Let the devices measure the robot as it is now, as if they had done so for long."""
+        self._joints[:] = self.readings.joints()
+        self._guard.meet(np.zeros(len(self._joints), np.int64), self._joints, np.isfinite(self._joints))
+        self._attitude = OrientationFilter(1.0 / IMU_PERIOD)
+        for _ in range(round(0.5 / IMU_PERIOD)):
+            self._sense()
+
+    def run(self, seconds: float) -> bool:
+        """Run until `get_up` has ended, or for so many seconds; return whether it has ended."""
+        for _ in range(round(seconds / TICK)):
+            self.tick()
+            if not self.get_up.active:
+                return True
+        return False
+
+    def tick(self) -> None:
+        """Run for 20 ms."""
+        if self.before_tick is not None:
+            self.before_tick(self)
+        up = self._rotation[2]
+        setpoints = self.get_up.step(TICK, Sensed(self._joints, up.tolist(), self._rate.tolist(), self._force.tolist()))
+        if setpoints is None:
+            self._guard.pause()
+        elif not self.frozen:
+            sent = self._guard.update(setpoints, np.zeros(len(setpoints)), TICK)
+            sent[~self.physics.morphology.existing_mask] = np.nan
+            self.physics.command(sent, TICK)
+        for _ in range(round(TICK / IMU_PERIOD)):
+            self._sense()
+        self._joints[:] = self.readings.poll(READS)
+        self.time += TICK
+
+    def _sense(self) -> None:
+        self._step(round(IMU_PERIOD / TIMESTEP))
+        force, rate = self.readings.imu()
+        self._force[:], self._rate[:] = force, rate
+        self._rotation[:] = rotation_from_quaternion(self._attitude.update(force, rate, self.physics.time))
+
+    def _step(self, steps: int) -> None:
+        """Step the physics, and look at the servos' torques at the end of it."""
+        self.physics.step(steps)
+        torques, dt = self.physics.joint_torques, steps * TIMESTEP
+        self.heat += STALL_POWER * np.square(torques / self.robot.servo.torque_limit) * dt / HEAT_CAPACITY
+        at_limit = np.abs(torques) >= self._limit
+        self._saturated_for = np.where(at_limit, self._saturated_for + dt, 0.0)
+        np.maximum(self.saturated, self._saturated_for, out=self.saturated)
+
+    @property
+    def upright(self) -> float:
+        """Upward component of the body's z axis."""
+        return float(self.physics.rotation[2, 2])
+
+
+def random_rotation(random: np.random.Generator) -> np.ndarray:
+    """Return a rotation (3, 3), all equally likely."""
+    quaternion = random.normal(size=4)
+    return rotation_from_quaternion(quaternion / np.linalg.norm(quaternion))
+
+
+def random_truth(random: np.random.Generator, seed: int, **others: Any) -> Truth:
+    """Return a Truth with real servos, friction 0.5 to 0.9, masses +-10 %; others: values in place of what is drawn."""
+    values = {"friction": random.uniform(0.5, 0.9), "mass": random.uniform(0.9, 1.1), **others}
+    text = ",".join(f"{name}={value}" for name, value in values.items())
+    return Truth.parse(f"servos=real,seed={seed},{text}")
+
+
+def joints_near(stance: np.ndarray, random: np.random.Generator, spread: float = 0.3) -> np.ndarray:
+    """Return joint angles (n,) [rad] near a stance (n,)."""
+    return stance + random.uniform(-spread, spread, len(stance))
+
+
+def joints_anywhere(robot: Robot, physics: MujocoSimulator, random: np.random.Generator) -> np.ndarray:
+    """Return joint angles (n,) [rad] anywhere within the limits at which no link is within another.
+
+    Not those at which a tibia is folded through its own coxa: no motion leads there (FOLDED), or out of there.
+    """
+    joints = [joint for leg in robot.legs for joint in leg.joints]
+    low, high = np.array([j.lower for j in joints]), np.array([j.upper for j in joints])
+    low[2::3] = np.maximum(low[2::3], FOLDED)
+    for _ in range(2000):
+        angles = random.uniform(low, high)
+        physics.reset(position=[0.0, 0.0, 1.0], joints=angles)
+        if physics.data.ncon == 0:
+            return angles
+    return angles

@@ -1,0 +1,63 @@
+"""An IMU that another driver reads: its samples, checked for rate, age and plausibility; like an ImuReader."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from hexapod_dynamics.drivers.imu.imu_reader import ImuHealth
+from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Sample
+
+_LOST = 0.5  # [s] without a sample after which the IMU counts as lost
+_OLD = 1.0  # [s] a sample older than this, or later by as much, is not taken: clocks that differ
+_FASTEST = math.radians(2000.0)  # [rad/s] beyond it the other driver does not publish rad/s
+_STRONGEST = 16.5 * STANDARD_GRAVITY  # [m/s^2]
+
+
+class SubscribedImu:
+    """Passes samples on to on_sample(sample, monotonic time [s]); its calls come from the thread that receives."""
+
+    def __init__(self, on_sample: Callable[[Sample, float], object]) -> None:
+        self.on_sample, self.health = on_sample, ImuHealth()
+        self.health.last_error = "no message on imu/data_raw: is the driver of the IMU up, is its topic remapped?"
+        self._last = -math.inf
+
+    def start(self) -> None:
+        """There is nothing to start."""
+
+    def stop(self) -> None:
+        """There is nothing to stop."""
+
+    def take(self, acceleration: Sequence[float], angular_velocity: Sequence[float], age: float, now: float) -> None:
+        """Take a sample [m/s^2, rad/s], `age` [s] old (0 without a stamp), at the monotonic time `now` [s]."""
+        health, reason = self.health, ""
+        if not all(map(math.isfinite, (*acceleration, *angular_velocity))):
+            reason = "imu/data_raw has values that are not finite"
+        elif not abs(age) <= _OLD:
+            reason = f"imu/data_raw: stamps are {age:.1f} s old: do the clocks of both computers differ?"
+        elif max(map(abs, angular_velocity)) > _FASTEST:
+            reason = "imu/data_raw: more than 2000 degrees a second: REP-145 wants rad/s"
+        elif max(map(abs, acceleration)) > _STRONGEST:
+            reason = "imu/data_raw: more than 16 g: REP-145 wants m/s^2"
+        if reason:
+            health.last_error = reason
+            health.errors["refused"] = health.errors.get("refused", 0) + 1
+            return
+        stamp = now - max(age, 0.0)
+        if not health.connected:
+            health.connected, health.starts = True, health.starts + 1
+        elif math.isfinite(self._last):
+            health.longest_gap = max(health.longest_gap, stamp - self._last)
+        self._last = stamp
+        health.samples += 1
+        x, y, z = (float(value) for value in acceleration)
+        p, q, r = (float(value) for value in angular_velocity)
+        norm = math.sqrt(x * x + y * y + z * z)
+        health.warning = "imu/data_raw: less than 0.3 m/s^2: REP-145 wants m/s^2 with gravity" if norm < 0.3 else ""
+        self.on_sample(Sample((x, y, z), (p, q, r), math.nan, False, b""), stamp)
+
+    def watch(self, now: float) -> None:
+        """Note that no sample has come for a while."""
+        if self.health.connected and now - self._last > _LOST:
+            self.health.connected = False
+            self.health.last_error = f"no message on imu/data_raw for more than {_LOST} s"

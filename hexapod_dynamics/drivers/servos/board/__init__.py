@@ -1,0 +1,1 @@
+"""Bus servos behind the STM32 board (`drivers/board/`)."""

@@ -1,0 +1,239 @@
+"""LX/HTD bus servos behind the STM32 board of the JetHexa with an Orin, as a ServoInterface.
+
+The board has the servos' line (115200 baud) to itself and takes a whole pose in one frame. It reads one servo at a time
+and tells no set-points: the last one that was sent is remembered here. Writes are never acknowledged.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.drivers.board import frames
+from hexapod_dynamics.drivers.board.board_port import BoardPort
+from hexapod_dynamics.drivers.board.frames import ServoCommand
+from hexapod_dynamics.drivers.servos.interface import PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
+from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot.servo_counts import CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
+
+_COMMANDS: dict[Quantity, ServoCommand] = {
+    "position": ServoCommand.READ_POSITION,
+    "loaded": ServoCommand.READ_TORQUE,
+    "voltage": ServoCommand.READ_VOLTAGE,
+    "temperature": ServoCommand.READ_TEMPERATURE,
+    "voltage_limits": ServoCommand.READ_VOLTAGE_LIMITS,
+    "temperature_limit": ServoCommand.READ_TEMPERATURE_LIMIT,
+    "deviation": ServoCommand.READ_DEVIATION,
+}
+# The servos' own line behind the board: a move takes ten bytes, a stop or torque frame seven, at 115200 baud.
+_LINE_BYTE = 10.0 / 115200
+_MOVE, _SHORT = 10 * _LINE_BYTE, 7 * _LINE_BYTE
+_STOP_COPIES = 3
+_HIGHEST_ID = 253
+_READABLE_COUNTS = -250, 1250  # a potentiometer past its ends; nothing reads further out
+
+
+def _angle(count: float) -> float:
+    return (count - CENTRE_COUNT) / COUNTS_PER_RADIAN
+
+
+def _count(angle: float) -> int:
+    return math.floor(CENTRE_COUNT + angle * COUNTS_PER_RADIAN + 0.5)
+
+
+def _value(quantity: Quantity, numbers: tuple[int, ...]) -> Any:
+    if quantity == "position":
+        return _angle(numbers[0])
+    if quantity == "loaded":
+        return numbers[0] != 0
+    if quantity == "voltage":
+        return numbers[0] / 1000.0
+    if quantity == "voltage_limits":
+        return numbers[0] / 1000.0, numbers[1] / 1000.0
+    return numbers[0] / COUNTS_PER_RADIAN if quantity == "deviation" else float(numbers[0])
+
+
+class BoardServos(SerialServos):
+    """The servos of these ids behind a board. Raises DeviceError for wrong ids."""
+
+    resolution = 1.0 / COUNTS_PER_RADIAN
+    readable = _angle(_READABLE_COUNTS[0]), _angle(_READABLE_COUNTS[1])
+
+    def __init__(self, board: BoardPort, ids: Sequence[int]) -> None:
+        for servo_id in ids:
+            if not 0 <= servo_id <= _HIGHEST_ID:
+                raise DeviceError(
+                    f"servo id {servo_id} is outside 0..{_HIGHEST_ID}: give the joint another one in the robot file"
+                )
+        self._use(board)
+        self.board, self.ids = board, tuple(ids)
+        self.reply_timeout, self.patience = board.reply_timeout, board.patience
+        self._stops = frames.stop(self.ids) * _STOP_COPIES
+        self._sent = [math.nan] * len(self.ids)  # last set-points [rad]
+        self._line_free = 0.0  # monotonic [s] at which the servos' line has carried what was sent
+        self._busy = 0.0  # [s] of that line, as far as it is known
+        self._turn = 0.0  # [s] shortest time from a question to its answer: what the protocol and the board need
+        self._answered = 0
+        self._since = (time.monotonic(), 0)
+
+    @classmethod
+    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> BoardServos:
+        """Make them for a port that stays closed."""
+        board = BoardPort(
+            settings.port,
+            settings.baudrate,
+            first_id=ids[0] if ids else 1,
+            reply_timeout=settings.reply_timeout,
+            patience=settings.patience,
+            prove=settings.prove,
+        )
+        return cls(board, ids)
+
+    def open(self) -> None:
+        """Open the port for this process alone, once a board has answered or reported."""
+        super().open()
+        self._sent = [math.nan] * len(self.ids)  # meanwhile they may have been without supply
+        self._line_free = time.monotonic()
+
+    @property
+    def output_end(self) -> float:
+        """Monotonic time [s] at which everything that was sent has left the port, and the servos' line behind it."""
+        return max(self.board.wire_free, self._line_free)
+
+    @property
+    def busy_time(self) -> float:
+        """Time [s] for which the servos' line has been in use."""
+        return self._busy
+
+    @property
+    def late_answers_pending(self) -> bool:
+        """Whether an answer to a request that was given up may still come."""
+        return self.board.owes
+
+    def take_lateness(self) -> float:
+        """Longest time [s] from a request that was given up to its answer, since the last call."""
+        lateness, self.board.lateness = self.board.lateness, 0.0
+        return lateness
+
+    def figures(self) -> dict[str, Any]:
+        """What the board reports, and how fast it answers, for the diagnostics."""
+        health, now = self.board.health, time.monotonic()
+        elapsed, answers = now - self._since[0], self._answered - self._since[1]
+        self._since = now, self._answered
+        values = {
+            "servo answers of the board [1/s]": answers / elapsed if elapsed > 0.0 else math.nan,
+            "shortest answer of the board [s]": self._turn,
+            "battery, as the board reports it [V]": health.battery,
+            "IMU samples of the board [1/s]": health.imu_rate,
+            "IMU samples lost": health.imu_lost,
+            "damaged frames of the board": health.damaged,
+            "bytes of no frame": health.skipped,
+        }
+        return values | {f"frames {name}": count for name, count in sorted(health.frames.items())}
+
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Angles (n,) [rad] of the nearest counts in 0..1000; NaN stays NaN."""
+        counts = np.floor(angles * COUNTS_PER_RADIAN + (CENTRE_COUNT + 0.5))
+        return (np.clip(counts, 0.0, MAX_COUNT) - CENTRE_COUNT) / COUNTS_PER_RADIAN
+
+    def pose_time(self, servos: int) -> float:
+        """Time [s] that the board needs to pass so many set-points on."""
+        return servos * _MOVE
+
+    def _occupy(self, duration: float) -> None:
+        self._line_free = max(time.monotonic(), self._line_free) + duration
+        self._busy += duration
+
+    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
+        """Queue one frame with the chosen servos' set-points; one frame for each duration where these differ."""
+        groups: dict[int, list[tuple[int, int]]] = {}
+        for index, wanted in enumerate(chosen):
+            if wanted:
+                milliseconds = round(durations[index] * 1000.0)
+                groups.setdefault(milliseconds, []).append((self.ids[index], _count(angles[index])))
+                self._sent[index] = angles[index]
+        if groups:
+            data = [frames.set_positions(0.001 * duration, targets) for duration, targets in groups.items()]
+            self.board.send(b"".join(data))
+            self._occupy(_MOVE * sum(map(len, groups.values())))
+
+    def write(self, index: int, angle: float, duration: float) -> None:
+        """Queue one move; DeviceError beyond the servo's travel."""
+        count = _count(angle) if math.isfinite(angle) else -1
+        if not 0 <= count <= MAX_COUNT:
+            raise DeviceError(f"servo angle {angle} rad is outside +-{CENTRE_COUNT / COUNTS_PER_RADIAN:.4f} rad")
+        self.board.send(frames.set_positions(duration, [(self.ids[index], count)]))
+        self._sent[index] = angle
+        self._occupy(_MOVE)
+
+    def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
+        """Queue torque on or off, one frame a servo, for all these servos `copies` times."""
+        command = ServoCommand.TORQUE_ON if on else ServoCommand.TORQUE_OFF
+        self.board.send(b"".join(frames.servo_request(command, self.ids[index]) for index in indices) * copies)
+        self._occupy(_SHORT * len(indices) * copies)
+        for index in indices:
+            self._sent[index] = math.nan
+
+    def stop(self, index: int) -> None:
+        """Queue three stops of one servo."""
+        self.board.send(frames.stop([self.ids[index]]) * _STOP_COPIES)
+        self._sent[index] = math.nan
+        self._occupy(_SHORT * _STOP_COPIES)
+
+    def stop_all(self) -> None:
+        """Queue three frames that stop all servos."""
+        self.board.send(self._stops)
+        self._forget_sent()
+        self._occupy(_SHORT * _STOP_COPIES * len(self.ids))
+
+    def stop_now(self) -> bool:
+        """Stop all servos before everything that is queued here; return False if the port does not accept that."""
+        return self.board.interrupt(self._stops)
+
+    def _forget_sent(self) -> None:
+        self._sent = [math.nan] * len(self.ids)
+
+    def resume(self) -> None:
+        """Send again, after `stop_now`."""
+        if self.board.interrupted:
+            self._forget_sent()
+        super().resume()
+
+    def knows(self, index: int, quantity: Quantity) -> bool:
+        """Whether it can be told: a set-point only if it was sent from here."""
+        return quantity != "target" or not math.isnan(self._sent[index])
+
+    def read(
+        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
+    ) -> Any:
+        """Ask a servo; return the value, or None with `fault` set."""
+        if quantity == "target":
+            self.fault = None
+            self.read_time = self.answer_time = time.monotonic()
+            return None if math.isnan(self._sent[index]) else self._sent[index]
+        board, asked = self.board, max(time.monotonic(), self._line_free)
+        numbers = board.exchange(self.ids[index], _COMMANDS[quantity], idle, timeout, self._line_free)
+        self.fault = board.fault
+        if board.answer is None:
+            return None
+        self._answered += 1
+        took = max(board.reply_time - asked, 0.0)
+        if numbers is not None:  # what a failure takes is the board's own patience
+            self._turn = took if self._turn == 0.0 else min(self._turn, took)
+            self._busy += took
+        self.answer_time = board.reply_time
+        # The servo measures when the question has reached it; how long the board needs then is not known.
+        self.read_time = board.reply_time - 0.5 * min(took, self._turn or took)
+        self.delay = max(0.0, took - self._turn)
+        return None if numbers is None else _value(quantity, numbers)
+
+    def identify(self, index: int) -> str | None:
+        """Ask the board for a servo's id; the protocol knows no kinds."""
+        values = self.board.exchange(self.ids[index], ServoCommand.READ_ID)
+        self.fault = self.board.fault
+        return None if values is None else "LX/HTD bus servo behind an STM32 board"

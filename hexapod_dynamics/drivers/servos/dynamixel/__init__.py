@@ -1,0 +1,1 @@
+"""Dynamixel servos, protocol 1 (AX, MX) and 2 (MX, X)."""

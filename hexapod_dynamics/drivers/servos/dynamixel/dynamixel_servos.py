@@ -1,0 +1,12 @@
+"""Dynamixel servos as a ServoInterface; the parameter `servo_model` says which, and with it which protocol."""
+
+from __future__ import annotations
+
+from hexapod_dynamics.drivers.servos.dynamixel.models import MODELS
+from hexapod_dynamics.drivers.servos.registers.register_servos import RegisterServos
+
+
+class DynamixelServos(RegisterServos):
+    """Dynamixel servos of one model; see `models`."""
+
+    MODELS, DEFAULT_MODEL = MODELS, "ax12"

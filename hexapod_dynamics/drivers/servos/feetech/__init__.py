@@ -1,0 +1,1 @@
+"""Feetech STS servos."""

@@ -1,0 +1,80 @@
+"""What a model of servo is: where its registers are, and what they count in.
+
+Sources: ROBOTIS e-manual (AX-12A, MX-28, XL330-M288), Feetech's memory table of the STS3215.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hexapod_dynamics.drivers.servos.registers.packets import Packets
+
+TURN = 2.0 * math.pi
+RPM = TURN / 60.0
+
+
+@dataclass(frozen=True)
+class Register:
+    """A register: address, size [bytes], what one count is.
+
+    sign: bit of a sign-magnitude number; None: two's complement where `signed`.
+    """
+
+    address: int
+    size: int
+    unit: float = 1.0
+    signed: bool = False
+    sign: int | None = None
+
+    def number(self, data: bytes) -> int:
+        """The whole number in the register's bytes (little endian)."""
+        value = int.from_bytes(data, "little", signed=self.signed and self.sign is None)
+        if self.sign is not None and value >> self.sign & 1:
+            return -(value & ~(1 << self.sign))
+        return value
+
+    def pack(self, value: int) -> bytes:
+        """The bytes of a whole number."""
+        if self.sign is not None and value < 0:
+            value = -value | 1 << self.sign
+        return value.to_bytes(self.size, "little", signed=self.signed and self.sign is None)
+
+
+@dataclass(frozen=True)
+class ServoModel:
+    """A model of servo; angles count from `centre` with counts_per_radian, set-points go from 0 to `top`.
+
+    numbers: model numbers, as the register `model` has them. goal_block: (address, size) that is written for a motion;
+    speed [rad/s for each count] is what the register `speed` counts in, `slowest` its least value that moves.
+    state_block: (address, size) that is read with each position. shutdown: bits of the error byte that mean that the
+    servo has switched its torque off or is about to. group_read: whether several servos answer one request.
+    """
+
+    name: str
+    numbers: tuple[int, ...]
+    packets: Callable[[], Packets]
+    counts_per_radian: float
+    centre: int
+    top: int
+    model: Register
+    torque: Register
+    goal: Register
+    speed: Register
+    position: Register
+    voltage: Register
+    temperature: Register
+    voltage_limits: tuple[Register, Register]
+    temperature_limit: Register
+    goal_block: tuple[int, int]
+    state_block: tuple[int, int]
+    current: Register | None = None
+    load: Register | None = None
+    hardware_error: Register | None = None
+    offset: Register | None = None
+    group_read: bool = True
+    slowest: int = 1
+    fastest: int = 1023
+    errors: tuple[tuple[int, str], ...] = ()
+    shutdown: int = 0

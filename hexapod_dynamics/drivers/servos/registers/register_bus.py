@@ -1,0 +1,118 @@
+"""A half-duplex line of servos with registers: sends a packet, collects the answers of one or several servos.
+
+The makers' SDKs wait in a loop that keeps Python's lock, and cannot be interrupted by a stop; here every wait sleeps,
+has a limit, and ends with `interrupt`. The packets are the SDKs', byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable, Sequence
+
+from hexapod_dynamics.drivers.servos.interface import Fault
+from hexapod_dynamics.drivers.servos.registers.packets import Packets, Status
+from hexapod_dynamics.drivers.servos.serial_link import LATE, SerialLink
+
+RETURN_DELAY = 0.0006  # [s] after which a servo answers, unless its register says otherwise (250 counts of 2 us)
+
+
+class RegisterBus(SerialLink):
+    """A serial port with servos that speak `packets`; reply_timeout, patience [s]: as in ServoInterface."""
+
+    def __init__(
+        self,
+        port: str,
+        baudrate: int,
+        packets: Packets,
+        reply_timeout: float = 0.006,
+        patience: float = 0.05,
+        prove: Callable[[], str] | None = None,
+    ) -> None:
+        super().__init__(port, baudrate, prove)
+        self.packets = packets
+        self.reply_timeout, self.patience = reply_timeout, patience
+        self.fault: Fault | None = None  # of the last request
+        self.strays = 0  # bytes that were no answer, since the last good one
+
+    def ask(
+        self,
+        packet: bytes,
+        ids: Sequence[int],
+        size: int,
+        idle: Callable[[], bool] | None = None,
+        timeout: float | None = None,
+    ) -> dict[int, tuple[Status, float]]:
+        """Send a packet; return the answers of these servos with `size` bytes of data, each with its arrival [s].
+
+        `fault` says why one is missing. timeout [s]: instead of reply_timeout; it counts from the moment at which all
+        could have answered. idle: called after that time; while it returns True, the wait continues, for at most
+        `patience`.
+        """
+        if self._serial is None:
+            raise self._not_open()
+        self._discard_input()
+        packets, answers = self.packets, dict[int, tuple[Status, float]]()
+        packets.reset()
+        damaged, skipped = packets.damaged, packets.skipped
+        self.send(packet)
+        answer_time = (packets.overhead + size) * self.byte_time + RETURN_DELAY
+        deadline = self._wire_free + (timeout or self.reply_timeout) + answer_time * len(ids)
+        latest = deadline if idle is None else max(deadline, self._wire_free + self.patience)
+        echo: bytearray | None = bytearray()
+        over = False
+        while len(answers) < len(ids):
+            now = time.monotonic()
+            if self.interrupted:
+                break
+            if now >= deadline and now < latest and idle is not None and idle():
+                deadline, over = min(latest, now + 0.004), False
+            if over:
+                break
+            over = now >= deadline  # the answer may be there all the same, if this thread has slept too long
+            chunk = self._wait(0.0 if over else deadline - now, now)
+            if not chunk:
+                continue
+            if echo is not None:
+                echo += chunk
+                if len(echo) < len(packet) and packet.startswith(echo):
+                    continue
+                chunk, echo = bytes(echo.removeprefix(packet)), None
+            came = time.monotonic()
+            for status in packets.feed(chunk):
+                if status.servo_id in ids and len(status.data) == size:
+                    answers[status.servo_id] = status, came
+        if len(answers) == len(ids):
+            self.fault, self.strays = None, 0
+        elif packets.damaged > damaged:
+            self.fault = Fault.CHECKSUM
+        else:
+            noisy = packets.skipped > skipped or packets.incomplete
+            self.fault = Fault.GARBAGE if noisy else Fault.TIMEOUT
+        return answers
+
+    def _wait(self, wait: float, now: float) -> bytes:
+        """Return what comes within `wait` [s], possibly nothing."""
+        try:
+            ready = select.select([self._fd, self._alarm], [], [], wait)[0]
+            self.late_wakes += time.monotonic() - now - wait > LATE
+            if self._alarm in ready:
+                os.read(self._alarm, 4096)
+            if self._fd not in ready:
+                return b""
+            chunk = os.read(self._fd, 4096)
+        except (OSError, ValueError) as error:
+            raise self._lost(error) from error
+        if not chunk:
+            raise self._lost("end of file")
+        self.bytes_received += len(chunk)
+        return chunk
+
+    def _discard_input(self) -> None:
+        try:
+            while stale := os.read(self._fd, 4096):  # empty where nothing is there: pyserial sets VMIN and VTIME to 0
+                self.bytes_received += len(stale)
+                self.strays += len(stale)
+        except (OSError, ValueError) as error:
+            raise self._lost(error) from error

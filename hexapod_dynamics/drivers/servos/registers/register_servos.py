@@ -1,0 +1,372 @@
+"""Servos with registers behind the servo interface: sync writes, several servos read by one request where they can.
+
+A motion of a given duration is a set-point and a speed. These servos know no stop: a stop is a set-point where the
+servo is on its way by now. Before torque is switched on, the set-point is written to where the servo stands.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.motions import Motions
+from hexapod_dynamics.drivers.servos.registers.models import Register, ServoModel
+from hexapod_dynamics.drivers.servos.registers.packets import Status
+from hexapod_dynamics.drivers.servos.registers.register_bus import RegisterBus
+from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
+from hexapod_dynamics.errors import DeviceError
+
+_HIGHEST_ID = 252
+_STOP_COPIES = 2
+_KEEP = 0.02  # [s] for which the answers of a group are given to who asks for them one by one
+_RECENT = 1.0  # [s] for which a slow value of the state block is given again
+_MARGIN = 1.1  # times the speed that a motion needs: a servo that lags catches up
+_GENTLE = 0.5  # [rad/s] where the present set-point is not known, and for stops
+_BEYOND = 0.1  # [rad] beyond its travel a working servo may report
+
+
+class RegisterServos(SerialServos):
+    """The servos of these ids, all of one model; a subclass names the models of its maker. DeviceError: wrong ids."""
+
+    MODELS: ClassVar[Mapping[str, ServoModel]]
+    DEFAULT_MODEL: ClassVar[str]
+
+    def __init__(self, bus: RegisterBus, ids: Sequence[int], model: ServoModel) -> None:
+        for servo_id in ids:
+            if not 0 <= servo_id <= _HIGHEST_ID:
+                raise DeviceError(
+                    f"servo id {servo_id} is outside 0..{_HIGHEST_ID}: give the joint another one in the robot file"
+                )
+        n = len(ids)
+        self._use(bus)
+        self.bus, self.ids, self.model = bus, tuple(ids), model
+        self.reply_timeout, self.patience = bus.reply_timeout, bus.patience
+        self.resolution = 1.0 / model.counts_per_radian
+        self.readable = self._angle(0) - _BEYOND, self._angle(model.top) + _BEYOND
+        self._index = {servo_id: index for index, servo_id in enumerate(self.ids)}
+        self._motion = threading.Lock()  # guards the present motions, which a stop from any thread needs
+        self._motions = Motions(n)
+        self._state: list[bytes | None] = [None] * n  # last state block
+        self._state_time = [-math.inf] * n
+        self._unread = [False] * n  # the state has come and was not asked for yet
+        self._grouped = [model.group_read] * n  # is asked together with others; not after it has failed
+        self._damaged: list[Fault | None] = [None] * n  # its answer within a group was damaged: not told yet
+        self._tried = [False] * n  # was asked for its angle before its first motion
+        self._errors = [0] * n  # hardware errors
+
+    @classmethod
+    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> RegisterServos:
+        """Make them for a port that stays closed; DeviceError for an unknown model."""
+        name = settings.model or cls.DEFAULT_MODEL
+        if name not in cls.MODELS:
+            raise DeviceError(f"servo model {name!r} is unknown; known are {', '.join(cls.MODELS)}")
+        model = cls.MODELS[name]
+        bus = RegisterBus(
+            settings.port,
+            settings.baudrate,
+            model.packets(),
+            settings.reply_timeout,
+            settings.patience,
+            settings.prove,
+        )
+        return cls(bus, ids, model)
+
+    # Counts ----------------------------------------------------------------------------------------------------------
+
+    def _angle(self, count: float) -> float:
+        return (count - self.model.centre) / self.model.counts_per_radian
+
+    def _count(self, angle: float) -> int:
+        count = math.floor(self.model.centre + angle * self.model.counts_per_radian + 0.5)
+        return min(max(count, 0), self.model.top)
+
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Angles (n,) [rad] of the nearest counts; NaN stays NaN."""
+        counts = np.floor(angles * self.model.counts_per_radian + (self.model.centre + 0.5))
+        return (np.clip(counts, 0.0, self.model.top) - self.model.centre) / self.model.counts_per_radian
+
+    # The port --------------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Open the port for this process alone; BusError where a servo of another model answers."""
+        super().open()
+        n = len(self.ids)
+        with self._motion:
+            self._motions.forget()
+        self._state, self._unread, self._tried = [None] * n, [False] * n, [False] * n
+        self._grouped = [self.model.group_read] * n
+        others = []
+        for index, servo_id in enumerate(self.ids):
+            number = self._read_register(index, self.model.model, None, None)
+            if number is not None and number not in self.model.numbers:
+                others.append(f"{servo_id} (model number {number})")
+        if others:
+            self.bus.close()
+            raise BusError(
+                f"servo port {self.port}: these servos are no {self.model.name}: {', '.join(others)}; set the "
+                f"parameter servo_model, one of {', '.join(self.MODELS)}. Nothing was moved"
+            )
+
+    @property
+    def late_answers_pending(self) -> bool:
+        """Whether bytes that were no answer have come since the last good answer."""
+        return self.bus.strays > 0
+
+    # Motions ---------------------------------------------------------------------------------------------------------
+
+    def pose_time(self, servos: int) -> float:
+        """Time [s] of one sync write."""
+        return (servos * (1 + self.model.goal_block[1]) + 14) * self.bus.byte_time
+
+    def _measured(self, index: int) -> float:
+        state = self._state[index]
+        if state is None:
+            return math.nan
+        return self._angle(self._field(state, self.model.position))
+
+    def _field(self, state: bytes, register: Register) -> int:
+        begin = register.address - self.model.state_block[0]
+        return register.number(state[begin : begin + register.size])
+
+    def _goal(self, angle: float, speed: float) -> bytes:
+        """Bytes of the goal block for a set-point [rad] and a speed [rad/s]."""
+        model = self.model
+        address, size = model.goal_block
+        block = bytearray(size)
+        counts = min(max(math.ceil(speed / model.speed.unit), model.slowest), model.fastest)
+        for register, value in ((model.goal, self._count(angle)), (model.speed, counts)):
+            begin = register.address - address
+            block[begin : begin + register.size] = register.pack(value)
+        return bytes(block)
+
+    def _sync(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
+        """Packets of a sync write, as many as its longest length demands."""
+        if not parts:
+            return b""
+        packets = self.bus.packets
+        most = max(1, (packets.longest - 8) // (1 + len(parts[0][1])))
+        return b"".join(packets.sync_write(address, parts[k : k + most]) for k in range(0, len(parts), most))
+
+    def _begin_motion(self, index: int, angle: float, duration: float, now: float) -> bytes:
+        way = self._motions.begin(index, angle, duration, now, self._measured(index))
+        speed = _GENTLE if math.isnan(way) else _MARGIN * abs(way) / max(duration, 1e-3)
+        return self._goal(angle, speed)
+
+    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
+        """Queue one sync write of set-points and speeds for the chosen servos."""
+        self._measure_unknown([index for index, wanted in enumerate(chosen) if wanted])
+        now = time.monotonic()
+        with self._motion:
+            parts = [
+                (self.ids[index], self._begin_motion(index, angles[index], durations[index], now))
+                for index, wanted in enumerate(chosen)
+                if wanted
+            ]
+        self.bus.send(self._sync(self.model.goal_block[0], parts))
+
+    def write(self, index: int, angle: float, duration: float) -> None:
+        """Queue one motion; DeviceError beyond the servo's travel."""
+        if not self._angle(0) <= angle <= self._angle(self.model.top):
+            raise DeviceError(
+                f"servo angle {angle:.4f} rad is outside {self._angle(0):.4f}..{self._angle(self.model.top):.4f} rad"
+            )
+        self._measure_unknown([index])
+        with self._motion:
+            data = self._begin_motion(index, angle, duration, time.monotonic())
+        self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], data))
+
+    def _measure_unknown(self, indices: Sequence[int]) -> None:
+        """Measure servos of which neither set-point nor angle is known: a stop needs their place."""
+        for index in indices:
+            if math.isnan(self._motions.target(index)) and self._state[index] is None and not self._tried[index]:
+                self._tried[index] = True
+                self._read_states([index], None, None)
+
+    def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
+        """Queue torque off; or on, for those that answer: first with the set-point where each stands."""
+        chosen = list(indices)
+        if on:
+            chosen = [index for index in chosen if self._hold_where_it_stands(index)]
+        parts = [(self.ids[index], bytes((int(on),))) for index in chosen]
+        if parts:
+            self.bus.send(self._sync(self.model.torque.address, parts) * copies)
+
+    def _hold_where_it_stands(self, index: int) -> bool:
+        """Write a servo's set-point to its measured angle, which is read now; False if it does not answer."""
+        if not any(self._read_states([index], None, None) for _ in range(2)):
+            return False
+        angle = self._measured(index)
+        with self._motion:
+            self._motions.hold(index, angle)
+        self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], self._goal(angle, _GENTLE)))
+        return True
+
+    # Stops -----------------------------------------------------------------------------------------------------------
+
+    def _stops(self, indices: Sequence[int]) -> bytes:
+        """Packets that stop servos on their way; those of which nothing is known have got no motion from here."""
+        now, parts = time.monotonic(), []
+        with self._motion:
+            for index in indices:
+                place = self._motions.place(index, now, self._measured(index))
+                if not math.isnan(place):
+                    self._motions.hold(index, place)
+                    parts.append((self.ids[index], self._goal(place, _GENTLE)))
+        return self._sync(self.model.goal_block[0], parts) * _STOP_COPIES
+
+    def stop(self, index: int) -> None:
+        """Queue a stop of one servo."""
+        self.bus.send(self._stops([index]))
+
+    def stop_all(self) -> None:
+        """Queue a stop of all servos."""
+        self.bus.send(self._stops(range(len(self.ids))))
+
+    def stop_now(self) -> bool:
+        """Stop all servos before everything that is queued; return False if the port does not accept that."""
+        return self.bus.interrupt(self._stops(range(len(self.ids))))
+
+    # Requests --------------------------------------------------------------------------------------------------------
+
+    def read(
+        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
+    ) -> Any:
+        """Ask a servo, and for its position all others with it; return the value, or None with `fault` set."""
+        model = self.model
+        if quantity == "position":
+            return self._read_position(index, idle, timeout)
+        if quantity in ("voltage", "temperature"):
+            register = model.voltage if quantity == "voltage" else model.temperature
+            first, size = model.state_block
+            state = self._state[index]
+            inside = first <= register.address and register.address + register.size <= first + size
+            if inside and state is not None and time.monotonic() - self._state_time[index] < _RECENT:
+                self.fault, self.read_time, self.answer_time = None, self._state_time[index], self._state_time[index]
+                return self._field(state, register) * register.unit
+            number = self._read_register(index, register, idle, timeout)
+            return None if number is None else number * register.unit
+        if quantity == "loaded":
+            number = self._read_register(index, model.torque, idle, timeout)
+            return None if number is None else number != 0 and not self._errors[index] & model.shutdown
+        if quantity == "target":
+            number = self._read_register(index, model.goal, idle, timeout)
+            if number is None:
+                return None
+            angle = self._angle(number)
+            with self._motion:
+                self._motions.hold(index, angle)
+            return angle
+        if quantity == "voltage_limits":
+            low, high = (self._read_register(index, register, idle, timeout) for register in model.voltage_limits)
+            return None if low is None or high is None else (low * model.voltage_limits[0].unit, high * 0.1)
+        if quantity == "temperature_limit":
+            number = self._read_register(index, model.temperature_limit, idle, timeout)
+            return None if number is None else float(number)
+        if model.offset is None:
+            self.fault = None
+            return 0.0
+        number = self._read_register(index, model.offset, idle, timeout)
+        return None if number is None else number / model.counts_per_radian
+
+    def _read_position(self, index: int, idle: Callable[[], bool] | None, timeout: float | None) -> float | None:
+        damaged, self._damaged[index] = self._damaged[index], None
+        if damaged is not None:
+            self.fault = damaged
+            return None
+        if self._unread[index] and time.monotonic() - self._state_time[index] < _KEEP:
+            self.fault = None  # it has come with another servo's
+            self.delay = 0.0
+        else:
+            group = [index]
+            if self._grouped[index]:
+                group += [other for other, grouped in enumerate(self._grouped) if grouped and other != index]
+            came = self._read_states(group, idle, timeout)
+            for each in group:
+                self._grouped[each] = self.model.group_read and each in came
+            missing = [each for each in group if each not in came]
+            if index in missing:
+                return None
+            if missing and self.fault is not Fault.TIMEOUT:
+                self._damaged[missing[0]] = self.fault  # behind it nobody was heard
+            self.fault = None
+        self._unread[index] = False
+        self.read_time = self.answer_time = self._state_time[index]
+        return self._measured(index)
+
+    def _read_states(self, indices: Sequence[int], idle: Callable[[], bool] | None, timeout: float | None) -> list[int]:
+        """Read the state block of servos, by one request; return those that have answered."""
+        address, size = self.model.state_block
+        ids = [self.ids[index] for index in indices]
+        packets, bus = self.bus.packets, self.bus
+        packet = packets.read(ids[0], address, size) if len(ids) == 1 else packets.sync_read(address, size, ids)
+        answers = bus.ask(packet, ids, size, idle, timeout)
+        self.fault = bus.fault
+        one = (packets.overhead + size) * bus.byte_time
+        found = []
+        for servo_id, (status, came) in answers.items():
+            index = self._index[servo_id]
+            self._note_error(index, status)
+            # Several answers may be taken from the kernel at once: none is newer than the end of the request allows.
+            self._state[index], self._state_time[index], self._unread[index] = status.data, came - one, True
+            found.append(index)
+        if len(ids) == 1 and found:
+            self.delay = max(0.0, self._state_time[found[0]] - bus.wire_free)
+        return found
+
+    def _note_error(self, index: int, status: Status) -> None:
+        model = self.model
+        if model.hardware_error is None:
+            self._errors[index] = status.error
+        elif not status.error:
+            self._errors[index] = 0
+        else:
+            # Feetech's error byte has the bits themselves; protocol 2 only tells that there is an error to be read.
+            self._errors[index] = status.error & 0x7F or self._errors[index] or 0x80
+
+    def _read_register(
+        self, index: int, register: Register, idle: Callable[[], bool] | None, timeout: float | None
+    ) -> int | None:
+        servo_id = self.ids[index]
+        packet = self.bus.packets.read(servo_id, register.address, register.size)
+        answer = self.bus.ask(packet, [servo_id], register.size, idle, timeout).get(servo_id)
+        self.fault: Fault | None = self.bus.fault
+        if answer is None:
+            return None
+        status, came = answer
+        self._note_error(index, status)
+        self.answer_time = came
+        self.read_time = came - (self.bus.packets.overhead + register.size) * self.bus.byte_time
+        self.delay = max(0.0, self.read_time - self.bus.wire_free)
+        return register.number(status.data)
+
+    def identify(self, index: int) -> str | None:
+        """Ask a servo for its model number."""
+        number = self._read_register(index, self.model.model, None, None)
+        return None if number is None else f"{self.model.name} (model number {number})"
+
+    def figures(self) -> dict[str, Any]:
+        """Currents or loads and hardware errors of the servos, and how many are read by one request."""
+        model, values = self.model, dict[str, Any]()
+        values["servo model"] = model.name
+        values["servos read by one request"] = sum(self._grouped) or 1
+        wanted = model.current or model.load
+        what = "current [A]" if model.current else "load"
+        total = 0.0
+        for index, servo_id in enumerate(self.ids):
+            state = self._state[index]
+            if wanted is not None and state is not None:
+                value = self._field(state, wanted) * wanted.unit
+                values[f"servo {servo_id} {what}"] = round(value, 4)
+                total += abs(value)
+            if self._errors[index]:
+                words = [text for bit, text in model.errors if self._errors[index] & bit]
+                values[f"servo {servo_id} hardware error"] = ", ".join(words) or "yes: read its register"
+        if model.current is not None:
+            values["current of all servos [A]"] = round(total, 3)
+        return values

@@ -1,0 +1,236 @@
+"""A serial port of servos that belongs to this process: what each protocol needs of it, whatever its frames are.
+
+`SerialLink` is used by one thread at a time (the chain's bus thread, or a tool); only `interrupt` is for any thread. It
+computes the wire time of its own bytes; every wait has a limit.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import select
+import termios
+import threading
+import time
+from collections.abc import Callable
+
+import serial
+
+from hexapod_dynamics.drivers.servos.interface import BusError
+
+_log = logging.getLogger(__name__)
+PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
+BITS_PER_BYTE = 10  # 8N1: start + 8 + stop
+UART_FIFO = 32  # bytes that a UART holds itself and sends whatever is dropped behind it
+LATE = 0.002  # [s] a wait that ends so much after its time is one of a machine that is too slow or too busy
+_STUCK = 0.5  # [s] for which a port may take no bytes
+
+
+def explain_open_error(port: str, error: Exception) -> str:
+    """Return a message that names the fault of the port and the remedy."""
+    number = getattr(error, "errno", None)
+    if not os.path.exists(port):
+        return (
+            f'servo port {port} does not exist: is the adapter plugged in and the parameter "port" right, or, for '
+            "the simulated robot, is the simulator up?"
+        )
+    if number == 13 or "Permission" in str(error):
+        return (
+            f'servo port {port} is not ours to open (permission denied): add the user to the group "dialout" and '
+            "log in again; on a Jetson also disable nvgetty"
+        )
+    if number in (11, 16) or "lock" in str(error):
+        return (
+            f"servo port {port} is in use by another process: on a JetHexa stop the vendor's autostart "
+            "(systemctl stop jethexa_bringup; on an Orin ~/.stop_ros.sh) and nvgetty"
+        )
+    return f"servo port {port} cannot be opened: {error}"
+
+
+def claim(fd: int) -> None:
+    """Let no other process open this serial port, root of the host excepted.
+
+    The lock of a file (pyserial's `exclusive`) does not do that between containers: each has a device file of its own.
+    Not for a pty: the kernel would keep the mark after a crash, as long as the simulator has the pty open.
+    """
+    if os.major(os.fstat(fd).st_rdev) not in PTY_MAJORS:
+        fcntl.ioctl(fd, termios.TIOCEXCL)
+
+
+class SerialLink:
+    """A serial port; raises BusError when it fails.
+
+    port: device path, best a stable one (/dev/serial/by-id/..., a udev link). prove(): called before the port is opened
+    and again before the first byte is written; returns the device behind the path, or raises BusError if it is not the
+    intended one. modem_lines: state of RTS and DTR from before the opening, None: as pyserial sets them.
+    """
+
+    def __init__(
+        self,
+        port: str,
+        baudrate: int,
+        prove: Callable[[], str] | None = None,
+        modem_lines: bool | None = None,
+    ) -> None:
+        self.port, self.baudrate = port, baudrate
+        self.byte_time = BITS_PER_BYTE / baudrate
+        self.bytes_sent = 0
+        self.bytes_received = 0
+        self.late_wakes = 0  # waits that ended late, through no fault of a servo
+        self._prove, self._modem_lines = prove, modem_lines
+        # Set by `interrupt`, cleared by the thread that uses the link: until then, that thread's frames are dropped and
+        # its waits for answers end.
+        self.interrupted = False
+        self._alarm = self._ring = -1  # a pipe while the port is open: a byte in it ends a wait for an answer
+        self._wire = threading.Lock()  # held to send bytes or to switch the direction
+        self._serial: serial.Serial | None = None
+        self._fd = -1
+        self._wire_free = 0.0  # monotonic [s] at which our last byte is out
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the port is open."""
+        return self._serial is not None
+
+    @property
+    def wire_free(self) -> float:
+        """Monotonic time [s] at which everything sent so far is out."""
+        return self._wire_free
+
+    def open(self) -> None:
+        """Open the port for this process alone."""
+        device = self._prove() if self._prove is not None else self.port
+        try:
+            opened = serial.Serial(None, self.baudrate, timeout=0, write_timeout=0.5, exclusive=True)
+            if self._modem_lines is not None:
+                opened.rts = opened.dtr = self._modem_lines
+            opened.port = device
+            opened.open()
+        except (OSError, ValueError) as error:  # SerialException is an OSError
+            raise BusError(explain_open_error(self.port, error)) from error
+        self._serial = opened
+        self._fd = opened.fileno()
+        self._alarm, self._ring = os.pipe()
+        os.set_blocking(self._ring, False)
+        try:
+            claim(self._fd)
+        except OSError as error:
+            self.close()
+            raise BusError(explain_open_error(self.port, error)) from error
+        if self._prove is not None:
+            # Whoever made the port still has it open: no other device can have taken its place before ours opened it.
+            try:
+                same = self._prove() == device
+            except BusError:
+                self.close()
+                raise
+            if not same:
+                self.close()
+                raise BusError(f"servo port {self.port} changed while it was opened: it will be opened again")
+        self._wire_free = time.monotonic()
+
+    def close(self) -> None:
+        """Close the port; what has been sent goes out first."""
+        with self._wire:  # `interrupt` then writes to no number that another file may have next
+            port, self._serial, self._fd = self._serial, None, -1
+            pipe, self._alarm, self._ring = (self._alarm, self._ring), -1, -1
+        if port is not None:
+            port.close()
+            for end in pipe:
+                os.close(end)
+
+    def release(self) -> None:
+        """Close the port and give back all other hardware."""
+        self.close()
+
+    def _lost(self, error: object) -> BusError:
+        self.close()
+        return BusError(f"servo port {self.port} is gone ({error}): it is opened again when it comes back")
+
+    def _not_open(self) -> BusError:
+        return BusError(f"servo port {self.port} is not open")
+
+    def send(self, frames: bytes) -> None:
+        """Queue frames for sending and return at once. While the link is interrupted, nothing is sent."""
+        if self._serial is None:
+            raise self._not_open()
+        try:
+            with self._wire:
+                if not self.interrupted:
+                    self._put(frames)
+        except OSError as error:  # pyserial's SerialException is one
+            raise self._lost(error) from error
+
+    def interrupt(self, frames: bytes) -> bool:
+        """Send frames before all others, from any thread; return False if the port does not accept them.
+
+        Queued frames are dropped, and nothing else is sent until `interrupted` is cleared. The call does not depend on
+        the thread that uses the link.
+        """
+        with self._wire:
+            waiting = not self.interrupted
+            self.interrupted = True
+            if self._serial is None:
+                return False
+            try:
+                self._drop_output()
+                self._prepare_to_send()
+                self._count(os.write(self._fd, frames))
+                if waiting:
+                    self._wake()
+            except (OSError, termios.error) as error:  # the thread that uses the link finds it, too, and opens it again
+                _log.warning("servo port %s takes no stop: %s", self.port, error)
+                return False
+        return True
+
+    def _wake(self) -> None:
+        """End a wait for an answer."""
+        try:
+            os.write(self._ring, b"1")
+        except BlockingIOError:  # thousands of wakes are pending
+            return
+
+    def _prepare_to_send(self) -> None:
+        """Make the line ready for bytes; called with the lock of the wire held."""
+
+    def _put(self, frames: bytes) -> None:
+        self._prepare_to_send()
+        # Not by pyserial, which waits after each write until the port takes more.
+        sent = self._write(frames)
+        while sent < len(frames):
+            if not select.select([], [self._fd], [], _STUCK)[1]:
+                raise OSError(f"it took no byte for {_STUCK} s")
+            sent += self._write(frames[sent:])
+        self._count(sent)
+
+    def _write(self, frames: bytes) -> int:
+        try:
+            return os.write(self._fd, frames)
+        except BlockingIOError:
+            return 0
+
+    def _count(self, sent: int) -> None:
+        self.bytes_sent += sent
+        self._wire_free = max(time.monotonic(), self._wire_free) + sent * self.byte_time
+
+    def drain(self) -> None:
+        """Wait until all queued bytes have been sent."""
+        wait = self._wire_free - time.monotonic()
+        if wait > 0.0:
+            time.sleep(wait)
+            self.late_wakes += time.monotonic() - self._wire_free > LATE
+
+    def discard_output(self) -> None:
+        """Drop all bytes that are queued and not sent yet."""
+        if self._serial is None:
+            raise self._not_open()
+        try:
+            with self._wire:
+                self._drop_output()
+        except (OSError, termios.error) as error:
+            raise self._lost(error) from error
+
+    def _drop_output(self) -> None:
+        termios.tcflush(self._fd, termios.TCOFLUSH)
+        self._wire_free = min(self._wire_free, time.monotonic() + UART_FIFO * self.byte_time)

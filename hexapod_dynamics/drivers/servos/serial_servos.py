@@ -1,0 +1,62 @@
+"""What all servos on a serial link share: the port, its pace, and interrupting it."""
+
+from __future__ import annotations
+
+from hexapod_dynamics.drivers.servos.interface import ServoInterface
+from hexapod_dynamics.drivers.servos.serial_link import SerialLink
+
+
+class SerialServos(ServoInterface):
+    """Servos behind a SerialLink, which a subclass gives to `_use`."""
+
+    def _use(self, link: SerialLink) -> None:
+        self._link, self.port = link, link.port
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the port is open."""
+        return self._link.is_open
+
+    def open(self) -> None:
+        """Open the port for this process alone."""
+        self._link.open()
+
+    def close(self) -> None:
+        """Close the port; what has been sent goes out first."""
+        self._link.close()
+
+    def release(self) -> None:
+        """Close the port and return all other hardware."""
+        self._link.release()
+
+    @property
+    def output_end(self) -> float:
+        """Monotonic time [s] at which everything that was sent so far has left the port."""
+        return self._link.wire_free
+
+    @property
+    def busy_time(self) -> float:
+        """Time [s] of all bytes that were sent and received."""
+        return (self._link.bytes_sent + self._link.bytes_received) * self._link.byte_time
+
+    @property
+    def late_wakes(self) -> int:
+        """Number of waits that ended late, through no fault of a servo."""
+        return self._link.late_wakes
+
+    def drain(self) -> None:
+        """Wait until everything has left the port."""
+        self._link.drain()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether `stop_now` was called and `resume` was not."""
+        return self._link.interrupted
+
+    def resume(self) -> None:
+        """Send again, after `stop_now`."""
+        self._link.interrupted = False
+
+    def discard_output(self) -> None:
+        """Drop everything that is queued and has not left the port."""
+        self._link.discard_output()

@@ -1,0 +1,1 @@
+"""Joints that somebody else drives and measures, reached by topics."""

@@ -1,0 +1,45 @@
+"""Finds joints whose reported positions are the commands themselves.
+
+Many drivers publish commanded positions as `joint_states` (the JetHexa's own does, and mock components of
+ros2_control). A measured position of a moving joint hardly ever equals one of the latest commands to the
+last digit; an echo always does.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+_RECENT = 60  # commands with which a report is compared
+_EQUAL = 1e-6  # [rad] also where a driver works with single precision
+_MOVED = 2e-4  # [rad] a report counts only if its joint was commanded to move by so much since its last one
+_CERTAIN = 25  # reports in a row that equal a command
+
+
+class EchoDetector:
+    """Compares the reports of n joints with their commands."""
+
+    def __init__(self, n: int) -> None:
+        self._commands: deque[np.ndarray] = deque(maxlen=_RECENT)
+        self._last = np.full(n, np.nan)
+        self._equal = np.zeros(n, np.int64)
+
+    @property
+    def echoes(self) -> np.ndarray:
+        """Joints (n,) bool that report their commands."""
+        return self._equal >= _CERTAIN
+
+    def command(self, angles: np.ndarray) -> None:
+        """Take the commands (n,) [rad], NaN for a joint that has none."""
+        self._commands.append(np.array(angles, float))
+
+    def report(self, index: int, angle: float) -> None:
+        """Take the reported angle [rad] of one joint."""
+        if len(self._commands) < 2 or abs(angle - self._last[index]) <= _MOVED:
+            return
+        self._last[index] = angle
+        if any(abs(command[index] - angle) <= _EQUAL for command in self._commands):
+            self._equal[index] += 1
+        else:
+            self._equal[index] = 0

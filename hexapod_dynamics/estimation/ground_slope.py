@@ -1,0 +1,80 @@
+"""Learns the slope of the ground from mean tilts of the body that the joints do not explain."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from hexapod_dynamics.simulation import Predictor
+
+# Attitudes further apart than this [s] come from a stall, after which model and robot differ by what was missed: no
+# slope is learnt from that.
+EVEN = 0.05
+# Mean tilts up to this [rad] have other reasons: the IMU's mounting and offsets, joints that play.
+PLAY = 0.005
+# The slope turns no faster than STEEPENING [rad/s]. A change of the morphology is declared late, and what the body did
+# between its loss and its declaration is no slope: the ground turns back, at RECALLING [rad/s], to the slope of
+# SLOPES_KEPT periods before.
+STEEPENING, RECALLING, SLOPES_KEPT = 0.0175, 0.1, 4
+# On its belly (the body's underside nearer to the ground than BELLY [m]), and for a while [s] after it, the body's tilt
+# is not that of a slope under the feet; neither is it for as long after a change of the morphology.
+BELLY, STANDING_UP = 0.03, 4.0
+
+
+class GroundSlope:
+    """Turns the ground of a model.
+
+    Args:
+        model: whose ground it is.
+        gain: slope learnt per time and unexplained tilt [1/s].
+        underside: distance of the body's underside from base_link [m].
+    """
+
+    def __init__(self, model: Predictor, gain: float, underside: float) -> None:
+        self._model, self._gain, self._low = model, gain, underside + BELLY
+        self._low_at = -np.inf  # [s] when nothing could be learnt last
+        self._slopes: deque[np.ndarray] = deque(maxlen=SLOPES_KEPT)
+        self._recalled: np.ndarray | None = None  # the slope to which the ground turns back
+
+    def clear(self) -> None:
+        """Delete the stored slopes."""
+        self._slopes.clear()
+        self._recalled = None
+
+    def store(self) -> None:
+        """Store the present slope, once a period."""
+        self._slopes.append(self._model.slope.copy())
+
+    def recall(self, time: float) -> None:
+        """Let the ground turn back to the oldest stored slope: the morphology has changed."""
+        self._recalled = self._slopes[0] if self._slopes else None
+        self._low_at = time
+
+    def learn(self, time: float, dt: float, tilt: list[float], standing: bool) -> None:
+        """Turn the ground.
+
+        Args:
+            time: [s].
+            dt: time since the attitude before [s].
+            tilt: measured less modelled attitude about world x and y [rad].
+            standing: False while the servos execute no commands.
+        """
+        model = self._model
+        if model.height < self._low or not standing:
+            self._low_at = time
+        if not 0.0 < dt < EVEN:
+            return
+        if self._recalled is not None:
+            way = self._recalled - model.slope
+            model.tilt_ground_to(model.slope + np.minimum(np.maximum(way, -RECALLING * dt), RECALLING * dt))
+            if np.abs(way).max() < RECALLING * dt:
+                self._recalled = None
+        if time - self._low_at > STANDING_UP:
+            unexplained = [each - _bounded(each, PLAY) for each in tilt]
+            model.tilt_ground([dt * _bounded(self._gain * each, STEEPENING) for each in unexplained])
+
+
+def _bounded(value: float, most: float) -> float:
+    """Value within -most..most."""
+    return max(-most, min(most, value))

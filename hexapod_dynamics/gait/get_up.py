@@ -1,0 +1,414 @@
+"""Gets up again: from any attitude on the ground to standing on the legs that are left.
+
+    rest -> probe -> star -> on the back: four poses -> tuck -> seat -> stand
+
+Each joint is tried first: one that does not move, because somebody holds it, ends it all. STAR, all legs straight out,
+makes a robot lie flat on its belly or on its back, whatever its attitude was; legs that lie across each other go there
+one after the other (untangle.py). From the back one manoeuvre (get_up_manoeuvre.py) rolls it over. With tucked legs and
+upright by the IMU the gait stands up, with the legs that are left. What is measured decides after each phase; what is
+not as expected ends the motion with a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.get_up_library import GetUpLibrary
+from hexapod_dynamics.gait.get_up_manoeuvre import Manoeuvre, joint_poses, pose_angles
+from hexapod_dynamics.gait.get_up_watch import FollowWatch, RestWatch
+from hexapod_dynamics.gait.interface import Gait
+from hexapod_dynamics.gait.untangle import LegSpace, untangled
+from hexapod_dynamics.robot import Morphology, Robot
+
+STAR = (0.0, 0.0, 1.17)
+TUCK = (0.0, 1.6, -1.0)
+WITHIN = 0.03  # [rad] from the joint limits
+# Upward component of the body's z axis: of one that lies flat, of one that is upright.
+FLAT, UPRIGHT = 0.85, 0.9
+TANGLED = 0.3  # [rad] from STAR, after all moves there
+MOST_PLANS = 3  # of ways to STAR, more than there are attempts
+NUDGE, ANSWER = 0.1, 0.4  # [rad] by which each joint is tried, share of it that it must move
+ROLLED = -0.7  # upward component above which a roll has begun: past its second pose it is finished, or it has failed
+
+
+class Phase(Enum):
+    """What the robot does, in words for logs."""
+
+    IDLE = "idle"
+    ANNOUNCED = "about to get up"
+    PROBE = "trying the joints"
+    STAR = "spreading the legs"
+    LIES = "lying"
+    ROLL = "turning over"
+    TUCK = "tucking the legs"
+    SEAT = "bringing the feet to their places"
+    STAND = "standing up"
+    DONE = "stands"
+    STOPPED = "stopped"
+    FAILED = "gave up"
+
+
+ENDED = (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
+_READY = (Phase.ANNOUNCED, Phase.LIES)  # wait for rest, nothing moves
+
+
+@dataclass(frozen=True)
+class GetUpSettings:
+    """speed [rad/s]: of any joint. announce [s]: at rest, before anything moves. patience [s]: in which it must come to
+    rest. settle [s]: at rest, between two phases. attempts: to turn over, until it gives up. follow_limit [rad],
+    follow_time [s]: a joint that is further from its set-points for longer stops the motion. free_fall [s]: that stops
+    it.
+    """
+
+    speed: float = 2.0
+    announce: float = 2.0
+    patience: float = 10.0
+    settle: float = 0.3
+    attempts: int = 3
+    follow_limit: float = 0.6
+    follow_time: float = 0.3
+    free_fall: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, value in self.__dict__.items():
+            if not (np.isfinite(value) and value > 0):
+                raise HexapodError(f"{name}: given {value!r}, a finite number above 0 is needed")
+
+
+@dataclass
+class Sensed:
+    """What is measured now: joints (n,) [rad], NaN where not known; of base_link, in its own axes, the upward direction
+    (3,), the angular velocity (3,) [rad/s] and the specific force (3,) [m/s^2].
+    """
+
+    joints: np.ndarray
+    up: Sequence[float]
+    rate: Sequence[float]
+    force: Sequence[float]
+
+
+class GetUp:
+    """Brings a robot from any attitude on the ground to standing; stepped at a constant rate.
+
+        get_up = GetUp(robot, library)
+        get_up.begin(gait, morphology)          # HexapodError: it cannot
+        setpoints = get_up.step(dt, sensed)     # (n,) [rad], NaN where a joint is not commanded; None: command nothing
+
+    It waits until the robot has been at rest for `announce` seconds, and ends in Phase.DONE, FAILED or STOPPED with a
+    `reason`; nothing moves after that until the next `begin`. `gait` stands up at the end and can walk on from there.
+    """
+
+    def __init__(
+        self, robot: Robot, library: GetUpLibrary, settings: GetUpSettings | None = None, dt: float = 0.02
+    ) -> None:
+        self.robot, self.library, self.settings = robot, library, settings or GetUpSettings()
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        limits = np.array([joint.planned_range for joint in joints])
+        self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
+        self._star = self._within(pose_angles(robot, STAR, STAR))
+        self._tuck = self._within(pose_angles(robot, TUCK, TUCK))
+        n = robot.joint_count
+        self._names = robot.joint_names
+        self._moves = np.ones(n, bool)
+        self._rest, self._follow = RestWatch(), FollowWatch(n, dt, self.settings.follow_limit)
+        self._setpoints, self._from, self._to = np.full(n, np.nan), np.zeros(n), np.zeros(n)
+        self._held, self._answered = np.zeros(n), np.zeros(n, bool)
+        self._gait: Gait | None = None
+        self._plan: list[Manoeuvre] = []
+        self._poses = np.zeros((0, n))
+        self._times: tuple[float, ...] = ()
+        self._time = self._lasts = self._hold = self._waited = 0.0
+        self._pose = self._plans = self._tries = self.attempts = 0
+        self._way: Iterator[np.ndarray | None] = iter(())
+        self._space = LegSpace(robot)
+        self.phase, self.reason = Phase.IDLE, ""
+
+    # ---- requests ----------------------------------------------------------------------------------------------------
+
+    @property
+    def active(self) -> bool:
+        """Whether it is on its way."""
+        return self.phase not in ENDED
+
+    def begin(self, gait: Gait, morphology: Morphology | None = None) -> None:
+        """Ask for it: what is left of the robot, all of it by default, and the gait that stands up at the end with it.
+
+        Raises HexapodError if it is on its way already, or where it is not possible.
+        """
+        if self.active:
+            raise HexapodError(f"the robot gets up already: {self.phase.value}")
+        morphology = morphology or Morphology.whole(self.robot)
+        lost = lost_legs(self.robot, morphology)
+        plan = self.library.manoeuvres(lost)
+        if not plan:
+            raise HexapodError(
+                f"no manoeuvre turns {self.robot.name} over without {', '.join(lost) or 'any loss'}; "
+                "make one with `ros2 run hexapod_dynamics plan --get-up`"
+            )
+        self._gait, self._plan = gait, plan
+        self._moves[:] = morphology.moving_mask & morphology.driven_mask
+        self._space = LegSpace(self.robot, morphology)
+        self.attempts = self._plans = 0
+        self._rest.at_rest = self._rest.falling = 0.0
+        self.reason = ""
+        self._enter(Phase.ANNOUNCED)
+
+    def stop(self, reason: str) -> None:
+        """Freeze at once; nothing moves until the next `begin`."""
+        if self.active:
+            self._end(Phase.STOPPED, reason)
+
+    @property
+    def doing(self) -> str:
+        """What it does, in words."""
+        if self.phase is Phase.ROLL:
+            return f"{self.phase.value}, pose {self._pose + 1} of {len(self._poses)}, attempt {self.attempts}"
+        return f"{self.phase.value}: {self.reason}" if self.reason else self.phase.value
+
+    # ---- every tick --------------------------------------------------------------------------------------------------
+
+    def step(self, dt: float, sensed: Sensed) -> np.ndarray | None:
+        """Advance by dt [s]; return the set-points (n,) [rad] to command, NaN where none is; None: command nothing."""
+        self._rest.update(dt, sensed.rate, sensed.force)
+        if not self.active:
+            return None
+        self._time += dt
+        if self.phase in _READY:
+            self._await_rest(dt, sensed)
+            return None if self.phase is Phase.ANNOUNCED or not self.active else self._setpoints
+        self._follow.update(dt, self._setpoints, sensed.joints)
+        reason = self._trouble()
+        if reason and not self._finds_another_way(sensed):
+            self._end(Phase.STOPPED, reason)
+            return None
+        if self.phase is Phase.STAND:
+            self._stand(dt, sensed)
+        else:
+            share = min(1.0, self._time / self._lasts) if self._lasts > 0.0 else 1.0
+            self._setpoints[:] = self._from + share * (self._to - self._from)
+            if self._time >= self._lasts + self._hold - 1e-9:
+                self._next(sensed)
+        return self._setpoints if self.active or self.phase is Phase.DONE else None
+
+    def _trouble(self) -> str:
+        """Return why the motion has to stop, empty if it need not."""
+        settings = self.settings
+        if self._rest.falling > settings.free_fall:
+            return "free fall: the robot was lifted or dropped"
+        late = self._follow.off_for > settings.follow_time
+        if late.any():
+            j = int(np.argmax(self._follow.off_for))
+            return f"{self._names[j]} does not follow, it is {self._follow.error[j]:.2f} rad off: blocked or held"
+        return ""
+
+    def _finds_another_way(self, sensed: Sensed) -> bool:
+        """Give way once to what blocks a leg on its way to STAR: another leg may not lie where it was measured."""
+        if (
+            self.phase is not Phase.STAR
+            or self._rest.falling > self.settings.free_fall
+            or self._plans >= MOST_PLANS + self.attempts
+        ):
+            return False
+        self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
+        self._follow.start(self._setpoints)
+        self._spread()
+        return True
+
+    def _await_rest(self, dt: float, sensed: Sensed) -> None:
+        self._waited += dt
+        needed = self.settings.announce if self.phase is Phase.ANNOUNCED else self.settings.settle
+        if self._rest.at_rest >= needed:
+            self._next(sensed)
+        elif self._waited > self.settings.patience + needed:
+            self._end(Phase.FAILED, "the robot does not come to rest: it is being carried, held or shaken")
+
+    # ---- phases ------------------------------------------------------------------------------------------------------
+
+    def _next(self, sensed: Sensed) -> None:
+        """Decide what follows the phase that has ended."""
+        phase, up = self.phase, float(sensed.up[2])
+        if phase is Phase.ANNOUNCED:
+            self._start_probe(sensed)
+        elif phase is Phase.PROBE:
+            self._go_on_probing(sensed)
+        elif phase is Phase.STAR:
+            self._go_on_spreading()
+        elif phase is Phase.LIES and not self._is_tangled(sensed):
+            self._turn_over(up)
+        elif phase is Phase.ROLL:
+            self._after_pose(up)
+        elif phase is Phase.TUCK:
+            self._after_tuck(up)
+        elif phase is Phase.SEAT:
+            self._start_standing()
+
+    def _start_probe(self, sensed: Sensed) -> None:
+        known = np.isfinite(sensed.joints)
+        unknown = self._moves & ~known
+        if unknown.any():
+            names = ", ".join(name for name, one in zip(self._names, unknown, strict=True) if one)
+            self._end(Phase.FAILED, f"{names}: no reading; declare what is lost (set_morphology), then ask again")
+            return
+        self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
+        self._follow.start(self._setpoints)
+        self._held[:] = sensed.joints
+        self._answered[:] = ~self._moves
+        self._tries = 0
+        self._nudge()
+
+    def _nudge(self) -> None:
+        """Command the joints that have not answered by NUDGE, first towards STAR, then the other way."""
+        way = np.where(self._star >= self._held, 1.0, -1.0)
+        if self._tries == 1:
+            way = -way
+        target = self._held + np.where(self._answered, 0.0, NUDGE * way)
+        self._move(Phase.PROBE, target, 0.25, hold=0.35)
+
+    def _go_on_probing(self, sensed: Sensed) -> None:
+        moved = np.abs(sensed.joints - self._held) > ANSWER * NUDGE
+        self._answered |= moved
+        self._tries += 1
+        if self._answered.all():
+            self._spread()
+        elif self._tries < 2:
+            self._nudge()
+        else:
+            names = ", ".join(name for name, one in zip(self._names, self._answered, strict=True) if not one)
+            self._end(Phase.STOPPED, f"{names}: does not move; somebody or something holds it, or it is broken")
+
+    def _spread(self) -> None:
+        """Begin to bring the legs to STAR by a way on which they do not meet, which is found beside it."""
+        self._plans += 1
+        here = np.nan_to_num(np.where(self._moves, self._setpoints, self._held))  # a leg that is gone is anywhere
+        self._way = untangled(self._space, here, np.where(self._moves, self._star, np.nan))
+        self._move(Phase.STAR, self._setpoints, 0.0)
+
+    def _go_on_spreading(self) -> None:
+        """Begin the next move, or the next try to find one: a tick each."""
+        for target in self._way:
+            if target is not None:
+                self._move(Phase.STAR, target, 0.3)
+            return
+        self._enter(Phase.LIES)
+
+    def _is_tangled(self, sensed: Sensed) -> bool:
+        """Return whether joints have not reached STAR; then it finds another way there, or gives up."""
+        off = self._moves & (np.abs(sensed.joints - self._star) > TANGLED)
+        if not off.any():
+            return False
+        if self._plans < MOST_PLANS + self.attempts:
+            self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
+            self._spread()
+        else:
+            names = ", ".join(name for name, one in zip(self._names, off, strict=True) if one)
+            self._end(Phase.FAILED, f"{names}: no way to spread the legs was found")
+        return True
+
+    def _turn_over(self, up: float) -> None:
+        if up > FLAT:
+            self._move(Phase.TUCK, self._tuck, 0.5, hold=0.2)
+            return
+        if self.attempts >= self.settings.attempts:
+            self._end(Phase.FAILED, f"{self.attempts} attempts have not turned the robot over")
+            return
+        manoeuvre = self._plan[self.attempts % len(self._plan)]
+        self.attempts += 1
+        self._poses, self._times = joint_poses(self.robot, manoeuvre), manoeuvre.times
+        self._start_pose(0)
+
+    def _start_pose(self, pose: int) -> None:
+        self._pose = pose
+        self._move(Phase.ROLL, self._poses[pose], self._times[pose])
+
+    def _after_pose(self, up: float) -> None:
+        if self._pose == 1 and up < ROLLED:
+            self._spread()  # it has not left its back: the next attempt
+        elif self._pose + 1 < len(self._poses):
+            self._start_pose(self._pose + 1)
+        else:
+            self._move(Phase.TUCK, self._tuck, 0.8, hold=0.5)
+
+    def _after_tuck(self, up: float) -> None:
+        if up > UPRIGHT and self._gait is not None:
+            self._move(Phase.SEAT, seated(self._gait), 0.5)
+        else:
+            self._spread()
+
+    def _start_standing(self) -> None:
+        try:
+            if self._gait is not None:
+                self._gait.stand()
+        except HexapodError as error:
+            self._end(Phase.FAILED, f"the robot is upright, but it {error}")
+            return
+        self._enter(Phase.STAND)
+
+    def _stand(self, dt: float, sensed: Sensed) -> None:
+        """Let the gait stand up; it has ended when the gait stands and the robot is at rest, upright."""
+        gait = self._gait
+        if gait is None:
+            return
+        most = self.settings.speed * dt
+        left = gait.step(dt)[0] - self._setpoints
+        self._setpoints += np.clip(left, -most, most)
+        if gait.doing == "sitting" and self._time > 5.0:
+            self._end(Phase.FAILED, "the gait does not stand up")
+        arrived = gait.doing == "standing" and not np.nanmax(np.abs(left), initial=0.0) > most
+        if not arrived or self._rest.at_rest < self.settings.settle:
+            if self._time > 15.0:
+                self._end(Phase.FAILED, "the robot does not come to stand")
+            return
+        if sensed.up[2] > UPRIGHT:
+            self._end(Phase.DONE, "")
+        else:
+            self._end(Phase.FAILED, "the robot tipped over while it stood up")
+
+    # ---- moves -------------------------------------------------------------------------------------------------------
+
+    def _within(self, angles: np.ndarray) -> np.ndarray:
+        return np.clip(angles, self._low, self._high)
+
+    def _move(self, phase: Phase, target: np.ndarray, least: float, hold: float = 0.0) -> None:
+        """Begin to move all joints uniformly to target (n,) [rad], in `least` [s] or longer, then hold [s]."""
+        self._enter(phase)
+        self._from[:] = self._setpoints
+        self._to[:] = np.where(self._moves, self._within(target), np.nan)
+        way = np.nanmax(np.abs(self._to - self._from), initial=0.0)
+        self._lasts, self._hold = max(least, way / self.settings.speed), hold
+
+    def _enter(self, phase: Phase) -> None:
+        self.phase, self._time, self._waited = phase, 0.0, 0.0
+
+    def _end(self, phase: Phase, reason: str) -> None:
+        self._enter(phase)
+        self.reason = reason
+
+
+def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
+    """Return the names of the legs that cannot help to turn over: those without a whole femur and tibia or servo."""
+    out = []
+    for leg in robot.legs:
+        joints = robot.leg_joints(leg.name)
+        works = morphology.existing_mask[joints] & morphology.moving_mask[joints] & morphology.driven_mask[joints]
+        if not works.all() or morphology.remaining(leg.name, leg.link_names[-1]) < 0.7:
+            out.append(leg.name)
+    return tuple(out)
+
+
+def seated(gait: Gait) -> np.ndarray:
+    """Let a gait sit without a robot; return its joint angles (n,) [rad]. A gait that cannot sit stands."""
+    gait.reset()
+    try:
+        gait.sit()
+    except HexapodError:
+        return gait.position.copy()
+    for _ in range(500):
+        if gait.doing == "sitting":
+            break
+        gait.step(0.02)
+    return gait.position.copy()

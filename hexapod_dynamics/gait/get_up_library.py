@@ -1,0 +1,139 @@
+"""The library of manoeuvres by which a robot turns over: a YAML file that is read and checked at start.
+
+The first manoeuvre serves the whole robot and every set of lost legs that leaves both corner legs of a side; others
+serve one set each, and its mirror image. The file names the robot and carries a digest of what manoeuvres depend on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.get_up_manoeuvre import POSES, SIDES, Manoeuvre, best_side, other_side, poses_of
+from hexapod_dynamics.gait.packaged import packaged_file
+from hexapod_dynamics.gait.planning.plan import mirror_partners
+from hexapod_dynamics.gait.planning.plan_library import FORMAT, entries_of, robot_digest
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
+
+HEADER = "# How the robot turns over. Made by `ros2 run hexapod_dynamics plan --get-up`, read by the node gait.\n"
+
+
+class GetUpLibrary:
+    """Manoeuvres by the set of lost legs; `universal`: that for all sets without an own one, None: there is none."""
+
+    def __init__(self, robot: Robot, manoeuvres: Iterable[Manoeuvre] = ()) -> None:
+        self.robot = robot
+        self.universal: Manoeuvre | None = None
+        self._own: dict[frozenset[str], Manoeuvre] = {}
+        try:
+            self._partners: dict[str, str] | None = mirror_partners(robot)
+        except HexapodError:
+            self._partners = None
+        for manoeuvre in manoeuvres:
+            self.add(manoeuvre)
+
+    def add(self, manoeuvre: Manoeuvre) -> None:
+        """Add a manoeuvre, in place of one for the same legs."""
+        unknown = [name for name in manoeuvre.lost if name not in self.robot.leg_names]
+        if unknown:
+            raise HexapodError(f"lost: {unknown[0]} is no leg of {self.robot.name}")
+        if manoeuvre.lost:
+            self._own[frozenset(manoeuvre.lost)] = manoeuvre
+        else:
+            self.universal = manoeuvre
+
+    def manoeuvres(self, lost: Iterable[str]) -> list[Manoeuvre]:
+        """Return what to try without these legs, the most promising first; empty if there is nothing."""
+        gone = frozenset(lost)
+        out = []
+        if gone in self._own:
+            out.append(self._own[gone])
+        elif self._partners is not None:
+            image = self._own.get(frozenset(self._partners[name] for name in gone))
+            if image is not None:
+                out.append(image.mirrored(self._partners))
+        if self.universal is not None:
+            side = best_side(self.robot, gone) or SIDES[0]
+            out += [dataclasses.replace(self.universal, pushers=one) for one in (side, other_side(side))]
+        return out
+
+    def __iter__(self) -> Iterator[Manoeuvre]:
+        if self.universal is not None:
+            yield self.universal
+        yield from self._own.values()
+
+    # ---- file --------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, robot: Robot, path: str | os.PathLike[str]) -> GetUpLibrary:
+        """Read and check a library; HexapodError names the file, the manoeuvre and what is wrong with it."""
+        try:
+            return cls._parse(robot, load_yaml(Path(path)))
+        except HexapodError as error:
+            raise HexapodError(
+                f"manoeuvres {path}: {error}; make the file with `ros2 run hexapod_dynamics plan --get-up`"
+            ) from None
+
+    @classmethod
+    def _parse(cls, robot: Robot, content: Any) -> GetUpLibrary:
+        entries = entries_of(robot, content, "manoeuvres")
+        return cls(robot, [_read(Section(entry, f"manoeuvres[{k}]")) for k, entry in enumerate(entries)])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the library."""
+        header = {
+            "format": FORMAT,
+            "robot": self.robot.name,
+            "digest": robot_digest(self.robot),
+            "manoeuvres": [_written(one) for one in self],
+        }
+        text = HEADER + yaml.safe_dump(header, sort_keys=False, width=118, default_flow_style=None)
+        Path(path).write_text(text, encoding="utf-8")
+
+
+def get_up_path(robot: Robot) -> Path | None:
+    """Return the path of the library that comes with the package for a Robot; None if there is none."""
+    return packaged_file(f"get_up_{robot.name}.yaml")
+
+
+def find_get_up_library(robot: Robot) -> GetUpLibrary:
+    """Return the library that comes with the package, empty if there is none for the robot."""
+    path = get_up_path(robot)
+    return GetUpLibrary(robot) if path is None else GetUpLibrary.load(robot, path)
+
+
+def _read(section: Section) -> Manoeuvre:
+    lost, poses = section.take("lost"), section.take("poses")
+    if not isinstance(lost, list) or not all(isinstance(name, str) for name in lost):
+        raise HexapodError(f"{section.key('lost')}: {shown(lost)} given, a list of legs needed")
+    if not isinstance(poses, list) or len(poses) != POSES:
+        raise HexapodError(f"{section.key('poses')}: a list of {POSES} poses needed")
+    angles = [Section({"pose": pose}, section.key(f"poses[{k}]")).vector("pose", 6) for k, pose in enumerate(poses)]
+    times, pushers = section.vector("times", POSES), section.text("pushers")
+    section.done()
+    try:
+        return Manoeuvre(
+            poses=poses_of(np.array(angles, float)),
+            times=tuple(float(t) for t in times),
+            pushers=pushers,
+            lost=tuple(lost),
+        )
+    except HexapodError as error:
+        raise HexapodError(f"{section.where}: {error}") from None
+
+
+def _written(manoeuvre: Manoeuvre) -> dict[str, Any]:
+    return {
+        "lost": list(manoeuvre.lost),
+        "pushers": manoeuvre.pushers,
+        "poses": [[round(v, 4) for side in pose for v in side] for pose in manoeuvre.poses],
+        "times": [round(v, 3) for v in manoeuvre.times],
+    }

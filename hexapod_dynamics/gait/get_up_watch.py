@@ -1,0 +1,54 @@
+"""What stops a robot that gets up: it is being moved, it falls freely, or a joint does not follow its set-point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+GRAVITY = 9.81
+# A robot at rest: its gyroscope and the deviation of its specific force from gravity stay below these.
+REST_RATE, REST_FORCE = 0.05, 0.6  # [rad/s], [m/s^2]
+FREE_FORCE = 3.0  # [m/s^2] specific force below which nothing holds the robot
+MEMORY = 0.4  # [s] in which a reading may be late: the bus reads each servo some six times a second
+
+
+class RestWatch:
+    """How long the IMU has measured a robot at rest, and how long one in free fall: at_rest, falling [s]."""
+
+    def __init__(self) -> None:
+        self.at_rest = self.falling = 0.0
+
+    def update(self, dt: float, rate: Sequence[float], force: Sequence[float]) -> None:
+        """Process a sample dt [s] after the one before: angular velocity [rad/s] and specific force [m/s^2], (3,)."""
+        turn, size = math.hypot(*rate), math.hypot(*force)
+        still = turn < REST_RATE and abs(size - GRAVITY) < REST_FORCE  # False for NaN
+        self.at_rest = self.at_rest + dt if still else 0.0
+        self.falling = self.falling + dt if size < FREE_FORCE else 0.0
+
+
+class FollowWatch:
+    """Whether joints follow their set-points: the distance (n,) [rad] of each reading from the nearest set-point of
+    the last MEMORY, and for how long it has exceeded `limit` [rad].
+
+    A reading that is NaN is of a joint that is not there, or not known: it counts as following.
+    """
+
+    def __init__(self, joints: int, dt: float, limit: float) -> None:
+        self._setpoints = np.zeros((max(1, round(MEMORY / dt)), joints))
+        self._next, self._limit = 0, limit
+        self.error, self.off_for = np.zeros(joints), np.zeros(joints)
+
+    def start(self, setpoints: np.ndarray) -> None:
+        """Forget everything but these set-points (n,) [rad]."""
+        self._setpoints[:] = setpoints
+        self.error[:] = self.off_for[:] = 0.0
+
+    def update(self, dt: float, setpoints: np.ndarray, readings: np.ndarray) -> None:
+        """Process set-points and readings (n,) [rad], dt [s] after those before."""
+        self._setpoints[self._next] = setpoints
+        self._next = (self._next + 1) % len(self._setpoints)
+        low, high = self._setpoints.min(axis=0), self._setpoints.max(axis=0)
+        self.error[:] = np.nan_to_num(np.maximum(low - readings, readings - high))
+        self.off_for[:] = np.where(self.error > self._limit, self.off_for + dt, 0.0)

@@ -1,0 +1,46 @@
+"""Makes gaits from the parameters of the node `gait`; gait_kinds.py names these functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hexapod_dynamics.gait import AdaptiveGait, Gait, TripodGait
+
+TRIPOD_PERIOD = 1.3
+
+
+def adaptive(kind: str, values: Mapping[str, Any]) -> Gait:
+    """Return the AdaptiveGait, with `kind` as its pattern."""
+    from hexapod_dynamics.gait.plan_worker import PlanWorker
+    from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
+
+    return AdaptiveGait(
+        step_height=values["step_height"],
+        body_height=values["body_height"],
+        period=values["period"] or None,
+        acceleration=values["acceleration"],
+        turning=values["turning"],
+        yaw_hold=values["yaw_hold"],
+        plans=values["plans"] or None,
+        pattern=kind,
+        planner=BackgroundPlanner(),
+        worker=PlanWorker(),
+    )
+
+
+def tripod(kind: str, values: Mapping[str, Any]) -> Gait:
+    """Return the TripodGait."""
+    return TripodGait(**_tripod_arguments(values))
+
+
+def optimal(kind: str, values: Mapping[str, Any]) -> Gait:
+    """Return the OptimalGait, whose swings are planned beside the walk."""
+    from hexapod_dynamics.gait.optimal import BackgroundSwingPlanner, OptimalGait
+
+    return OptimalGait(planner=BackgroundSwingPlanner(), **_tripod_arguments(values))
+
+
+def _tripod_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("step_length", "step_height", "step_depth", "body_height", "response_time")
+    return {name: values[name] for name in names} | {"period": values["period"] or TRIPOD_PERIOD}

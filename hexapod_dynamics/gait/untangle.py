@@ -1,0 +1,166 @@
+"""A way out for legs that lie across each other: moves, one after the other, in which no link meets another.
+
+Links are the capsules of robot/mjcf.py, the body is its box. A path is clear if no two legs, and no tibia and the body,
+come nearer than CLEAR, or than they are at its start. First all legs move together; else those that can; a leg that
+cannot goes by way of one of some poses. The ground is not looked at: a leg that meets it lifts the body.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hexapod_dynamics.gait import leg_table
+from hexapod_dynamics.gait.planning.evaluation import least_distance
+from hexapod_dynamics.robot import Morphology, Robot
+
+RADIUS = 0.010  # [m] of a link
+# Least distance [m] of the centre lines of two links, of one from the body; slack [m] where they touch at the start.
+CLEAR, BODY_CLEAR, SLACK = 0.024, 0.013, 0.002
+STEP = 0.12  # [rad] between two samples of a path
+ROUNDS, TRIES = 14, 200
+LINKS, BODY = 3, -1
+# Poses by way of which a leg moves: its coxa stays or turns, then femur and tibia [rad].
+COXAS, FEMURS, TIBIAS = (None, 0.0, 0.7, -0.7, 1.3, -1.3), (1.7, 0.8, 0.0, -0.9, -1.6), (1.1, 0.0, -1.2, -2.0)
+
+
+class LegSpace:
+    """Where the legs of a robot are, and whether they can move without meeting each other; angles (n,) [rad]."""
+
+    def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
+        self._table = leg_table.leg_table(robot, morphology)
+        self._half = 0.5 * np.asarray(robot.body.box, float)
+        here = self._table[:, leg_table.MASS] > 0.0
+        self.legs = [int(i) for i in np.flatnonzero(here)]
+        self.low = self._table[:, leg_table.LOWER : leg_table.UPPER]
+        self.high = self._table[:, leg_table.UPPER : leg_table.KNEE]
+
+    def capsules(self, leg: int, angles: np.ndarray) -> np.ndarray:
+        """Return the centre lines (links, 6) [m] of a leg's links at (3,) [rad], in base_link."""
+        row = self._table[leg]
+        l1, l2, l3 = row[leg_table.LENGTHS : leg_table.LOWER]
+        q1, q2, q3 = angles
+        knee = l1 + l2 * np.cos(q2)
+        out = np.array([0.0, l1, knee, knee + l3 * np.sin(q2 + q3)])
+        up = np.array([0.0, 0.0, l2 * np.sin(q2), l2 * np.sin(q2) - l3 * np.cos(q2 + q3)])
+        points = np.stack([out * np.cos(q1), out * np.sin(q1), up], axis=-1)
+        points = (
+            points @ row[leg_table.TO_LEG : leg_table.MOUNT].reshape(3, 3) + row[leg_table.MOUNT : leg_table.LENGTHS]
+        )
+        lines = []
+        for k, length in enumerate((l1, l2, l3)):
+            if row[leg_table.MASS + k] > 0.0 and length > 4.0 * RADIUS:
+                way = (points[k + 1] - points[k]) / length
+                lines.append(np.concatenate([points[k] + RADIUS * way, points[k + 1] - 1.5 * RADIUS * way]))
+        return np.array(lines).reshape(-1, 6)
+
+    def distances(self, angles: np.ndarray, moving: Sequence[int]) -> dict[tuple[int, int], float]:
+        """Return the least distance [m] of each pair of legs of which one is `moving`, and of each such leg's tibia
+        from the body, as (leg, BODY).
+        """
+        lines = {i: self.capsules(i, angles[3 * i : 3 * i + 3]) for i in self.legs}
+        out = {}
+        for i, j in itertools.combinations(self.legs, 2):
+            if i in moving or j in moving:
+                out[i, j] = least_distance(lines[i], lines[j])
+        for i in moving:
+            if len(lines[i]) == LINKS:
+                out[i, BODY] = self._from_body(lines[i][-1])
+        return out
+
+    def _from_body(self, line: np.ndarray) -> float:
+        """Return the least distance [m] of a line (6,) from the body's box."""
+        share = np.linspace(0.0, 1.0, 7)[:, None]
+        points = line[:3] + share * (line[3:] - line[:3])
+        outside = np.maximum(np.abs(points) - self._half, 0.0)
+        return float(np.linalg.norm(outside, axis=1).min())
+
+    def is_clear(self, start: np.ndarray, end: np.ndarray) -> bool:
+        """Return whether all joints can move uniformly from start to end (n,) [rad]."""
+        way = np.abs(end - start)
+        moving = [i for i in self.legs if way[3 * i : 3 * i + 3].max() > 1e-6]
+        first = self.distances(start, moving)
+        least = {pair: min(BODY_CLEAR if pair[1] == BODY else CLEAR, d - SLACK) for pair, d in first.items()}
+        count = max(2, int(np.ceil(way.max() / STEP)))
+        for k in range(count, 0, -1):
+            now = self.distances(start + (k / count) * (end - start), moving)
+            if any(now[pair] < bound for pair, bound in least.items()):
+                return False
+        return True
+
+
+def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[np.ndarray | None]:
+    """Yield the set-points (n,) [rad] of each move from start to goal (n,), and None after each try that yields none.
+
+    Joints whose goal is NaN do not move; their start counts. Ends with a move to the goal in any case, the last way out
+    being to press on.
+    """
+    goal = np.where(np.isfinite(goal), goal, start)
+    here = start.copy()
+    count = len(start) // 3
+    left = {i for i in range(count) if np.abs(goal - here)[3 * i : 3 * i + 3].max() > 1e-6}
+    tries = 0
+    for _ in range(ROUNDS):
+        if not left:
+            return
+        target = _with(here, goal, left)
+        if space.is_clear(here, target):
+            yield target
+            return
+        yield None
+        group: set[int] = set()
+        for i in sorted(left, key=lambda i: float(np.abs(goal - here)[3 * i : 3 * i + 3].max())):
+            if space.is_clear(here, _with(here, goal, group | {i})):
+                group.add(i)
+            yield None
+        if group:
+            here = _with(here, goal, group)
+            left -= group
+            yield here
+            continue
+        step = None
+        for i, via in _vias(space, here, goal, left):
+            tries += 1
+            if tries > TRIES:
+                break
+            if space.is_clear(here, via):
+                end = _with(via, goal, {i})
+                if space.is_clear(via, end):
+                    step = i, via, end
+                    break
+                step = step or (i, via, None)
+            yield None
+        if step is None:
+            break
+        i, via, end = step
+        yield via
+        here = via
+        if end is not None:
+            yield end
+            here = end
+            left -= {i}
+    yield _with(here, goal, left)
+
+
+def _with(here: np.ndarray, goal: np.ndarray, legs: set[int]) -> np.ndarray:
+    """Return `here` with these legs at the goal."""
+    out = here.copy()
+    for i in legs:
+        out[3 * i : 3 * i + 3] = goal[3 * i : 3 * i + 3]
+    return out
+
+
+def _vias(space: LegSpace, here: np.ndarray, goal: np.ndarray, left: set[int]) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield poses in which one leg is elsewhere, those near to it first."""
+    found = []
+    for i in left:
+        was = here[3 * i : 3 * i + 3]
+        for coxa, femur, tibia in itertools.product(COXAS, FEMURS, TIBIAS):
+            angles = np.clip([was[0] if coxa is None else coxa, femur, tibia], space.low[i], space.high[i])
+            found.append((float(np.abs(angles - was).max()), i, angles))
+    for _, i, angles in sorted(found, key=lambda each: each[:2]):
+        out = here.copy()
+        out[3 * i : 3 * i + 3] = angles
+        yield i, out

@@ -1,0 +1,69 @@
+"""The kinds of gait, and the bounds of their settings: for the gaits, the node `gait` and the launch file.
+
+It imports no gait, so that a launch, which shows the choices only, loads none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hexapod_dynamics.errors import HexapodError
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.gait.interface import Gait
+
+
+class GaitKind(NamedTuple):
+    """A kind of gait.
+
+    text: what it does. maker: "module:function" that returns a Gait from its kind and the values of the node's
+    parameters. adaptive: it is a pattern of AdaptiveGait, so that the settings LIVE and the choice among these kinds
+    can change while the robot walks.
+    """
+
+    text: str
+    maker: str
+    adaptive: bool = False
+
+
+class Bounds(NamedTuple):
+    """Lowest and highest value of a setting, and its unit."""
+
+    low: float
+    high: float
+    unit: str
+
+
+KINDS = {
+    "auto": GaitKind("walks with whatever legs are left", "hexapod_dynamics.gait.makers:adaptive", adaptive=True),
+    "tripod": GaitKind("textbook gait", "hexapod_dynamics.gait.makers:tripod"),
+    "ripple": GaitKind("textbook gait", "hexapod_dynamics.gait.makers:adaptive", adaptive=True),
+    "wave": GaitKind("textbook gait", "hexapod_dynamics.gait.makers:adaptive", adaptive=True),
+    "optimal": GaitKind(
+        "tripod with swings of least effort within the servos' limits", "hexapod_dynamics.gait.makers:optimal"
+    ),
+}
+GAITS = tuple(KINDS)
+ADAPTIVE = tuple(name for name, kind in KINDS.items() if kind.adaptive)
+BOUNDS = {
+    "step_height": Bounds(0.0, 0.06, "m"),
+    "body_height": Bounds(0.03, 0.3, "m"),
+    "period": Bounds(0.3, 10.0, "s"),
+    "acceleration": Bounds(0.01, 5.0, "m/s^2"),
+    "turning": Bounds(0.05, 20.0, "rad/s^2"),
+    "tilt_limit": Bounds(0.0, 1.0, "rad"),
+    "step_length": Bounds(0.0, 0.2, "m"),
+    "step_depth": Bounds(0.0, 0.02, "m"),
+    "response_time": Bounds(0.01, 5.0, "s"),
+}
+
+
+def make(kind: str, values: Mapping[str, Any]) -> Gait:
+    """Return the gait of a kind with the values of the node's parameters; HexapodError names a kind that is unknown."""
+    if kind not in KINDS:
+        raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(KINDS)}")
+    module, _, function = KINDS[kind].maker.partition(":")
+    maker: Callable[[str, Mapping[str, Any]], Gait] = getattr(import_module(module), function)
+    return maker(kind, values)

@@ -1,0 +1,55 @@
+"""What the STM32 board reports beside its servos: IMU samples for the node `imu`, its gamepad as `joy`, its keys."""
+
+import threading
+import time
+
+from hexapod_dynamics.drivers.board.board_port import BoardListener
+from hexapod_dynamics.drivers.board.frames import PRESSED
+from hexapod_dynamics.drivers.board.gamepad import joy_values
+from hexapod_dynamics.drivers.board.imu_relay import SOCKET, ImuSender
+from hexapod_dynamics.drivers.device_paths import device_directory
+from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
+from sensor_msgs.msg import Joy
+
+JOY_PERIOD = 0.02  # [s] between two messages of an unchanged gamepad, at least
+
+
+class BoardOutputs(BoardListener):
+    """Passes on what the board reports; called by the thread that reads its port."""
+
+    @classmethod
+    def of(cls, node, parameters, stop_inputs):
+        """Return the outputs of a node whose servos are behind a board, else None."""
+        servos = parameters.servos
+        return cls(node, servos.board, parameters, stop_inputs) if isinstance(servos, BoardServos) else None
+
+    def __init__(self, node, board, parameters, stop_inputs):
+        self._node, self._stops, self._key = node, stop_inputs, parameters.stop_board_button
+        self._sender = ImuSender(device_directory(node.get_namespace()) / SOCKET)
+        self._joy, self._next_joy, self._last_pad = node.create_publisher(Joy, "joy", 10), 0.0, None
+        board.listener = self
+
+    def on_imu(self, values, stamp):
+        """Pass a sample on."""
+        self._sender.send(values, stamp)
+
+    def on_button(self, number, event):
+        """Stop the robot: on the wire in this thread, what follows in another, because this one reads the port."""
+        if number == self._key and event == PRESSED:
+            self._stops.freeze()
+            threading.Thread(target=self._stops.stop_by, args=("key of the STM32 board",), daemon=True).start()
+
+    def on_pad(self, pad):
+        """Publish the gamepad; each change, and an unchanged one not too often."""
+        now = time.monotonic()
+        if pad == self._last_pad and now < self._next_joy:
+            return
+        self._last_pad, self._next_joy = pad, now + JOY_PERIOD
+        message = Joy()
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        message.axes, message.buttons = joy_values(pad)
+        self._joy.publish(message)
+
+    def close(self):
+        """Close the socket."""
+        self._sender.close()

@@ -1,0 +1,77 @@
+"""Joints that another driver moves and measures (hardware:=topics): its joint_states in, set-points in its form out."""
+
+import time
+
+import numpy as np
+
+from builtin_interfaces.msg import Duration
+from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
+from hexapod_dynamics.ros.node_functions import stamp_seconds
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+MEASURED, COMMANDS, ASKED = "joint_states", "joint_commands", "gait/joint_commands"
+
+
+class ForeignJoints:
+    """Connects a TopicServos of the node `servos` with the topics of the other driver.
+
+    `joint_commands` is always published (`dynamics` and `damage_detector` follow it); command_interface adds `commands`
+    (std_msgs/Float64MultiArray, in the order of the robot's joints) or `joint_trajectory`.
+    """
+
+    @classmethod
+    def of(cls, node, servos, names, command_interface):
+        """Return the connection of these servos, None if they are not another driver's."""
+        return cls(node, servos, names, command_interface) if isinstance(servos, TopicServos) else None
+
+    def __init__(self, node, servos, names, command_interface):
+        self._node, self._servos, self._names = node, servos, list(names)
+        self._index = {name: index for index, name in enumerate(self._names)}
+        self._commands = node.create_publisher(JointState, COMMANDS, 10)
+        self._array = self._trajectory = None
+        if command_interface == "commands":
+            self._array = node.create_publisher(Float64MultiArray, "commands", 10)
+        elif command_interface == "joint_trajectory":
+            self._trajectory = node.create_publisher(JointTrajectory, "joint_trajectory", 10)
+        self._reason = ""
+        servos.publish = self.publish
+        node.loop.subscribe(JointState, MEASURED, self._on_states, 10)
+
+    def _on_states(self, message):
+        if len(message.position) != len(message.name):
+            self._reason = (
+                f"{MEASURED}: {len(message.name)} names and {len(message.position)} positions: a message is not taken"
+            )
+            return
+        self._reason = ""
+        known = [(self._index[name], k) for k, name in enumerate(message.name) if name in self._index]
+        stamp = stamp_seconds(message.header.stamp)
+        age = time.time() - stamp if stamp else 0.0
+        self._servos.take([index for index, _ in known], [message.position[k] for _, k in known], age)
+
+    def publish(self, angles, duration):
+        """Publish set-points (n,) [rad], NaN for joints that have none, to be reached in a duration [s]; any thread."""
+        there = np.flatnonzero(np.isfinite(angles)).tolist()
+        if not there:
+            return
+        names, positions = [self._names[index] for index in there], [float(angles[index]) for index in there]
+        stamp = self._node.get_clock().now().to_msg()
+        message = JointState(name=names, position=positions)
+        message.header.stamp, message.header.frame_id = stamp, "servos"
+        self._commands.publish(message)
+        if self._array is not None and len(there) == len(self._names):  # all or nothing: it has no names
+            self._array.publish(Float64MultiArray(data=positions))
+        if self._trajectory is not None:
+            took = max(round(duration * 1e9), 20_000_000)  # [ns]
+            point = JointTrajectoryPoint(
+                positions=positions, time_from_start=Duration(sec=took // 10**9, nanosec=took % 10**9)
+            )
+            # A stamp of zero: begin at once.
+            self._trajectory.publish(JointTrajectory(joint_names=names, points=[point]))
+
+    def assess(self):
+        """Return level and texts for /diagnostics."""
+        words = [*([self._reason] if self._reason else []), *self._servos.warnings()]
+        return ("warn", words) if words else ("ok", [])

@@ -1,0 +1,192 @@
+"""The port of the STM32 board: other devices on it, resets, failures, and what the board reports by itself."""
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+import serial
+
+from hexapod_dynamics.bench.devices.board_device import BoardDevice
+from hexapod_dynamics.bench.devices.mpu6050_device import VirtualMpu6050
+from hexapod_dynamics.bench.devices.serial_device import SerialDevice
+from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers.board import frames
+from hexapod_dynamics.drivers.board.board_port import BoardListener, BoardPort
+from hexapod_dynamics.drivers.board.imu_relay import ImuSender, RelayedImu
+from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault
+
+IDS = list(range(1, 19))
+TIMEOUT = 0.1
+
+
+@pytest.fixture
+def board(tmp_path):
+    servos = VirtualServos(IDS, [1] * 18, np.full(18, 0.1), loaded=True)
+    device = BoardDevice(servos, VirtualMpu6050(), tmp_path / "board")
+    device.start()
+    yield device
+    device.stop()
+
+
+@pytest.fixture
+def driver(board):
+    driver = BoardServos(BoardPort(str(board.link), reply_timeout=TIMEOUT), IDS)
+    driver.open()
+    yield driver
+    driver.release()
+
+
+class OtherDevice(SerialDevice):
+    """A receiver of satellites: it speaks by itself and understands nothing."""
+
+    def __init__(self, link):
+        super().__init__(link, 9600)
+        self.heard = b""
+
+    def receive(self, data, now):
+        self.heard += data
+        self.say(b"$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9\r\n")
+
+    def host_flushed(self, now):
+        pass
+
+
+def test_another_device_is_asked_and_never_moved(tmp_path):
+    device = OtherDevice(tmp_path / "port")
+    device.start()
+    port = BoardPort(str(device.link), first_id=5)
+    with pytest.raises(BusError, match="no STM32 board.*bytes that are no frames.*Nothing was moved"):
+        port.open()
+    device.stop()
+    question = frames.servo_request(frames.ServoCommand.READ_ID, 5)
+    assert device.heard.replace(question, b"") == b""
+    assert not port.is_open
+
+
+def test_another_baud_rate_is_named(board):
+    port = BoardPort(str(board.link), 115200)
+    with pytest.raises(BusError, match="at 115200 baud"):
+        port.open()
+
+
+def test_rts_and_dtr_are_false_before_the_port_is_opened(board, monkeypatch):
+    seen = []
+
+    class Watched(serial.Serial):
+        def open(self):
+            seen.append((self.rts, self.dtr))
+            super().open()
+
+    monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_link.serial.Serial", Watched)
+    port = BoardPort(str(board.link))
+    port.open()
+    port.close()
+    assert seen == [(False, False)]
+
+
+def test_a_pose_is_one_frame_and_reaches_every_servo(board, driver):
+    before = board.counters.frames
+    driver.write_pose([0.2] * 18, [0.05] * 18, [True] * 18)
+    time.sleep(0.2)
+    assert board.counters.frames == before + 1
+    assert board.servos.setpoints(time.monotonic()) == pytest.approx(np.full(18, 0.2), abs=0.003)
+
+
+def test_a_failure_of_the_board_is_no_answer_and_costs_no_time_out(board, driver):
+    board.refuse_rate = 1.0
+    begin = time.monotonic()
+    assert driver.read(3, "position") is None and driver.fault is Fault.TIMEOUT
+    assert time.monotonic() - begin < TIMEOUT
+    board.refuse_rate = 0.0
+    assert driver.read(3, "position") == pytest.approx(0.1, abs=0.003)
+
+
+def test_a_board_that_restarts_answers_again_and_nothing_has_moved(board, driver):
+    board.reset()
+    assert driver.read(0, "position") is None
+    end = time.monotonic() + 3.0
+    while driver.read(0, "position") is None:
+        assert time.monotonic() < end
+    assert board.servos.setpoints(time.monotonic()) == pytest.approx(np.full(18, 0.1), abs=0.003)
+
+
+def test_a_mute_board_is_told_from_mute_servos(board, driver):
+    board.mute = True
+    with pytest.raises(BusError, match="the board has sent nothing for 2"):
+        for _ in range(100):
+            driver.read(0, "position")
+    board.mute = False
+    driver.open()
+    assert driver.read(0, "position") is not None
+
+
+def test_a_set_point_is_known_only_if_it_was_sent_from_here(driver):
+    assert not driver.knows(0, "target")
+    driver.write(0, 0.3, 0.1)
+    assert driver.knows(0, "target") and driver.read(0, "target") == pytest.approx(0.3)
+    driver.stop_all()
+    assert not driver.knows(0, "target")
+
+
+def test_keys_gamepad_battery_and_imu_come_between_the_answers(board, driver):
+    heard = {"imu": [], "keys": [], "pads": []}
+
+    class Listener(BoardListener):
+        def on_imu(self, values, stamp):
+            heard["imu"].append((values, stamp))
+
+        def on_button(self, number, event):
+            heard["keys"].append((number, event))
+
+        def on_pad(self, pad):
+            heard["pads"].append(pad)
+
+    driver.board.listener = Listener()
+    end, answers = time.monotonic() + 1.2, 0
+    board.press(1)
+    board.move_pad(0x0200, 9, (1, -2, 3, -128))
+    while time.monotonic() < end:
+        answers += driver.read(answers % 18, "position") is not None
+    assert answers > 30
+    assert heard["keys"] == [(1, frames.PRESSED)] and heard["pads"][0].right_y == -128
+    assert len(heard["imu"]) > 80 and heard["imu"][-1][0][2] == pytest.approx(1.01, abs=0.05)  # g upward
+    figures = driver.figures()
+    assert figures["battery, as the board reports it [V]"] == pytest.approx(11.8, abs=0.01)
+    assert figures["IMU samples of the board [1/s]"] == pytest.approx(100.0, rel=0.1)
+    assert figures["servo answers of the board [1/s]"] > 20
+
+
+def test_the_reading_thread_ends_with_the_port(board):
+    port = BoardPort(str(board.link))
+    before = {thread.name for thread in threading.enumerate()}, len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        port.open()
+        port.close()
+    assert ({thread.name for thread in threading.enumerate()}, len(os.listdir("/proc/self/fd"))) == before
+
+
+def test_samples_reach_the_other_process_in_si_units(tmp_path):
+    taken = []
+    receiver = RelayedImu(tmp_path / "imu.sock", lambda sample, stamp: taken.append((sample, stamp)))
+    sender = ImuSender(tmp_path / "imu.sock")
+    sender.send((0, 0, 1, 0, 0, 90), 1.0)  # nobody receives yet: dropped
+    receiver.start()
+    for k in range(30):
+        sender.send((0.0, 0.001 * k, 1.0, 0.0, 0.0, 90.0), 2.0 + 0.01 * k)
+    end = time.monotonic() + 3.0
+    while len(taken) < 30 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(taken) == 30 and receiver.health.connected and sender.dropped == 1
+    sample, stamp = taken[0]
+    assert stamp == 2.0
+    assert sample.acceleration[2] == pytest.approx(9.80665) and sample.angular_velocity[2] == pytest.approx(np.pi / 2)
+    for _ in range(12):  # a chip that stands still is no measurement
+        sender.send((0.0, 0.0, 1.0, 0.0, 0.0, 0.0), 3.0)
+    while receiver.health.connected and time.monotonic() < end:
+        time.sleep(0.01)
+    assert "identical samples" in receiver.health.last_error
+    receiver.stop()
+    sender.close()

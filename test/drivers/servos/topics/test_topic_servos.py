@@ -1,0 +1,131 @@
+"""Joints that another driver measures and moves, under the bus thread."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
+from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
+
+NAMES = ("a", "b", "c")
+MAP = ServoMap.of_joints(NAMES)
+
+
+class OtherDriver:
+    """Publishes measured angles 100 times a second; joints follow their set-points with a lag."""
+
+    def __init__(self):
+        self.servos = TopicServos(MAP.ids)
+        self.servos.publish = self.command
+        self.angles, self.wanted = np.array([0.1, -0.2, 0.3]), None
+        self.sent, self.there, self.echo, self.silent, self.age = [], [0, 1, 2], False, False, 0.0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        self.chain = ServoChain(self.servos, MAP, ChainSettings(position_rate=100.0, reopen_interval=0.05))
+        self.chain.start()
+
+    def command(self, angles, duration):
+        self.sent.append((time.monotonic(), angles, duration))
+        self.wanted = angles
+
+    def _run(self):
+        while not self._stop.wait(0.01):
+            if self.wanted is not None:
+                known = np.isfinite(self.wanted)
+                self.angles[known] += 0.4 * (self.wanted - self.angles)[known]
+            shown = self.wanted if self.echo and self.wanted is not None else self.angles
+            if not self.silent:
+                self.servos.take(self.there, [float(shown[j]) for j in self.there], self.age)
+
+    @property
+    def state(self):
+        return self.chain.snapshot()
+
+    def until(self, condition, what, timeout=8.0):
+        end = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < end, f"not within {timeout} s: {what}"
+            time.sleep(0.005)
+
+    def close(self):
+        self.chain.stop(3.0)
+        self._stop.set()
+        self._thread.join()
+
+
+@pytest.fixture
+def driver():
+    driver = OtherDriver()
+    driver.until(lambda: driver.state.settled and driver.state.known.all(), "all joints are measured")
+    yield driver
+    driver.close()
+
+
+def test_it_follows_what_is_measured_and_sends_set_points(driver):
+    assert driver.state.angle == pytest.approx([0.1, -0.2, 0.3])
+    assert driver.sent == []  # nothing moves by itself
+    pose = np.array([0.3, 0.0, 0.1])
+    driver.chain.set_targets(pose, 0.1, driver.state.epoch)
+    driver.until(lambda: np.allclose(driver.state.angle, pose, atol=1e-3), "it is measured there")
+    assert driver.sent[0][1] == pytest.approx(pose) and driver.sent[0][2] == pytest.approx(0.1)
+    assert driver.servos.warnings() == []
+
+
+def test_a_joint_that_is_in_no_message_is_lost(driver):
+    driver.there = [0, 2]
+    driver.until(lambda: driver.state.silent.tolist() == [False, True, False], "it is silent")
+    driver.there = [0, 1, 2]
+    driver.until(lambda: driver.state.known.all(), "it is measured again")
+
+
+def test_a_stop_holds_on_the_way_and_nothing_follows(driver):
+    driver.chain.set_targets(driver.state.angle + 1.0, 2.0, driver.state.epoch)
+    driver.until(lambda: driver.sent, "it is on its way")
+    time.sleep(0.2)
+    assert driver.chain.freeze()
+    held = driver.sent[-1][1]
+    assert (held - np.array([0.1, -0.2, 0.3]) < 0.6).all()
+    driver.chain.set_targets(np.zeros(3), 0.1, driver.state.epoch)
+    time.sleep(0.2)
+    assert driver.sent[-1][1] == pytest.approx(held, abs=1e-6)
+
+
+def test_silence_closes_it_until_messages_return(driver):
+    driver.silent = True
+    driver.until(lambda: not driver.state.connected, "it is lost")
+    assert (
+        "has the joints' driver ended" in driver.state.last_port_error or "no message" in driver.state.last_port_error
+    )
+    sent = len(driver.sent)
+    driver.chain.set_targets(np.zeros(3), 0.1, driver.state.epoch)
+    driver.silent = False
+    driver.until(lambda: driver.state.connected and driver.state.known.all(), "it is measured again")
+    assert len(driver.sent) == sent  # a pose of before is not sent
+
+
+def test_stamps_of_another_clock_are_named(driver):
+    driver.age = 100.0
+    driver.until(lambda: any("clocks" in words for words in driver.servos.warnings()), "it is named")
+    driver.until(lambda: not driver.state.connected, "they are no measurements")
+
+
+@pytest.mark.parametrize("echo", [True, False])
+def test_echoed_commands_are_found(driver, echo):
+    driver.echo = echo
+    for k in range(80):
+        pose = np.array([0.1, -0.2, 0.3]) + 0.2 * np.sin(0.15 * k)
+        driver.chain.set_targets(pose, 0.02, driver.state.epoch)
+        time.sleep(0.02)
+    assert driver.servos.echoes.tolist() == [echo] * 3
+    assert any("commands, not measurements" in words for words in driver.servos.warnings()) is echo
+
+
+def test_torque_is_not_ours_and_stays_unconfirmed(driver):
+    driver.chain.set_torque(False)
+    driver.until(lambda: not driver.state.torque, "it was asked")
+    assert not driver.chain.wait_confirmed(0.2)

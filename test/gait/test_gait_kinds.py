@@ -1,0 +1,52 @@
+"""A new kind of gait is one file with its maker, and one entry in KINDS."""
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.gait.adaptive_settings import LIVE
+from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, KINDS, GaitKind, make
+from hexapod_dynamics.nodes import gait_choice
+from hexapod_dynamics.parameters.gait import SETTINGS
+from hexapod_dynamics.robot import Robot
+
+VALUES = {spec.name: spec.default for spec in SETTINGS}
+
+
+class Crawl(TripodGait):
+    """A gait of a file of its own."""
+
+
+@pytest.fixture
+def crawl(monkeypatch):
+    module = ModuleType("crawl_gait")
+    module.make = lambda kind, values: Crawl(step_length=values["step_length"], period=4.0)
+    monkeypatch.setitem(sys.modules, "crawl_gait", module)
+    monkeypatch.setitem(KINDS, "crawl", GaitKind("slow", "crawl_gait:make"))
+
+
+def test_a_kind_that_is_registered_is_made_and_changed_to(crawl):
+    robot = Robot.jethexa()
+    gait = make("tripod", VALUES).bind(robot)
+    other = gait_choice.change(gait, "tripod", "crawl", VALUES, VALUES | {"step_length": 0.02})
+    assert isinstance(other, Crawl) and other.step_length == 0.02
+    np.testing.assert_allclose(other.position, gait.position, atol=1e-9)
+
+
+def test_an_unknown_kind_is_refused_with_those_there_are():
+    with pytest.raises(HexapodError, match="'gallop': allowed are auto, tripod"):
+        make("gallop", VALUES)
+
+
+def test_bounds_are_those_of_the_parameters_and_of_the_gaits():
+    for spec in SETTINGS:
+        if spec.name in BOUNDS and spec.name != "period":  # 0: as the gait chooses
+            assert (spec.low, spec.high) == BOUNDS[spec.name][:2]
+    for name in ("acceleration", "turning", "step_height"):
+        with pytest.raises(HexapodError, match=f"{name}: given .* allowed are {BOUNDS[name].low}"):
+            AdaptiveGait(**{name: 1.01 * BOUNDS[name].high})
+    assert set(LIVE) & set(BOUNDS) and set(ADAPTIVE) < set(KINDS)

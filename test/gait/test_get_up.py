@@ -1,0 +1,224 @@
+"""GetUp on a robot that is an equation: what it does in each phase, and what stops it. Falls in MuJoCo: test/bench."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.get_up import GetUp, GetUpSettings, Phase, Sensed
+from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
+from hexapod_dynamics.gait.get_up_manoeuvre import NUMBERS, best_side, joint_poses
+from hexapod_dynamics.gait.planning.plan import mirror_partners
+from hexapod_dynamics.gait.untangle import LegSpace, untangled
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+LIBRARY = find_get_up_library(ROBOT)
+DT = 0.02
+GAIT = AdaptiveGait().bind(ROBOT)
+STANCE = GAIT.position.copy()
+
+
+class Puppet:
+    """Joints that are where they are commanded, but for `held`; the body turns to belly in the last pose of a roll."""
+
+    def __init__(self, up=-1.0, held=(), joints=STANCE, **settings):
+        self.get_up = GetUp(ROBOT, LIBRARY, GetUpSettings(**settings), DT)
+        self.joints, self.held = joints.copy(), list(held)
+        self.sensed = Sensed(joints.copy(), (0.0, 0.0, up), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81 * up))
+        self.turns, self.phases, self.moved = True, [], 0.0
+        self.gait = GAIT
+        GAIT.set_morphology(None)
+        self.start = joints.copy()
+
+    def begin(self, morphology=None):
+        self.get_up.begin(self.gait, morphology)
+        return self
+
+    def tick(self):
+        setpoints = self.get_up.step(DT, self.sensed)
+        if setpoints is not None:
+            free = np.isfinite(setpoints)
+            free[self.held] = False
+            assert np.abs(setpoints - self.joints)[free].max() <= 2.0 * DT + 0.011, "faster than 2 rad/s"
+            self.joints[free] = setpoints[free]
+            self.sensed.joints[:] = self.joints
+            self.moved = max(self.moved, np.abs(self.joints - self.start).max())
+        if self.get_up.phase is Phase.ROLL and self.turns and "pose 2" in self.get_up.doing:
+            self.sensed.up = (0.0, 0.0, 1.0)
+        if not self.phases or self.phases[-1] is not self.get_up.phase:
+            self.phases.append(self.get_up.phase)
+
+    def run(self, seconds=40.0, until=None):
+        for _ in range(round(seconds / DT)):
+            self.tick()
+            if not self.get_up.active or (until is not None and self.get_up.phase is until):
+                return self
+        return self
+
+
+def test_from_the_back_it_rolls_over_and_stands_with_the_gait():
+    puppet = Puppet().begin().run()
+    assert puppet.get_up.phase is Phase.DONE and puppet.get_up.attempts == 1
+    assert puppet.phases == [
+        *(Phase.ANNOUNCED, Phase.PROBE, Phase.STAR, Phase.LIES, Phase.ROLL),
+        *(Phase.TUCK, Phase.SEAT, Phase.STAND, Phase.DONE),
+    ]
+    np.testing.assert_allclose(puppet.joints, puppet.gait.position, atol=1e-9)
+    assert puppet.gait.doing == "standing"
+
+
+def test_on_the_belly_it_stands_up_without_a_roll():
+    puppet = Puppet(up=1.0).begin().run()
+    assert puppet.get_up.phase is Phase.DONE and Phase.ROLL not in puppet.phases
+
+
+def test_nothing_moves_before_two_seconds_at_rest():
+    puppet = Puppet().begin()
+    puppet.run(1.9)
+    assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
+    puppet.sensed.rate = (0.1, 0.0, 0.0)
+    puppet.tick()
+    puppet.sensed.rate = (0.0, 0.0, 0.0)
+    puppet.run(1.9)
+    assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
+
+
+@pytest.mark.parametrize(
+    "what",
+    [{"rate": (0.06, 0.0, 0.0)}, {"force": (0.0, 0.0, 10.6)}, {"force": (0.0, 0.0, 0.1)}, {"rate": (np.nan,) * 3}],
+)
+def test_a_robot_that_is_not_at_rest_never_moves_and_the_reason_is_given(what):
+    puppet = Puppet().begin()
+    puppet.sensed = dataclasses.replace(puppet.sensed, **what)
+    puppet.run()
+    assert puppet.get_up.phase is Phase.FAILED and puppet.moved == 0.0
+    assert "rest" in puppet.get_up.reason
+
+
+@pytest.mark.parametrize("joint", range(18))
+def test_a_joint_that_is_held_stops_it_before_anything_moves_far_and_is_named(joint):
+    puppet = Puppet(held=[joint]).begin().run()
+    assert puppet.get_up.phase is Phase.STOPPED and ROBOT.joint_names[joint] in puppet.get_up.reason
+    assert puppet.moved < 0.11
+
+
+@pytest.mark.parametrize("phase", [Phase.PROBE, Phase.STAR, Phase.ROLL, Phase.TUCK, Phase.SEAT, Phase.STAND])
+def test_stopped_in_any_phase_it_commands_nothing_until_it_is_asked_again(phase):
+    puppet = Puppet().begin().run(until=phase)
+    assert puppet.get_up.phase is phase
+    puppet.get_up.stop("emergency stop")
+    assert all(puppet.get_up.step(DT, puppet.sensed) is None for _ in range(500))
+    assert puppet.get_up.reason == "emergency stop"
+    puppet.begin().run()
+    assert puppet.get_up.phase is Phase.DONE
+
+
+def test_a_joint_that_is_caught_on_the_way_stops_it():
+    puppet = Puppet().begin().run(until=Phase.ROLL)
+    puppet.held = [4]
+    puppet.run()
+    assert puppet.get_up.phase is Phase.STOPPED and ROBOT.joint_names[4] in puppet.get_up.reason
+
+
+def test_free_fall_stops_it():
+    puppet = Puppet().begin().run(until=Phase.ROLL)
+    puppet.sensed.force = (0.0, 0.0, 0.5)
+    puppet.run(0.2)
+    assert puppet.get_up.phase is Phase.STOPPED and "fall" in puppet.get_up.reason
+
+
+def test_it_gives_up_after_three_attempts_over_both_sides():
+    puppet = Puppet().begin()
+    puppet.turns = False
+    sides = set()
+    while puppet.get_up.active:
+        puppet.tick()
+        if puppet.get_up.phase is Phase.ROLL:
+            sides.add(np.sign(puppet.get_up.step(0.0, puppet.sensed)[1]) if "pose 1" in puppet.get_up.doing else 0.0)
+    assert puppet.get_up.phase is Phase.FAILED and puppet.get_up.attempts == 3
+    assert "3 attempts" in puppet.get_up.reason and {1.0, -1.0} <= sides
+
+
+def test_without_a_reading_of_a_joint_it_does_not_start():
+    puppet = Puppet().begin()
+    puppet.sensed.joints[7] = np.nan
+    puppet.run()
+    assert puppet.get_up.phase is Phase.FAILED and ROBOT.joint_names[7] in puppet.get_up.reason
+
+
+def test_lost_and_limp_joints_are_not_commanded():
+    morphology = Morphology.whole(ROBOT).without("RM").limp("LF.tibia")
+    puppet = Puppet()
+    puppet.gait.set_morphology(morphology)
+    puppet.begin(morphology)
+    puppet.sensed.joints[12:15] = np.nan
+    puppet.run(until=Phase.TUCK)
+    assert puppet.get_up.phase is Phase.TUCK
+    setpoints = puppet.get_up.step(DT, puppet.sensed)
+    assert np.flatnonzero(np.isnan(setpoints)).tolist() == [2, 12, 13, 14]
+
+
+def test_it_is_refused_while_it_is_under_way_and_without_manoeuvres():
+    puppet = Puppet().begin()
+    with pytest.raises(HexapodError, match="already"):
+        puppet.begin()
+    with pytest.raises(HexapodError, match="plan --get-up"):
+        GetUp(ROBOT, GetUpLibrary(ROBOT)).begin(puppet.gait)
+
+
+# ---- manoeuvres ------------------------------------------------------------------------------------------------------
+
+
+def test_a_manoeuvre_of_the_other_side_is_the_mirror_image():
+    universal, partners = LIBRARY.universal, mirror_partners(ROBOT)
+    one, other = joint_poses(ROBOT, universal), joint_poses(ROBOT, universal.mirrored(partners))
+    for name, image in partners.items():
+        np.testing.assert_allclose(
+            one[:, ROBOT.leg_joints(name)] * (-1.0, 1.0, 1.0), other[:, ROBOT.leg_joints(image)], atol=1e-12
+        )
+
+
+def test_the_side_with_both_corner_legs_pushes():
+    assert best_side(ROBOT, ["RF"]) == "left" and best_side(ROBOT, ["LR", "LM"]) == "right"
+    assert best_side(ROBOT, ["LM"]) == "right" and best_side(ROBOT, ["LF", "RR"]) is None
+    assert LIBRARY.manoeuvres(["RF"])[0].pushers == "left"
+
+
+def test_a_library_is_read_as_it_was_written_and_that_of_another_robot_is_refused(tmp_path):
+    own = dataclasses.replace(LIBRARY.universal, lost=("LF", "RR"))
+    library = GetUpLibrary(ROBOT, [LIBRARY.universal, own])
+    library.save(tmp_path / "get_up.yaml")
+    again = GetUpLibrary.load(ROBOT, tmp_path / "get_up.yaml")
+    assert list(again) == list(library)
+    assert (
+        again.manoeuvres(["RF", "LR"])[0].lost == ("LR", "RF") and again.manoeuvres(["RF", "LR"])[0].pushers == "right"
+    )
+    text = (tmp_path / "get_up.yaml").read_text()
+    (tmp_path / "get_up.yaml").write_text(text.replace("digest: c", "digest: d"))
+    with pytest.raises(HexapodError, match="digest"):
+        GetUpLibrary.load(ROBOT, tmp_path / "get_up.yaml")
+
+
+def test_numbers_of_a_manoeuvre_make_the_same_manoeuvre():
+    universal = LIBRARY.universal
+    assert universal.numbers().shape == (NUMBERS,) and universal.with_numbers(universal.numbers()) == universal
+
+
+# ---- untangling ------------------------------------------------------------------------------------------------------
+
+
+def test_crossed_legs_are_taken_apart_on_ways_that_are_clear():
+    space, start = LegSpace(ROBOT), np.tile((0.0, 0.0, 1.17), 6)
+    goal = start.copy()
+    start[0:3], start[3:6] = (1.5, 0.0, 1.0), (-1.5, 0.0, 1.0)  # LF and LM, each on the other's side
+    assert not space.is_clear(start, goal)
+    moves = [move for move in untangled(space, start, goal) if move is not None]
+    here = start
+    for move in moves:
+        assert space.is_clear(here, move)
+        here = move
+    np.testing.assert_allclose(here, goal)
+    assert len(moves) > 1

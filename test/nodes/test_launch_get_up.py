@@ -1,0 +1,110 @@
+"""The launched robot on its back, without RM: it gets up and walks on; a stop on the way lasts until it is asked."""
+
+import time
+
+import numpy as np
+import pytest
+from support.ros_session import LATCHED, NEWEST, Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import Quaternion, Twist
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import ParameterEvent
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+
+class Launched:
+    """The launched robot, its true attitude and what gait says."""
+
+    def __init__(self):
+        self.probe = Probe()
+        self.truth = self.probe.hear(Odometry, "simulator/odom", NEWEST, keep=300)
+        self.joints = self.probe.hear(JointState, "simulator/joint_states", NEWEST, keep=10)
+        self.states = self.probe.hear(DiagnosticStatus, "gait_state", LATCHED, keep=200)
+        self.morphologies = self.probe.hear(ParameterEvent, "morphology", LATCHED, keep=20)
+        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "velocity:=0.0")
+        node = self.probe.node
+        self._turn = node.create_publisher(Quaternion, "simulator/set_attitude", 1)
+        self._walk = node.create_publisher(Twist, "cmd_vel", 10)
+        self.wait(lambda: self._turn.get_subscription_count() and self.truth and self.states, 120, "it is launched")
+
+    def wait(self, condition, timeout, what):
+        return wait_until(condition, timeout, lambda: f"{what}: {self.says}\n{self.launch.output[-3000:]}")
+
+    @property
+    def says(self):
+        return self.states[-1][1].message if self.states else ""
+
+    @property
+    def upright(self):
+        """Upward component of the body's z axis."""
+        o = self.truth[-1][1].pose.pose.orientation
+        return 1.0 - 2.0 * (o.x**2 + o.y**2)
+
+    def put_on_its_back(self):
+        self._turn.publish(Quaternion(x=1.0, w=0.0))
+        self.wait(lambda: self.upright < -0.9, 10, "it lies on its back")
+
+    def walk(self, forward):
+        message = Twist()
+        message.linear.x = forward
+        self._walk.publish(message)
+
+    def moved(self, seconds):
+        """How far joints move within so many seconds [rad]."""
+        before = np.array(self.joints[-1][1].position)
+        time.sleep(seconds)
+        return np.abs(np.array(self.joints[-1][1].position) - before).max()
+
+    def lost(self):
+        values = self.morphologies[-1][1].new_parameters if self.morphologies else []
+        return {p.name[5:] for p in values if p.name.startswith("legs.") and not p.value.bool_value}
+
+
+@pytest.fixture(scope="module")
+def robot():
+    separate()
+    launched = Launched()
+    try:
+        yield launched
+    finally:
+        launched.launch.end()
+        launched.probe.close()
+
+
+def test_on_its_back_and_without_a_leg_it_gets_up_and_walks_when_it_is_told(robot):
+    assert robot.probe.set("simulator/set_damage", {"legs.RM": False}) == (True, "")
+    robot.wait(lambda: robot.lost() == {"RM"}, 30, "the loss is declared")
+    robot.put_on_its_back()
+    robot.wait(lambda: "about to get up" in robot.says, 10, "it announces it")
+    robot.wait(lambda: "upright after a fall" in robot.says, 60, "it stands")
+    assert robot.upright > 0.95
+    assert robot.moved(1.0) < 0.05  # it stands until it is told
+    robot.walk(0.0)
+    stick = robot.probe.node.create_timer(0.1, lambda: robot.walk(0.07))
+    robot.wait(lambda: robot.truth[-1][1].twist.twist.linear.x > 0.04, 20, "it walks")
+    stick.cancel()
+
+
+def test_an_emergency_stop_on_the_way_lasts_until_it_is_asked_to_get_up(robot):
+    robot.put_on_its_back()
+    robot.wait(lambda: "turning over" in robot.says, 30, "it turns over")
+    assert robot.probe.call(SetBool, "emergency_stop", SetBool.Request(data=True)).success
+    time.sleep(0.3)
+    assert robot.moved(2.0) < 0.02
+    assert robot.probe.call(SetBool, "emergency_stop", SetBool.Request(data=False)).success
+    assert robot.moved(3.0) < 0.02
+    assert "stopped" in robot.says
+    answer = robot.probe.call(Trigger, "get_up", Trigger.Request())
+    assert answer.success, answer.message
+    robot.wait(lambda: "upright after a fall" in robot.says, 60, "it stands")
+
+
+def test_a_robot_that_has_not_fallen_is_not_brought_up(robot):
+    robot.walk(0.0)
+    stick = robot.probe.node.create_timer(0.1, lambda: robot.walk(0.07))
+    robot.wait(lambda: "walking" in robot.says, 20, "it walks")
+    stick.cancel()
+    answer = robot.probe.call(Trigger, "get_up", Trigger.Request())
+    assert not answer.success and "not fallen" in answer.message

@@ -1,0 +1,303 @@
+"""Edges of the limits of single joints, of decisions and of the detector itself."""
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import numpy as np
+from support.limit_edges.bank import HYPOTHESES, of_joint
+
+from hexapod_dynamics.detection.bus_evidence import SilentChain
+from hexapod_dynamics.detection.decisions import DecisionMaker
+from hexapod_dynamics.detection.detector import DamageDetector
+from hexapod_dynamics.detection.hypotheses import limp
+from hexapod_dynamics.detection.joint_evidence import JointCondition, look
+from hexapod_dynamics.detection.joint_watch import JointWatch
+from hexapod_dynamics.detection.settings import DetectorSettings
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+LIMP = limp(ROBOT, 0)
+
+
+def near(value, expected, share=0.05):
+    """Whether a value is what is expected but for a share of it."""
+    return bool(abs(value - expected) <= share * abs(expected))
+
+
+def changes(judge, *values):
+    """Whether a judgement is False at the first value and True at the second."""
+    return [bool(judge(one)) for one in values] == [False, True]
+
+
+def settings_of(limits):
+    """DetectorSettings with these limits."""
+    return replace(DetectorSettings(), limits=limits)
+
+
+# ---- joints
+
+
+def condition(limits, times, angles, modelled):
+    """JointCondition of readings at times [s] of angles and modelled angles [rad], without any lag allowed."""
+    times, angles, modelled = (np.asarray(one, float) for one in (times, angles, modelled))
+    return look(times / 0.02, angles, angles - modelled, (modelled, modelled), 0.0, np.inf, -np.inf, limits)
+
+
+def stuck(limits, count=12, step=0.2, spread=0.0, move=0.3, gap=0.0, at=0):
+    """Condition of a joint that stands, but for its readings' spread [rad], while its model moves to and fro.
+
+    gap: further time [s] without a reading after reading `at`.
+    """
+    k = np.arange(count)
+    times = step * k + np.where(k > at, gap, 0.0)
+    sign = np.where(k % 2, 1.0, -1.0)
+    return condition(limits, times, 0.5 * spread * np.where(k // 2 % 2, 1.0, -1.0), move * sign)
+
+
+def is_locked(limits, **values):
+    """Whether it is locked."""
+    return stuck(limits, **values).state == "locked"
+
+
+class Readings:
+    """A window of joints: the first stands while its model moves, some of the others move with it."""
+
+    def __init__(self, move, moving, joints, step=0.15):
+        self.move, self.moving, self.joints, self.step = move, moving, joints, step
+        self.counts, self.lags = [], []
+
+    def recent(self, joint, count):
+        """Readings of a joint."""
+        self.counts.append(count)
+        k = np.arange(12)
+        swing = np.where(k % 2, 0.5, -0.5)
+        if joint == 0:
+            return 7.5 * k, np.zeros(12), -0.6 * swing
+        return 7.5 * k, self.move * swing * (joint <= self.moving), np.zeros(12)
+
+    def reach(self, joint, places, lag):
+        """Least and largest modelled angles."""
+        self.lags.append(lag)
+        modelled = 0.6 * np.where(np.arange(len(places)) % 2, 0.5, -0.5) if joint == 0 else np.zeros(len(places))
+        return modelled, modelled
+
+
+def watched(limits, move=0.1, moving=20, joints=20):
+    """Whether the first joint of 20 is locked, where so many others move by an angle [rad]; the Readings."""
+    watch, window = JointWatch(joints, 16, limits), Readings(move, moving, joints)
+    watch.look(window, 100, np.arange(joints), np.zeros(joints))
+    return any(one.state == "locked" for one in watch.news.values()), window
+
+
+def remembers(limits, ticks):
+    """Whether a joint that follows is still suspected so many ticks after a bank has blamed it."""
+    watch = JointWatch(20, 16, limits)
+    watch.suspect(5, 100)
+    watch.look(Readings(0.1, 20, 20), 100 + ticks, np.arange(1, 20), np.zeros(20))
+    return 5 in watch.news
+
+
+def looked_at(limits, step):
+    """Number of readings that are looked at, of 60 that are a time [s] apart."""
+    return len(JointWatch(18, 16, limits)._last_readings(step / 0.02 * np.arange(60.0))[0])
+
+
+# ---- decisions
+
+
+def bus_decides(limits, *, let_go=(), silence=None, time=10.0):
+    """Whether the bus leads to a decision."""
+    mask = np.zeros(18, bool)
+    mask[list(let_go)] = True
+    evidence = MagicMock()
+    evidence.dead.return_value = False
+    evidence.chains.return_value = [silence] if silence else []
+    evidence.overdue.return_value = evidence.back.return_value = np.zeros(18, bool)
+    evidence.let_go.return_value = mask
+    return bool(DecisionMaker(ROBOT, settings_of(limits)).from_bus(time, evidence, WHOLE, np.zeros(18), True))
+
+
+def kind_of(limits, spread=0.0, zone=0.0, count=10, lasts=2.0):
+    """Kind of damage of a joint whose readings spread [rad], are so many and last so long [s]."""
+    maker = DecisionMaker(ROBOT, settings_of(limits))
+    maker.zone = zone
+    news = {0: JointCondition("astray", 0.0, 0.0, spread, count, lasts)}
+    found = maker._kind_of(LIMP, news, True)
+    return None if found is None else found.kind
+
+
+def declared_beside_another(limits, share):
+    """Whether a joint is declared beside which another of its leg does not follow, and that leaves this share."""
+    news = {joint: JointCondition("astray", 0.0, 0.0, 0.1, 10, 2.0) for joint in (0, 1)}
+    bank = of_joint(misfit=20.0 * share, declared=20.0)
+    return bool(DecisionMaker(ROBOT, settings_of(limits)).from_bank(0.0, HYPOTHESES, bank, news))
+
+
+def warns(limits, *times, probability=0.95):
+    """Whether the last of some banks [s], and no other, is worth a warning."""
+    maker, found = DecisionMaker(ROBOT, settings_of(limits)), []
+    for time in times:
+        maker._lasting.suspected = "LM lost", probability
+        maker._note_suspected(time)
+        found.append(maker._lasts)
+    return found[-1] and not any(found[:-1])
+
+
+def blames(limits, probability):
+    """Whether the joint that is suspected with a probability is."""
+    maker = DecisionMaker(ROBOT, settings_of(limits))
+    maker.suspect = "joint 0", probability, 0.0
+    return maker.suspected_joint == 0
+
+
+def repeats(limits, age):
+    """Whether a decision is repeated after so long [s]."""
+    maker = DecisionMaker(ROBOT, settings_of(limits))
+    maker._decide(0.0, "declare", "LM", {"legs.LM": False}, 0.99, "", 0.0)
+    return bool(maker._decide(age, "declare", "LM", {"legs.LM": False}, 0.99, "", 0.0))
+
+
+# ---- the detector: its methods on a stand-in
+
+
+def stand_in(limits, **values):
+    """An object with the settings of a detector, and whatever else is asked for."""
+    detector = MagicMock(**values)
+    detector.settings = settings_of(limits)
+    return detector
+
+
+def leaning(limits, *leans, usual=(0.0, 0.0)):
+    """A detector that has noted leans of its body, (time [s], roll [rad]), beyond its model's."""
+    detector = stand_in(limits)
+    detector._usual_lean, detector._leant = usual, -math.inf
+    detector.model.tilt, detector.model.row = np.zeros((1, 3)), lambda _: 0
+    for time, roll in leans:
+        DamageDetector._note_lean(detector, time, roll, 0.0)
+        detector._last_attitude = time
+    return detector
+
+
+def moves_otherwise(limits, age=0.0, suspicion=0.0):
+    """Whether the body moves otherwise than its model, so long [s] after it has leant."""
+    detector = leaning(limits)
+    detector._last_attitude, detector._leant = 100.0 + age, 100.0 if suspicion == 0.0 else -math.inf
+    detector._suspicion.value = suspicion
+    return DamageDetector._moves_otherwise(detector)
+
+
+def look_at(limits, piece, first=0):
+    """A detector that has looked at a suspicious window after a loss, in which all windows from `first` on count."""
+    view = SimpleNamespace(
+        residual=np.zeros((1, 21)), load=np.zeros((1, 18)), yaw=np.zeros(1), motion=np.zeros((1, 18, 2)), noise=None
+    )
+    view.noise = np.ones((1, 21))
+    detector = stand_in(limits, _first_slice=first, time=5.0, disturbed=False, news={}, _moved={first: np.zeros(21)})
+    detector.window.view.return_value = view
+    detector.model.on_feet, detector.model.row = np.ones(512), lambda tick: tick
+    detector.model.snapshots = dict.fromkeys(range(100))
+    detector._settling.skips.return_value = False
+    detector.baseline.predict.return_value = np.zeros(21)
+    detector.morphology, detector._follows_from = WHOLE, np.full(18, -math.inf)
+    detector._commanded.in_step_from = 0
+    detector.servos.learns_start.return_value = detector.servos.measure.return_value = False
+    detector._suspicion.asks.return_value = True
+    detector._bank.busy = False
+    DamageDetector._look_at(detector, piece)
+    return detector
+
+
+def after_a_slow_bus(limits, pace, later=0.0):
+    """Whether a bus with this polling round [s] is no evidence, so long [s] later."""
+    detector = stand_in(limits, _disturbed_until=-math.inf)
+    detector._commanded.late_at = -math.inf
+    detector.bus_evidence.pace.side_effect = [pace, 0.0]
+    DamageDetector._from_bus(detector, 10.0)
+    if later:
+        DamageDetector._from_bus(detector, 10.0 + later)
+        return detector.disturbed
+    return detector._disturbed_until > 10.0
+
+
+def lag_of_slow_servos(limits):
+    """Lag [s] of all joints that counts, of 50 ms, before that of the servos is identified."""
+    detector = stand_in(limits, _slice=0)
+    detector._lateness.look.return_value = detector._lateness.recent.return_value = False
+    detector._slice_complete.side_effect = [True, False]
+    detector._from_bus.return_value = []
+    detector.window.lag.return_value, detector.servos.identified = 0.05, False
+    DamageDetector.update(detector, 5.0)
+    return detector._lateness.lags.call_args.args[1]
+
+
+def watched_again(limits):
+    """Time [s] from which a joint that came back is watched."""
+    detector = stand_in(limits, time=0.0, _onsets=[], _follows_from=np.full(18, -math.inf))
+    detector.morphology = WHOLE.limp("LF.coxa")
+    DamageDetector.set_morphology(detector, WHOLE)
+    return detector._follows_from[0]
+
+
+def nothing_found(limits, misfit, *, usual=0.0, declared=0.99):
+    """Whether a bank that leaves this chi-square to the declared robot is calming; the usual one after it."""
+    detector = stand_in(limits, _usual_misfit=usual, disturbed=True)
+    posterior = SimpleNamespace(declared=declared, misfit_declared=misfit)
+    result = SimpleNamespace(posterior=posterior, hypotheses=[], suspicion=2.0)
+    detector._bank.collect.return_value = result
+    detector._found_nothing = lambda *both: DamageDetector._found_nothing(detector, *both)
+    DamageDetector._collect(detector, 5.0)
+    return detector._suspicion.found_nothing.called, detector._usual_misfit
+
+
+EDGES = {
+    "lock_readings": lambda l: changes(lambda count: is_locked(l, count=count, step=0.25), 6, 7),
+    "lock_time": lambda l: changes(lambda step: is_locked(l, count=7, step=step), 0.16, 0.175),
+    "lock_range": lambda l: changes(lambda spread: is_locked(l, spread=spread), 0.0071, 0.006),
+    "stuck_spread": lambda l: near(stuck(l, spread=0.006, move=0.05).evidence, 25.7),
+    "follow_spread": lambda l: near(stuck(l, move=0.05).evidence, 36.7),
+    "follow_timing": lambda l: near(stuck(l, count=20, step=0.06, move=0.3).evidence, 294.8),
+    "lock_evidence": lambda l: changes(lambda move: is_locked(l, count=8, move=move), 0.0345, 0.038),
+    "lock_lag": lambda l: near(watched(l)[1].lags[0], 0.1),
+    "lock_unread": lambda l: changes(lambda gap: not is_locked(l, count=10, gap=gap - 0.2, at=4), 0.46, 0.54),
+    "lock_approach": lambda l: changes(lambda count: is_locked(l, count=count, gap=1.0, at=0), 12, 13),
+    "astray": lambda l: changes(
+        lambda apart: condition(l, [0.0, 0.1, 0.2], [apart] * 3, [0.0] * 3).state == "astray", 0.033, 0.037
+    ),
+    "watch_period": lambda l: near(looked_at(l, 0.1), 17, 0.1),
+    "watch_least": lambda l: looked_at(l, 1.0) == 9,
+    "watch_most": lambda l: watched(l)[1].counts[0] == 40,
+    "forgiven": lambda l: changes(lambda ticks: not remembers(l, ticks), 78, 82),
+    "watch_moved": lambda l: changes(lambda move: watched(l, move=move)[0], 0.018, 0.022),
+    "watch_share": lambda l: changes(lambda moving: watched(l, moving=moving)[0], 5, 7),
+    "many": lambda l: changes(lambda count: not bus_decides(l, let_go=range(0, 3 * count, 3)), 2, 3),
+    "alone_silent": lambda l: changes(
+        lambda age: bus_decides(l, silence=SilentChain("LF", 0, True, 10.0 - age, (0,))), 1.45, 1.55
+    ),
+    "limp_moves": lambda l: changes(lambda spread: kind_of(l, spread) == "limp", 0.01, 0.0111),
+    "stuck_zones": lambda l: changes(lambda spread: kind_of(l, spread, zone=0.01) == "limp", 0.029, 0.032),
+    "stands_still": lambda l: changes(lambda count: kind_of(l, count=count) == "locked", 5, 6),
+    "stands_still_for": lambda l: changes(lambda lasts: kind_of(l, lasts=lasts) == "locked", 0.8, 0.9),
+    "explains_leg": lambda l: changes(lambda share: declared_beside_another(l, share), 0.022, 0.018),
+    "blamed": lambda l: changes(lambda probability: blames(l, probability), 0.88, 0.92),
+    "warned_banks": lambda l: warns(l, 0.0, 1.5, 3.0),
+    "warned": lambda l: changes(lambda p: warns(l, 0.0, 1.5, 3.0, probability=p), 0.88, 0.92),
+    "warned_after": lambda l: changes(lambda last: warns(l, 0.0, 0.5, last), 1.15, 1.25),
+    "repeat_after": lambda l: changes(lambda age: repeats(l, age), 4.8, 5.2),
+    "torn_lean": lambda l: changes(lambda roll: leaning(l, (1.0, roll))._leant == 1.0, 0.115, 0.125),
+    "torn_for": lambda l: changes(lambda age: not moves_otherwise(l, age), 1.9, 2.1),
+    "torn_suspicion": lambda l: changes(lambda value: moves_otherwise(l, suspicion=value), 5.7, 6.3),
+    "lean_gain": lambda l: near(leaning(l, (1.0, 0.1))._usual_lean[0], 1e-3),
+    "bank_windows": lambda l: changes(lambda piece: look_at(l, piece, first=20)._bank.start.called, 22, 23),
+    "falling_windows": lambda l: changes(lambda piece: look_at(l, piece)._suspicion.look.called, 2, 3),
+    "slow_bus": lambda l: changes(lambda pace: after_a_slow_bus(l, pace), 0.43, 0.47),
+    "disturbed_for": lambda l: changes(lambda later: not after_a_slow_bus(l, 1.0, later), 2.4, 2.6),
+    "slow_servos": lambda l: near(lag_of_slow_servos(l), 0.03),
+    "returning": lambda l: near(watched_again(l), 5.0),
+    "nothing": lambda l: changes(lambda p: nothing_found(l, 0.1, declared=p)[0], 0.88, 0.92),
+    "as_usual": lambda l: changes(lambda misfit: not nothing_found(l, misfit)[0], 0.41, 0.45),
+    "usual_misfit": lambda l: changes(lambda misfit: not nothing_found(l, misfit, usual=10.0)[0], 14.5, 15.5),
+    "misfit_gain": lambda l: near(nothing_found(l, 15.0, usual=10.0)[1], 11.0, 0.02),
+}
