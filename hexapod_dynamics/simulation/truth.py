@@ -136,7 +136,7 @@ class Truth:
             if name not in RANGES or not equals:
                 raise HexapodError(
                     f"truth: {part!r} given, allowed are name=number with {', '.join(RANGES)}, "
-                    f"servos={' or '.join(SERVOS)}, and ground= with {ALLOWED}"
+                    f"and servos={' or '.join(SERVOS)}, and ground= with {ALLOWED}"
                 )
             if name in values:
                 raise HexapodError(f"truth: {name} is given twice")
