@@ -200,10 +200,9 @@ def test_the_robot_is_driven_while_the_page_is_open_and_works(browser, robot):
         return [twist.linear.x for _, twist in twists]
 
     def drive(page):
-        """Press the key and wait until the page's reports keep it going: without them it ends after five commands."""
+        """Hold the key and wait until the page's reports keep it going: without them it ends after five commands."""
         before = len(twists)
-        page.keyboard.press("w")
-        wait_until(lambda: len(twists) - before > 15, 60, lambda: view.output)
+        wait_until(lambda: page.keyboard.down("w") or len(twists) - before > 15, 60, lambda: view.output)
         assert set(speeds()[before:]) == {0.077}
         page.get_by_text("drives", exact=False).first.wait_for()
 

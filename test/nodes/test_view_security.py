@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
 
 from support.ros_session import LATCHED, Process, wait_until
-from support.view_client import ViewClient
+from support.view_client import DRIVE, ViewClient
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point, Twist
@@ -20,7 +20,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
-FORWARD, TAKE_OVER, CONFIRM = "forward [m/s]", "take over", "yes, it may move"
+FORWARD, HALT, TAKE_OVER, CONFIRM = "forward [m/s]", "halt (x)", "take over", "yes, it may move"
 
 
 def heard(probe, kind, topic):
@@ -50,7 +50,7 @@ class View:
         """Open a page that has all its controls."""
         page = ViewClient(self.url, **options)
         self.pages.append(page)
-        page.wait("stand")
+        page.wait(HALT)
         wait_until(lambda: page.shows("this is page"), 20, self.output)
         return page
 
@@ -155,6 +155,9 @@ def test_a_page_cannot_change_or_remove_widgets_or_open_a_tunnel(view, stops):
         {"type": "GuiUpdateMessage", "uuid": [stop], "updates": {"value": True}},
         {"type": "GuiUpdateMessage", "uuid": stop},
         {"type": "CommandTriggerMessage", "uuid": "unknown"},
+        {"type": DRIVE},
+        {"type": DRIVE, "axes": [2.0, 0.0, 0.0]},
+        {"type": DRIVE, "axes": [float("nan"), 0.0, 0.0]},
         {"type": "SceneNodeClickMessage", "name": "/world"},
         {"type": "FileTransferStartUpload", "source_component_uuid": stop},
         {"type": ["ShareUrlRequest"]},
@@ -226,12 +229,12 @@ def test_one_page_drives_and_the_others_ask(view):
     wait_until(lambda: view.speeds()[-1] == -0.05, 20, view.output)
     one.set(FORWARD, 0.12)
     wait_until(lambda: one.shows("page 1: not driven: page 2 drives"), 20, view.output)
-    one.set("stand")
+    one.set(HALT)
     wait_until(lambda: view.speeds()[-1] == 0.0, 20, "every page may make it stand")
-    two.press("forward")
+    two.hold(forward=1)
     wait_until(lambda: view.speeds()[-1] == 0.077, 20, "the key of the page that has the controls drives")
-    one.press("backward")
-    one.press("stand")
+    one.hold(forward=-1)
+    one.hold()
     wait_until(lambda: view.speeds()[-1] == 0.0, 20, view.output)
     assert set(view.speeds()) == {0.1, 0.0, -0.05, 0.077}
 

@@ -13,8 +13,7 @@ from websockets.sync.client import connect
 CAMERA = {"type": "ViewerCameraMessage", "wxyz": (1.0, 0.0, 0.0, 0.0), "position": (1.0, 1.0, 1.0), "fov": 1.0}
 CAMERA |= {"near": 0.1, "far": 100.0, "image_height": 760, "image_width": 1280}
 CAMERA |= {"look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0)}
-COMMAND = "RegisterCommandMessage"
-ALIVE = {"type": "HexapodAlive"}
+ALIVE, DRIVE = {"type": "HexapodAlive"}, "HexapodDrive"
 
 
 class ViewClient:
@@ -64,13 +63,12 @@ class ViewClient:
     def control(self, label):
         """Return the uuid of the control with this label, or None if it was not announced yet or is removed."""
         gone = {m["uuid"] for m in list(self.messages) if m["type"] == "GuiRemoveMessage"}
-        found = [m for m in list(self.messages) if props_of(m).get("label") == label and m["type"] != COMMAND]
+        found = [m for m in list(self.messages) if props_of(m).get("label") == label]
         return next((m["uuid"] for m in reversed(found) if m["uuid"] not in gone), None)
 
-    def press(self, label):
-        """Trigger a command, as its key does."""
-        found = [m["uuid"] for m in list(self.messages) if m["type"] == COMMAND and props_of(m)["label"] == label]
-        self.send({"type": "CommandTriggerMessage", "uuid": found[-1]})
+    def hold(self, forward=0, left=0, turn=0):
+        """Report axes as held keys do; all zero: they are released, or x was pressed."""
+        self.send({"type": DRIVE, "axes": [forward, left, turn]})
 
     def set(self, label, value=True, **more):
         """Set a control as a page does; a button's value is True."""

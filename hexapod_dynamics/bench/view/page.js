@@ -17,8 +17,9 @@
     ArrowUp: [1, 0, 0], ArrowDown: [-1, 0, 0], ArrowLeft: [0, 0, 1], ArrowRight: [0, 0, -1],
   };
   const DEAD_ZONE = 0.15, STOP_BUTTON = 1;
+  const ASLEEP = 1000;  // [ms] without a tick: the computer slept; a key that was held then is pressed again to drive
   const held = new Set();
-  let moving = false, padStops = false;
+  let moving = false, padStops = false, ticked = performance.now();
 
   const pad = () => [...(navigator.getGamepads ? navigator.getGamepads() : [])].find(each => each && each.connected);
   const stick = value => Math.abs(value || 0) < DEAD_ZONE ? 0 : -value;
@@ -59,6 +60,9 @@
   document.addEventListener("visibilitychange", release);
 
   setInterval(() => {
+    const now = performance.now();
+    if (now - ticked > ASLEEP) held.clear();
+    ticked = now;
     if (document.visibilityState === "visible") {
       send({type: ALIVE});
       const game = pad(), pressed = Boolean(game && game.buttons[STOP_BUTTON] && game.buttons[STOP_BUTTON].pressed);
