@@ -1,7 +1,7 @@
 """All limits of the damage detector in one table: name, value, unit, meaning.
 
-Every part of the detector gets the table, so that it can be tested with other values; test/detection/test_detector_limits.py
-has a test at the edge of each. What a person may set is in settings.py.
+Every part of the detector gets the table, so that it can be tested with other values: test/detection has a test at the
+edge of each (test_detector_limits.py). What a person may set is in settings.py.
 """
 
 from __future__ import annotations

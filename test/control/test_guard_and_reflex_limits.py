@@ -366,7 +366,7 @@ LIMITS = [
     (largest_force, 1.5, "g"),
     (slope_average, 2.0, "s"),
     (slope_follow, 3.5, "deg/s"),
-    (slope_steepest, 15.0, "deg"),
+    (slope_steepest, 25.0, "deg"),
     (slope_settled, 4.0, "s"),
     (tilt_limit, 8.0, "deg"),
     (tilt_at_once, 1.9, "of the limit"),
@@ -386,4 +386,4 @@ def test_a_limit_takes_effect_where_it_was_chosen(find, limit, unit):
 
 def test_the_pause_after_which_commands_are_approached_is_one_for_servos_and_models():
     assert SupervisorSettings(seated=np.zeros(18)).command_timeout == 0.3
-    assert Observer(ROBOT).pause == 0.3
+    assert Observer(ROBOT).commands.pause == 0.3

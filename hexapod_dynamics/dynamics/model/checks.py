@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,17 @@ def is_rotation(rotation: np.ndarray) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         error = rotation @ rotation.T - np.eye(3)
         return bool(np.all(np.abs(error) <= ROTATION_TOLERANCE) and np.linalg.det(rotation) > 0.0)
+
+
+def check_positions(q: np.ndarray, names: Sequence[str]) -> None:
+    """Raise a DynamicsError for joint positions (..., n) that are too far from zero; names: of the n joints."""
+    if np.abs(q).max(initial=0.0) <= FARTHEST_POSITION:
+        return
+    worst = np.unravel_index(np.argmax(np.abs(q)), q.shape)
+    raise DynamicsError(
+        f"q: {q[worst]:.6g} of {names[worst[-1]]} given, at most {FARTHEST_POSITION:.0e} rad or m from zero are "
+        "allowed; reduce the angle to one turn"
+    )
 
 
 def as_array(name: str, value: Any, shape: tuple[int, ...], what: str = "", ignored: Any = None) -> np.ndarray:

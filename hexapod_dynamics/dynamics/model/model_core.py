@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.model.checks import FARTHEST_POSITION, as_array, is_rotation
+from hexapod_dynamics.dynamics.model.checks import as_array, check_positions, is_rotation
 from hexapod_dynamics.dynamics.model.selection import Selection
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.errors import DynamicsError
@@ -178,10 +178,6 @@ class ModelCore:
         what = f"; n = {known.n} joints exist and move" if name in ("nu", "nudot", "tau") else ""
         ignored = known.morphology.table[1] == 0 if name == "q" else None
         array = as_array(name, value, shape, what, ignored)
-        if name == "q" and np.abs(array).max(initial=0.0) > FARTHEST_POSITION:
-            joint = int(np.argmax(np.abs(array)))
-            raise DynamicsError(
-                f"q: {array[joint]:.6g} of {self.robot.joint_names[joint]} given, at most {FARTHEST_POSITION:.0e} rad "
-                "or m from zero are allowed; reduce the angle to one turn"
-            )
+        if name == "q":
+            check_positions(array, self.robot.joint_names)
         return array

@@ -26,7 +26,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hexapod_dynamics.dynamics.model.checks import FARTHEST_POSITION, as_array, is_rotation
+from hexapod_dynamics.dynamics.model.checks import as_array, check_positions, is_rotation
 from hexapod_dynamics.dynamics.model.model_core import ModelCore
 from hexapod_dynamics.dynamics.model.selection import Selection
 from hexapod_dynamics.errors import DynamicsError
@@ -178,7 +178,7 @@ class Regressors(ModelCore):
         known = self._select(morphology)
         n = self.robot.joint_count
         shapes = {"R": (3, 3), "p": (3,), "q": (n,), "nu": (known.size,), "nudot": (known.size,)}
-        batch = np.ndim(given["q"]) == 2
+        batch = all(np.ndim(value) == 1 + len(shapes[name]) for name, value in given.items())
         lead = np.shape(given["q"])[:1] if batch else ()
         arrays = []
         for name, value in given.items():
@@ -190,10 +190,8 @@ class Regressors(ModelCore):
         what = f"; n = {known.n} joints exist and move" if name in ("nu", "nudot") else ""
         ignored = (..., known.morphology.table[1] == 0) if name == "q" else None
         array = as_array(name, value, shape, what, ignored)
-        if name == "q" and np.abs(array).max(initial=0.0) > FARTHEST_POSITION:
-            raise DynamicsError(
-                f"q: {np.abs(array).max():.6g} given, at most {FARTHEST_POSITION:.0e} from zero allowed"
-            )
+        if name == "q":
+            check_positions(array, self.robot.joint_names)
         if name == "R" and not all(is_rotation(each) for each in array.reshape(-1, 3, 3)):
             raise DynamicsError("R: not a rotation matrix")
         return array

@@ -47,6 +47,13 @@ CALLS = {
     "kinetic_energy": {"q": Q, "nu": NU},
     "potential_energy": {"rotation": EYE, "position": ZERO3, "q": Q},
     "joint_names": {},
+    "inverse_dynamics_regressor": STATE | {"nudot": NU},
+    "momentum_regressor": {"q": Q, "nu": NU},
+    "energy_regressor": {"rotation": EYE, "position": ZERO3, "q": Q, "nu": NU},
+    "base_parameters": {},
+    "inertial_parameters": {},
+    "regressor_links": {},
+    "regressor_parameters": {},
 }
 WITHOUT_INPUT = {"prepare"}
 SHOWN = {"rotation": "R", "position": "p"}  # names in messages, as in the equations
