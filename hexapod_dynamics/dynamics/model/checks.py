@@ -29,7 +29,7 @@ def check_positions(q: np.ndarray, names: Sequence[str]) -> None:
         return
     worst = np.unravel_index(np.argmax(np.abs(q)), q.shape)
     raise DynamicsError(
-        f"q: {q[worst]:.6g} of {names[worst[-1]]} given, at most {FARTHEST_POSITION:.0e} rad or m from zero are "
+        f"q: {q[worst]:.6g} of {names[int(worst[-1])]} given, at most {FARTHEST_POSITION:.0e} rad or m from zero are "
         "allowed; reduce the angle to one turn"
     )
 
