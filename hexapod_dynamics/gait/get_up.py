@@ -358,7 +358,7 @@ class GetUp:
         self._setpoints += np.clip(left, -most, most)
         if gait.doing == "sitting" and self._time > 5.0:
             self._end(Phase.FAILED, "the gait does not stand up")
-        arrived = gait.doing == "standing" and not np.nanmax(np.abs(left), initial=0.0) > most
+        arrived = gait.doing == "standing" and not np.fmax.reduce(np.abs(left), initial=0.0) > most
         if not arrived or self._rest.at_rest < self.settings.settle:
             if self._time > 15.0:
                 self._end(Phase.FAILED, "the robot does not come to stand")
@@ -378,7 +378,7 @@ class GetUp:
         self._enter(phase)
         self._from[:] = self._setpoints
         self._to[:] = np.where(self._moves, self._within(target), np.nan)
-        way = np.nanmax(np.abs(self._to - self._from), initial=0.0)
+        way = np.fmax.reduce(np.abs(self._to - self._from), initial=0.0)
         self._lasts, self._hold = max(least, way / self.settings.speed), hold
 
     def _enter(self, phase: Phase) -> None:
