@@ -157,7 +157,7 @@ class Regressors(ModelCore):
         known = self._select(morphology)
         random = np.random.default_rng(1)
         m, n = _STATES * (1 if rows == "all" else 4), self.robot.joint_count
-        R = np.linalg.qr(random.normal(size=(m, 3, 3)))[0]
+        R = np.array([np.linalg.qr(each)[0] for each in random.normal(size=(m, 3, 3))])  # numpy 1.21 takes no stack
         R *= np.linalg.det(R)[:, None, None]
         nu, nudot = random.normal(size=(2, m, known.size)) * 3.0
         stacked = self.inverse_dynamics_regressor(R, random.uniform(-1.0, 1.0, (m, n)), nu, nudot, morphology)
