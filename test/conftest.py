@@ -18,7 +18,8 @@ os.environ.pop("CYCLONEDDS_URI", None)
 
 TESTS = Path(__file__).parent
 NUMBERS = itertools.count()  # of the tests as they are written
-# The marker of a folder or file holds for what is in it; other tests are `pure`; LONG has more. setup.cfg explains the markers.
+# The marker of a folder or file holds for what is in it; other tests are `pure`, or `long`.
+# setup.cfg explains the markers.
 MARKERS = {
     "nodes": "ros",
     "ros": "ros",
@@ -30,7 +31,8 @@ MARKERS = {
     "papers/figures": "papers",
     "soak": "soak",
 }
-# Tests that compute for seconds: simulated walks, planning, compilers, processes. A developer's own loop is `pytest -m pure`.
+# Tests that compute for seconds: simulated walks, planning, compilers, processes. A
+# developer's own loop is `pytest -m pure`.
 LONG = (
     "bench/get_up",
     "bench/learning",

@@ -31,6 +31,9 @@ def test_the_folders_that_the_computing_step_does_not_look_into_have_no_test_tha
 
 def test_every_marker_of_a_default_run_has_its_step():
     parts = re.findall(r"-m '([^']*)'", SCRIPT)
-    assert {"(pure or long or papers) and not slow", "waiting and not slow", "paced and not slow", "alone and not slow"} <= set(
-        parts
-    )
+    assert {
+        "(pure or long or papers) and not slow",
+        "waiting and not slow",
+        "paced and not slow",
+        "alone and not slow",
+    } <= set(parts)
