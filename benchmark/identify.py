@@ -15,7 +15,8 @@ import math
 import sys
 
 import numpy as np
-from support.identification_rig import loaded_walk, record
+from support.identification_rig import record
+from support.payload_walk import PayloadWalk
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise
@@ -85,7 +86,10 @@ def main() -> None:
             random = np.random.default_rng((31, seed))
             angle, far, mass = random.uniform(0, 2 * math.pi), 0.06 * math.sqrt(random.random()), random.uniform(0, 0.5)
             x, y = far * math.cos(angle), far * math.sin(angle)
-            payload = loaded_walk(ROBOT, result, truth, (mass, x, y), seed=seed)
+            walk = PayloadWalk(truth, known=result.robot, seed=seed)
+            walk.run(15.0)
+            walk.load = (mass, x, y)
+            payload = walk.run(20.0)
             walks.append((mass, x, y, payload))
             print(f"  {mass:.3f} kg at {1e3 * x:.0f} {1e3 * y:.0f} mm: {payload}", file=sys.stderr, flush=True)
     print("| of those seen | number | median error | 90 % below | within the limit | within 2 of its deviations |")

@@ -34,9 +34,11 @@ CHANGED = 16.0  # squared standard deviations of the recent cycles from those be
 CYCLE = np.array([0.05, 0.003, 0.003])
 # Standard deviations of what dead zones, friction and stiffnesses leave unknown, identified and of a catalogue: of the
 # mass, relative and [kg]; of the first moments [kg m]; of those of the whole robot that nobody tared [kg m]. The second
-# and the third hold for a load of ENOUGH [kg] and more, less for a lighter one: it changes less in the servos.
+# and the third hold for a load of ENOUGH [kg] and more, less for a lighter one, which changes less in the servos, but
+# never less than LEFT of it: play and friction stay otherwise than before a load was put on and taken off.
 IDENTIFIED, CATALOGUE = (0.06, 0.055, 0.01, 0.01), (0.2, 0.06, 0.014, 0.1)
-ENOUGH = 0.15
+ENOUGH, LEFT = 0.15, 0.5
+CARRIED = 2.0  # standard deviations from which a mass is taken for a load
 # Height of a payload over base_link's origin, HEIGHT +- HEIGHT_ERROR [m].
 HEIGHT, HEIGHT_ERROR = 0.05, 0.03
 FORCE_NOISE, MOMENT_NOISE = 2.0, 0.2  # [N, N m] weights of a cycle's wrench
@@ -51,8 +53,8 @@ class Payload:
     """mass [kg] and centre x, y [m] in base_link with their standard deviations; tared: relative to the tared robot.
 
     reason: why it cannot be told, or what speaks against a payload; empty if all is well. expected (3,): mass [kg] and
-    first moments [kg m] to reckon with: of the estimate and what is usual, by their variances; while there is a reason,
-    the last ones without.
+    first moments [kg m] to reckon with: of the estimate and what is usual, by their variances; zero where the mass is
+    not significant; while there is a reason, the last ones without.
     """
 
     mass: float
@@ -172,7 +174,7 @@ class PayloadEstimator:
         up = self._ups[(self._count - 1) % len(self._ups)]
         height = HEIGHT_ERROR * math.hypot(up[0], up[1])
         relative, heavier, moment, of_robot = self._unknown
-        share = min(abs(mass) / ENOUGH, 1.0)
+        share = min(max(abs(mass) / ENOUGH, LEFT), 1.0)
         scaled = abs(mass) if self.tared else self._weight + mass
         covariance[0, 0] += (relative * scaled) ** 2 + (heavier * share) ** 2
         lever = (height * mass) ** 2 + (moment * share if self.tared else of_robot) ** 2
@@ -185,10 +187,12 @@ class PayloadEstimator:
             spread.append(math.sqrt(max(float(own), 0.0)) / least)
         deviation = math.sqrt(float(covariance[0, 0]))
         reason = self._doubt(value, covariance, deviation, x, y, spread)
-        if not reason:
+        if mass + CARRIED * deviation < self._expected[0] or (not reason and mass < CARRIED * deviation):
+            self._expected = (0.0, 0.0, 0.0)  # taken off, or never there
+        elif not reason:
             usual = np.diag([USUAL_MASS**2, USUAL_MOMENT**2, USUAL_MOMENT**2])
             mean = usual @ np.linalg.solve(usual + covariance, value)
-            self._expected = (max(float(mean[0]), 0.0), float(mean[1]), float(mean[2]))
+            self._expected = (float(mean[0]), float(mean[1]), float(mean[2]))
         return Payload(mass, x, y, deviation, spread[0], spread[1], self.tared, reason, self._expected)
 
     # ---- inside ----------------------------------------------------------------------------------------------------

@@ -24,6 +24,12 @@ def test_a_load_put_on_and_a_leg_declared_lost():
     assert abs(loaded.mass - 0.4) < 2.0 * loaded.mass_deviation
     assert abs(loaded.x - 0.04) < 2.0 * loaded.x_deviation and abs(loaded.y) < 2.0 * loaded.y_deviation
     assert walk.gait.load.shift[0] < -1e-3  # the body moves backward under a load in front
+    # Taken off: at first it is held, then nothing is reckoned with.
+    walk.load = (0.0, 0.0, 0.0)
+    assert walk.run(12.0).expected == (0.0, 0.0, 0.0)
+    walk.load = (0.4, 0.04, 0.0)
+    loaded = walk.run(14.0)
+    assert loaded.expected[0] > 0.2
     # Another robot weighs anew: what it carried is taken for still carried.
     walk.estimator.set_morphology(Morphology.whole(ROBOT).without("RM"))
     waiting = walk.estimator.estimate()
