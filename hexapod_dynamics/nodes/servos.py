@@ -22,6 +22,7 @@ from hexapod_dynamics.control.command_check import CommandCheck, SourceLock, sta
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import SEVERITY, ServoHealth, figures
+from hexapod_dynamics.drivers.servos.servo_heat import ServoHeat
 from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.servos.stop_state import StopState
 from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
@@ -88,6 +89,7 @@ class ServosNode(GuardedNode):
         self._begun, self._port_told = time.monotonic(), False
         self._command_joints = self._torque_joints = None, None  # names of the last message, their indices
         self._health = ServoHealth(self._names, simulated=not self.get_parameter("port").value)
+        self._heat = ServoHeat(self._names)
         self._level, self._next_news = None, 0.0
         self._stamps, self._last_known = StampConverter(), None
         self._published = [-np.inf] * len(self._names)
@@ -374,6 +376,7 @@ class ServosNode(GuardedNode):
         self.control.not_kept = self._session_state.trouble
         parts = (
             self._health.assess(self.control.state, now),
+            self._heat.assess(),
             self.watch.assess(self.guard.clamped, now),
             self.control.doing(),
             self._session_state.assess(now),
@@ -384,6 +387,7 @@ class ServosNode(GuardedNode):
 
     def _look(self):
         now, state = time.monotonic(), self.chain.snapshot(self.control.state)
+        self._heat.update(now, state.temperature)
         self._level = self._assess(now)
         values = figures(state, self._names, now)
         values["priority of the bus thread"] = self.chain.priority
