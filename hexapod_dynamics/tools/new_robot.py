@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
 
 COMMENTS = {
-    "body": """SI units; angles in degrees where a key ends in _deg. base_link: x forward, y left, z up, in the middle of
-the hips. mass: without legs. inertia: about the centre of mass (Ixx, Iyy, Izz, Ixy, Ixz, Iyz). com: where that is.""",
+    "body": """SI units; angles in degrees where a key ends in _deg. base_link: x forward, y left, z up, in the middle
+of the hips. mass: without legs. inertia: about the centre of mass (Ixx, Iyy, Izz, Ixy, Ixz, Iyz). com: where that is.""",
     "imu": "CHECK: place and mounting of the IMU in base_link; `check_robot --only axes` finds rpy_deg.",
     "servo": """CHECK: stall torque [N m], no-load speed [rad/s] and resolution of your servos. Stiffness [N m/rad] and
 damping [N m s/rad] are in the JetHexa's proportion to the torque: `identify` measures them.""",
     "contact": "Ground in simulation: stiffness [N/m], damping [N s/m], friction [N s/m].",
-    "leg_modules": """A leg from the body outward: joints (axis and limits in the leg's mount frame: x outward, z up) and
-links (mass, length, centre of mass and inertia in axes whose x runs along the link).""",
+    "leg_modules": """A leg from the body outward: joints (axis and limits in the leg's mount frame: x outward, z up)
+and links (mass, length, centre of mass and inertia in axes whose x runs along the link).""",
     "leg_order": "Counter-clockwise from the front left leg; `--missing` of all commands takes these names.",
     "legs": """CHECK servo_ids and servo_directions (coxa, femur, tibia) by `check_robot --only servos,directions,trim`,
 with the robot on a box. servo_zeros_deg: what a servo reads, from its centre, at the joint's zero. Legs of one
