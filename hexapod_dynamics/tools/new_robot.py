@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
 
 COMMENTS = {
-    "body": """SI units; angles in degrees where a key ends in _deg. base_link: x forward, y left, z up, in the middle
-of the hips. mass: without legs. inertia: about the centre of mass (Ixx, Iyy, Izz, Ixy, Ixz, Iyz). com: where that is.""",
+    "body": """SI units; angles in degrees where a key ends in _deg. base_link: x forward, y left, z up, in the
+middle of the hips. mass: without legs. inertia: about the centre of mass (Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
+com: where that is.""",
     "imu": "CHECK: place and mounting of the IMU in base_link; `check_robot --only axes` finds rpy_deg.",
     "servo": """CHECK: stall torque [N m], no-load speed [rad/s] and resolution of your servos. Stiffness [N m/rad] and
 damping [N m s/rad] are in the JetHexa's proportion to the torque: `identify` measures them.""",

@@ -1,9 +1,9 @@
-"""Every command on the pages is one that there is: its words are parsed by the program, launch file or message that gets
-them; and the Python on the pages runs.
+"""Every command on the pages is one that there is, and the Python on them runs.
 
-Nothing is started: a tool's own parser reads the words and the test ends it there. Soak and release tests run some pages
-whole (test/nodes/test_own_robot_page.py, benchmark/first_minutes.py). SYNTAX_ONLY lists the programs whose words no test
-can check on this machine, with the reason; of these only the shell's syntax is checked.
+The program, launch file or message that gets the words of a command parses them. Nothing is started: a tool's own
+parser reads its words, and the test ends it there. Soak tests run some pages whole (test/nodes/test_own_robot_page.py,
+benchmark/first_minutes.py). SYNTAX_ONLY lists the programs whose words no test can check on this machine, with the
+reason; of these only the shell's syntax is checked.
 """
 
 import argparse
