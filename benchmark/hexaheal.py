@@ -2,17 +2,17 @@
 
     git clone https://github.com/Arjunsk1291/hexaheal DIR
     ./with_ros2 pip install psutil cma
-    ./with_ros2 python benchmark/hexaheal.py --checkout DIR [--seeds 0-9] [--cases dl_0,dl_0_1] [--rows told,untold,tripod]
-        [--markdown docs/results/referee.md]
+    ./with_ros2 python benchmark/hexaheal.py --checkout DIR [--seeds 0-9] [--cases dl_0,dl_0_1]
+        [--rows told,untold,tripod] [--markdown docs/results/referee.md]
     ./with_ros2 python benchmark/hexaheal.py --checkout DIR --tune dl_0 --seconds 120
 
 Their house: MuJoCo, 14 s, 0.25 m/s commanded, at 4 s one or two legs lose their torque (21 cases), 10 seeds that draw
 friction, servo gain, mass and pose. Recovered: no fall, and at least 0.125 m/s over the last 8 s; a case counts with at
 least 7 of 10 seeds. Nothing of theirs is in this repository; without a checkout the command says so and ends.
 
-Our side: `Robot.from_mjcf`, plans of the planner for these legs (benchmark/house/plans.yaml), improved by CMA-ES in their
-simulator on seeds 100 to 109 (`--tune`), walked as a table of one cycle with a heading hold. told: the damage is known
-at once; untold: from joint readings (detection.joint_evidence). tripod: theirs, run here.
+Our side: `Robot.from_mjcf`, plans of the planner for these legs (benchmark/house/plans.yaml), improved by CMA-ES in
+their simulator on seeds 100 to 109 (`--tune`), walked as a table of one cycle with a heading hold. told: the damage is
+known at once; untold: from joint readings (detection.joint_evidence). tripod: theirs, run here.
 """
 
 import argparse
@@ -76,7 +76,9 @@ def table(results, rows, cases, seeds, name_of):
             speeds = [w["v_last8"] for w in walks if not w["fell"]]
             mean = f"{sum(speeds) / len(speeds):.3f}" if speeds else "-"
             fell = sum(w["fell"] for w in walks)
-            cells.append(f"{sum(w['recovered'] for w in walks)} of {len(walks)}, {mean}" + (f", {fell} fell" if fell else ""))
+            cells.append(
+                f"{sum(w['recovered'] for w in walks)} of {len(walks)}, {mean}" + (f", {fell} fell" if fell else "")
+            )
         lines.append(f"| {name_of(case)} | " + " | ".join(cells) + " |")
     return lines
 
@@ -89,17 +91,36 @@ def needs(results, rows):
         if row == "tripod":
             continue
         lines.append(
-            f"- {row}: largest torque {max(w['torque'] for w in walks):.2f} N m (limit 2.5), largest rate of a set-point "
-            f"{max(w['rate'] for w in walks):.1f} rad/s."
+            f"- {row}: largest torque {max(w['torque'] for w in walks):.2f} N m (limit 2.5), largest rate of a "
+            f"set-point {max(w['rate'] for w in walks):.1f} rad/s."
         )
         if row == "untold":
             right = sum(w["diag"] == w["true_legs"] for w in walks)
             late = sorted(w["t_detect_s"] for w in walks if w["t_detect_s"] is not None)
             middle = f"{late[len(late) // 2]:.2f} s" if late else "never"
             early = sum(w["false_alarm"] for w in walks)
-            lines.append(f"- untold: the lost legs named exactly in {right} of {len(walks)} walks, {middle} after the loss "
-                         f"(median); declared before it: {early}.")  # fmt: skip
+            lines.append(
+                f"- untold: the lost legs named exactly in {right} of {len(walks)} walks, {middle} after the loss "
+                f"(median); declared before it: {early}."
+            )
     return lines
+
+
+def heading(checkout, version):
+    """Lines above the tables: what is measured, command, commits."""
+    ours = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
+    command = " ".join(sys.argv).replace(str(checkout), "DIR")
+    return (
+        f"""# Results: the referee of others
+
+HexaHeal's robot, faults, seeds and scorer, unchanged, in simulation. What is ours, and how to get theirs: the docstring
+of `benchmark/hexaheal.py`. Recovered: no fall and at least 0.125 m/s (half of what is commanded) over the last 8 of
+14 s; a case counts with at least 7 of 10 seeds.
+
+Command: `./with_ros2 python {command}`, commit {ours.strip()} here. Theirs, by `{CLONE} DIR`: {version}.
+""".splitlines()
+        + [""]
+    )
 
 
 def main():
@@ -137,15 +158,7 @@ def main():
                   f"{len(walks)}, fell {sum(w['fell'] for w in walks)}", file=sys.stderr, flush=True)  # fmt: skip
     lines = table(results, rows, cases, seeds, house.scorer.case_name)
     lines += ["", *needs(results, rows)]
-    ours = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
-    head = [
-        "# Results: the referee of others", "",
-        "HexaHeal's robot, faults, seeds and scorer, unchanged; `git clone` command and what is ours: docstring of",
-        "`benchmark/hexaheal.py`. Simulation only. Recovered: no fall and at least 0.125 m/s (half of what is commanded)",
-        "over the last 8 of 14 s; a case counts with at least 7 of 10 seeds.", "",
-        f"Command: `./with_ros2 python {' '.join(sys.argv)}`".replace(str(given.checkout), "DIR"),
-        "", f"Commit here: {ours.strip()}. Theirs: {house.version}. `{CLONE} DIR`.", "",
-    ]  # fmt: skip
+    head = heading(given.checkout, house.version)
     print("\n".join(head + lines))
     if given.markdown:
         kept = given.markdown.read_text().partition("\n## ")[2] if given.markdown.exists() else ""

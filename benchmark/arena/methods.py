@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,11 +66,12 @@ class Ours(Recovery):
     """The adaptive gait; untold, with the damage detector, wired as the nodes wire them."""
 
     name: str = "this package"
+    make: Callable[[], AdaptiveGait] = AdaptiveGait
 
     def reset(self, robot: Robot) -> np.ndarray:
         """Stand."""
         self.robot = robot
-        self.gait = AdaptiveGait().bind(robot)
+        self.gait = self.make().bind(robot)
         self.gait.command(SPEED, 0.0, 0.0)
         self.detector, self.forward = DamageDetector(robot), Feedforward(robot)
         self.trial = JointTrial(robot)
@@ -103,7 +105,9 @@ class Ours(Recovery):
         detector.measure_attitude(readings.time, readings.rotation)
         detector.measure_joints(readings.time, readings.joints)
         if self.ticks % BUS_EVERY == 0:
-            detector.bus(now, readings.silent, np.zeros(len(readings.silent), bool), ~self.declared.existing_mask & False)
+            detector.bus(
+                now, readings.silent, np.zeros(len(readings.silent), bool), ~self.declared.existing_mask & False
+            )
         if self.ticks % UPDATE_EVERY:
             return
         for decision in detector.update(now):

@@ -1,7 +1,7 @@
 """Methods that try gaits on the broken robot: CMA-ES, and IT&E with a MAP-Elites archive made beforehand.
 
-Both walk the joint gait, notice by the motion capture that they have become slow, and then try one gait after the other,
-TRIAL seconds each. They are told nothing of the damage.
+Both walk the joint gait, notice by the motion capture that they have become slow, and then try one gait after the
+other, TRIAL seconds each. They are told nothing of the damage.
 """
 
 from __future__ import annotations

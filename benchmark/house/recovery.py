@@ -1,4 +1,4 @@
-"""What walks their robot: the whole robot's tripod, then the plan for the legs that are left; told, or by the joints."""
+"""What walks their robot: the whole robot's tripod, then a plan for the legs that are left; told, or by the joints."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ COMMANDED = 0.25  # [m/s], theirs
 PLANS = Path(__file__).parent / "plans.yaml"
 # Their whole robot's tripod: period [s], height [m] of the body, share of the cycle in which a leg stands, lift [m].
 WHOLE = {"period": 0.8, "height": 0.125, "duty": 0.55, "lift": 0.03}
-# A joint of their soft servos is astray beyond this residual [rad], its usual one taken off; a leg is lost where so many
-# of its joints are. Usual: the largest of the whole robot's walk from BEGIN to END [s].
+# A joint of their soft servos is astray beyond this residual [rad], its usual one taken off; a leg is lost where so
+# many of its joints are. Usual: the largest of the whole robot's walk from BEGIN to END [s].
 LIMITS, LOST = DetectorLimits(astray=0.2), 2
 BEGIN, END, READINGS = 1.0, 3.5, 12
-# Ticks for which a leg is astray before it is declared: at first, and once others are declared and the robot changes its
-# gait.
+# Ticks for which a leg is astray before it is declared: at first, and once others are declared and the robot changes
+# its gait.
 CONFIRM, CONFIRM_LATER = 6, 40
 
 

@@ -17,8 +17,8 @@ from hexapod_dynamics.robot.joint_convention import JointMap, with_gait_joints
 
 CLONE = "git clone https://github.com/Arjunsk1291/hexaheal"
 LINKS = ("coxa", "femur", "tibia")
-# The speed of a joint that plans may need [rad/s]. Their servo has none: it is a spring (8 N m/rad) whose set-point ends
-# 0.5 to 0.8 rad from the middle, with 0.45 N m s/rad against it, so that 9 to 14 rad/s are possible.
+# The speed of a joint that plans may need [rad/s]. Their servo has none: it is a spring (8 N m/rad) whose set-point
+# ends 0.5 to 0.8 rad from the middle, with 0.45 N m s/rad against it, so that 9 to 14 rad/s are possible.
 SPEED = 10.0
 
 

@@ -1,7 +1,8 @@
 """A plan walked as a table: the joint angles of one cycle, as the planner's own kernel computes them.
 
 The adaptive gait refuses what its own geometry calls unsafe and sits down instead. Where a simulator is the judge, the
-plan itself is walked: a cycle of joint angles at a twist, interpolated over the phase, led in from where the joints are.
+plan itself is walked: a cycle of joint angles at a twist, interpolated over the phase, led in from where the joints
+are.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class TableWalk:
         tables = []
         for wz in (0.0, TURNS):
             twist = np.array([speed, 0.0, wz])
-            evaluate(numbers, evaluator.table, box, body.mass, self.robot.gravity, twist, share, scratch, evaluator.found)
+            evaluate(
+                numbers, evaluator.table, box, body.mass, self.robot.gravity, twist, share, scratch, evaluator.found
+            )
             angles = scratch.angles.reshape(SAMPLES, self._n)
             tables.append(np.concatenate([angles, angles[:1]]))
         self._table, self._turn = tables[0], (tables[1] - tables[0]) / TURNS

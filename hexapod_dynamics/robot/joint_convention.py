@@ -65,7 +65,9 @@ def _leg(leg: Leg) -> tuple[Leg, np.ndarray, np.ndarray]:
     axes = np.array([joint.axis for joint in leg.joints])
     up = leg.mount_rotation.T[:, 2]
     if len(leg.joints) != 3 or any(joint.kind != "revolute" for joint in leg.joints):
-        raise RobotError(f"leg {leg.name}: {len(leg.joints)} joints; a gait needs a coxa, a femur and a tibia that turn")
+        raise RobotError(
+            f"leg {leg.name}: {len(leg.joints)} joints; a gait needs a coxa, a femur and a tibia that turn"
+        )
     if abs(axes[0] @ up) < 1.0 - NEAR or abs(axes[1] @ up) > NEAR or abs(axes[1] @ axes[2]) < 1.0 - NEAR:
         raise RobotError(
             f"leg {leg.name}: axes {axes.round(4).tolist()}; a gait needs a coxa about the vertical and a femur and a "
@@ -80,7 +82,9 @@ def _leg(leg: Leg) -> tuple[Leg, np.ndarray, np.ndarray]:
     coxa = leg.joints[1].origin - leg.joints[0].origin
     radius = float(coxa @ outward)
     if np.linalg.norm(coxa - radius * outward) > NEAR or radius <= 0.0:
-        raise RobotError(f"leg {leg.name}: the femur's joint is at {coxa.round(4).tolist()} from the coxa's, not outward")
+        raise RobotError(
+            f"leg {leg.name}: the femur's joint is at {coxa.round(4).tolist()} from the coxa's, not outward"
+        )
     directions = [None, leg.joints[2].origin - leg.joints[1].origin, leg.links[2].tip]
     offset, turned = np.zeros(3), 0.0
     for k in (1, 2):

@@ -52,9 +52,7 @@ def _import_mujoco() -> Any:
     try:
         return importlib.import_module("mujoco")
     except ModuleNotFoundError:
-        raise RobotError(
-            f"MJCF is read by the Python package mujoco, which is not installed here: {INSTALL}"
-        ) from None
+        raise RobotError(f"MJCF is read by the Python package mujoco, which is not installed here: {INSTALL}") from None
 
 
 def _compiled(mujoco: Any, text_or_path: Any) -> Any:
@@ -77,13 +75,17 @@ def _name(mujoco: Any, model: Any, kind: str, index: int) -> str:
 
 def _body_of(mujoco: Any, model: Any) -> int:
     """Return the index of the main body: the one that floats, else the only one in the world with legs."""
-    floating = [int(model.jnt_bodyid[j]) for j in range(model.njnt) if int(model.jnt_type[j]) == int(mujoco.mjtJoint.mjJNT_FREE)]
+    floating = [
+        int(model.jnt_bodyid[j]) for j in range(model.njnt) if int(model.jnt_type[j]) == int(mujoco.mjtJoint.mjJNT_FREE)
+    ]
     if not floating:
         carriers = {int(model.body_parentid[b]) for b in range(1, model.nbody) if model.body_jntnum[b] > 0}
         floating = [b for b in carriers if b > 0 and not model.body_jntnum[_ancestors(model, b)].any()]
     if len(floating) != 1:
         names = ", ".join(_name(mujoco, model, "body", b) for b in floating) or "none"
-        raise RobotError(f"MJCF: one body that floats (a <freejoint>) is needed as the robot's main body; found {names}")
+        raise RobotError(
+            f"MJCF: one body that floats (a <freejoint>) is needed as the robot's main body; found {names}"
+        )
     return floating[0]
 
 
@@ -172,7 +174,7 @@ def _joint(mujoco: Any, model: Any, root: ET.Element, index: int, kind: str) -> 
     ET.SubElement(joint, "axis", xyz=_numbers(model.jnt_axis[first]))
     low, high = model.jnt_range[first] if limited else (-math.inf, math.inf)
     if kind == "prismatic" and not limited:
-        raise RobotError(f"joint {name}: a slide without a range; give it range=\"LOWER UPPER\" in metres")
+        raise RobotError(f'joint {name}: a slide without a range; give it range="LOWER UPPER" in metres')
     ET.SubElement(joint, "limit", lower=repr(float(low)), upper=repr(float(high)), effort="0", velocity="0")
     armature = float(model.dof_armature[model.jnt_dofadr[first]])
     if armature > 0.0:
