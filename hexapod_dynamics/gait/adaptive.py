@@ -25,6 +25,7 @@ from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, CommandLimits
 from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
+from hexapod_dynamics.gait.load_shift import LoadShift
 from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.plan_change import (
     EASY_CYCLES,
@@ -120,6 +121,7 @@ class AdaptiveGait(AdaptiveOnGround):
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
         self.arrival = Arrival(robot.joint_count)
         self.slope = SlopeReference()
+        self.load = LoadShift(robot.body.mass + sum(link.mass for leg in robot.legs for link in leg.links))
         self._adopt(morphology)
         if self._given_up and morphology is None:
             raise HexapodError(self._out_of_reach(self.settings))
@@ -157,7 +159,7 @@ class AdaptiveGait(AdaptiveOnGround):
         if self.robot is not None:
             twin.arrival = self.arrival.copy()
             twin.slope = self.slope.copy()
-            twin.leaning = self.leaning.copy()
+            twin.leaning, twin.load = self.leaning.copy(), copy.deepcopy(self.load)
         return twin
 
     def _twin(self) -> AdaptiveGait:

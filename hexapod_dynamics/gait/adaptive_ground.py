@@ -19,6 +19,7 @@ from hexapod_dynamics.gait.adaptive_settings import MOST_LEAN, AdaptiveSettings,
 from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, LEVEL, MOST_SHIFT, PERIODS, CommandLimits, Incline
 from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, RAISING, GroundAdaptation
+from hexapod_dynamics.gait.load_shift import LoadShift
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 
 # Lift [m] of the feet on rough ground, factor on the tilt limit there: feet that stand on obstacles tilt the body.
@@ -45,6 +46,7 @@ class AdaptiveOnGround(AdaptiveWalk):
     def __init__(self, ground: bool) -> None:
         self.ground = GroundAdaptation() if ground else None
         self.leaning = np.zeros(6)  # the offset that `lean` has set
+        self.load = LoadShift(0.0)  # `bind` knows the robot's weight
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
         self._reflexes = 0.0  # after which the ground was taken for rough
         self._limited_for = UNLIMITED  # rough; roll, pitch of the slope
@@ -60,6 +62,18 @@ class AdaptiveOnGround(AdaptiveWalk):
         """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""
         self.leaning[:] = checked_lean(offset)
         self.data.command[layout.OFFSET :] = self.leaning
+        self._move_body(0.0, 0.0)
+
+    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Take what the body carries into account; see `Gait.carry`."""
+        self.load.carry(mass, x_moment, y_moment)
+
+    def _move_body(self, x: float, y: float) -> None:
+        """Move the body over its feet by (x, y) [m], as `lean` asks and for the load."""
+        leaning, load, most = self.leaning, self.load.shift, MOST_LEAN
+        for axis, shift in enumerate((x, y)):
+            offset = leaning.item(axis) + load.item(axis) + shift
+            self.data.command[layout.OFFSET + axis] = min(most.item(axis), max(-most.item(axis), offset))
 
     def _new_ground(self) -> None:
         """Forget the ground."""
@@ -77,6 +91,9 @@ class AdaptiveOnGround(AdaptiveWalk):
     def _adapt(self, dt: float) -> None:
         """Let dt [s] pass for what adapts to the ground, and put it in force."""
         ground, data = self.ground, self.data
+        if self.load.wanted.any() or self.load.shift.any():
+            self.load.advance(dt, self._shift_room)
+            self._move_body(0.0, 0.0)
         if ground is None or data.state[layout.SENSED] == 0.0:
             return
         lift, tilt_limit = self._used.step_height, self.settings.tilt_limit
@@ -86,7 +103,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         if mode == layout.RISE or reflexes == 0.0:
             self._reflexes = reflexes
         ground.height = LOADED * float(data.state[layout.HEIGHT_NOW])
-        ground.most_shift = self._shift_room
+        ground.most_shift = max(0.0, self._shift_room - self.load.size)
         heading = 0.0
         if data.settings[layout.YAW_GAIN] > 0.0:
             heading = math.remainder(float(data.state[layout.YAW] - data.state[layout.YAW_REFERENCE]), math.tau)
@@ -99,9 +116,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         self._lifted += min(most, max(-most, high - self._lifted))
         data.plan[plan_numbers.LIFT] = lift + self._lifted * max(0.0, HIGH_LIFT - lift)
         data.settings[layout.TILT] = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
-        for axis, shift in enumerate((ground.shift_x, ground.shift_y)):
-            most = MOST_LEAN[axis]
-            data.command[layout.OFFSET + axis] = min(most, max(-most, self.leaning[axis] + shift))
+        self._move_body(ground.shift_x, ground.shift_y)
         self._limit_again(ground, dt)
 
     def _limit_again(self, ground: GroundAdaptation, dt: float) -> None:
@@ -173,4 +188,5 @@ class AdaptiveOnGround(AdaptiveWalk):
             "lift of the feet [mm]": 1e3 * float(self.data.plan[plan_numbers.LIFT]),
             "slope of the ground [deg]": math.degrees(math.hypot(*self.slope.attitude)),
             "roughness that is felt [deg]": math.degrees(self.ground.roughness),
+            **self.load.report(),
         }
