@@ -18,7 +18,15 @@ from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import plan_numbers
 from hexapod_dynamics.gait.adaptive_settings import MOST_LEAN, AdaptiveSettings, checked_lean
 from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
-from hexapod_dynamics.gait.command_limits import CLIMB_PERIODS, HIGH_PERIODS, LEVEL, MOST_SHIFT, PERIODS, CommandLimits, Incline
+from hexapod_dynamics.gait.command_limits import (
+    CLIMB_PERIODS,
+    HIGH_PERIODS,
+    LEVEL,
+    MOST_SHIFT,
+    PERIODS,
+    CommandLimits,
+    Incline,
+)
 from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, RAISING, GroundAdaptation
 from hexapod_dynamics.gait.obstacle_response import AS_FELT, CLIMB, STOP, ObstacleResponse
 from hexapod_dynamics.gait.planning.plan import GaitPlan
@@ -94,7 +102,7 @@ class AdaptiveOnGround(AdaptiveWalk):
             self.period,
             walks=bool(state[layout.MODE] == layout.WALK),
             raised=ground.rough,
-            may_climb=whole,
+            whole=whole,
         )
         if obstacle.does != AS_FELT and obstacle.does != STOP:
             ground.expect_rough()

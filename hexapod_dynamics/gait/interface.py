@@ -88,7 +88,7 @@ class Gait(ABC):
         return
 
     def sense_force(self, x: float, y: float, z: float) -> None:
-        """Set the measured specific force of the body [m/s^2], after `sense`; a gait that does not use it ignores it."""
+        """Set the measured specific force (x, y, z) of the body [m/s^2], after `sense`; by default ignored."""
         return
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 
-from hexapod_dynamics.gait.progress import Progress
+from hexapod_dynamics.gait.progress import LEGS_LOST, WHOLE, Progress
 
 AS_FELT, RAISE, CLIMB, STOP = range(4)
 CLIMBED = 10.0  # [s] without being set back after which an obstacle has been passed
@@ -54,20 +54,20 @@ class ObstacleResponse:
         *,
         walks: bool,
         raised: bool,
-        may_climb: bool,
+        whole: bool,
     ) -> None:
         """Let dt [s] pass.
 
-        acceleration ... walks: see `Progress.update`; raised: whether the feet are lifted as on rough ground; may_climb:
-        whether they may be lifted higher.
+        acceleration ... walks: see `Progress.update`; raised: whether the feet are lifted as on rough ground; whole:
+        whether all legs walk.
         """
         if self.does == STOP:
             return
-        self.progress.update(dt, acceleration, planned, twist, period, walks)
+        self.progress.update(dt, acceleration, planned, twist, period, walks, WHOLE if whole else LEGS_LOST)
         if self.progress.hindered:
             if self.does == AS_FELT and not raised:
                 self.does = RAISE
-            elif self.does != CLIMB and may_climb:
+            elif self.does != CLIMB and whole:
                 self.does = CLIMB
             else:
                 self.does, self._stopped = STOP, twist
