@@ -168,6 +168,7 @@ class AdaptiveGait(AdaptiveOnGround):
         twin.__dict__.update(self.__dict__)
         twin.worker, twin._changing, twin._search = None, False, None
         twin.ground = None if self.ground is None else self.ground.copy()
+        twin.obstacle, twin._forces = self.obstacle.copy(), self._forces.copy()
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
             twin._memory = WalkMemory(twin.data)
@@ -409,6 +410,7 @@ class AdaptiveGait(AdaptiveOnGround):
         """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
         wanted = (float(vx), float(vy), float(wz))
         if wanted != self._wanted:
+            self.obstacle.commanded(*wanted[:2])
             followed, period = self._possible(*wanted)
             self._wanted, self._followed = wanted, followed
             self.data.settings[layout.ASKED_PERIOD] = period
