@@ -87,6 +87,10 @@ class Gait(ABC):
         """Set the measured attitude of the body [rad]; a gait that does not use it ignores it."""
         return
 
+    def sense_force(self, x: float, y: float, z: float) -> None:
+        """Set the measured specific force (x, y, z) of the body [m/s^2], after `sense`; by default ignored."""
+        return
+
     @property
     def level(self) -> tuple[float, float, float]:
         """Upward direction (3,), in base_link axes, of a body that stands on the ground as learnt from `sense`."""
