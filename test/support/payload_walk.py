@@ -46,7 +46,8 @@ class PayloadWalk:
         self.gait.command(*twist)
         self.sim.reset(joints=self.gait.position + self._zeros - truth.zeros(robot.joint_count))
         self.estimator = PayloadEstimator(known, command_delay=0.016, tare_first=tare_first)
-        self.estimator.set_morphology(self.morphology)
+        self._known = Morphology.whole(known)
+        self.estimator.set_morphology(self._known.without(*lost))
         self._sensors, self._joint, self._tick = Readings(self.sim, seed=seed), 0, 0
         self._random = np.random.default_rng((31, seed))
         self.worst_tilt, self.reflexes, self.margins = 0.0, 0.0, list[float]()
@@ -63,7 +64,7 @@ class PayloadWalk:
         self.sim.set_morphology(morphology)
         if told:
             self.gait.set_morphology(morphology)
-            self.estimator.set_morphology(morphology)
+            self.estimator.set_morphology(self._known.updated(morphology.parameters()))
 
     def forget(self) -> None:
         """Begin the records again."""
