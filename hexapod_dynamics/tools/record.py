@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
 import yaml
 
@@ -89,6 +90,10 @@ def describe(given: argparse.Namespace, robot: Robot) -> str:
     )
 
 
+def _end(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
 def _version() -> str:
     try:
         return importlib.metadata.version("hexapod_dynamics")
@@ -107,6 +112,7 @@ def _record(given: argparse.Namespace) -> int:
     text = describe(given, robot)
     space = given.namespace.strip("/")
     topics = [topic if topic.startswith("/") else "/" + "/".join(filter(None, (space, topic))) for topic in TOPICS]
+    signal.signal(signal.SIGTERM, _end)  # else the recorder, which has a session of its own, would outlive this program
     bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)
     print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:.0f} s"))
     try:

@@ -126,3 +126,21 @@ def test_record_describes_itself_and_refuses_a_missing_photo(tmp_path, capsys):
     assert described["photos"] == ["no.jpg"]
     assert record.main(["--out", str(tmp_path / "bag"), "--photos", "no.jpg"]) == 1
     assert "no file no.jpg" in capsys.readouterr().err
+
+
+def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path, monkeypatch):
+    command = tmp_path / "ros2"  # takes the place of `ros2 bag record -o FOLDER TOPICS`
+    command.write_text(
+        '#!/bin/sh\nmkdir "$4"; echo "$@" > "$4/arguments"; trap "exit 0" INT; while :; do sleep 0.05; done\n'
+    )
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    photo, bag = tmp_path / "front.jpg", tmp_path / "bag"
+    photo.write_bytes(b"jpg")
+    given = ["--out", str(bag), "--namespace", "left", "--seconds", "0.5", "--photos", str(photo)]
+    assert record.main(given) == 0
+    arguments = (bag / "arguments").read_text().split()
+    assert arguments[:3] == ["bag", "record", "-o"] and "/left/joint_commands" in arguments
+    assert "/diagnostics" in arguments and (bag / "front.jpg").read_bytes() == b"jpg"
+    assert Robot.load(bag / "robot.yaml") == ROBOT
+    assert yaml.safe_load((bag / "recording.yaml").read_text())["photos"] == ["front.jpg"]
