@@ -25,6 +25,7 @@ from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, CommandLimits
 from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
+from hexapod_dynamics.gait.load_shift import LoadShift
 from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.plan_change import (
     EASY_CYCLES,
@@ -120,6 +121,7 @@ class AdaptiveGait(AdaptiveOnGround):
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
         self.arrival = Arrival(robot.joint_count)
         self.slope = SlopeReference()
+        self.load = LoadShift(robot.body.mass + sum(link.mass for leg in robot.legs for link in leg.links))
         self._adopt(morphology)
         if self._given_up and morphology is None:
             raise HexapodError(self._out_of_reach(self.settings))
@@ -157,7 +159,7 @@ class AdaptiveGait(AdaptiveOnGround):
         if self.robot is not None:
             twin.arrival = self.arrival.copy()
             twin.slope = self.slope.copy()
-            twin.leaning = self.leaning.copy()
+            twin.leaning, twin.load = self.leaning.copy(), copy.deepcopy(self.load)
         return twin
 
     def _twin(self) -> AdaptiveGait:
@@ -166,6 +168,7 @@ class AdaptiveGait(AdaptiveOnGround):
         twin.__dict__.update(self.__dict__)
         twin.worker, twin._changing, twin._search = None, False, None
         twin.ground = None if self.ground is None else self.ground.copy()
+        twin.obstacle, twin._forces = self.obstacle.copy(), self._forces.copy()
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
             twin._memory = WalkMemory(twin.data)
@@ -407,6 +410,7 @@ class AdaptiveGait(AdaptiveOnGround):
         """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
         wanted = (float(vx), float(vy), float(wz))
         if wanted != self._wanted:
+            self.obstacle.commanded(*wanted[:2])
             followed, period = self._possible(*wanted)
             self._wanted, self._followed = wanted, followed
             self.data.settings[layout.ASKED_PERIOD] = period

@@ -189,9 +189,11 @@ def check_python(words):
         assert importlib.util.find_spec(words[1]) is not None or words[1] in ("sphinx", "build"), words
     elif words[0] != "-c":
         program = ROOT / words[0]
+        program = program / "__main__.py" if program.is_dir() else program
         assert program.is_file(), words
         # Programs of benchmark/ share parsers; running `--help` of each would import all that they measure.
-        sources = [program, *(program.parent.rglob("*.py") if program.parent.name == "benchmark" else ())]
+        shared = program.is_relative_to(ROOT / "benchmark")
+        sources = [program, *(program.parent.rglob("*.py") if shared else ())]
         parsers = "".join(source.read_text(encoding="utf-8") for source in sources)
         for option in (word for word in words[1:] if word.startswith("--")):
             assert option.partition("=")[0] in parsers, f"{words[0]} has no {option}"
@@ -253,6 +255,7 @@ def test_the_python_on_a_page_runs(code, monkeypatch):
 
     if "gymnasium" in code:
         pytest.importorskip("gymnasium")
+    monkeypatch.syspath_prepend(ROOT / "benchmark" / "arena")  # where docs/arena.md says that a method is run
     monkeypatch.setattr(view, "show", lambda log, ground=None: None)  # would open a page and wait
     if "identify(robot" in code:
         monkeypatch.setattr(sys.modules["hexapod_dynamics.identification"], "identify",
