@@ -119,3 +119,27 @@ def test_plans_of_the_package_are_not_used_for_a_robot_of_that_name_that_was_edi
 def test_a_robot_without_servo_ids_is_refused_with_the_key_to_write():
     with pytest.raises(HexapodError, match=r"legs.FL.servo_ids: missing; .* servo_ids: \[1, 2, 3\], servo_directions"):
         ServoMap.from_robot(QUADRUPED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["phantomx", "hexapod_sts3215", "octopod", "quadruped"])
+def test_the_examples_walk_on_after_any_one_lost_leg(name):
+    """On a heavier, softer robot than the model; a quadruped rows on three legs."""
+    robot = Robot.load(ROBOTS.parents[1] / "config" / f"{name}.yaml")
+    whole, seen = Morphology.whole(robot), {}
+    for leg in robot.leg_names:
+        gait = AdaptiveGait().bind(robot)
+        truth = Truth(mass=1.08, stiffness=0.85, friction=0.7)
+        options = {"timestep": 2e-3, "command_period": 0.02, "ground": Ground(friction=0.6), "truth": truth}
+        sim = Simulator(robot, gait=gait, **options)
+        gait.command(0.04, 0.0, 0.0)
+        sim.run(3.0)
+        sim.set_morphology(whole.without(leg))
+        sim.run(10.0)
+        report, start, rotation = sim.gait.report(), sim.position.copy(), sim.rotation.copy()
+        seconds = 0.02 * round(3 * sim.gait.period / 0.02)
+        angles = sim.run(seconds, log_every=5).euler_zyx
+        share = (rotation.T @ (sim.position - start))[0] / seconds / float(report["followed"].split()[0])
+        seen[leg] = round(float(share), 2), report["kind"], round(float(np.degrees(np.abs(angles[:, 1:]).max())), 1)
+    print(name, seen)
+    assert all(share > 0.75 and tilt < 6.0 for share, _, tilt in seen.values()), seen

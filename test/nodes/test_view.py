@@ -210,6 +210,15 @@ def test_the_forces_are_subscribed_to_while_their_box_is_ticked(session, page):
     wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
 
 
+def test_reset_view_places_the_camera_as_at_the_start(session, page):
+    press(page.get_by_role("button", name="reset view"))
+    first = wait_until(lambda: still(page), WAIT, "nothing moves")["picture"]
+    press(page.get_by_role("button", name="top", exact=True))
+    wait_until(lambda: changed(first, picture(page)) > 2000, WAIT, "it is seen from the top")
+    press(page.get_by_role("button", name="reset view"))
+    wait_until(lambda: changed(first, picture(page)) < 500, WAIT, "it is seen as before")
+
+
 def test_two_viewers_see_and_drive_the_same_robot(session, page):
     probe, view = session
     true = probe.hear(String, "simulator/robot_description", LATCHED)
