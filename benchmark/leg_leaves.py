@@ -3,8 +3,8 @@
     ./with_ros2 python benchmark/leg_leaves.py [--markdown docs/results/libraries.md]
 
 A running loop has a model of the whole JetHexa and its state, and leg RM is torn off. Each row is a function below:
-what a caller writes, from the whole model to the accelerations without the leg. The time is the best of many rounds on one
-core, what a caller in Python pays. Pinocchio's accelerations, rebuilt, are compared with ours.
+what a caller writes, from the whole model to the accelerations without the leg. The time is the best of many rounds on
+one core, what a caller in Python pays. Pinocchio's accelerations, rebuilt, are compared with ours.
 """
 
 import argparse
