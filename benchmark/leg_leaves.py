@@ -120,11 +120,15 @@ def lines_of(function):
     return sum(bool(line.strip()) for line in body.splitlines())
 
 
+FEWEST = 60  # calls
+
+
 def best(function, seconds=1.0):
     """Return the best time [s] of one call."""
     function()
-    end, least = time.perf_counter() + seconds, np.inf
-    while time.perf_counter() < end:
+    end, least, calls = time.perf_counter() + seconds, np.inf, 0
+    while time.perf_counter() < end or calls < FEWEST:
+        calls += 1
         begin = time.perf_counter()
         function()
         least = min(least, time.perf_counter() - begin)
