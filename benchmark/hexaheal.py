@@ -153,7 +153,8 @@ def main():
     begin, results = time.monotonic(), defaultdict(list)
     for line in given.store.read_text().splitlines() if given.store and given.store.exists() else ():
         walk = json.loads(line)
-        if walk["seed"] in seeds:
+        known = [other["seed"] for other in results[walk["row"], walk["case"]]]
+        if walk["seed"] in seeds and walk["seed"] not in known:
             results[walk["row"], walk["case"]].append(walk)
     left = [(row, case) for row in rows for case in cases if len(results[row, case]) < len(seeds)]
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
