@@ -149,6 +149,7 @@ def test_a_page_of_another_port_of_this_computer_gets_nothing(browser, robot, el
            })""",
         url,
     )
+    wait_until(lambda: page.wait_for_timeout(50) or page.frames[1].url, 20, "the frame has an address")
     assert page.frames[1].url.startswith("chrome-error://")  # not shown in a frame, even to whoever has the token
     assert page.frames[1].locator("canvas").count() == 0
     page.close()

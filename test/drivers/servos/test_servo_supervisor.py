@@ -131,8 +131,8 @@ def test_after_a_stall_on_the_way_down_it_sits_down_before_it_lets_go(control, s
     assert control.sit_down("for the test", begin) == ""
     assert control.sitting.duration > 1.5
     while control.sitting is not None:
-        last = servos.setpoints(time.monotonic())
         step(control, servos)
+        last = servos.setpoints(time.monotonic())
         if time.monotonic() > begin + 1.0 and not stalled:
             time.sleep(1.7)  # the seated pose should have been reached meanwhile
             stalled = time.monotonic()
@@ -188,8 +188,8 @@ def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost
     wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, "all is back")
     back = time.monotonic()
     while servos.holding().any():
-        last = servos.setpoints(time.monotonic())
         step(control, servos)
+        last = servos.setpoints(time.monotonic())
         assert time.monotonic() < back + 10.0
     assert np.allclose(last, SEATED, atol=2 * COUNT)
     assert time.monotonic() - back > 1.0  # some 0.8 rad at 0.6 rad/s are left
