@@ -165,9 +165,9 @@ def main():
         f"""# Results: what libraries can do when a leg leaves
 
 Command: `./with_ros2 python {" ".join(sys.argv)}`, commit {commit.strip()}; Pinocchio {pin.__version__}, MuJoCo
-{mujoco.__version__}, one core, best of three turns of calls. A leg of the JetHexa is torn off in a running loop; each row
-is the function of `benchmark/leg_leaves.py` that a caller would write. The times of all other calls beside Pinocchio's:
-`benchmark/api.py`.
+{mujoco.__version__}, one core, best of three turns of calls. A leg of the JetHexa is torn off in a running loop; each
+row is the function of `benchmark/leg_leaves.py` that a caller would write. The times of all other calls beside
+Pinocchio's: `benchmark/api.py`.
 
 Accelerations of the body without the leg, Pinocchio rebuilt against ours: {off:.1e} apart, relative.
 """.splitlines()
