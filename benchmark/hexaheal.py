@@ -3,7 +3,7 @@
     git clone https://github.com/Arjunsk1291/hexaheal DIR
     ./with_ros2 pip install psutil cma
     ./with_ros2 python benchmark/hexaheal.py --checkout DIR [--seeds 0-9] [--cases dl_0,dl_0_1]
-        [--rows told,untold,tripod] [--markdown docs/results/referee.md]
+        [--rows told,untold,tripod] [--store walks.jsonl] [--markdown docs/results/referee.md]
     ./with_ros2 python benchmark/hexaheal.py --checkout DIR --tune dl_0 --seconds 120
 
 Their house: MuJoCo, 14 s, 0.25 m/s commanded, at 4 s one or two legs lose their torque (21 cases), 10 seeds that draw
@@ -16,6 +16,7 @@ known at once; untold: from joint readings (detection.joint_evidence). tripod: t
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import time
@@ -58,13 +59,13 @@ def table(results, rows, cases, seeds, name_of):
     share = NEEDED / 10
     lines = ["| controller | cases recovered | cases upright | walks recovered | here |", "|---|---|---|---|---|"]
     for row in rows:
-        by = [results[row, case] for case in cases]
+        by = [results[row, case] for case in cases if results[row, case]]
         recovered = sum(sum(w["recovered"] for w in walks) >= share * len(seeds) for walks in by)
         upright = sum(sum(not w["fell"] for w in walks) >= share * len(seeds) for walks in by)
         count = sum(w["recovered"] for walks in by for w in walks)
         label = {"told": "this package, told", "untold": "this package, untold", "tripod": "their plain tripod"}[row]
         lines.append(
-            f"| {label} | **{recovered} of {len(cases)}** | {upright} | {count} of {len(cases) * len(seeds)} | run |"
+            f"| {label} | **{recovered} of the {len(by)} run** | {upright} | {count} of {len(by) * len(seeds)} | run |"
         )
     lines += [f"| theirs: {name} | {count} of 21 | | | published |" for name, count in PUBLISHED.items()]
     lines += ["", "| legs without torque | " + " | ".join(f"{row}: recovered, speed [m/s]" for row in rows) + " |"]
@@ -73,6 +74,9 @@ def table(results, rows, cases, seeds, name_of):
         cells = []
         for row in rows:
             walks = results[row, case]
+            if not walks:
+                cells.append("not run")
+                continue
             speeds = [w["v_last8"] for w in walks if not w["fell"]]
             mean = f"{sum(speeds) / len(speeds):.3f}" if speeds else "-"
             fell = sum(w["fell"] for w in walks)
@@ -131,6 +135,8 @@ def main():
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--rows", default="told,untold,tripod")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--stored", action="store_true", help="run nothing: the tables of what --store has")
+    parser.add_argument("--store", type=Path, help="file of finished walks: a run that was interrupted goes on from it")
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--tune", default="")
     parser.add_argument("--seconds", type=float, default=120.0)
@@ -149,11 +155,24 @@ def main():
     first, _, last = given.seeds.partition("-")
     seeds, cases, rows = range(int(first), int(last or first) + 1), given.cases.split(","), given.rows.split(",")
     begin, results = time.monotonic(), defaultdict(list)
+    for line in given.store.read_text().splitlines() if given.store and given.store.exists() else ():
+        walk = json.loads(line)
+        known = [other["seed"] for other in results[walk["row"], walk["case"]]]
+        if walk["seed"] in seeds and walk["seed"] not in known:
+            results[walk["row"], walk["case"]].append(walk)
+    if given.stored:
+        rows = [row for row in rows if any(results[row, case] for case in cases)]
+    left = (
+        [] if given.stored else [(row, case) for row in rows for case in cases if len(results[row, case]) < len(seeds)]
+    )
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(walks_of, given.checkout, row, case, seeds) for case in cases for row in rows]
+        futures = [pool.submit(walks_of, given.checkout, row, case, seeds) for row, case in left]
         for future in futures:
             row, case, walks = future.result()
             results[row, case] = walks
+            if given.store:
+                with given.store.open("a") as store:
+                    store.writelines(json.dumps({"row": row, **walk}) + "\n" for walk in walks)
             print(f"{time.monotonic() - begin:5.0f} s {row:7s} {case:7s} {sum(w['recovered'] for w in walks)} of "
                   f"{len(walks)}, fell {sum(w['fell'] for w in walks)}", file=sys.stderr, flush=True)  # fmt: skip
     lines = table(results, rows, cases, seeds, house.scorer.case_name)

@@ -12,6 +12,7 @@ from support.recorded_walk import Recorder
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
+STEP = 2e-3  # [s] of the physics, and of the loop of the servos
 CHAIN = 0.014  # [s] from a command to the servos' start without the Truth's delay
 BEFORE = 14.0  # [s] of walking before the loss: detectors learn what healthy is
 WINDOW, LAST, ENOUGH = 2.0, 5.0, 0.9  # [s], [s], share of the whole robot's speed that counts as walking
@@ -111,7 +112,7 @@ def run(
 
     truth: a text for `Truth.parse`, the seed is added. Raises HexapodError where the robot cannot do what it is told.
     """
-    physics = MujocoSimulator(robot, timestep=1e-3, truth=Truth.parse(f"{truth},seed={seed}".lstrip(",")))
+    physics = MujocoSimulator(robot, timestep=STEP, truth=Truth.parse(f"{truth},seed={seed}".lstrip(",")))
     sensed = _Sensed(robot.joint_count)
     blind = BlindWalk(
         robot,

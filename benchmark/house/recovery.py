@@ -76,13 +76,14 @@ class JointDetector:
         beyond = np.sign(residuals) * np.maximum(np.abs(residuals) - self._usual, 0.0)
         self._residuals = np.vstack([self._residuals, beyond])[-READINGS:]
         places = np.arange(len(self._angles), dtype=float)
-        astray = [
-            joint_evidence.look(
-                places, angles, gone, (angles - gone, angles - gone), 0.0, np.inf, np.inf, LIMITS
-            ).state == "astray"
-            for angles, gone in zip(self._angles.T, self._residuals.T, strict=True)
-        ]  # fmt: skip
-        legs = np.array(astray).reshape(-1, 3).sum(axis=1) >= LOST
+        astray = np.zeros(len(measured), bool)
+        # Only what is beyond the limit now can be astray: the others need no closer look.
+        for joint in np.flatnonzero(np.abs(self._residuals[-3:]).max(axis=0) > LIMITS.astray):
+            angles, gone = self._angles[:, joint], self._residuals[:, joint]
+            reach = angles - gone, angles - gone
+            found = joint_evidence.look(places, angles, gone, reach, 0.0, np.inf, np.inf, LIMITS)
+            astray[joint] = found.state == "astray"
+        legs = astray.reshape(-1, 3).sum(axis=1) >= LOST
         self._astray_for = np.where(legs, self._astray_for + 1, 0)
         if self._astray_for.max() >= (CONFIRM_LATER if self._known else CONFIRM):
             self._known |= {int(i) for i in np.flatnonzero(legs)}

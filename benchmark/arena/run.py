@@ -1,10 +1,10 @@
 """The arena: methods that keep a broken JetHexa walking, on robots that are not their model. See docs/arena.md.
 
-    ./with_ros2 python benchmark/arena [--methods tripod,wave,told,untold,cma,ite] [--losses 1,2,3] [--runs 4]
+    ./with_ros2 python benchmark/arena/run.py [--methods tripod,wave,told,untold,cma,ite] [--losses 1,2,3] [--runs 4]
         [--seconds 25] [--markdown docs/results/arena.md]
-    ./with_ros2 python benchmark/arena --methods my_file.py:MyClass,told     # a method of your own
-    ./with_ros2 python benchmark/arena --archive 400     # makes the archive of IT&E
-    ./with_ros2 python benchmark/arena --robots          # other robots: walked, refused, fell
+    ./with_ros2 python benchmark/arena/run.py --methods my_file.py:MyClass,told     # a method of your own
+    ./with_ros2 python benchmark/arena/run.py --archive 400     # makes the archive of IT&E
+    ./with_ros2 python benchmark/arena/run.py --robots          # other robots: walked, refused, fell
 
 cma needs `pip install cma`, --archive needs `pip install ribs`. Walks of methods that try gaits on the broken robot
 last as long as their trials need (TRIALS at 3 s).
@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from episode import Outcome, run
 from methods import Ours, Tripod, Wave
