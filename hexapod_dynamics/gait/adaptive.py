@@ -496,10 +496,10 @@ class AdaptiveGait(AdaptiveOnGround):
                 return
 
     def _fits_at_rest(self, plan: GaitPlan) -> bool:
-        higher = self._used.period is None and plan.kind == "walk" and self._used.step_height > plan.lift
-        periods = [plan.period * share for share in (HIGH_PERIODS if higher else (1.0,))]
         still, with_margin = np.zeros(3), self.settings.pattern == "auto"
-        return any(self._limits.fits(still, self._used.period or period, with_margin) for period in periods)
+        if self._used.period is None and plan.kind == "walk" and self._used.step_height > plan.lift:
+            return self._limits.follows(still, [plan.period * share for share in HIGH_PERIODS], with_margin)
+        return self._limits.fits(still, self._used.period or plan.period, with_margin)
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
