@@ -585,7 +585,7 @@ class AdaptiveGait(AdaptiveOnGround):
         elif self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
         elif self._slowed:
-            out["why"] = f"the command is scaled to {fx:.3f} {fy:.3f} m/s {fz:.3f} rad/s: {self._slowed}"
+            out["why"] = self._slowed
         elif self._given_up:
             out["why"] = f"{self._out_of_reach(self.settings)}; {self._given_up} of the plan instead"
         return out
