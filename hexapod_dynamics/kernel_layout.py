@@ -11,7 +11,7 @@ import numpy as np
 
 
 def struct(**sizes: int) -> np.dtype:
-    """Return the dtype of a struct of float64 fields, each of so many numbers (1: a plain number)."""
+    """Return the dtype of a struct of float64 fields, each with its number of elements (1: a plain number)."""
     return np.dtype([(name, float) if size == 1 else (name, float, size) for name, size in sizes.items()])
 
 

@@ -32,7 +32,7 @@ def integers(array, count):
 
 
 def structs(array, layout, count):
-    """Return a float64 array as `count` structs of a layout; HexapodError unless it holds exactly so many."""
+    """Return a float64 array as `count` structs of a layout; HexapodError unless it holds exactly `count`."""
     return address_of(array, count * (layout.itemsize // 8), FLOAT64, layout)
 
 

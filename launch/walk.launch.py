@@ -62,6 +62,12 @@ ARGUMENTS = (
         "calibrates it and publishes imu/data; none: there is none",
     ),
     DeclareLaunchArgument(
+        "ros2_control",
+        default_value="none",
+        choices=["none", "mock", "topic_based", "joint_state_topic", "mujoco"],
+        description="component of ros2_control that the published URDF names (docs/foreign.md)",
+    ),
+    DeclareLaunchArgument(
         "velocity",
         default_value="0.077",
         description="forward speed [m/s] until the first cmd_vel arrives; 0 stands and waits",
@@ -377,7 +383,11 @@ def nodes(context):
             # The status line is for people: no name of the process before it, and colours where the terminal has them.
             output_format="{line}",
             parameters=[*files, robot, {"nodes": names, "session": session, "colour": has_colours()}],
-            ros_arguments=["--log-level", given["log_level"], "-p", f"damage_detector:detect:={detect}"],
+            ros_arguments=[
+                *("--log-level", given["log_level"]),
+                *("-p", f"damage_detector:detect:={detect}"),
+                *("-p", f"robot_description:ros2_control:={given['ros2_control']}"),
+            ],
             **ending(),
             **RESPAWNED,
         )

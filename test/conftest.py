@@ -18,7 +18,8 @@ os.environ.pop("CYCLONEDDS_URI", None)
 
 TESTS = Path(__file__).parent
 NUMBERS = itertools.count()  # of the tests as they are written
-# The marker of a folder or file holds for what is in it; other tests are `pure`. setup.cfg explains the markers.
+# The marker of a folder or file holds for what is in it; other tests are `pure`, or `long`.
+# setup.cfg explains the markers.
 MARKERS = {
     "nodes": "ros",
     "ros": "ros",
@@ -30,6 +31,60 @@ MARKERS = {
     "papers/figures": "papers",
     "soak": "soak",
 }
+# Tests that compute for seconds: simulated walks, planning, compilers, processes. A
+# developer's own loop is `pytest -m pure`.
+LONG = (
+    "bench/get_up",
+    "bench/learning",
+    "bench/view/test_other_robots.py",
+    "bench/view/test_record.py",
+    *(
+        f"detection/test_{name}.py"
+        for name in (
+            "damage_detector",
+            "damage_evidence",
+            "frozen_servos",
+            "going_on",
+            "lateness",
+            "loaded_computer",
+            "mended_joints",
+            "real_servos",
+            "sitting_down",
+            "suspicion_and_warning",
+        )
+    ),
+    "dynamics/chain/test_trajectory_optimisation.py",
+    "dynamics/model/test_derivatives_extended.py",
+    "dynamics/test_c_export.py",
+    "dynamics/test_native_library.py",
+    "estimation/test_dead_band.py",
+    "estimation/test_observer.py",
+    "estimation/test_prediction_accuracy.py",
+    "estimation/test_speed_factor.py",
+    *(
+        f"gait/test_{name}.py"
+        for name in (
+            "changing_plans",
+            "optimal_gait",
+            "other_robots_walk",
+            "out_of_the_way",
+            "plan_worker",
+            "planning",
+            "pressing_a_foot",
+        )
+    ),
+    "identification",
+    "papers/test_partial_lagrangian.py",
+    "repository/test_dependencies.py",
+    "repository/test_examples.py",
+    "repository/test_import_circles.py",
+    "repository/test_pages.py",
+    "simulation/test_batch.py",
+    "test_code_cache.py",
+    "test_warm_up.py",
+    "tools/test_compile_model.py",
+)
+MARKERS |= dict.fromkeys(LONG, "long")
 # What measures the pace of a whole robot wants both cores for itself; what measures that of a node or a bus bears one
 # more such test beside it, but nothing that computes. The other nodes and devices mostly wait, whatever runs beside
 # them.

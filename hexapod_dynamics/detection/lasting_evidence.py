@@ -35,8 +35,8 @@ class LastingEvidence:
     def clear(self) -> None:
         """Forget all banks."""
         self.suspected: tuple[str, float] | None = None
-        # group: weight of the banks in a row, the same with those that fit relative to the declared robot, sum of their
-        # log odds, what roll and pitch contribute to the last one
+        # By group of hypotheses: weight of the banks in a row; weight of those that fit relative to the declared robot;
+        # sum of their log odds; what roll and pitch contribute to the last one.
         self._sure: dict[str, tuple[float, float, float, float]] = {}
         self.undecided = self.why = ""
         self._pair.clear()

@@ -23,10 +23,10 @@ LOADED = 7e-3
 # Time constant of the memory [s].
 MEMORY = 30.0
 # Standard deviations before anything is known: of c [1], b [rad], o [rad]; of a reading [rad] and of its time [s].
-# Successive readings have errors in common: so many count as one.
+# Successive readings have errors in common: this number of them counts as one.
 RATIO, WIDTH, TRIM, NOISE, TIMING, ALIKE = 0.1, 6e-3, 1.5e-3, 4e-3, 0.01, 10.0
 RATIO_INDEX, WIDTH_INDEX, TRIMS = 0, 1, 2
-# The band is at most so many counts of the servos.
+# Largest width of the band [counts of the servos].
 WIDEST = 4.0
 
 

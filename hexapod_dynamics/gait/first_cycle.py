@@ -29,7 +29,7 @@ CYCLES, MOST, STEP = 1.5, 160, 0.03
 
 
 class Scratch:
-    """The memory that `first_cycle` works in, for so many legs."""
+    """The memory that `first_cycle` works in, for a number of legs."""
 
     def __init__(self, legs):
         self.legs_count, self.bodies = legs, 3 * legs + 1
@@ -42,7 +42,7 @@ class Scratch:
 
 
 def make_scratch(legs):
-    """Return the Scratch for so many legs."""
+    """Return the Scratch for this number of legs."""
     return Scratch(legs)
 
 

@@ -50,7 +50,7 @@ SHARED = Layout("double", lambda section, row: f"shared[{row}]", _write_shared) 
 def batch_layout(constants: int, first: int) -> Layout:
     """Return the layout of kernels with a state in each lane; see include/hd_batch.h.
 
-    A leg's memory begins with so many `constants`, one number for all lanes; from `first` on it has rows of lanes.
+    A leg's memory begins with its `constants`, one number for all lanes; from `first` on it has rows of lanes.
     """
 
     def place(section: str, row: int) -> str:

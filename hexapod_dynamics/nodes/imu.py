@@ -35,13 +35,14 @@ from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
 from rclpy.task import Future
 from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
 
+_ALL_SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 LEFT_OUT = 0.1  # share of samples that were left out, above which it is reported
 # Numbers that change in a message: angular velocity and specific force; the quaternion and its first variance.
 MOTION, ATTITUDE = 6, 5
@@ -111,9 +112,14 @@ class ImuNode(GuardedNode):
             self.reader = ImuReader(self.bus, settings, self._on_sample)
             what = f"MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}"
         self._level, self._late, self._counted = None, "", (0, 0)
-        self.loop = TickLoop(self, 0.1, self._tell_changes)
         if self.source == "topic":
-            self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, qos_profile_sensor_data)
+            # Each sample counts, because the attitude is the sum of the rates: they are taken as fast as they come, and
+            # as many wait as come in half a second of a busy computer.
+            self.loop = TickLoop(self, 1.0 / self.rate)
+            self.loop.every(0.1, self._tell_changes)
+            self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, _ALL_SAMPLES)
+        else:
+            self.loop = TickLoop(self, 0.1, self._tell_changes)
         self.diagnostics = Diagnostics(self, what, self._look, every=self.loop.every)
         self.reader.start()
 

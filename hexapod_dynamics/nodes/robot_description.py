@@ -17,6 +17,7 @@ from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.parameters.robot_description import PARAMETERS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
+from hexapod_dynamics.robot.ros2_control import with_ros2_control
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, load_robot
@@ -81,7 +82,7 @@ class RobotDescription(GuardedNode):
         super().__init__("robot_description")
         self.robot = load_robot(self)
         values = declare_all(self, PARAMETERS)
-        rate, self._ghost = values["rate"], values["predicted"]
+        rate, self._ghost, self._ros2_control = values["rate"], values["predicted"], values["ros2_control"]
         namespace = self.get_namespace().strip("/")
         self._prefix = f"{namespace}/" if namespace else ""
         self._index = {name: k for k, name in enumerate(self.robot.joint_names)}
@@ -115,7 +116,8 @@ class RobotDescription(GuardedNode):
             self.get_logger().error(self._no_urdf)
             return
         self._no_urdf = ""
-        self._description.publish(String(data=urdf))
+        controlled = urdf if self._ros2_control == "none" else with_ros2_control(urdf, self.robot, self._ros2_control)
+        self._description.publish(String(data=controlled))
         if self._ghost_description is not None:
             self._ghost_description.publish(String(data=translucent(urdf, GHOST)))
 

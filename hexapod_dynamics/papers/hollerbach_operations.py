@@ -139,7 +139,7 @@ TABLE_II = {
 
 
 class Difference(NamedTuple):
-    """What the print charges beyond the implementation (negative: less): a counted operation so many times."""
+    """What the print charges beyond the implementation (negative: less): by counted operation, how often."""
 
     name: str
     multiplications: Fraction

@@ -155,7 +155,7 @@ class PartialLagrangian:
         )
 
     def column_functions(self, threads: int = 1) -> list[ca.Function]:
-        """All columns as functions, made by so many threads: no column waits for another."""
+        """All columns as functions, made by a number of threads: no column waits for another."""
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(self.column_function, range(len(self))))
 

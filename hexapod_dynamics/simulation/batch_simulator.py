@@ -26,7 +26,7 @@ def simulate_many(
     progress: Any = None,
     **options: Any,
 ) -> list[Log]:
-    """Simulate the robot walking for so many seconds with each of the morphologies; return their Logs, in order.
+    """Simulate the robot walking for `seconds` with each of the morphologies; return their Logs, in order.
 
     executor: any concurrent.futures executor (threads, processes, or a cluster's, such as dask.distributed's
     Client.get_executor() or mpi4py's MPIPoolExecutor); by default one thread for each core: the compiled loops release

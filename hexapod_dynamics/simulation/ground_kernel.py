@@ -74,7 +74,7 @@ def _roughness(plane, x, y):
 
 
 def surface_at(plane, rises, count, x, y):
-    """Return the height [m] at (x, y) and the upward unit normal (three numbers); rises: steps, so many."""
+    """Return the height [m] at (x, y) and the upward unit normal (three numbers); rises: number of steps."""
     height = plane.level + plane.slope_x * x + plane.slope_y * y
     slope, across = plane.slope_x, plane.slope_y
     if plane.rough > 0.0:
@@ -97,7 +97,7 @@ def highest_at(plane, x, y):
 
 
 def is_flat(plane, count):
-    """Tell whether the ground, with so many steps, is the plane z = 0."""
+    """Tell whether the ground with this number of steps is the plane z = 0."""
     if count > 0 or plane.rough != 0.0:
         return False
     return plane.slope_x == 0.0 and plane.slope_y == 0.0 and plane.level == 0.0

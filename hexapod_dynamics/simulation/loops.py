@@ -70,7 +70,7 @@ def _command(memory, targets, duration, resolution):
 
 
 def _copy(to, source, count):
-    """Copy so many numbers."""
+    """Copy the first numbers of an array."""
     for i in range(count):
         to[i] = source[i]
 
@@ -128,7 +128,7 @@ def _resting_height(memory):
 
 
 def walk(memory, gait, h, steps, since_command, command_steps, resolution, log, log_steps):
-    """Walk for so many steps of h [s]; return the number of steps since the last command.
+    """Walk for a number of steps of h [s]; return the number of steps since the last command.
 
     The gait, a TripodMemory, commands the servos every command_steps steps, in multiples of the resolution [rad]. Every
     log_steps-th step is written to the log (rows, width).
@@ -141,7 +141,7 @@ def walk(memory, gait, h, steps, since_command, command_steps, resolution, log, 
 
 
 def follow(memory, h, steps, log, log_steps):
-    """Take so many steps of h [s] with the servos on their way to their targets, every log_steps-th logged."""
+    """Take a number of steps of h [s] with the servos on their way to their targets; log every log_steps-th."""
     rows = kernel_memory.numbers(log, len(log) * _row_width(memory))
     _check_rows(log, steps, log_steps)
     with cython.nogil:
@@ -149,7 +149,7 @@ def follow(memory, h, steps, log, log_steps):
 
 
 def _check_rows(log, steps, log_steps):
-    """Raise HexapodError unless the log has a row for every log_steps-th of so many steps."""
+    """Raise HexapodError unless the log has a row for every log_steps-th of the steps."""
     if len(log) < steps // log_steps:
         raise HexapodError(f"log: {len(log)} rows given, {steps // log_steps} are needed")
 
@@ -160,7 +160,7 @@ def command_all(memory, targets, duration, resolution):
 
 
 def take_steps(memory, h, steps):
-    """Take so many steps of h [s] with the servos on their way to their targets."""
+    """Take a number of steps of h [s] with the servos on their way to their targets."""
     with cython.nogil:
         for _ in range(steps):
             stepping.step(memory, h)

@@ -233,7 +233,7 @@ class MujocoSimulator(RobotSimulator):
         self.step(steps - len(log) * log_every)
 
     def step(self, steps: int = 1) -> None:
-        """Take so many steps."""
+        """Take this number of steps."""
         steps = count("steps", steps, 0)
         if steps == 0:
             return

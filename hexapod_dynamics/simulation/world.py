@@ -42,7 +42,7 @@ def kernels_of(robot: Robot) -> RobotKernels:
 
 
 def make_state(joints: int) -> State:
-    """Return a State of zeros for so many joints, at the origin, upright."""
+    """Return a State of zeros for this number of joints, at the origin, upright."""
     return State(np.zeros(3), np.eye(3), np.zeros(joints), np.zeros(6 + joints))
 
 

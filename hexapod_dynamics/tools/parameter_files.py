@@ -1,4 +1,4 @@
-"""`python -m hexapod_dynamics.tools.parameter_files`: config/nodes.yaml and docs/parameters.md, from the list.
+"""`python -m hexapod_dynamics.tools.parameter_files`: config/nodes.yaml, config/ros2_control.yaml, docs/parameters.md.
 
 The list of parameters is `hexapod_dynamics.parameters`; run this in the repository after a change of it.
 """
@@ -12,6 +12,8 @@ import yaml
 
 from hexapod_dynamics.parameters import catalogue
 from hexapod_dynamics.parameters.spec import Derived
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.ros2_control import CONTROLLERS_HEAD, controllers_yaml
 
 COMMAND = "python -m hexapod_dynamics.tools.parameter_files"
 WIDTH = 120
@@ -116,7 +118,11 @@ def parameters_page():
 
 def files():
     """Return the texts of the files, by their paths in the repository."""
-    return {"config/nodes.yaml": nodes_yaml(), "docs/parameters.md": parameters_page()}
+    return {
+        "config/nodes.yaml": nodes_yaml(),
+        "docs/parameters.md": parameters_page(),
+        "config/ros2_control.yaml": CONTROLLERS_HEAD + controllers_yaml(Robot.jethexa()),
+    }
 
 
 def main(args=None):

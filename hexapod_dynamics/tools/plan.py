@@ -34,7 +34,9 @@ def main(args=None):
     parser.add_argument(
         "--improve", action="store_true", help="with --missing: go on from the library's plan (four legs), write --out"
     )
-    parser.add_argument("--most-lost", type=int, default=None, help="make plans for up to so many lost legs")
+    parser.add_argument(
+        "--most-lost", type=int, default=None, help="largest number of lost legs for which plans are made"
+    )
     parser.add_argument("--get-up", action="store_true", help="search how it turns over after a fall (needs mujoco)")
     given = parser.parse_args(args)
     try:

@@ -121,6 +121,7 @@ def returning(stands, until=""):
     return found
 
 
+@pytest.mark.slow
 def test_a_joint_that_came_back_may_stand_still_for_a_while_but_not_for_ever():
     """Seen in the launched robot: the coxa of a leg that was restored stood for two seconds and was declared locked."""
     assert returning(4.5) == []

@@ -41,7 +41,7 @@ def loaded_walk(load, seed=1, **arguments):
 
 # The other loads: more of what "robot", the one that declared healthy joints, and "all" hold.
 @pytest.mark.parametrize(
-    "load", [name if name in ("robot", "all") else pytest.param(name, marks=pytest.mark.slow) for name in LOADS]
+    "load", [name if name == "all" else pytest.param(name, marks=pytest.mark.slow) for name in LOADS]
 )
 def test_no_healthy_joint_is_declared_while_processes_stand_still_for_moments(load):
     """With "robot" RR.femur and LF.femur were declared: ten readings a second fit nine of them into a stance phase, and
@@ -62,7 +62,7 @@ def test_the_reason_for_which_nothing_is_judged_is_named():
     assert any("readings come late: not judged (" in one for one in reasons)
 
 
-@pytest.mark.parametrize("load", ["robot", "gait", "all"])
+@pytest.mark.parametrize("load", ["all", *(pytest.param(load, marks=pytest.mark.slow) for load in ("robot", "gait"))])
 @pytest.mark.parametrize("joint", ["RR.femur", "RM.coxa"])
 def test_a_joint_that_is_locked_on_a_loaded_computer_is_found(load, joint):
     walk = loaded_walk(load, 2)

@@ -108,7 +108,7 @@ def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(joi
     assert walk.declared.is_whole, walk.decisions
 
 
-@pytest.mark.parametrize("joint", ["RF.femur", "RM.coxa"])
+@pytest.mark.parametrize("joint", [pytest.param("RF.femur", marks=pytest.mark.slow), "RM.coxa"])
 def test_a_joint_that_stays_locked_is_tried_and_stays_declared(joint):
     walk = LateWalk("none", 5)
     walk.damage(WHOLE.locked(joint, 0.1))

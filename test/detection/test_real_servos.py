@@ -36,7 +36,7 @@ def find(seed, damage, seconds, more=0.0):
     return values, decisions[-1][0] - begin, detector
 
 
-@pytest.mark.parametrize("seed, leg, left", [(21, "LF", 0.02), (22, "RM", 0.5)])
+@pytest.mark.parametrize("seed, leg, left", [pytest.param(21, "LF", 0.02, marks=pytest.mark.slow), (22, "RM", 0.5)])
 def test_a_lost_foot_whose_servos_answer_is_found(seed, leg, left):
     values, took, detector = find(seed, lambda _: WHOLE.broken(f"{leg}.tibia", left), 2.0)
     assert list(values) == [f"remaining.{leg}.tibia"] and 0.0 < took <= 2.0
@@ -48,7 +48,9 @@ def test_a_locked_joint_is_not_called_limp():
     assert values["locked.LM.femur"] is True and took > 0.0
 
 
-@pytest.mark.parametrize("left", [("LF", "LM", "LR"), ("LF", "LR", "RM")], ids="-".join)
+@pytest.mark.parametrize(
+    "left", [pytest.param(("LF", "LM", "LR"), marks=pytest.mark.slow), ("LF", "LR", "RM")], ids="-".join
+)
 def test_three_legs_torn_off_at_once_are_damage_though_those_left_may_hold_the_body_level(left):
     lost = sorted(set(ROBOT.leg_names) - set(left))
     values, took, _ = find(5002, lambda _: WHOLE.without(*lost), 1.5, more=0.8)

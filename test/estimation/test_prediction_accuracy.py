@@ -12,7 +12,7 @@ from hexapod_dynamics.simulation import Truth
 POSE, TILT = (0.216, 9.348), (0.0506, 7.378)
 
 
-@pytest.mark.parametrize("gait", [AdaptiveGait, TripodGait])
+@pytest.mark.parametrize("gait", [AdaptiveGait, pytest.param(TripodGait, marks=pytest.mark.slow)])
 def test_errors_are_as_large_as_the_covariance_says_and_nothing_is_doubted(gait):
     """Two walks of 20 s each, the second on rough ground; benchmark/prediction.py measures 60 s of many."""
     rng, squares, ends = np.random.default_rng(3000), [], []

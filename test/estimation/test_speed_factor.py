@@ -26,6 +26,7 @@ def test_a_steady_difference_of_the_heading_as_in_a_turn_is_no_stumble():
     assert factor.update(0.0, 0.006, 0.01) < -0.05
 
 
+@pytest.mark.slow
 def test_the_way_of_a_tripod_that_stumbles_over_rough_ground_is_predicted():
     """Feet that strike bumps of 7 mm cost a fifth of the way that the model has; without the factor 9 % of it."""
     truth = Truth(

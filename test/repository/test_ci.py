@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from conftest import ALONE, MARKERS, PACED
+from conftest import ALONE, LONG, MARKERS, PACED
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = (ROOT / ".ci" / "run").read_text()
@@ -19,6 +19,10 @@ def test_the_folders_of_tests_in_real_time_are_all_in_ci():
         assert any(path.is_relative_to(folder) for folder in folders), name
 
 
+def test_the_tests_that_compute_for_long_are_there():
+    assert [name for name in LONG if not (ROOT / "test" / name).exists()] == []
+
+
 def test_the_folders_that_the_computing_step_does_not_look_into_have_no_test_that_only_computes():
     ignored = re.findall(r"--ignore test/(\S+?)[\s)]", SCRIPT)
     assert ignored
@@ -27,6 +31,9 @@ def test_the_folders_that_the_computing_step_does_not_look_into_have_no_test_tha
 
 def test_every_marker_of_a_default_run_has_its_step():
     parts = re.findall(r"-m '([^']*)'", SCRIPT)
-    assert {"(pure or papers) and not slow", "waiting and not slow", "paced and not slow", "alone and not slow"} <= set(
-        parts
-    )
+    assert {
+        "(pure or long or papers) and not slow",
+        "waiting and not slow",
+        "paced and not slow",
+        "alone and not slow",
+    } <= set(parts)

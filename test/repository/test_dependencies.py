@@ -1,6 +1,7 @@
 """Every import is declared: to pip in setup.py, to rosdep in package.xml."""
 
 import ast
+import functools
 import importlib
 import importlib.metadata
 import re
@@ -61,19 +62,25 @@ ROS = {path.parent.name for path in (ROOT / "pocket_ros2" / "src").glob("*/__ini
 TESTING = "test/support"  # needs the extra `test`
 
 
+@functools.cache
+def imports_of(path):
+    """Return the top names of what a file imports."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
 def imported(*folders):
     """Return the top names of all imports in these folders that are neither Python's nor this package's."""
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     if TESTING not in folders:
         paths = [path for path in paths if not path.is_relative_to(ROOT / TESTING)]
     assert paths
-    names = set()
-    for path in paths:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names.add(node.module.partition(".")[0])
+    names = set().union(*map(imports_of, paths))
     ours = {"hexapod_dynamics", *(path.stem for path in paths), *(path.parent.name for path in paths)}
     return names - set(sys.stdlib_module_names) - ours
 

@@ -54,7 +54,7 @@ def assess_answers(answers: dict[str, Fault | None], servo_map: ServoMap) -> lis
 
 @dataclass(frozen=True)
 class Supply:
-    """Of one servo: supply and its limits [V], temperature and its limit [deg C], deviation (trim) [rad]."""
+    """Supply and its limits [V], temperature and its limit [deg C] and trim [rad] of one servo."""
 
     joint: str
     volts: float

@@ -80,7 +80,7 @@ class FallenRobot:
             self._sense()
 
     def run(self, seconds: float) -> bool:
-        """Run until `get_up` has ended, or for so many seconds; return whether it has ended."""
+        """Run until `get_up` has ended, at most for `seconds`; return whether it has ended."""
         for _ in range(round(seconds / TICK)):
             self.tick()
             if not self.get_up.active:

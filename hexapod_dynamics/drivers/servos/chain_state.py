@@ -27,7 +27,7 @@ class ChainSettings:
     confirm_interval: float = 0.02  # between two writes of torque on or off to one servo that has not obeyed yet
     lag: float = 0.25  # [rad] away from its target for `lag_reads` reads a joint does not follow
     lag_reads: int = 3  # one that was asked twice counts twice
-    lag_many: int = 3  # so many joints that do not follow: one read of another is enough
+    lag_many: int = 3  # number of joints that do not follow, from which one read of another is enough
     load_check_lag: float = 0.15  # [rad] from its target a servo is asked whether it holds ...
     load_check_interval: float = 0.1  # ... one servo in this time
     suspect_interval: float = 0.05  # between two slow reads while a joint does not follow

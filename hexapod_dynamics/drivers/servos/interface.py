@@ -156,7 +156,7 @@ class ServoInterface(ABC):
 
     @abstractmethod
     def pose_time(self, servos: int) -> float:
-        """Time [s] that a pose of so many servos needs on the line."""
+        """Time [s] that a pose of this number of servos needs on the line."""
 
     @abstractmethod
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:

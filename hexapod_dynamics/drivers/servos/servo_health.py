@@ -10,7 +10,7 @@ import numpy as np
 from hexapod_dynamics.drivers.servos.chain_state import FAULTS, ChainState
 
 SEVERITY = ("ok", "warn", "error")
-_SLOT, _SLOTS = 0.4, 2  # [s] errors are counted over so many pieces of time
+_SLOT, _SLOTS = 0.4, 2  # [s] length of a slot, and the number of slots over which errors are counted
 _DEAD = 0.5  # [s] without an answer of any servo
 _ASKED = 6  # requests in a row without an answer of any servo
 _SWITCHING = 1.0  # [s] time after which an unconfirmed torque command is an error

@@ -70,7 +70,7 @@ class BatchModel:
         self._counts: dict[Morphology, int] = {}  # states so far of morphologies that are not prepared
 
     def is_worth(self, forward: bool, morphology: Morphology, count: int) -> bool:
-        """Whether so many states (LEAST_GROUP or more) of a morphology take less time here than one after the other."""
+        """Whether this number of states (LEAST_GROUP or more) takes less time here than one after the other."""
         if (forward, morphology, True) in self._known:
             return True
         if len(self._counts) >= KEPT:

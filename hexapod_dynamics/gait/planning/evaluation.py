@@ -29,7 +29,7 @@ TURN = 2.0 * math.pi
 
 
 class Scratch:
-    """The memory that `evaluate` works in, for so many legs and samples of a cycle.
+    """The memory that `evaluate` works in, for a number of legs and of samples in a cycle.
 
     angles: joint angles (samples, legs, 3) [rad]; course: see `zero_moment_course`; found (FINDINGS,).
     """
@@ -71,7 +71,7 @@ def findings_of(array):
 
 
 def make_scratch(legs, samples=SAMPLES):
-    """Return the Scratch for so many legs and samples a cycle."""
+    """Return the Scratch for this number of legs and of samples in a cycle."""
     return Scratch(legs, samples)
 
 

@@ -142,7 +142,7 @@ class BoardServos(SerialServos):
         return (np.clip(counts, 0.0, MAX_COUNT) - CENTRE_COUNT) / COUNTS_PER_RADIAN
 
     def pose_time(self, servos: int) -> float:
-        """Time [s] that the board needs to pass so many set-points on."""
+        """Time [s] that the board needs to pass this number of set-points on."""
         return servos * _MOVE
 
     def _occupy(self, duration: float) -> None:

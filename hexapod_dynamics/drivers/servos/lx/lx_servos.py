@@ -92,7 +92,7 @@ class LxServos(SerialServos):
         return counts
 
     def pose_time(self, servos: int) -> float:
-        """Time [s] of so many latched moves and the start."""
+        """Time [s] of this number of latched moves and of their start."""
         return (1 + servos) * lx_frames.MOVE_SIZE * self.bus.byte_time
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:

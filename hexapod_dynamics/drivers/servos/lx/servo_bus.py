@@ -20,7 +20,7 @@ from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, 
 from hexapod_dynamics.drivers.servos.serial_link import LATE, SerialLink
 
 _OWED = 32  # requests without an answer that are remembered
-_LATENESS = 1.5  # so many times the delay of an answer that came late are waited for the next one
+_LATENESS = 1.5  # after a late answer the next one is awaited for this multiple of its delay
 
 
 class ServoBus(SerialLink):

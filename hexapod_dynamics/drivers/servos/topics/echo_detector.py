@@ -7,8 +7,6 @@ last digit; an echo always does.
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 
 _RECENT = 60  # commands with which a report is compared
@@ -18,10 +16,11 @@ _CERTAIN = 25  # reports in a row that equal a command
 
 
 class EchoDetector:
-    """Compares the reports of n joints with their commands."""
+    """Compares the reports of n joints with their commands. Commands and reports may come from two threads."""
 
     def __init__(self, n: int) -> None:
-        self._commands: deque[np.ndarray] = deque(maxlen=_RECENT)
+        self._recent = np.full((_RECENT, n), np.nan)  # a ring, which is written while it is read
+        self._count = 0
         self._last = np.full(n, np.nan)
         self._equal = np.zeros(n, np.int64)
 
@@ -32,14 +31,15 @@ class EchoDetector:
 
     def command(self, angles: np.ndarray) -> None:
         """Take the commands (n,) [rad], NaN for a joint that has none."""
-        self._commands.append(np.array(angles, float))
+        self._recent[self._count % _RECENT] = angles
+        self._count += 1
 
     def report(self, index: int, angle: float) -> None:
         """Take the reported angle [rad] of one joint."""
-        if len(self._commands) < 2 or abs(angle - self._last[index]) <= _MOVED:
+        if self._count < 2 or abs(angle - self._last[index]) <= _MOVED:
             return
         self._last[index] = angle
-        if any(abs(command[index] - angle) <= _EQUAL for command in self._commands):
+        if (np.abs(self._recent[:, index] - angle) <= _EQUAL).any():
             self._equal[index] += 1
         else:
             self._equal[index] = 0

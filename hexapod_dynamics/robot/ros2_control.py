@@ -1,0 +1,106 @@
+"""What ros2_control wants to know of a robot: its <ros2_control> tag in the URDF, and the file of its controllers.
+
+ros2_control's manager drives the joints by one of the components below; this package asks its controllers for
+set-points by topics (docs/foreign.md). Names are those of ROS 2 Humble and Jazzy.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import yaml
+
+from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.xml_text import checked_text
+
+# By name: plugin, and its parameters.
+HARDWARE: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "mock": ("mock_components/GenericSystem", {}),
+        "topic_based": (
+            "topic_based_ros2_control/TopicBasedSystem",
+            {"joint_commands_topic": "/device/joint_commands", "joint_states_topic": "/device/joint_states"},
+        ),
+        "joint_state_topic": (
+            "joint_state_topic_hardware_interface/JointStateTopicSystem",
+            {"joint_commands_topic": "/device/joint_commands", "joint_states_topic": "/device/joint_states"},
+        ),
+        "mujoco": ("mujoco_ros2_control/MujocoSystem", {}),
+    }
+)
+# By the parameter command_interface of `servos`: name of the controller and its type.
+CONTROLLERS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "commands": ("forward_position_controller", "forward_command_controller/ForwardCommandController"),
+        "joint_trajectory": ("joint_trajectory_controller", "joint_trajectory_controller/JointTrajectoryController"),
+    }
+)
+BROADCASTER = "joint_state_broadcaster"
+
+
+def with_ros2_control(urdf: str, robot: Robot, hardware: str) -> str:
+    """URDF text with a <ros2_control> tag: position is commanded, position and velocity are measured, of each joint.
+
+    hardware: a name of HARDWARE; joints that the URDF fixes (locked, missing) are left out. RobotError: another name.
+    """
+    if hardware not in HARDWARE:
+        raise RobotError(f"ros2_control: {hardware!r} given, allowed are {', '.join(HARDWARE)}")
+    root = ET.fromstring(urdf)
+    moving = {joint.get("name") for joint in root.iter("joint") if joint.get("type") not in ("fixed", None)}
+    plugin, parameters = HARDWARE[hardware]
+    system = ET.SubElement(root, "ros2_control", name=checked_text(robot.name), type="system")
+    component = ET.SubElement(system, "hardware")
+    ET.SubElement(component, "plugin").text = plugin
+    for name, value in parameters.items():
+        ET.SubElement(component, "param", name=name).text = value
+    for leg in robot.legs:
+        for joint in leg.joints:
+            if joint.name not in moving:
+                continue
+            element = ET.SubElement(system, "joint", name=joint.name)
+            command = ET.SubElement(element, "command_interface", name="position")
+            for bound, limit in (("min", joint.lower), ("max", joint.upper)):
+                ET.SubElement(command, "param", name=bound).text = repr(float(limit))
+            for measured in ("position", "velocity"):
+                ET.SubElement(element, "state_interface", name=measured)
+    ET.indent(root)
+    return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+CONTROLLERS_HEAD = """\
+# Controllers of the JetHexa for ros2_control, written by `python -m hexapod_dynamics.tools.parameter_files`.
+# ros2_control.launch.py makes the same for the robot of its argument `robot`.
+"""
+
+
+def controllers_yaml(robot: Robot) -> str:
+    """`controllers` as the text of a parameter file."""
+    return yaml.safe_dump(controllers(robot), sort_keys=False, width=120)
+
+
+def controllers(robot: Robot, rate: int = 100) -> dict[str, Any]:
+    """Parameters of controller_manager and of the controllers, as config/ros2_control.yaml has them for the JetHexa.
+
+    rate [1/s]: of the manager's loop. A lost joint is measured no more: the controllers stay active.
+    """
+    joints = robot.joint_names  # lists of their own: a parameter file has no aliases
+    kinds: dict[str, Any] = {"update_rate": rate, BROADCASTER: {"type": f"{BROADCASTER}/JointStateBroadcaster"}}
+    kinds |= {name: {"type": kind} for name, kind in CONTROLLERS.values()}
+    forward, trajectory = (CONTROLLERS[interface][0] for interface in ("commands", "joint_trajectory"))
+    return {
+        "controller_manager": {"ros__parameters": kinds},
+        forward: {"ros__parameters": {"joints": list(joints), "interface_name": "position"}},
+        trajectory: {
+            "ros__parameters": {
+                "joints": list(joints),
+                "command_interfaces": ["position"],
+                "state_interfaces": ["position", "velocity"],
+                "allow_partial_joints_goal": True,
+                "open_loop_control": True,
+            }
+        },
+    }

@@ -1,0 +1,55 @@
+"""hardware:=topics: a robot whose driver is not of this project loses two legs, and walks on (`pytest -m slow`)."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.ros_session import NEWEST, Probe, Process, separate, wait_until
+
+from nav_msgs.msg import Odometry
+from std_msgs.msg import String
+
+DRIVER = Path(__file__).parents[1] / "support" / "foreign_driver.py"
+AFTERWARDS = 20.0  # [s] in which nothing else may be declared
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("interface", ["joint_commands", "commands", "joint_trajectory"])
+def test_two_legs_that_another_drivers_robot_loses_are_all_that_is_declared(interface):
+    separate()
+    probe = Probe()
+    driver = Process(sys.executable, str(DRIVER), interface)
+    launch = Process(
+        *("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "hardware:=topics", "detect:=declare"),
+        f"command_interface:={interface}",
+    )
+    try:
+        odometry = probe.hear(Odometry, "predicted_state", NEWEST, keep=200)
+        morphology = probe.morphology()
+        torn = probe.node.create_publisher(String, "torn", 10)
+
+        def way():
+            return max((m.pose.pose.position.x for _, m in list(odometry)), default=0.0)
+
+        def declared():
+            """Entries of the morphology that are not those of a whole robot."""
+            values = morphology() or {}
+            return {
+                name for name, value in values.items() if value is False or name.startswith("remaining") and value < 1.0
+            }
+
+        wait_until(lambda: way() > 0.4, 60, lambda: f"it walks\n{launch.output[-3000:]}")
+        torn.publish(String(data="RM LM"))
+        wait_until(lambda: {"legs.RM", "legs.LM"} <= declared(), 20, lambda: f"declared\n{launch.output[-3000:]}")
+        found, start, begin = declared(), way(), time.monotonic()
+        assert not any(name.startswith("remaining") or name[-9:-7] in ("RF", "LF", "RR", "LR") for name in found), found
+        while time.monotonic() < begin + AFTERWARDS:
+            assert declared() == found, launch.output[-3000:]
+            time.sleep(0.2)
+        assert way() - start > 0.8 * 0.077 * AFTERWARDS
+        assert "Traceback" not in launch.output, launch.output[-3000:]
+    finally:
+        launch.end()
+        driver.end()
+        probe.close()

@@ -1,0 +1,48 @@
+"""The <ros2_control> tag and the controllers: each joint that moves, with its limits."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+import yaml
+
+from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.ros2_control import HARDWARE, controllers_yaml, with_ros2_control
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+
+
+@pytest.mark.parametrize("hardware", HARDWARE)
+def test_each_joint_that_moves_has_its_limits_and_interfaces(hardware):
+    morphology = WHOLE.without("RM").locked("LF.tibia", 0.3)
+    system = ET.fromstring(with_ros2_control(ROBOT.to_urdf(morphology), ROBOT, hardware)).find("ros2_control")
+    assert system.get("type") == "system" and system.find("hardware/plugin").text == HARDWARE[hardware][0]
+    named = [joint.get("name") for joint in system.findall("joint")]
+    assert named == [name for name in ROBOT.joint_names if "RM" not in name and name != "tibia_joint_LF"]
+    limits = {joint.name: (joint.lower, joint.upper) for leg in ROBOT.legs for joint in leg.joints}
+    for joint in system.findall("joint"):
+        command = joint.find("command_interface")
+        assert command.get("name") == "position"
+        found = {param.get("name"): float(param.text) for param in command}
+        assert (found["min"], found["max"]) == limits[joint.get("name")]
+        assert [state.get("name") for state in joint.findall("state_interface")] == ["position", "velocity"]
+
+
+def test_a_reader_of_the_model_is_not_disturbed():
+    assert Robot.from_urdf(with_ros2_control(ROBOT.to_urdf(), ROBOT, "mock")).joint_names == ROBOT.joint_names
+
+
+def test_another_component_is_refused_by_name():
+    with pytest.raises(RobotError, match="ros2_control: 'gazebo' given, allowed are mock"):
+        with_ros2_control(ROBOT.to_urdf(), ROBOT, "gazebo")
+
+
+def test_the_controllers_have_the_robots_joints_in_its_order():
+    read = yaml.safe_load(controllers_yaml(ROBOT))
+    kinds = read["controller_manager"]["ros__parameters"]
+    for name, section in read.items():
+        if name == "controller_manager":
+            continue
+        assert kinds[name]["type"].split("/")[0] in name + "forward_command_controller"
+        assert section["ros__parameters"]["joints"] == list(ROBOT.joint_names)
