@@ -28,6 +28,7 @@ from hexapod_dynamics.gait.command_limits import (
     Incline,
 )
 from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, RAISING, GroundAdaptation
+from hexapod_dynamics.gait.load_shift import LoadShift
 from hexapod_dynamics.gait.obstacle_response import AS_FELT, CLIMB, STOP, ObstacleResponse
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 
@@ -64,6 +65,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         self._high = HIGH_LIFT  # [m] of feet that are lifted higher than planned
         self._forces = np.zeros(3)  # specific force along and across the heading, summed since the last step; count
         self.leaning = np.zeros(6)  # the offset that `lean` has set
+        self.load = LoadShift(0.0)  # `bind` knows the robot's weight
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
         self._reflexes = 0.0  # after which the ground was taken for rough
         self._limited_for = UNLIMITED  # what the obstacle asks for and rough; roll, pitch of the slope
@@ -79,6 +81,18 @@ class AdaptiveOnGround(AdaptiveWalk):
         """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""
         self.leaning[:] = checked_lean(offset)
         self.data.command[layout.OFFSET :] = self.leaning
+        self._move_body(0.0, 0.0)
+
+    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Take what the body carries into account; see `Gait.carry`."""
+        self.load.carry(mass, x_moment, y_moment)
+
+    def _move_body(self, x: float, y: float) -> None:
+        """Move the body over its feet by (x, y) [m], as `lean` asks and for the load."""
+        leaning, load, most = self.leaning, self.load.shift, MOST_LEAN
+        for axis, shift in enumerate((x, y)):
+            offset = leaning.item(axis) + load.item(axis) + shift
+            self.data.command[layout.OFFSET + axis] = min(most.item(axis), max(-most.item(axis), offset))
 
     def sense_force(self, x: float, y: float, z: float) -> None:
         """Take the specific force of the body [m/s^2], by which it is felt whether the robot makes its way."""
@@ -132,6 +146,9 @@ class AdaptiveOnGround(AdaptiveWalk):
     def _adapt(self, dt: float) -> None:
         """Let dt [s] pass for what adapts to the ground, and put it in force."""
         ground, data = self.ground, self.data
+        if self.load.wanted.any() or self.load.shift.any():
+            self.load.advance(dt, self._shift_room)
+            self._move_body(0.0, 0.0)
         if ground is None or data.state[layout.SENSED] == 0.0:
             return
         lift, tilt_limit = self._used.step_height, self.settings.tilt_limit
@@ -141,7 +158,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         if mode == layout.RISE or reflexes == 0.0:
             self._reflexes = reflexes
         ground.height = LOADED * float(data.state[layout.HEIGHT_NOW])
-        ground.most_shift = self._shift_room
+        ground.most_shift = max(0.0, self._shift_room - self.load.size)
         heading = 0.0
         if data.settings[layout.YAW_GAIN] > 0.0:
             heading = math.remainder(float(data.state[layout.YAW] - data.state[layout.YAW_REFERENCE]), math.tau)
@@ -157,9 +174,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         self._lifted += min(most, max(-most, high - self._lifted))
         data.plan[plan_numbers.LIFT] = lift + self._lifted * max(0.0, self._high - lift)
         data.settings[layout.TILT] = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
-        for axis, shift in enumerate((ground.shift_x, ground.shift_y)):
-            most = MOST_LEAN[axis]
-            data.command[layout.OFFSET + axis] = min(most, max(-most, self.leaning[axis] + shift))
+        self._move_body(ground.shift_x, ground.shift_y)
         self._limit_again(ground, dt)
 
     def _limit_again(self, ground: GroundAdaptation, dt: float) -> None:
@@ -249,4 +264,5 @@ class AdaptiveOnGround(AdaptiveWalk):
             "slope of the ground [deg]": math.degrees(math.hypot(*self.slope.attitude)),
             "set back [share of the speed]": self.obstacle.progress.setback,
             "roughness that is felt [deg]": math.degrees(self.ground.roughness),
+            **self.load.report(),
         }

@@ -113,6 +113,10 @@ class Gait(ABC):
         """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad]."""
         raise HexapodError(f"{type(self).__name__} does not move its body over its feet; choose the gait auto")
 
+    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Set what the body carries beside itself: mass [kg], first moments m cx, m cy [kg m]; by default ignored."""
+        return
+
     def sit(self) -> None:
         """Sit down and stay until `stand`."""
         raise HexapodError(f"{type(self).__name__} cannot sit down; choose the gait auto")
