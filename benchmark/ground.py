@@ -78,8 +78,7 @@ def run(job):
     def ends(walk):
         nonlocal asleep
         tilts.append(tilt(walk))
-        sits = walk.gait.doing == "sitting"
-        asleep = asleep + 0.02 if sits else 0.0
+        asleep = 0.0 if walk.gait.walking else asleep + 0.02
         return walk.physics.position[0] - start >= metres or tilts[-1] > FALLEN or asleep > 8.0
 
     walk.run(metres / (SLOWEST * NOMINAL_VELOCITY), until=ends)

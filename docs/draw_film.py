@@ -1,14 +1,17 @@
-"""Draws docs/walking_on.gif: two legs are torn off a robot in MuJoCo, nobody tells it, it finds out and walks on.
+"""Draws films of a robot in MuJoCo that loses legs; nobody tells it, it finds out and walks on.
 
-MUJOCO_GL=osmesa PYTHONPATH=$PYTHONPATH:test python docs/draw_film.py
+MUJOCO_GL=osmesa PYTHONPATH=$PYTHONPATH:test python docs/draw_film.py [walking_on] [over_blocks]
 
-It needs mujoco, pillow and Debian's libosmesa6, and takes some 2 minutes.
+walking_on.gif: two legs on level ground. over_blocks.gif: one leg on blocks of 30 mm, servos=real. It needs mujoco,
+pillow and Debian's libosmesa6 (or MUJOCO_GL=egl), and takes some 2 minutes a film.
 
-The truth is MuJoCo with another mass, payload, servo stiffness and friction than the model that gait and detector have.
+The truth is MuJoCo with another mass, payload, servos and friction than the model that gait and detector have.
 """
 
 import pathlib
+import sys
 import time
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -21,16 +24,54 @@ from hexapod_dynamics.se3 import quaternion_from_rotation
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
 SIZE, EVERY = (480, 270), 5  # pixels; a frame each so many ticks
-BEFORE, AFTER, COMMANDED = 3.0, 12.0, 0.077  # [s], [m/s]
-LOST = ("RM", "LM")
-TRUTH = Truth(mass=1.1, payload=0.15, stiffness=0.85, friction=0.5)
+COMMANDED = 0.077  # [m/s]
+
+
+class Scene(NamedTuple):
+    """A film: what is lost, truth, seconds of walking before the film, before the loss and after it, seed, colours."""
+
+    lost: tuple[str, ...]
+    truth: Truth
+    learns: float
+    before: float
+    after: float
+    seed: int
+    colours: int
+
+
+SCENES = {
+    "walking_on": Scene(
+        ("RM", "LM"), Truth(mass=1.1, payload=0.15, stiffness=0.85, friction=0.5), 4.0, 3.0, 12.0, 3, 64
+    ),
+    "over_blocks": Scene(
+        ("RM",), Truth.parse("servos=real,seed=7,friction=0.7,ground=blocks:0.03"), 4.0, 3.0, 12.0, 3, 48
+    ),
+}
+# Height field in the picture: where it begins and ends, along and across [m], and between two points.
+FIELD, POINT = ((-0.6, 3.0), (-0.9, 0.9)), 0.0125
 
 
 class Camera:
-    """Pictures of a robot on a chequered ground, with the shapes of its URDF."""
+    """Pictures of a robot on a chequered ground, with the shapes of its URDF; ground: None where it is level."""
 
-    def __init__(self, robot):
-        self.robot, self._made, self._place = robot, {}, None
+    def __init__(self, robot, ground=None):
+        self.robot, self._ground, self._made, self._place = robot, ground, {}, None
+
+    def _add_ground(self, spec):
+        """Add the ground to a model: a plane, or the height field of a Ground."""
+        if self._ground is None:
+            spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], material="ground")
+            return
+        xs, ys = (np.arange(low, high, POINT) for low, high in FIELD)
+        heights = self._ground.heights(xs, ys)
+        low, high = heights.min(), heights.max()
+        size = [0.5 * (xs[-1] - xs[0]), 0.5 * (ys[-1] - ys[0]), high - low, 0.02]
+        field = spec.add_hfield(name="relief", nrow=len(ys), ncol=len(xs), size=size)
+        field.userdata = ((heights - low) / (high - low)).ravel()
+        place = [0.5 * (xs[0] + xs[-1]), 0.5 * (ys[0] + ys[-1]), low]
+        spec.worldbody.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname="relief", pos=place, rgba=[0.80, 0.82, 0.84, 1.0]
+        )
 
     def _renderer(self, morphology):
         key = tuple(sorted(morphology.parameters().items()))
@@ -53,7 +94,7 @@ class Camera:
             )
             material = spec.add_material(name="ground", texrepeat=[5, 5], texuniform=True)
             material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "chequer"
-            spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], material="ground")
+            self._add_ground(spec)
             spec.worldbody.add_light(
                 type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, pos=[0, 0, 3], dir=[-0.3, 0.4, -1], diffuse=[0.5] * 3
             )
@@ -80,23 +121,25 @@ class Camera:
         return renderer.render().copy()
 
 
-def main():
+def draw(name, scene):
     """Walk, render, write the film, and print what it shows."""
     robot = Robot.jethexa()
-    walk = BlindWalk(robot, MujocoSimulator(robot, truth=TRUTH), AdaptiveGait(), seed=3)
+    physics = MujocoSimulator(robot, truth=scene.truth)
+    walk = BlindWalk(robot, physics, AdaptiveGait(), seed=scene.seed)
     walk.gait.command(COMMANDED, 0.0, 0.0)
-    walk.run(4.0)  # the detector has learnt the robot
-    camera, font = Camera(robot), ImageFont.load_default(size=15)
+    walk.run(scene.learns)  # the detector has learnt the robot
+    camera = Camera(robot, physics.ground if scene.truth.terrain else None)
+    font = ImageFont.load_default(size=15)
     whole, start, frames, places, found = Morphology.whole(robot), walk.time, [], [], None
-    for tick in range(round((BEFORE + AFTER) / TICK)):
+    for tick in range(round((scene.before + scene.after) / TICK)):
         now = walk.time - start
-        if abs(now - BEFORE) < 0.5 * TICK:
-            walk.damage(whole.without(*LOST))
+        if abs(now - scene.before) < 0.5 * TICK:
+            walk.damage(whole.without(*scene.lost))
         walk.tick()
         physics = walk.physics
         if found is None and not walk.declared.existing_mask.all():
             missing = [leg.name for leg in robot.legs if not walk.declared.links(leg.name)]
-            if set(missing) == set(LOST):
+            if set(missing) == set(scene.lost):
                 found = now
         places.append(physics.position[:2].copy())
         if tick % EVERY:
@@ -104,9 +147,9 @@ def main():
         picture = Image.fromarray(camera.take(physics.morphology, physics.position, physics.rotation, physics.q))
         back = round(2.6 / TICK)
         speed = np.linalg.norm(places[-1] - places[-back]) / (back * TICK) if len(places) > back else COMMANDED
-        words = ["walking" if now < BEFORE else f"{' and '.join(LOST)} torn off; nobody tells it"]
+        words = ["walking" if now < scene.before else f"{' and '.join(scene.lost)} torn off; nobody tells it"]
         if found is not None:
-            words.append(f"found after {found - BEFORE:.1f} s")
+            words.append(f"found after {found - scene.before:.1f} s")
         draw = ImageDraw.Draw(picture)
         draw.text((10, 8), ";  ".join(words), fill=(20, 24, 30), font=font)
         draw.text(
@@ -116,9 +159,9 @@ def main():
             font=font,
         )
         frames.append(picture)
-    palette = frames[len(frames) // 2].quantize(64)
+    palette = frames[len(frames) // 2].quantize(scene.colours)
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    path = pathlib.Path(__file__).with_name("walking_on.gif")
+    path = pathlib.Path(__file__).with_name(f"{name}.gif")
     frames[0].save(
         path, save_all=True, append_images=frames[1:], duration=round(1000 * EVERY * TICK), loop=0, optimize=True
     )
@@ -129,6 +172,7 @@ def main():
 
 
 if __name__ == "__main__":
-    begin = time.monotonic()
-    main()
-    print(f"{time.monotonic() - begin:.0f} s")
+    for wanted in sys.argv[1:] or SCENES:
+        begin = time.monotonic()
+        draw(wanted, SCENES[wanted])
+        print(f"{time.monotonic() - begin:.0f} s")

@@ -512,10 +512,10 @@ class AdaptiveGait(AdaptiveOnGround):
                 return
 
     def _fits_at_rest(self, plan: GaitPlan) -> bool:
-        higher = self._used.period is None and plan.kind == "walk" and self._used.step_height > plan.lift
-        periods = [plan.period * share for share in (HIGH_PERIODS if higher else (1.0,))]
         still, with_margin = np.zeros(3), self.settings.pattern == "auto"
-        return any(self._limits.fits(still, self._used.period or period, with_margin) for period in periods)
+        if self._used.period is None and plan.kind == "walk" and self._used.step_height > plan.lift:
+            return self._limits.follows(still, [plan.period * share for share in HIGH_PERIODS], with_margin)
+        return self._limits.fits(still, self._used.period or plan.period, with_margin)
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
@@ -601,7 +601,7 @@ class AdaptiveGait(AdaptiveOnGround):
         elif self.data.state[layout.REFLEXES] > MOST_REFLEXES:
             out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
         elif self._slowed:
-            out["why"] = f"the command is scaled to {fx:.3f} {fy:.3f} m/s {fz:.3f} rad/s: {self._slowed}"
+            out["why"] = self._slowed
         elif self._given_up:
             out["why"] = f"{self._out_of_reach(self.settings)}; {self._given_up} of the plan instead"
         return out

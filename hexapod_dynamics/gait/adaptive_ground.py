@@ -41,7 +41,10 @@ LOADED = 0.9  # height of the centre of mass over the feet as a share of that of
 # The command is limited anew when the slope has changed by so much [rad], at most once in so long [s].
 SLOPE_STEP, LIMIT_EVERY = math.radians(2.5), 1.0
 UNLIMITED = (AS_FELT, False), math.inf, 0.0
-NO_WAY = "the robot makes no way against an obstacle; command another direction, or zero and then a speed"
+NO_WAY = (
+    "stopped: the robot makes no way, an obstacle is higher than it can step; command another direction, or zero and "
+    "then a speed"
+)
 SLOWER = 0.97  # share of the command below which the reason is given
 
 
@@ -244,8 +247,13 @@ class AdaptiveOnGround(AdaptiveWalk):
         if self.ground is None or np.abs(self._followed).max() > SLOWER * wanted:
             return ""
         if self._incline is not LEVEL:
-            return f"slope of {math.degrees(math.hypot(*self.slope.attitude)):.0f} degrees"
-        return f"feet are lifted {1e3 * self._highest:.0f} mm on rough ground" if self.ground.rough else ""
+            cause = f"slope of {math.degrees(math.hypot(*self.slope.attitude)):.0f} degrees"
+        elif self.ground.rough:
+            cause = f"feet are lifted {1e3 * self._highest:.0f} mm on rough ground"
+        else:
+            return ""
+        x, y, turn = self._followed
+        return f"the command is scaled to {x:.3f} {y:.3f} m/s {turn:.3f} rad/s: {cause}"
 
     def _ground_report(self) -> dict[str, float]:
         """Return what is known of the ground."""

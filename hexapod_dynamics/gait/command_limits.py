@@ -102,6 +102,12 @@ class CommandLimits:
         )
         return float(found[RATE]) / robot.servo.speed_limit if fits else np.inf
 
+    def follows(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> bool:
+        """Return whether the plan can follow a twist (3,) at one of the periods [s], as `possible` has it: the servos
+        may saturate for moments.
+        """
+        return self._period(twist, periods, with_margin) is not None
+
     def _period(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> float | None:
         """Return the first of the periods [s] at which the servos follow, else that with the least joint rates; None if
         none is possible.

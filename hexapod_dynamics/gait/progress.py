@@ -28,8 +28,7 @@ class SetbackLimits:
 
 # A body on fewer legs rocks more on rough ground.
 WHOLE, LEGS_LOST = SetbackLimits(0.9, 0.6, 3.5), SetbackLimits(1.3, 0.9, 6.0)
-SLOWEST = 0.02  # [m/s] commanded, below which nothing is felt
-LEAST = 0.03  # [m/s] root mean square below which nothing is wrong: walking slowly on rough ground
+SLOWEST = 0.05  # [m/s] commanded, below which nothing is felt: on blocks a body is thrown about by as much
 
 
 class Progress:
@@ -83,7 +82,7 @@ class Progress:
         self._mean += share * (along - self._mean)
         self._square += share * (along * along - self._square)
         deviation = math.sqrt(max(0.0, self._square - self._mean * self._mean))
-        self.setback = 0.0 if deviation < LEAST else deviation / speed
+        self.setback = deviation / speed
         self.is_set_back = self.setback > limits.set_back
         if self.is_set_back:
             self._cycles += dt / period

@@ -1,6 +1,7 @@
 """What the gait changes on rough and sloping ground, and that it changes nothing on smooth level ground."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -163,3 +164,16 @@ def test_feet_are_lifted_higher_on_a_slope_only_where_the_margin_holds_so(lost, 
     assert found.shift > 0.01
     limits.incline(found, 0.04 if high else 0.02)
     assert limits.possible(twist, periods, True)[0][0] > 0.9 * SPEED
+
+
+def test_every_plan_with_legs_lost_steps_40_mm_high_and_keeps_its_speed():
+    gait = AdaptiveGait(step_height=0.04).bind(ROBOT)
+    for count in (1, 2, 3):
+        for lost in combinations(ROBOT.leg_names, count):
+            gait.set_morphology(WHOLE.without(*lost))
+            gait.reset()
+            followed = gait.command(SPEED, 0.0, 0.0)
+            if gait.plan is None:
+                continue
+            assert gait.data.plan[plan_numbers.LIFT] == 0.04, lost
+            assert followed[0] > 0.94 * SPEED, lost
