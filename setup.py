@@ -32,6 +32,9 @@ COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
     "compile": f"{package_name}.tools.compile_model:main",
     "plan": f"{package_name}.tools.plan:main",
     "identify": f"{package_name}.tools.identify:main",
+    "new_robot": f"{package_name}.tools.new_robot:main",
+    "record": f"{package_name}.tools.record:main",
+    "score": f"{package_name}.tools.score:main",
     "reproduce": f"{package_name}.papers.reproduce:main",
     "plot": f"{package_name}.bench.plots.plot:main",
 }

@@ -20,7 +20,7 @@ from multiprocessing import get_context
 
 import numpy as np
 from support.blind_walk import BlindWalk
-from support.recorded_walk import Recorder
+from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
 
 from hexapod_dynamics.gait import AdaptiveGait
@@ -36,15 +36,6 @@ LOST = "whole,LM,LF+RM,LF+LR+RM"
 SLOWEST = 0.33  # share of the commanded speed at which a run gives up
 FALLEN = 60.0  # tilt of the body [deg]
 STANDING = 2.4  # [s] until the robot stands on the ground and its attitude is known
-
-
-class Silent(Recorder):
-    """A detector that finds nothing and records nothing."""
-
-    def __init__(self):
-        super().__init__()
-        self.command = self.measure_joints = self.measure_attitude = self.bus = lambda *_: None
-        self.update = lambda _time: []
 
 
 def make_walk(ground, lost, seed, gait):

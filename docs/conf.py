@@ -17,7 +17,7 @@ extensions = [
     "sphinx.ext.mathjax",
 ]
 exclude_patterns = ["_build"]
-html_theme = "alabaster"
+html_theme = "furo" if find_spec("furo") else "alabaster"
 
 autosummary_generate = True
 autodoc_mock_imports = [name for name in ("gymnasium",) if find_spec(name) is None]  # an extra, not always there

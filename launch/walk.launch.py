@@ -244,11 +244,14 @@ def checked_robot(given, lost):
     from hexapod_dynamics.bench.devices.faults import parse
     from hexapod_dynamics.bench.devices.simulated_robot import PHYSICS
     from hexapod_dynamics.robot import Morphology, Robot
+    from hexapod_dynamics.robot.servo_counts import check_servo_ids
     from hexapod_dynamics.simulation import Truth
     from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
 
     try:
         robot = Robot.load(given["robot"]) if given["robot"] else Robot.jethexa()
+        if given["hardware"] != "topics":
+            check_servo_ids(robot)
         Morphology.whole(robot).without(*lost)
         faults = parse(given["faults"])
         if given["physics"] == "mujoco":

@@ -21,6 +21,7 @@ import numpy as np
 
 from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, GuardSettings
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation.carried_load import CarriedLoad
 from hexapod_dynamics.estimation.dead_band import DeadBandLearner
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.ground_slope import EVEN, GroundSlope
@@ -112,6 +113,7 @@ class Observer:
         self.joint_filter = JointFilter(self.count, gain=gains.joint)
         self.attitude_filter = AttitudeFilter(tilt_gain=gains.tilt, yaw_gain=gains.yaw)
         self.dead_band = DeadBandLearner(robot)
+        self.load = CarriedLoad(self.model, robot.gravity)
         self.slope = GroundSlope(self.model, gains.slope, 0.5 * float(robot.body.box[2]))
         self.way = TravelledWay(self.model, spread)
         self.consistency = InnovationTest(robot.joint_names)
@@ -391,5 +393,6 @@ class Observer:
     def _run(self, until: float) -> None:
         """Advance the model; the targets go to its servos with the first step."""
         if until > self.time + 1e-6:
+            self.load.apply()
             self.model.advance(until - self.time, None if self._reach is None else self._targets, self._reach)
             self.time, self._reach = until, None

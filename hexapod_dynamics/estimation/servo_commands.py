@@ -23,7 +23,8 @@ class ServoCommands:
         pause: time [s] without commands after which the servos approach the next ones slowly.
         guard: bounds of the commands.
 
-    `commanded`, `commanded_rate` (n,) [rad, rad/s] are those of the last command.
+    `commanded`, `commanded_rate` (n,) [rad, rad/s] are those of the last command; `setpoints` (n,) [rad], None before
+    the first: what the servos were sent for it, NaN where nothing.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class ServoCommands:
         self._counts = ServoCounts.from_robot(robot) if all(j.servo_id is not None for j in joints) else None
         self.history = CommandHistory(count, period=period)
         self.commanded, self.commanded_rate = np.full(count, np.nan), np.zeros(count)
+        self.setpoints: np.ndarray | None = None
         self.torques = np.zeros(count)  # feed-forward [N m]
         self._pending: deque[tuple[float, np.ndarray, float]] = deque()  # time, set-points, interval
         self._generation = np.zeros(count, np.int64)
@@ -66,6 +68,7 @@ class ServoCommands:
         setpoints = self.guard.update(positions, self.torques, interval)
         if self._counts is not None:
             setpoints = self._counts.angles(self._counts.counts(setpoints))
+        self.setpoints = setpoints
         self.history.append(time, setpoints)
         self._pending.append((time + self.delay, setpoints, interval))
 

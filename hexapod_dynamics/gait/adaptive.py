@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import adaptive_kernel as kernel
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import leg_table, plan_numbers
@@ -24,6 +25,7 @@ from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, CommandLimits
 from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
+from hexapod_dynamics.gait.load_shift import LoadShift
 from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.plan_change import (
     EASY_CYCLES,
@@ -69,7 +71,8 @@ class AdaptiveGait(AdaptiveOnGround):
 
     Which gait: a whole robot walks a tripod; with legs lost, the library's plan for the legs that are left; a leg with
     a locked or limp joint, or a shortened link that makes it too short, is held up and counted as lost. With fewer legs
-    than can walk, or without a plan, the robot sits and `report` gives the reason.
+    than can walk, or without a plan, the robot sits and `report` gives the reason (without a planner a RobotWarning,
+    too).
     """
 
     def __init__(
@@ -118,6 +121,7 @@ class AdaptiveGait(AdaptiveOnGround):
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
         self.arrival = Arrival(robot.joint_count)
         self.slope = SlopeReference()
+        self.load = LoadShift(robot.body.mass + sum(link.mass for leg in robot.legs for link in leg.links))
         self._adopt(morphology)
         if self._given_up and morphology is None:
             raise HexapodError(self._out_of_reach(self.settings))
@@ -125,7 +129,18 @@ class AdaptiveGait(AdaptiveOnGround):
         self._rehearse()
         if self.worker is not None:
             self.worker.start()
+        self._warn_of_no_plan()
         return self
+
+    def _warn_of_no_plan(self) -> None:
+        """Warn where the robot sits because there is no plan, and no planner makes one."""
+        if self.plan is None and self.planner is None:
+            warnings.warn(
+                f"robot {self.robot.name}: {self._choice.why}; make plans with `ros2 run hexapod_dynamics plan`, or "
+                "give AdaptiveGait a planner (BackgroundPlanner)",
+                RobotWarning,
+                stacklevel=4,
+            )
 
     def _rehearse(self) -> None:
         """Call every function of a change of plan, so that none is compiled or loaded later, while the robot walks."""
@@ -144,7 +159,7 @@ class AdaptiveGait(AdaptiveOnGround):
         if self.robot is not None:
             twin.arrival = self.arrival.copy()
             twin.slope = self.slope.copy()
-            twin.leaning = self.leaning.copy()
+            twin.leaning, twin.load = self.leaning.copy(), copy.deepcopy(self.load)
         return twin
 
     def _twin(self) -> AdaptiveGait:
@@ -153,6 +168,7 @@ class AdaptiveGait(AdaptiveOnGround):
         twin.__dict__.update(self.__dict__)
         twin.worker, twin._changing, twin._search = None, False, None
         twin.ground = None if self.ground is None else self.ground.copy()
+        twin.obstacle, twin._forces = self.obstacle.copy(), self._forces.copy()
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
             twin._memory = WalkMemory(twin.data)
@@ -309,6 +325,7 @@ class AdaptiveGait(AdaptiveOnGround):
         else:
             self._follow_again()
         if change.transition is Transition.SIT:
+            self._warn_of_no_plan()
             state[layout.STAY] = 1.0
             kernel.enter(self._memory, layout.LOWER, 0)
         elif change.transition is Transition.LOWER:
@@ -393,6 +410,7 @@ class AdaptiveGait(AdaptiveOnGround):
         """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
         wanted = (float(vx), float(vy), float(wz))
         if wanted != self._wanted:
+            self.obstacle.commanded(*wanted[:2])
             followed, period = self._possible(*wanted)
             self._wanted, self._followed = wanted, followed
             self.data.settings[layout.ASKED_PERIOD] = period

@@ -13,21 +13,35 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.gait import adaptive_kernel as kernel
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import plan_numbers
 from hexapod_dynamics.gait.adaptive_settings import MOST_LEAN, AdaptiveSettings, checked_lean
 from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
-from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, LEVEL, MOST_SHIFT, PERIODS, CommandLimits, Incline
+from hexapod_dynamics.gait.command_limits import (
+    CLIMB_PERIODS,
+    HIGH_PERIODS,
+    LEVEL,
+    MOST_SHIFT,
+    PERIODS,
+    CommandLimits,
+    Incline,
+)
 from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, RAISING, GroundAdaptation
+from hexapod_dynamics.gait.load_shift import LoadShift
+from hexapod_dynamics.gait.obstacle_response import AS_FELT, CLIMB, STOP, ObstacleResponse
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 
 # Lift [m] of the feet on rough ground, factor on the tilt limit there: feet that stand on obstacles tilt the body.
 HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
+# Lift onto an obstacle [m], speed at which the lift follows [m/s].
+CLIMB_LIFT, CLIMB_RATE = 0.08, 0.02
 FORGIVEN = 10.0  # [s] of walking on rough ground after which a tilt reflex no longer counts
 LOADED = 0.9  # height of the centre of mass over the feet as a share of that of base_link
 # The command is limited anew when the slope has changed by so much [rad], at most once in so long [s].
 SLOPE_STEP, LIMIT_EVERY = math.radians(2.5), 1.0
-UNLIMITED = False, math.inf, 0.0
+UNLIMITED = (AS_FELT, False), math.inf, 0.0
+NO_WAY = "the robot makes no way against an obstacle; command another direction, or zero and then a speed"
 SLOWER = 0.97  # share of the command below which the reason is given
 
 
@@ -44,10 +58,14 @@ class AdaptiveOnGround(AdaptiveWalk):
 
     def __init__(self, ground: bool) -> None:
         self.ground = GroundAdaptation() if ground else None
+        self.obstacle = ObstacleResponse()
+        self._high = HIGH_LIFT  # [m] of feet that are lifted higher than planned
+        self._forces = np.zeros(3)  # specific force along and across the heading, summed since the last step; count
         self.leaning = np.zeros(6)  # the offset that `lean` has set
+        self.load = LoadShift(0.0)  # `bind` knows the robot's weight
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
         self._reflexes = 0.0  # after which the ground was taken for rough
-        self._limited_for = UNLIMITED  # rough; roll, pitch of the slope
+        self._limited_for = UNLIMITED  # what the obstacle asks for and rough; roll, pitch of the slope
         self._since_limited, self._shift_room = LIMIT_EVERY, 0.0
         self._incline = LEVEL
         self._search: Iterator[Incline | None] | None = None
@@ -60,6 +78,52 @@ class AdaptiveOnGround(AdaptiveWalk):
         """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""
         self.leaning[:] = checked_lean(offset)
         self.data.command[layout.OFFSET :] = self.leaning
+        self._move_body(0.0, 0.0)
+
+    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Take what the body carries into account; see `Gait.carry`."""
+        self.load.carry(mass, x_moment, y_moment)
+
+    def _move_body(self, x: float, y: float) -> None:
+        """Move the body over its feet by (x, y) [m], as `lean` asks and for the load."""
+        leaning, load, most = self.leaning, self.load.shift, MOST_LEAN
+        for axis, shift in enumerate((x, y)):
+            offset = leaning.item(axis) + load.item(axis) + shift
+            self.data.command[layout.OFFSET + axis] = min(most.item(axis), max(-most.item(axis), offset))
+
+    def sense_force(self, x: float, y: float, z: float) -> None:
+        """Take the specific force of the body [m/s^2], by which it is felt whether the robot makes its way."""
+        if self.data.state[layout.SENSED] == 0.0:
+            return
+        roll, pitch = self._measured
+        down = math.sin(roll) * y + math.cos(roll) * z
+        self._forces += math.cos(pitch) * x + math.sin(pitch) * down, math.cos(roll) * y - math.sin(roll) * z, 1.0
+
+    def _make_way(self, dt: float, ground: GroundAdaptation) -> None:
+        """Find out whether the robot makes its way, and respond to an obstacle."""
+        x, y, count = self._forces.tolist()
+        self._forces[:] = 0.0
+        plan, state, obstacle, did = self.plan, self.data.state, self.obstacle, self.obstacle.does
+        if plan is None or count == 0.0:
+            return
+        vx, vy = state[layout.TWIST : layout.TWIST + 2].tolist()
+        whole = len(plan.legs) == len(self.data.legs) and self.settings.pattern == "auto"
+        obstacle.update(
+            dt,
+            (x / count, y / count),
+            kernel.speed_of_body(self._memory),
+            (vx, vy),
+            self.period,
+            walks=bool(state[layout.MODE] == layout.WALK),
+            raised=ground.rough,
+            whole=whole,
+        )
+        if obstacle.does != AS_FELT and obstacle.does != STOP:
+            ground.expect_rough()
+        if obstacle.does != did:
+            self._limited_for, self._since_limited = UNLIMITED, LIMIT_EVERY
+            if obstacle.does == STOP:
+                self._follow_again()
 
     def _new_ground(self) -> None:
         """Forget the ground."""
@@ -67,16 +131,21 @@ class AdaptiveOnGround(AdaptiveWalk):
         self._lifted, self._reflexes, self._since_limited = 0.0, 0.0, LIMIT_EVERY
         self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
         self.ground = None if self.ground is None else GroundAdaptation()
+        self.obstacle = ObstacleResponse()
 
     def _new_plan_on_ground(self) -> None:
         """Forget the cycle before and the limits of the plan before."""
         self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
         if self.ground is not None:
             self.ground.change_plan()
+        self.obstacle.change_plan()
 
     def _adapt(self, dt: float) -> None:
         """Let dt [s] pass for what adapts to the ground, and put it in force."""
         ground, data = self.ground, self.data
+        if self.load.wanted.any() or self.load.shift.any():
+            self.load.advance(dt, self._shift_room)
+            self._move_body(0.0, 0.0)
         if ground is None or data.state[layout.SENSED] == 0.0:
             return
         lift, tilt_limit = self._used.step_height, self.settings.tilt_limit
@@ -86,7 +155,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         if mode == layout.RISE or reflexes == 0.0:
             self._reflexes = reflexes
         ground.height = LOADED * float(data.state[layout.HEIGHT_NOW])
-        ground.most_shift = self._shift_room
+        ground.most_shift = max(0.0, self._shift_room - self.load.size)
         heading = 0.0
         if data.settings[layout.YAW_GAIN] > 0.0:
             heading = math.remainder(float(data.state[layout.YAW] - data.state[layout.YAW_REFERENCE]), math.tau)
@@ -94,14 +163,15 @@ class AdaptiveOnGround(AdaptiveWalk):
         ground.update(dt, self.phase, *self._attitude, self.slope.attitude, heading, mode == layout.WALK, tilted)
         if ground.rough and ground.walked_for > FORGIVEN:
             data.state[layout.REFLEXES] = 0.0
+        self._make_way(dt, ground)
+        most = CLIMB_RATE * dt
+        self._high += min(most, max(-most, self._highest - self._high))
         high = ground.share if self._incline.high else 0.0
         most = dt / RAISING
         self._lifted += min(most, max(-most, high - self._lifted))
-        data.plan[plan_numbers.LIFT] = lift + self._lifted * max(0.0, HIGH_LIFT - lift)
+        data.plan[plan_numbers.LIFT] = lift + self._lifted * max(0.0, self._high - lift)
         data.settings[layout.TILT] = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
-        for axis, shift in enumerate((ground.shift_x, ground.shift_y)):
-            most = MOST_LEAN[axis]
-            data.command[layout.OFFSET + axis] = min(most, max(-most, self.leaning[axis] + shift))
+        self._move_body(ground.shift_x, ground.shift_y)
         self._limit_again(ground, dt)
 
     def _limit_again(self, ground: GroundAdaptation, dt: float) -> None:
@@ -118,37 +188,47 @@ class AdaptiveOnGround(AdaptiveWalk):
                 self._search, self._incline = None, found
                 self._follow_again()
             return
-        rough, roll, pitch = self._limited_for
+        before, roll, pitch = self._limited_for
+        felt = self.obstacle.does, ground.rough
         now = self.slope.attitude
         turned = math.hypot(now[0] - roll, now[1] - pitch) > SLOPE_STEP
-        if (rough == ground.rough and not turned) or self._since_limited < LIMIT_EVERY or not any(self._wanted):
+        if (before == felt and not turned) or self._since_limited < LIMIT_EVERY or not any(self._wanted):
             return
-        self._limited_for, self._since_limited = (ground.rough, *now), 0.0
+        self._limited_for, self._since_limited = (felt, *now), 0.0
         if math.hypot(*now) > DEAD_ZONE and self.plan.kind == "walk":
             drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
             periods, with_margin = self._periods(self.plan), self.settings.pattern == "auto"
             planned = self._used.step_height
-            lifts = max(HIGH_LIFT, planned) if ground.rough else planned, planned
+            lifts = self._highest if ground.rough else planned, planned
             self._search = self._limits.inclines(np.array(self._wanted), periods, with_margin, drop, lifts)
         else:
             self._incline = LEVEL
             self._follow_again()
+
+    @property
+    def _highest(self) -> float:
+        """Lift [m] of the feet where they are lifted higher than planned."""
+        return max(CLIMB_LIFT if self.obstacle.does == CLIMB else HIGH_LIFT, self._used.step_height)
 
     def _periods(self, plan: GaitPlan) -> list[float]:
         """Return the periods [s] that a command may have."""
         if self._used.period is not None:
             return [self._used.period]
         rough = self.ground is not None and self.ground.rough
+        if self.obstacle.does == CLIMB:
+            return [plan.period * share for share in CLIMB_PERIODS]
         high = plan.kind == "walk" and (rough or self._used.step_height > plan.lift)
         return [plan.period * share for share in (HIGH_PERIODS if high else PERIODS)]
 
     def _possible_here(self, plan: GaitPlan, twist: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the largest share of a twist (3,) that a plan allows on this ground, and its period [s]."""
+        if self.obstacle.does == STOP:
+            return np.zeros(3), self._periods(plan)[0]
         periods, with_margin = self._periods(plan), self.settings.pattern == "auto"
         if self.ground is None or plan.kind == "row":
             return self._limits.possible(twist, periods, with_margin)
         incline, lift = self._incline, self._used.step_height
-        self._limits.incline(incline, max(HIGH_LIFT, lift) if self.ground.rough and incline.high else lift)
+        self._limits.incline(incline, self._highest if self.ground.rough and incline.high else lift)
         possible, period = self._limits.possible(incline.share * twist, periods, with_margin and incline.margin)
         spare = self._limits.spare_reach(possible, period) if incline is LEVEL else incline.shift
         self._shift_room = min(MOST_SHIFT, spare)
@@ -158,12 +238,14 @@ class AdaptiveOnGround(AdaptiveWalk):
     @property
     def _slowed(self) -> str:
         """Why the ground lets the robot follow less than is commanded; empty where it does not."""
+        if self.obstacle.does == STOP:
+            return NO_WAY
         wanted = np.abs(self._wanted or (0.0, 0.0, 0.0)).max()
         if self.ground is None or np.abs(self._followed).max() > SLOWER * wanted:
             return ""
         if self._incline is not LEVEL:
             return f"slope of {math.degrees(math.hypot(*self.slope.attitude)):.0f} degrees"
-        return f"feet are lifted {1e3 * HIGH_LIFT:.0f} mm on rough ground" if self.ground.rough else ""
+        return f"feet are lifted {1e3 * self._highest:.0f} mm on rough ground" if self.ground.rough else ""
 
     def _ground_report(self) -> dict[str, float]:
         """Return what is known of the ground."""
@@ -172,5 +254,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         return {
             "lift of the feet [mm]": 1e3 * float(self.data.plan[plan_numbers.LIFT]),
             "slope of the ground [deg]": math.degrees(math.hypot(*self.slope.attitude)),
+            "set back [share of the speed]": self.obstacle.progress.setback,
             "roughness that is felt [deg]": math.degrees(self.ground.roughness),
+            **self.load.report(),
         }

@@ -25,3 +25,4 @@ cdef bint _tipping(WalkMemory walk, double dt) nogil
 @cython.locals(blending=cython.bint)
 cdef void tick(WalkMemory walk, double dt) nogil
 cdef (double, double, double) body_place(WalkMemory walk) nogil
+cdef (double, double) body_speed(WalkMemory walk) nogil

@@ -306,6 +306,14 @@ def body_place(walk):
     return _current_sway(walk, 0)[0], _current_sway(walk, 1)[0], up
 
 
+def body_speed(walk):
+    """Return the planned speed (x, y) [m/s] of a walking body over its feet, along its axes."""
+    pace = cycle.progress(walk.plan, walk.state.phase)[1]
+    x = pace * walk.state.going[0] + planned_sway(walk, 0)[1] / walk.plan.period
+    y = pace * walk.state.going[1] + planned_sway(walk, 1)[1] / walk.plan.period
+    return x, y
+
+
 # ---- for Python: each takes a WalkMemory -----------------------------------------------------------------------------
 
 
@@ -328,3 +336,8 @@ def place_of_body(walk):
     """Return the sway (2,) [m] of the body now, and how far [m] a rowing body is off its belly."""
     x, y, up = body_place(walk)
     return (x, y), up
+
+
+def speed_of_body(walk):
+    """Return the planned speed (x, y) [m/s] of a walking body over its feet, along its axes."""
+    return body_speed(walk)

@@ -9,6 +9,7 @@ from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import plan_numbers
 from hexapod_dynamics.gait.array_gait import ArrayGait
 from hexapod_dynamics.gait.arrival import Arrival
+from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.slope_reference import SlopeReference
 
 # Roll and pitch that the body has been asked for.
@@ -32,6 +33,8 @@ class AdaptiveWalk(ArrayGait):
     data: layout.Walk
     arrival: Arrival
     slope: SlopeReference
+    _memory: WalkMemory
+    _measured: tuple[float, float]  # roll, pitch [rad]
     _attitude: tuple[float, float]  # roll, pitch [rad], less what the body was asked to lean
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
@@ -44,6 +47,7 @@ class AdaptiveWalk(ArrayGait):
             adopts = state[layout.MODE] == layout.STAND and not self.commanded
         state[layout.YAW], state[layout.SENSED] = yaw, 1.0
         leant_roll, leant_pitch = state[LEANT].tolist()
+        self._measured = roll, pitch
         self._attitude = roll - leant_roll, pitch - leant_pitch
         self.slope.sense(*self._attitude, yaw)
         if adopts:

@@ -35,6 +35,8 @@ FAST_ENOUGH, WORTH_IT, STEEP_SHARE = 0.97, 0.5, 0.8
 PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
 # The same where feet are lifted higher than planned: a longer swing lets the servos follow.
 HIGH_PERIODS = (1.0, 1.1, 1.2, 1.35, 0.9, 0.8)
+# The same where feet are lifted onto obstacles.
+CLIMB_PERIODS = (1.7, 2.0, 2.4, 2.8)
 
 
 @dataclass(frozen=True)

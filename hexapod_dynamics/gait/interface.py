@@ -87,6 +87,10 @@ class Gait(ABC):
         """Set the measured attitude of the body [rad]; a gait that does not use it ignores it."""
         return
 
+    def sense_force(self, x: float, y: float, z: float) -> None:
+        """Set the measured specific force (x, y, z) of the body [m/s^2], after `sense`; by default ignored."""
+        return
+
     @property
     def level(self) -> tuple[float, float, float]:
         """Upward direction (3,), in base_link axes, of a body that stands on the ground as learnt from `sense`."""
@@ -108,6 +112,10 @@ class Gait(ABC):
     def lean(self, offset: npt.ArrayLike) -> None:
         """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad]."""
         raise HexapodError(f"{type(self).__name__} does not move its body over its feet; choose the gait auto")
+
+    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Set what the body carries beside itself: mass [kg], first moments m cx, m cy [kg m]; by default ignored."""
+        return
 
     def sit(self) -> None:
         """Sit down and stay until `stand`."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
 
+from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import leg_table
 from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.packaged import packaged_file
@@ -28,11 +30,26 @@ def plans_path(robot: Robot) -> Path | None:
 
 
 def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:
-    """Return a library, or read it from a path; None: that of the package, empty if there is none for the robot."""
+    """Return a library, or read it from a path; None: that of the package, empty if there is none for the robot.
+
+    A robot of the same name with other numbers than the package's gets none of its plans, and a RobotWarning.
+    """
     if isinstance(plans, PlanLibrary):
         return plans
-    path = plans_path(robot) if plans is None else plans
-    return PlanLibrary(robot) if path is None else PlanLibrary.load(robot, path)
+    if plans is not None:
+        return PlanLibrary.load(robot, plans)
+    path = plans_path(robot)
+    try:
+        return PlanLibrary(robot) if path is None else PlanLibrary.load(robot, path)
+    except HexapodError as error:
+        warnings.warn(f"{error}; none of these plans is used", RobotWarning, stacklevel=4)
+        return PlanLibrary(robot)
+
+
+def plans_beside(robot: Robot, robot_file: str | os.PathLike[str]) -> Path | None:
+    """Return the path of the robot's plans in the folder of its own file (plans_NAME.yaml); None if there are none."""
+    path = Path(robot_file).resolve().parent / f"plans_{robot.name}.yaml"
+    return path if robot_file and path.is_file() else None
 
 
 def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:

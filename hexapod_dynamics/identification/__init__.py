@@ -4,7 +4,7 @@ from hexapod_dynamics.identification.exercise import Exercise, standing_exercise
 from hexapod_dynamics.identification.identify import Finding, Identification, identify
 from hexapod_dynamics.identification.payload import Payload, PayloadEstimator
 from hexapod_dynamics.identification.recording import Recording
-from hexapod_dynamics.identification.robot_file import robot_yaml
+from hexapod_dynamics.robot.robot_file import robot_yaml
 
 __all__ = [
     "Exercise",

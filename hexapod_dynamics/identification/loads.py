@@ -104,23 +104,33 @@ class Statics:
         places = {int(joint): 6 + k for k, joint in enumerate(moving)}
         A, gravity = np.zeros((B, 6, n)), np.zeros((B, 6 + n))
         rows = np.concatenate([np.arange(6), 6 + moving])
+        standing = [leg for leg in robot.legs if all(joint in places for joint in robot.leg_joints(leg.name))]
+        columns = [robot.leg_joints(leg.name).start for leg in standing]
+        tips = [
+            (f"{leg.name}.{link.name}", link.length) for leg in standing for link in morphology.links(leg.name)[-1:]
+        ]
+        origin, level = np.zeros(3), np.eye(3)
+        jacobians, feet = np.empty((len(standing), 3, 3)), np.empty((len(standing), 3))
         for b in range(B):
             gravity[b, rows] = model.gravity_force(turn_upright(up[b]), angles[b], morphology)
-            poses = model.link_poses(np.eye(3), np.zeros(3), angles[b], morphology)
-            for leg in robot.legs:
-                columns = robot.leg_joints(leg.name)
-                if not all(joint in places for joint in columns):
-                    continue
-                link = morphology.links(leg.name)[-1]
-                turn, start = poses[f"{leg.name}.{link.name}"]
-                first = places[columns.start]
-                J = turn @ model.tip_jacobian(leg.name, angles[b], morphology)[:3, first : first + 3]
-                if np.linalg.cond(J) > STRAIGHTEST:
-                    A[b] = np.nan
-                    continue
-                inverse = np.linalg.inv(J).T
-                A[b, :3, columns.start : columns.stop] = inverse
-                A[b, 3:, columns.start : columns.stop] = np.cross(start + turn[:, 0] * link.length, inverse, axis=0)
+            poses = model.link_poses(level, origin, angles[b], morphology)
+            for k, (leg, first, (tip, length)) in enumerate(zip(standing, columns, tips, strict=True)):
+                turn, start = poses[tip]
+                first = places[first]
+                jacobians[k] = turn @ model.tip_jacobian(leg.name, angles[b], morphology)[:3, first : first + 3]
+                feet[k] = start + turn[:, 0] * length
+            sizes = np.linalg.svd(jacobians, compute_uv=False)
+            if (sizes[:, 0] > STRAIGHTEST * sizes[:, -1]).any():
+                A[b] = np.nan
+                continue
+            inverses = np.linalg.inv(jacobians).transpose(0, 2, 1)
+            x, y, z = feet.T[:, :, None]
+            for k, first in enumerate(columns):
+                A[b, :3, first : first + 3] = inverses[k]
+            fx, fy, fz = inverses.transpose(1, 0, 2)
+            moments = np.stack([y * fz - z * fy, z * fx - x * fz, x * fy - y * fx], axis=1)
+            for k, first in enumerate(columns):
+                A[b, 3:, first : first + 3] = moments[k]
         return cls(A, gravity[:, 6:], gravity[:, :6], up)
 
     def carried(self, torques: Array) -> Array:

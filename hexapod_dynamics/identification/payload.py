@@ -1,48 +1,58 @@
 """What the body carries, while it walks: mass and centre, from the sag of the servos and the tilt of the body.
 
-In each time window the feet lift the body with a wrench that follows from the servos' leads (loads.py). What is more
-than the empty robot needs is the payload's weight:
+In each step cycle the feet lift the body with a wrench that follows from the servos' leads (payload_windows.py). What
+is more than the tared robot needs is the payload's weight:
 
-    carried - G(phi) = m g (u; c x u) + bias + noise,    u: up in base_link, c: the payload's centre
+    carried - bias = m g (u; c x u) + noise,    u: up in base_link, c: the payload's centre
 
-linear in (m, m cx, m cy) for a known height cz: Gauss-Markov estimate with exponential forgetting over MEMORY, so that
-the inertial forces of the steps, which are zero on average over a cycle, cancel. `tare` takes the present estimate as
-that of the empty robot (bias). The standard deviations have three parts: the scatter of the windows, the error of the
-stiffnesses (of the payload's weight, without tare of the whole weight), and the unknown height of the payload.
+linear in (m, m cx, m cy) for a known height cz. The mean is over the cycles of the last LONGEST, or since the load has
+changed. As a kitchen scale, it takes what it sees first for nothing: `tare`. The standard deviations have three parts:
+the scatter of the cycles; what is not known of the servos, which grows with the load (without tare: of the whole
+weight); the unknown height of the payload.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.identification.loads import Servos, Statics
+from hexapod_dynamics.identification.payload_windows import WrenchWindows
 from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
-WINDOW = 0.25  # [s] of a time window
-MEMORY = 12.0  # [s] time constant of forgetting
-LEAST = 8.0  # [s] of windows before anything is said
-# Standard deviations of the stiffnesses, all together: of an identified robot file and of a catalogue's; of the height
-# of a payload over base_link's origin, HEIGHT +- HEIGHT_ERROR [m].
-IDENTIFIED, CATALOGUE, HEIGHT, HEIGHT_ERROR = 0.05, 0.15, 0.05, 0.03
-# Priors of mass [kg] and first moments [kg m], wide; noise of a window's wrench [N, N m].
-MASS_PRIOR, MOMENT_PRIOR = 2.0, 0.3
-FORCE_NOISE, MOMENT_NOISE = 2.0, 0.2
+Rows = NDArray[np.int64]
+# [s] of cycles: that are averaged, before anything is known, that a change of the load is looked for in.
+LONGEST, LEAST, RECENT = 20.0, 8.0, 4.0
+FEWEST = 4  # cycles before anything is known, and before those in RECENT
+_ROWS = 64
+CHANGED = 16.0  # squared standard deviations of the recent cycles from those before at which the load has changed
+# Least standard deviations of one cycle: mass [kg], first moments [kg m].
+CYCLE = np.array([0.05, 0.003, 0.003])
+# Standard deviations of what dead zones, friction and stiffnesses leave unknown, identified and of a catalogue: of the
+# mass, relative and [kg]; of the first moments [kg m]; of those of the whole robot that nobody tared [kg m]. The second
+# and the third hold for a load of ENOUGH [kg] and more, less for a lighter one: it changes less in the servos.
+IDENTIFIED, CATALOGUE = (0.06, 0.055, 0.01, 0.01), (0.2, 0.06, 0.014, 0.1)
+ENOUGH = 0.15
+# Height of a payload over base_link's origin, HEIGHT +- HEIGHT_ERROR [m].
+HEIGHT, HEIGHT_ERROR = 0.05, 0.03
+FORCE_NOISE, MOMENT_NOISE = 2.0, 0.2  # [N, N m] weights of a cycle's wrench
+# What is carried where nobody knows anything, standard deviations: mass [kg], first moments [kg m].
+USUAL_MASS, USUAL_MOMENT = 0.25, 0.012
 # A mass this many standard deviations below zero, or a centre so far outside of the body's box [m], is no payload.
 SIGNIFICANT, OUTSIDE = 3.0, 0.05
 
 
 @dataclass(frozen=True)
 class Payload:
-    """mass [kg] and centre x, y [m] in base_link with their standard deviations; tared: relative to the empty robot.
+    """mass [kg] and centre x, y [m] in base_link with their standard deviations; tared: relative to the tared robot.
 
-    reason: why it cannot be told, or what speaks against a payload; empty if all is well.
+    reason: why it cannot be told, or what speaks against a payload; empty if all is well. expected (3,): mass [kg] and
+    first moments [kg m] to reckon with: of the estimate and what is usual, by their variances; while there is a reason,
+    the last ones without.
     """
 
     mass: float
@@ -53,192 +63,219 @@ class Payload:
     y_deviation: float
     tared: bool
     reason: str = ""
+    expected: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def wrench(self, up: Array, gravity: float) -> Array:
-        """Weight (6,) of the payload on the body, force first [N, N m], at upward direction up (3,), base_link axes."""
-        force = -self.mass * gravity * np.asarray(up, float)
-        return np.concatenate([force, np.cross([self.x, self.y, HEIGHT], force)])
+        """Weight (6,) on the body of what is expected, force first [N, N m], at up (3,), base_link axes."""
+        mass, x, y = self.expected
+        pull = -gravity * np.asarray(up, float)
+        return np.concatenate([mass * pull, np.cross([x, y, mass * HEIGHT], pull)])
 
 
 class PayloadEstimator:
-    """Estimates a Payload from joint readings, commands and attitudes of a standing or walking robot.
+    """Estimates a Payload from joint readings, set-points and attitudes of a standing or walking robot.
 
     Times are seconds on one clock. command_delay [s]: from a command to the servos' start where the robot file has no
-    identified latency.
+    identified latency. tare_first: whether the first estimate is a tare: what the robot weighs then is the robot.
+    `command`, `measure_joint`, `measure_up` and `set_period` (of the steps) only store numbers; `update` computes, four
+    times a second.
     """
 
-    def __init__(self, robot: Robot, *, command_delay: float = 0.017, command_period: float = 0.02) -> None:
-        self.robot, self.model = robot, WholeBodyModel(robot)
-        self.servos = Servos.of_robot(robot)
-        self.morphology = Morphology.whole(robot)
-        identified = bool(robot.joint_servos)
-        self.scale_error = IDENTIFIED if identified else CATALOGUE
-        n = robot.joint_count
-        self._delay = np.array([law.latency for law in robot.joint_servos]) if identified else np.full(n, command_delay)
-        self._period = command_period
-        self._commands: deque[tuple[float, Array]] = deque(maxlen=64)
-        self._bias = np.zeros(3)
-        self._bias_covariance = np.zeros((3, 3))
+    def __init__(
+        self, robot: Robot, *, command_delay: float = 0.017, command_period: float = 0.02, tare_first: bool = False
+    ) -> None:
+        self.robot, self.tare_first = robot, tare_first
+        self.windows = WrenchWindows(robot, command_delay=command_delay, command_period=command_period)
+        self.command, self.measure_joint = self.windows.command, self.windows.measure_joint
+        self.measure_up, self.set_period = self.windows.measure_up, self.windows.set_period
+        self._unknown = IDENTIFIED if robot.joint_servos else CATALOGUE
+        self._weight = self.windows.model.total_mass(self.morphology)
+        self._wrenches, self._ups, self._count = np.zeros((_ROWS, 6)), np.zeros((_ROWS, 3)), 0
+        self._bias, self._bias_covariance = np.zeros(6), np.zeros((3, 3))
+        self._held: Array | None = None  # (m, m cx, m cy) that is still carried after a change of the robot
+        self._expected = (0.0, 0.0, 0.0)
         self.tared = False
-        self._up = np.array([0.0, 0.0, 1.0])
-        self._begin: float | None = None
-        self.restart()
 
-    def restart(self) -> None:
-        """Forget all windows; the tare stays."""
-        self._information = np.zeros((3, 3))
-        self._sums = np.zeros(3)
-        self._square = self._weight = self._lasting = 0.0
-        self._clear()
+    @property
+    def morphology(self) -> Morphology:
+        """What is left of the robot."""
+        return self.windows.morphology
+
+    # ---- inputs ----------------------------------------------------------------------------------------------------
 
     def set_morphology(self, morphology: Morphology) -> None:
-        """Adopt what is left of the robot; windows of another robot are forgotten."""
-        if morphology != self.morphology:
-            self.morphology = morphology
-            self.restart()
+        """Adopt what is left of the robot.
 
-    def command(self, time: float, targets: Array) -> None:
-        """Take a command: targets (n,) [rad], sent at `time` [s]; NaN: unchanged."""
-        if self._commands:
-            targets = np.where(np.isfinite(targets), targets, self._commands[-1][1])
-        if np.isfinite(targets[self.morphology.moving_mask]).all():
-            self._commands.append((time, np.array(targets, float)))
-
-    def measure_joint(self, time: float, joint: int, angle: float) -> None:
-        """Take a reading [rad] of one joint at `time` [s]."""
-        commands = self._commands
-        if len(commands) < 3:
+        Other legs have other errors, so that the tare is no longer right: what was carried before is taken for still
+        carried, and the first cycles of the robot that is left become the tare.
+        """
+        if morphology == self.morphology:
             return
-        if self._begin is None:
-            self._begin = time
-        if time - self._begin >= WINDOW:
-            self._close(time)
-        wanted, before = (self._setpoint(time - self._delay[joint] - past, joint) for past in (0.0, self._period))
-        sums = self._readings[joint]
-        sums += (angle, wanted - angle, (wanted - before) / self._period, 1.0)
+        if self.tared and self._held is None:
+            self._held = np.array(self._expected)
+        self.windows.set_morphology(morphology)
+        self._weight = self.windows.model.total_mass(morphology)
+        self._count = 0
 
-    def measure_up(self, up: Array) -> None:
-        """Take the upward direction (3,) in base_link: of the orientation filter, not of the accelerometer."""
-        self._up = np.asarray(up, float) / np.linalg.norm(up)
+    def resume(self, carried: Sequence[float]) -> None:
+        """Take (m, m cx, m cy) [kg, kg m] for carried; the first cycles become the tare, as after `set_morphology`."""
+        self._held, self.tared = np.asarray(carried, float), True
+        self._expected = (float(carried[0]), float(carried[1]), float(carried[2]))
+
+    def restart(self) -> None:
+        """Forget all windows, because the servos did not execute the commands; the tare stays."""
+        self._count = 0
+        self.windows.clear()
+
+    def update(self) -> bool:
+        """Close a time window if one is full; after a cycle, add it and look for a change of the load. Return whether
+        the estimate is a new one.
+        """
+        if not self.windows.due:
+            return False
+        closed = self.windows.close()
+        if closed is None:
+            return False
+        row = self._count % _ROWS
+        self._wrenches[row], self._ups[row] = closed
+        self._count += 1
+        recent = max(2, round(RECENT / self.windows.period))
+        if self._averaged >= recent + FEWEST and self._changed(recent):
+            self._keep(max(recent // 2, 1))
+        if self._known:
+            if self._held is not None:
+                self._take_over(self._held)
+            elif self.tare_first and not self.tared:
+                self.tare()
+        return True
 
     def tare(self) -> bool:
         """Take what is carried now as nothing; return False where there is no estimate yet."""
-        if self._lasting < LEAST:
+        if not self._known:
             return False
-        value, covariance, _ = self._solve()
-        self._bias, self._bias_covariance, self.tared = value, covariance, True
+        self._take_over(np.zeros(3))
         return True
+
+    # ---- result ----------------------------------------------------------------------------------------------------
 
     def estimate(self) -> Payload:
         """Return the payload as it is known now."""
-        unknown = math.inf
         reason = self._unseen()
-        if not reason and self._lasting < LEAST:
-            reason = f"{self._lasting:.0f} s of measurements, {LEAST:.0f} s needed"
+        if not reason and not self._known:
+            reason = f"{self._averaged * self.windows.period:.0f} s of measurements, {LEAST:.0f} s needed"
         if reason:
-            return Payload(0.0, 0.0, 0.0, unknown, unknown, unknown, self.tared, reason)
-        value, covariance, whole = self._solve()
-        value, covariance = value - self._bias, covariance + self._bias_covariance
+            unknown = math.inf
+            return Payload(0.0, 0.0, 0.0, unknown, unknown, unknown, self.tared, reason, self._expected)
+        value, covariance = self._solve(self._rows(self._averaged))
         mass = float(value[0])
-        # The stiffnesses' common error scales everything that is lifted beyond the tare; with an empty robot's weight
-        # when nobody tared. An error of the height shifts the centre by it times the tilt, which walking averages out.
-        scaled = mass if self.tared else whole + mass
-        variance = float(covariance[0, 0]) + (self.scale_error * scaled) ** 2
-        deviation = math.sqrt(variance)
-        x, y = (value[1:] / mass).tolist() if abs(mass) > 1e-6 else (0.0, 0.0)
         least = max(abs(mass), 1e-3)
-        tilt = math.hypot(self._up[0], self._up[1])
+        up = self._ups[(self._count - 1) % len(self._ups)]
+        height = HEIGHT_ERROR * math.hypot(up[0], up[1])
+        relative, heavier, moment, of_robot = self._unknown
+        share = min(abs(mass) / ENOUGH, 1.0)
+        scaled = abs(mass) if self.tared else self._weight + mass
+        covariance[0, 0] += (relative * scaled) ** 2 + (heavier * share) ** 2
+        lever = (height * mass) ** 2 + (moment * share if self.tared else of_robot) ** 2
+        covariance[1, 1] += lever
+        covariance[2, 2] += lever
+        x, y = (value[1:] / mass).tolist() if abs(mass) > 1e-6 else (0.0, 0.0)
         spread = []
-        for k, centre in ((1, x), (2, y)):
-            own = covariance[k, k] - 2.0 * centre * covariance[0, k] + centre**2 * covariance[0, 0]
-            spread.append(math.sqrt(max(float(own), 0.0) / least**2 + (HEIGHT_ERROR * tilt) ** 2))
-        return Payload(
-            mass, x, y, deviation, spread[0], spread[1], self.tared, self._doubt(mass, deviation, x, y, spread)
-        )
+        for k, place in ((1, x), (2, y)):
+            own = covariance[k, k] - 2.0 * place * covariance[0, k] + place**2 * covariance[0, 0]
+            spread.append(math.sqrt(max(float(own), 0.0)) / least)
+        deviation = math.sqrt(float(covariance[0, 0]))
+        reason = self._doubt(value, covariance, deviation, x, y, spread)
+        if not reason:
+            usual = np.diag([USUAL_MASS**2, USUAL_MOMENT**2, USUAL_MOMENT**2])
+            mean = usual @ np.linalg.solve(usual + covariance, value)
+            self._expected = (max(float(mean[0]), 0.0), float(mean[1]), float(mean[2]))
+        return Payload(mass, x, y, deviation, spread[0], spread[1], self.tared, reason, self._expected)
 
     # ---- inside ----------------------------------------------------------------------------------------------------
 
-    def _setpoint(self, time: float, joint: int) -> float:
-        """Set-point [rad] of a joint: each target is reached one period after its command."""
-        here = time - self._period
-        later = self._commands[-1]
-        for earlier in reversed(self._commands):
-            if earlier[0] <= here:
-                if later[0] <= earlier[0]:
-                    return float(earlier[1][joint])
-                part = min((here - earlier[0]) / (later[0] - earlier[0]), 1.0)
-                return float(earlier[1][joint] + part * (later[1][joint] - earlier[1][joint]))
-            later = earlier
-        return float(later[1][joint])
+    @property
+    def _averaged(self) -> int:
+        """Number of cycles that are averaged."""
+        return min(self._count, max(FEWEST, round(LONGEST / self.windows.period)), _ROWS)
 
-    def _clear(self) -> None:
-        self._readings = np.zeros((self.robot.joint_count, 4))
-        self._begin = None
+    @property
+    def _known(self) -> bool:
+        """Whether enough has been measured."""
+        return self._averaged >= FEWEST and self._averaged * self.windows.period >= LEAST
 
-    def _close(self, time: float) -> None:
-        """End a window and add what it says."""
-        readings, moving = self._readings.copy(), self.morphology.moving_mask
-        begin = time if self._begin is None else self._begin
-        self._clear()
-        self._begin = time
-        count = readings[:, 3]
-        if (count[moving] == 0).any() or time - begin > 2.0 * WINDOW:
-            return
-        means = readings[:, :3] / np.maximum(count, 1.0)[:, None]
-        angles = np.where(moving, means[:, 0], 0.0)
-        statics = Statics.of(self.robot, angles[None], self._up[None], self.model, self.morphology)
-        if not np.isfinite(statics.A).all():
-            return
-        torques = self.servos.torques(means[:, 1], means[:, 2]) * moving
-        more = (statics.carried(torques[None]) - statics.body)[0]
-        g, u = self.robot.gravity, self._up
+    def _rows(self, last: int, before: int = 0) -> Rows:
+        """Rows of the `last` cycles but for the last `before`."""
+        return np.arange(self._count - last, self._count - before) % _ROWS
+
+    def _keep(self, last: int) -> None:
+        """Forget all but the `last` cycles."""
+        rows = self._rows(last)
+        self._wrenches[:last], self._ups[:last] = self._wrenches[rows], self._ups[rows]
+        self._count = last
+
+    def _fit(self, rows: Rows) -> tuple[Array, Array]:
+        """Matrices of the least-squares fit: (3, 6) from a wrench to (m, m cx, m cy), and (6, 3) back."""
+        u = self._ups[rows].mean(axis=0)
         H = np.zeros((6, 3))
         H[:3, 0], H[3:, 0] = u, np.cross([0.0, 0.0, HEIGHT], u)
         H[3:, 1], H[3:, 2] = np.cross([1.0, 0.0, 0.0], u), np.cross([0.0, 1.0, 0.0], u)
-        H *= g
-        # Windows count alike, however the legs stand: only then what the steps add is zero on average over a cycle.
-        covariance = np.diag([FORCE_NOISE**2] * 3 + [MOMENT_NOISE**2] * 3)
-        weighted = np.linalg.solve(covariance, H).T
-        keep = math.exp(-WINDOW / MEMORY)
-        residual = more - H @ self._mean()
-        self._information = keep * self._information + weighted @ H
-        self._sums = keep * self._sums + weighted @ more
-        self._square = keep * self._square + float(residual @ np.linalg.solve(covariance, residual)) / 6.0
-        self._weight = keep * self._weight + 1.0
-        self._lasting += WINDOW
+        H *= self.robot.gravity
+        weighted = H.T * np.repeat([FORCE_NOISE**-2, MOMENT_NOISE**-2], 3)
+        return np.linalg.solve(weighted @ H, weighted), H
 
-    def _mean(self) -> Array:
-        prior = np.diag([MASS_PRIOR**-2.0, MOMENT_PRIOR**-2.0, MOMENT_PRIOR**-2.0])
-        return np.asarray(np.linalg.solve(self._information + prior, self._sums), np.float64)
+    def _scatter(self, rows: Rows) -> Array:
+        """Covariance (3, 3) of (m, m cx, m cy) of one cycle."""
+        values = self._wrenches[rows] @ self._fit(rows)[0].T
+        return np.asarray(np.cov(values.T) + np.diag(CYCLE**2), np.float64)
 
-    def _solve(self) -> tuple[Array, Array, float]:
-        """Estimate (3,) of (m, m cx, m cy), its covariance from the scatter, and the empty robot's mass [kg]."""
-        prior = np.diag([MASS_PRIOR**-2.0, MOMENT_PRIOR**-2.0, MOMENT_PRIOR**-2.0])
-        information = self._information + prior
-        # Windows of one step cycle resemble one another: half of them count.
-        scatter = 2.0 * max(self._square / max(self._weight, 1e-9), 0.25)
-        covariance = np.asarray(scatter * np.linalg.inv(information), np.float64)
-        return self._mean(), covariance, self.model.total_mass(self.morphology)
+    def _solve(self, rows: Rows) -> tuple[Array, Array]:
+        """Estimate (3,) of (m, m cx, m cy) and its covariance (3, 3) from the scatter of the cycles and the tare."""
+        value = self._fit(rows)[0] @ (self._wrenches[rows].mean(axis=0) - self._bias)
+        return value, self._scatter(rows) / len(rows) + self._bias_covariance
+
+    def _take_over(self, carried: Array) -> None:
+        """Make the present cycles the tare of a robot that carries (m, m cx, m cy)."""
+        rows = self._rows(self._averaged)
+        self._bias = self._wrenches[rows].mean(axis=0) - self._fit(rows)[1] @ carried
+        self._bias_covariance = self._scatter(rows) / len(rows)
+        self.tared, self._held = True, None
+        self._expected = (float(carried[0]), float(carried[1]), float(carried[2]))
+
+    def _changed(self, recent: int) -> bool:
+        """Whether the load of the `recent` cycles is another than that of those before."""
+        new, old = self._rows(recent), self._rows(self._averaged, recent)
+        fit = self._fit(new)[0]
+        before, after = self._wrenches[old] @ fit.T, self._wrenches[new] @ fit.T
+        # Few cycles show a scatter by chance that is too small: Student's t has a variance of n / (n - 2).
+        count = len(old) - 1
+        usual = before.var(axis=0, ddof=1) * count / (count - 2.0) + CYCLE**2
+        step = (after.mean(axis=0) - before.mean(axis=0)) ** 2 / (usual * (1.0 / len(new) + 1.0 / len(old)))
+        return bool(step.max() > CHANGED)
 
     def _unseen(self) -> str:
         """Why the load is not seen in this morphology."""
-        legs = [leg for leg in self.robot.legs if self.morphology.has_leg(leg.name)]
+        morphology = self.morphology
+        legs = [leg for leg in self.robot.legs if morphology.has_leg(leg.name)]
         for leg in legs:
             joints = list(self.robot.leg_joints(leg.name))
-            stands = all(self.morphology.has_link(leg.name, link.name) for link in leg.links)
-            idle = ~(self.morphology.moving_mask & self.morphology.driven_mask)[joints]
+            stands = all(morphology.has_link(leg.name, link.name) for link in leg.links)
+            idle = ~(morphology.moving_mask & morphology.driven_mask)[joints]
             if stands and idle.any():
                 name = self.robot.joint_names[joints[int(np.argmax(idle))]]
                 return f"{name} gives no torque that is seen, and its leg may stand"
         return "" if len(legs) >= 3 else f"{len(legs)} legs left: the body lies on the ground"
 
-    def _doubt(self, mass: float, deviation: float, x: float, y: float, spread: list[float]) -> str:
+    def _doubt(self, value: Array, covariance: Array, deviation: float, x: float, y: float, spread: list[float]) -> str:
         """What speaks against a payload on the body."""
+        mass = float(value[0])
         if mass < -SIGNIFICANT * deviation:
-            return "lighter than the empty robot: a part may be lost, or the robot stood on something when it was tared"
+            return "lighter than the tared robot: taken off, a part is lost, or the body rests on something"
         half = 0.5 * np.asarray(self.robot.body.box)[:2] + OUTSIDE
         if mass > SIGNIFICANT * deviation and (
             abs(x) - SIGNIFICANT * spread[0] > half[0] or abs(y) - SIGNIFICANT * spread[1] > half[1]
         ):
             return "its centre is outside of the body: a leg carries more than it should, or one is lost"
+        moment = float(value[1:] @ np.linalg.solve(covariance[1:, 1:], value[1:]))
+        if mass < deviation and moment > SIGNIFICANT**2 + 2.0:
+            return "a moment without a weight: a leg has lost a part, or the load has moved since the tare"
         return ""

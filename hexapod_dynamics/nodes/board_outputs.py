@@ -1,16 +1,21 @@
-"""What the STM32 board reports beside its servos: IMU samples for the node `imu`, its gamepad as `joy`, its keys."""
+"""What the STM32 board has beside its servos: IMU samples for the node `imu`, its gamepad as `joy`, keys, buzzer."""
 
 import threading
 import time
 
 from hexapod_dynamics.drivers.board.board_port import BoardListener
-from hexapod_dynamics.drivers.board.frames import PRESSED
+from hexapod_dynamics.drivers.board.frames import PRESSED, beep
 from hexapod_dynamics.drivers.board.gamepad import joy_values
 from hexapod_dynamics.drivers.board.imu_relay import SOCKET, ImuSender
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
+from hexapod_dynamics.drivers.servos.interface import BusError
+from hexapod_dynamics.ros.malformed import subscribe
 from sensor_msgs.msg import Joy
+from std_msgs.msg import Bool
 
+# Of the buzzer: four tones in the 2 s for which the robot announces that it moves by itself.
+BEEP = beep(1900, 0.15, 0.35, 4)
 JOY_PERIOD = 0.02  # [s] between two messages of an unchanged gamepad, at least
 
 
@@ -27,7 +32,17 @@ class BoardOutputs(BoardListener):
         self._node, self._stops, self._key = node, stop_inputs, parameters.stop_board_button
         self._sender = ImuSender(device_directory(node.get_namespace()) / SOCKET)
         self._joy, self._next_joy, self._last_pad = node.create_publisher(Joy, "joy", 10), 0.0, None
+        self._board = board
         board.listener = self
+        subscribe(node, Bool, "buzzer", self._on_buzzer, 1)
+
+    def _on_buzzer(self, message):
+        if not message.data:
+            return
+        try:
+            self._board.send(BEEP)
+        except BusError as error:
+            self._node.get_logger().warning(f"the buzzer does not sound: {error}", throttle_duration_sec=5.0)
 
     def on_imu(self, values, stamp):
         """Pass a sample on."""

@@ -14,6 +14,7 @@ from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.joint_messages import Faults, JointMessages
 from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.nodes.payload import LOOK, PayloadReport
 from hexapod_dynamics.nodes.prediction_diagnostics import observer_values, status
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
@@ -47,10 +48,11 @@ class DynamicsNode(GuardedNode):
 
         values = declare_all(self, PARAMETERS)
         rate, self._path_every = values["rate"], values["path_every"]
+        command_period = declare_command_period(self)
         self.observer = Observer(
             robot,
             gains=Gains(joint=values["joint_gain"], tilt=values["tilt_gain"], yaw=values["yaw_gain"]),
-            command_period=declare_command_period(self),
+            command_period=command_period,
             guard=declare_guard(self, robot),
             command_delay=values["command_delay"],
             timestep=values["timestep"],
@@ -73,6 +75,9 @@ class DynamicsNode(GuardedNode):
         self._support_every = math.ceil(rate / SUPPORT_RATE)
         self._cost = self._worst_cost = 0.0
         self._support = SupportMarkers(self, self.observer)
+        self._payload = None  # of legs that have not three joints nothing is known
+        if values["payload"] and all(len(leg.joints) == 3 for leg in robot.legs):
+            self._payload = PayloadReport(self, self.observer, values["command_delay"], command_period)
         self._warm_up()
         self._session_state = SessionState(self, lasting=False)
         place = self._session_state.load()
@@ -82,6 +87,8 @@ class DynamicsNode(GuardedNode):
                 self.observer.begin_at(*numbers)
             else:
                 self.get_logger().warning(f"the stored position is invalid ({place}): odom starts at zero")
+            if self._payload is not None:
+                self._payload.restore(place.get("payload"))
 
         self._messages = PredictionMessages(self, self.observer, values["publish_tf"])
         self.loop = TickLoop(self, 1.0 / rate, self._tick)
@@ -91,8 +98,10 @@ class DynamicsNode(GuardedNode):
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 5, needed=self._untimed)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        subscribe(self, Bool, "servos/following", lambda m: self.observer.set_following(m.data), LATCHED)
+        subscribe(self, Bool, "servos/following", self._on_following, LATCHED)
         self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
+        if self._payload is not None:
+            self.loop.every(LOOK, self._payload.look)
 
     def _warm_up(self):
         """Compile and load everything before the first message is received."""
@@ -121,6 +130,8 @@ class DynamicsNode(GuardedNode):
         if velocities:
             joints.scatter(topic, names, velocities, self._rates)
         self.observer.command(at, self._command, self._rates)
+        if self._payload is not None:
+            self._payload.take_command(at)
         if self._torques is not None:
             self._torques.note_command()
 
@@ -146,6 +157,8 @@ class DynamicsNode(GuardedNode):
         for k, joint in zip(order.places, order.joints, strict=True):  # mostly one
             if math.isfinite(angles[k]):
                 self.observer.measure_joint(at, joint, angles[k])
+                if self._payload is not None:
+                    self._payload.estimator.measure_joint(at, joint, angles[k])
             else:
                 self._joints.not_finite(topic, joint)
 
@@ -163,6 +176,8 @@ class DynamicsNode(GuardedNode):
         if at is not None:
             self._last_received["imu/data"] = time.monotonic()
             self.observer.measure_attitude(at, rotation)
+            if self._payload is not None:
+                self._payload.estimator.measure_up(rotation[2])
 
     def _on_morphology(self, message):
         try:
@@ -171,6 +186,13 @@ class DynamicsNode(GuardedNode):
             self._faults.add("morphology", f"morphology: {error}")
             return
         self._messages.name_joints()
+        if self._payload is not None:
+            self._payload.estimator.set_morphology(self.observer.morphology)
+
+    def _on_following(self, message):
+        self.observer.set_following(message.data)
+        if self._payload is not None:
+            self._payload.set_following(message.data)
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 
@@ -236,7 +258,10 @@ class DynamicsNode(GuardedNode):
         now, observer = time.monotonic(), self.observer
         if observer.started:
             x, y, _ = observer.position.tolist()
-            self._session_state.post({"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])})
+            stored = {"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])}
+            if self._payload is not None and self._payload.stored() is not None:
+                stored["payload"] = self._payload.stored()
+            self._session_state.post(stored)
         values = {
             "morphology": observer.morphology.describe(),
             "mean time of a prediction [ms]": 1e3 * self._cost,
@@ -245,6 +270,8 @@ class DynamicsNode(GuardedNode):
             "predictions a second": self._rate.rate,
         }
         values |= observer_values(observer) | self._predicted_pose(now)
+        if self._payload is not None:
+            values["payload"] = self._payload.assess()[1]
         self._worst_cost = 0.0
         silent = [topic for topic, at in self._last_received.items() if now - at > SILENT]
         late = [self._deadlines.assess("predictions")]

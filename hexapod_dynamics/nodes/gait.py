@@ -11,16 +11,18 @@ import time
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Pose, Twist
+from geometry_msgs.msg import Pose, Twist, WrenchStamped
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait.joint_trial import JointTrial
+from hexapod_dynamics.gait.plan_choice import plans_beside
 from hexapod_dynamics.nodes import gait_choice as gaits
 from hexapod_dynamics.nodes.command_watch import source_name
 from hexapod_dynamics.nodes.get_up import GetUpControl
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
+from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.parameters.gait import COMMANDS, GAIT, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.cdr import joint_template
@@ -66,6 +68,8 @@ class GaitNode(GuardedNode):
         self.robot = load_robot(self)
         kind = declare(self, GAIT)
         values = declare_all(self, SETTINGS)
+        beside = plans_beside(self.robot, self.get_parameter(ROBOT.name).value)
+        values["plans"] = values["plans"] or ("" if beside is None else str(beside))
         self.period = declare_command_rate(self)
         commands = declare_all(self, COMMANDS)
         self.timeout, self._waits_for = commands["cmd_vel_timeout"], commands["wait_for"]
@@ -102,6 +106,7 @@ class GaitNode(GuardedNode):
         self.loop.subscribe(Twist, "cmd_vel", self._on_cmd_vel, 10)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, self._awaits_joints)
         subscribe(self, Pose, "body_pose", self._on_body_pose, 10)
+        subscribe(self, WrenchStamped, "payload_wrench", self._on_payload, LATCHED)
         subscribe(self, String, "press_foot", self._on_press_foot, 10)
         subscribe(self, String, "try_joint", self._on_try_joint, 10)
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
@@ -135,6 +140,7 @@ class GaitNode(GuardedNode):
         now = self._attitude_time = time.monotonic()
         before, rate = self.permit.fallen, message.angular_velocity
         force = [x * a.x + y * a.y + z * a.z for x, y, z in self._axes]
+        self.gait.sense_force(*force)
         self.get_up.sense(rotation, [x * rate.x + y * rate.y + z * rate.z for x, y, z in self._axes], force)
         self.permit.see(self.falls.update(now, rotation, force, self.gait.level), self.falls.upright)
         if self.permit.fallen != before:
@@ -162,6 +168,15 @@ class GaitNode(GuardedNode):
         try:
             yaw, pitch, roll = euler_zyx(rotation_from_quaternion((o.x, o.y, o.z, o.w)))
             self.gait.lean((p.x, p.y, p.z, roll, pitch, yaw))
+        except HexapodError as error:
+            self._refuse(error)
+
+    def _on_payload(self, message):
+        """Take the weight of what the body carries: a force along -z of the level body."""
+        force, torque = message.wrench.force, message.wrench.torque
+        load = -force.z / self.robot.gravity, torque.y / self.robot.gravity, -torque.x / self.robot.gravity
+        try:
+            self.gait.carry(*load)
         except HexapodError as error:
             self._refuse(error)
 

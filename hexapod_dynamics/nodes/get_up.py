@@ -1,7 +1,8 @@
 """What the node gait does to get up after a fall: the service `get_up`, and what stops it.
 
-It moves after 2 s of rest only, which are announced. An emergency stop, and anything else that makes `servos` ignore
-commands, stops it in any phase; nothing moves then until somebody asks again.
+It moves after 2 s of rest only, which are announced: in the log, in gait_state, and by the topic `buzzer`. An emergency
+stop, and anything else that makes `servos` ignore commands, stops it in any phase; nothing moves then until somebody
+asks again.
 """
 
 import time
@@ -41,6 +42,7 @@ class GetUpControl:
         self._executes = False  # whether `servos` executes commands
         self._logged = self._get_up.doing  # that it is idle is no news
         self._last = np.full(n, np.nan)
+        self._buzzer, self._buzzes = node.create_publisher(Bool, "buzzer", 1), False
         subscribe(node, Bool, "servos/following", self._on_following, LATCHED)
         node.create_service(Trigger, "get_up", self._on_get_up)
 
@@ -142,7 +144,10 @@ class GetUpControl:
         return ""
 
     def _log(self):
-        doing = self._get_up.doing
+        doing, announces = self._get_up.doing, self._get_up.phase is Phase.ANNOUNCED
+        if announces != self._buzzes:
+            self._buzzes = announces
+            self._buzzer.publish(Bool(data=announces))
         if doing != self._logged:
             self._logged = doing
             ended = self._get_up.phase in (Phase.STOPPED, Phase.FAILED)

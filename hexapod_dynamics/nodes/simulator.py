@@ -8,7 +8,7 @@ from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
 from hexapod_dynamics.nodes.morphology_messages import changed, values_of, whole_set
-from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, OWN
+from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, OWN
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import subscribe
@@ -23,7 +23,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-PUSH_DURATION = 0.2  # [s]
+PUSH_DURATION, LOAD_HEIGHT = 0.2, 0.03  # [s], [m] of the load over base_link's origin
 
 
 class SimulatorNode(GuardedNode):
@@ -33,7 +33,7 @@ class SimulatorNode(GuardedNode):
 
     The service `~/set_damage` breaks and repairs the robot; a geometry_msgs/Wrench on `~/push` (base_link
     axes) pushes its body for 0.2 s. The parameters `faults.*` set faults of its devices, at the
-    start or at any time (`bench.devices.faults`).
+    start or at any time (`bench.devices.faults`); `load.mass`, `load.x`, `load.y` put a load on its body.
     """
 
     def __init__(self):
@@ -57,6 +57,8 @@ class SimulatorNode(GuardedNode):
         self._faults.set(
             {name.removeprefix("faults."): value for name, value in declare_all(self, FAULT_PARAMETERS).items()}
         )
+        self._load = declare_all(self, LOAD_PARAMETERS)
+        self._put_on()
         self.add_on_set_parameters_callback(self._on_parameters)
         self._odometry = Odometry(child_frame_id=frame(self, "base_link"))
         self._odometry.header.frame_id = "world"
@@ -80,8 +82,13 @@ class SimulatorNode(GuardedNode):
         """Remove the devices."""
         self.simulated.stop()
 
+    def _put_on(self):
+        """Let the robot carry the load of the parameters."""
+        load = self._load
+        self.simulated.carry(load["load.mass"], (load["load.x"], load["load.y"], LOAD_HEIGHT))
+
     def _on_parameters(self, parameters):
-        """Set faults of the devices, all of a request or none."""
+        """Set faults of the devices and the load, all of a request or none."""
         faults = {
             parameter.name.removeprefix("faults."): parameter.value
             for parameter in parameters
@@ -91,6 +98,8 @@ class SimulatorNode(GuardedNode):
             self._faults.set(faults)
         except DeviceError as error:
             return SetParametersResult(successful=False, reason=f"faults.{error}")
+        self._load |= {parameter.name: parameter.value for parameter in parameters if parameter.name in self._load}
+        self._put_on()
         return SetParametersResult(successful=True)
 
     def _on_damage(self, request, response):

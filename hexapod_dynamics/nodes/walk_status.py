@@ -1,6 +1,7 @@
 """Print one line a second: speed, attitude, error of the prediction, damage."""
 
 import math
+import re
 import time
 from typing import NamedTuple
 
@@ -34,6 +35,8 @@ LASTING = 0.6
 # A node that is not in the graph for so long [s] is absent; one that respawns is back before. One that has never been
 # there is absent from this time [s] on. What a start may take, and how long a report that a node compiles counts [s].
 ABSENT, NEVER_SEEN, LONGEST_START, LONGEST_COMPILING = 5.0, 15.0, 60.0, 60.0
+# Columns of the line. Names of nodes that do not fit are counted instead; the message of each is printed above once.
+WIDTH = 100
 # Terminal colours of what is worse than OK: yellow, red.
 COLOURS, PLAIN = {DiagnosticStatus.WARN: "\033[33m", DiagnosticStatus.ERROR: "\033[31m"}, "\033[0m"
 
@@ -77,7 +80,8 @@ def line(elapsed, shown, off, speed, lost):
         parts.append("no pose received yet")
     else:
         if speed is not None:
-            parts.append(f"{100 * speed[0]:5.1f} cm/s {math.degrees(speed[1]):5.1f} deg/s")
+            forward, turn = (round(value, 1) + 0.0 for value in (100 * speed[0], math.degrees(speed[1])))  # no -0.0
+            parts.append(f"{forward:5.1f} cm/s {turn:5.1f} deg/s")
         yaw, _, _ = np.degrees(euler_zyx(shown.rotation))
         tilt = math.degrees(math.acos(min(1.0, shown.rotation[2, 2])))
         parts.append(f"tilt {tilt:4.1f} yaw {round(yaw):4d} deg")
@@ -89,8 +93,22 @@ def line(elapsed, shown, off, speed, lost):
     return " | ".join(parts)
 
 
-def problems(wrong):
-    """Write the problems {what: names of nodes} as the end of the status line, each with its separator."""
+def fitted(text, wrong):
+    """Return the status line and its end with the problems {what: names of nodes}, together at most WIDTH wide.
+
+    Where they are wider the line leaves out that nothing is missing, then the prediction, then the names of the nodes,
+    of which the number is left.
+    """
+    end = _problems(wrong)
+    for left_out in (r" \| missing: nothing$", r" \| prediction [^|]* off"):
+        if end and len(text + end) > WIDTH:
+            text = re.sub(left_out, "", text)
+    if len(text + end) > WIDTH:
+        end = _problems({what: [f"{len(names)} nodes"] if len(names) > 1 else names for what, names in wrong.items()})
+    return text, end
+
+
+def _problems(wrong):
     return "".join(f" | {what}: " + " ".join(sorted(names)) for what, names in wrong.items() if names)
 
 
@@ -228,8 +246,8 @@ class WalkStatus(GuardedNode):
         }
         levels = [level for name, (_, level) in complaints.items() if name not in known]
         worst = DiagnosticStatus.ERROR if absent else max(levels, default=DiagnosticStatus.WARN, key=ord)
-        text = line(elapsed, self._before, off, self._speed, self._lost)
-        print(text + self._in_colour(problems(wrong), worst), flush=True)
+        text, end = fitted(line(elapsed, self._before, off, self._speed, self._lost), wrong)
+        print(text + self._in_colour(end, worst), flush=True)
 
     def _in_colour(self, text, level):
         return coloured(text, level) if self._colour and text else text

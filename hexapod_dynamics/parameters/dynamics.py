@@ -46,5 +46,10 @@ PARAMETERS = (
         "lead the feed-forward torques, by their rates, by "
         "the time in which a servo moves less its damping over stiffness",
     ),
+    _in_file(
+        "payload",
+        True,
+        "weigh what the body carries, beyond what it carried in the first 10 s of walking, and reckon with it",
+    ),
     _in_file("publish_tf", True, "publish odom -> base_link on /tf"),
 )

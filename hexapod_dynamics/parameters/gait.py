@@ -27,7 +27,11 @@ SETTINGS = (
     _setting("step_length", 0.05, "gaits tripod and optimal: stroke of a foot at the nominal speed"),
     _setting("step_depth", 0.0001, "gaits tripod and optimal: how far standing feet push into the ground"),
     _setting("response_time", 0.2, "gaits tripod and optimal: how softly speed follows a command"),
-    ParameterSpec("plans", "", "gait auto: library of plans; empty: that of the package"),
+    ParameterSpec(
+        "plans",
+        "",
+        "gait auto: library of plans; empty: plans_NAME.yaml beside the robot's file, else that of the package",
+    ),
 )
 COMMANDS = (
     ParameterSpec(

@@ -31,4 +31,9 @@ FAULT_PARAMETERS = tuple(
     ParameterSpec(f"faults.{name}", fault.healthy, fault.description, fault.low, fault.high, read_only=False)
     for name, fault in FAULTS.items()
 )
-PARAMETERS = OWN + FAULT_PARAMETERS
+LOAD_PARAMETERS = (
+    ParameterSpec("load.mass", 0.0, "a load that is put on the body at any time [kg]", 0.0, 5.0, read_only=False),
+    ParameterSpec("load.x", 0.0, "where it lies in base_link, forward [m]", -0.5, 0.5, read_only=False),
+    ParameterSpec("load.y", 0.0, "where it lies in base_link, left [m]", -0.5, 0.5, read_only=False),
+)
+PARAMETERS = OWN + FAULT_PARAMETERS + LOAD_PARAMETERS

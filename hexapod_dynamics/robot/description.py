@@ -18,6 +18,7 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.loading import jethexa_path, load_robot
 from hexapod_dynamics.robot.mjcf import to_mjcf
+from hexapod_dynamics.robot.mjcf_reading import mjcf_arguments
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, JointServo, Servo, check_number
 from hexapod_dynamics.robot.urdf import to_urdf
@@ -105,6 +106,25 @@ class Robot:
         mechanicalReduction.
         """
         return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity, keep_frame))
+
+    @classmethod
+    def from_mjcf(
+        cls,
+        text_or_path: Any,
+        legs: Any = None,
+        *,
+        servo: Servo | None = None,
+        contact: Contact | None = None,
+        imu: Imu | None = None,
+        keep_frame: bool = False,
+    ) -> Robot:
+        """Read a legged robot from the text or the file of a MuJoCo model (MJCF); needs the package mujoco.
+
+        As `from_urdf`; the servo is that of the position actuators, the IMU sits at the gyroscope's site; see
+        robot/mjcf_reading.py. RobotError names what is not supported: two joints on one body, ball joints, no floating
+        body, actuators that are no position servos (then give servo).
+        """
+        return cls(**mjcf_arguments(text_or_path, legs, servo, contact, imu, keep_frame))
 
     def to_urdf(self, morphology: Morphology | None = None) -> str:
         """URDF text of this robot as a Morphology leaves it (None: whole); see robot/urdf.py."""

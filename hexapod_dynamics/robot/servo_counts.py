@@ -14,6 +14,18 @@ MAX_COUNT, CENTRE_COUNT = 1000, 500
 COUNTS_PER_RADIAN = 1000.0 / math.radians(240.0)
 
 
+def check_servo_ids(robot: Robot) -> None:
+    """Raise RobotError for a leg whose joints have no servo ids: nothing can drive it."""
+    for leg in robot.legs:
+        if any(joint.servo_id is None or joint.servo_direction is None for joint in leg.joints):
+            count = len(leg.joints)
+            raise RobotError(
+                f"robot {robot.name}: legs.{leg.name}.servo_ids: missing; write its {count} ids and directions, from "
+                f"the body outward, as servo_ids: {list(range(1, count + 1))}, servo_directions: {[1] * count} "
+                "(`check_robot --only directions` finds the directions)"
+            )
+
+
 class ServoCounts:
     """Joint angles (n,) [rad] <-> counts (n,).
 
@@ -30,10 +42,8 @@ class ServoCounts:
     @classmethod
     def from_robot(cls, robot: Robot) -> ServoCounts:
         """Take the directions of a robot's servos; raises RobotError for a joint without one."""
+        check_servo_ids(robot)
         joints = [joint for leg in robot.legs for joint in leg.joints]
-        for joint in joints:
-            if joint.servo_direction is None:
-                raise RobotError(f"joint {joint.name} has no servo: give it `servo_id` and `servo_direction`")
         return cls(
             [joint.servo_direction for joint in joints if joint.servo_direction is not None],
             [joint.servo_zero for joint in joints],

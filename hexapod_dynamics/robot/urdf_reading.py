@@ -188,7 +188,9 @@ def _end(com: np.ndarray, frames: list[np.ndarray]) -> np.ndarray:
 
 
 def _own(link: str, leg: str) -> str:
-    """The link's name without its leg's: tibia_link_LF -> tibia."""
+    """The link's name without its leg's: tibia_link_LF -> tibia, LF_tibia -> tibia."""
+    if link.startswith(f"{leg}_") and len(link) > len(leg) + 1:
+        link = link[len(leg) + 1 :]
     for ending in (f"_link_{leg}", f"_{leg}"):
         if link.endswith(ending) and len(link) > len(ending):
             link = link[: -len(ending)]

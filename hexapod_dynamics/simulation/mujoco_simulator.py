@@ -14,19 +14,16 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.mjcf import FOOT_RADIUS, GROUND, ROBOT
+from hexapod_dynamics.robot.mjcf import FOOT_RADIUS
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import actuator
-from hexapod_dynamics.simulation.ground import SLIPPERY, Ground
+from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.mujoco_ground import MujocoGround
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
 from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
 from hexapod_dynamics.simulation.world import make_servos
 
-# A rough or stepped ground is a height field that follows the robot: points per side, spacing [m], thickness [m].
-FIELD_POINTS, FIELD_SPACING, FIELD_BASE = 401, 0.0125, 0.2
-# MuJoCo's solref of a soft patch, [s] and damping ratio: a foot that carries a third of the robot sinks in by 1 cm.
-_FIRM, _SOFT = (0.02, 1.0), (0.3, 1.0)
 # Impedances of the constraint of dry friction, see MuJoCo's solimp.
 _STICTION = 0.99, 0.999
 # Inertia of a servo's rotor at its output shaft [kg m^2], for joints that have none in their description: a few 1e-8 at
@@ -78,7 +75,6 @@ class MujocoSimulator(RobotSimulator):
         self._torques = np.zeros(n)
         x, y, z = robot.imu.position
         self._lever = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])  # the IMU's velocity for a turn
-        self._field = None
         self._build()
         self.reset()
 
@@ -87,20 +83,9 @@ class MujocoSimulator(RobotSimulator):
     def _build(self) -> None:
         """Compile MuJoCo's model of the morphology."""
         truth, mujoco = self.truth, self._mujoco
-        self._flat = not self.ground.steps and self.ground.rough == 0.0
         friction = 0.0 if self.ground.is_viscous else self.ground.friction
-        extra, assets = "", ""
-        if self._flat:
-            normal = np.array([-self.ground.slope_x, -self.ground.slope_y, 1.0])
-            axis = " ".join(repr(float(value)) for value in normal)
-            extra = f'<geom name="ground" type="plane" size="0 0 1" zaxis="{axis}" {_MEETS_ROBOT}/>'
-        else:
-            side, half = FIELD_POINTS, 0.5 * (FIELD_POINTS - 1) * FIELD_SPACING
-            assets = (
-                f'<asset><hfield name="ground" nrow="{side}" ncol="{side}" '
-                f'size="{half} {half} {self._relief()!r} {FIELD_BASE}"/></asset>'
-            )
-            extra = f'<geom name="ground" type="hfield" hfield="ground" {_MEETS_ROBOT}/>'
+        self._terrain = MujocoGround(self.ground)
+        assets, extra = self._terrain.xml()
         text = self._true_robot.to_mjcf(
             self._true_morphology,
             timestep=self.timestep,
@@ -123,7 +108,6 @@ class MujocoSimulator(RobotSimulator):
         self._qpos, self._qvel = self.model.jnt_qposadr[ids], self.model.jnt_dofadr[ids]
         self._actuators = np.array([self.model.actuator(names[j]).id for j, _ in present], int)
         self._base = self.model.body("base_link").id
-        self._ground = self.model.geom("ground").id
         feet = [f"foot_{leg.name}" for leg in self.robot.legs]
         self._foot_geoms = {self.model.geom(name).id: i for i, name in enumerate(feet) if self._has_geom(name)}
         self._foot_sites = [(i, self.model.site(name).id) for i, name in enumerate(feet) if self._has_geom(name)]
@@ -131,45 +115,13 @@ class MujocoSimulator(RobotSimulator):
         if self._law is not None:
             self.model.dof_damping[self._qvel] += self._law.viscous
             self.model.dof_solimp[self._qvel, :2] = _STICTION  # by default a stuck joint creeps 15 times as fast
-        self._centre: np.ndarray | None = None
-        if self.ground.patches:  # the feet have the ground's properties where they are
-            self.model.geom_priority[list(self._foot_geoms)] = 1
+        self._terrain.attach(self.model, self._foot_geoms)
 
     def _has_joint(self, name: str) -> bool:
         return self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_JOINT, name) >= 0
 
     def _has_geom(self, name: str) -> bool:
         return self._mujoco.mj_name2id(self.model, self._mujoco.mjtObj.mjOBJ_GEOM, name) >= 0
-
-    def _relief(self) -> float:
-        """Return an upper bound [m] of the height range of the field."""
-        ground, half = self.ground, 0.5 * (FIELD_POINTS - 1) * FIELD_SPACING
-        steps = sum(abs(rise) for _, rise in ground.steps)
-        return float(2.0 * half * (abs(ground.slope_x) + abs(ground.slope_y)) + ground.rough + steps + 1e-3)
-
-    def _lay_ground(self) -> None:
-        """Move the height field to the robot, if it is far from the centre of the field."""
-        if self._flat:
-            return
-        here = self._position[:2]
-        half = 0.5 * (FIELD_POINTS - 1) * FIELD_SPACING
-        if self._centre is not None and np.abs(here - self._centre).max() < half - 0.6:
-            return
-        self._centre = (np.floor(here / FIELD_SPACING) + 0.5) * FIELD_SPACING  # edges of blocks lie between points
-        at = (np.arange(FIELD_POINTS) - (FIELD_POINTS - 1) // 2) * FIELD_SPACING
-        heights = self.ground.heights(self._centre[0] + at, self._centre[1] + at)
-        low = heights.min()
-        self.model.hfield_data[:] = ((heights - low) / self.model.hfield_size[0, 2]).ravel()
-        self.model.geom_pos[self._ground] = [*self._centre, low]
-        self.model.geom_sameframe[self._ground] = 0  # else MuJoCo ignores geom_pos
-
-    def _lay_patches(self) -> None:
-        """Give each foot the friction and the softness of the ground where it is."""
-        for geom in self._foot_geoms:
-            x, y, _ = self.data.geom_xpos[geom]
-            patch = self.ground.patch(x, y)
-            self.model.geom_friction[geom, 0] = SLIPPERY if patch == "slippery" else self.ground.friction
-            self.model.geom_solref[geom] = _SOFT if patch == "soft" else _FIRM
 
     # ---- as Simulator ------------------------------------------------------------------------------------------------
 
@@ -193,7 +145,7 @@ class MujocoSimulator(RobotSimulator):
         self._steps = self._since_command = 0
         self._mean_acceleration[:] = self._mean_rate[:] = 0.0
         self._position[:] = 0.0 if place is None else place
-        self._lay_ground()
+        self._terrain.lay(self._position[:2])
         if place is None:
             self._write()
             self._position[2] = self._resting_height()
@@ -209,7 +161,7 @@ class MujocoSimulator(RobotSimulator):
         self._build()
         self._settle_locked()
         actuator.set_driven(self._servos, self._true_morphology, self._q)
-        self._lay_ground()
+        self._terrain.lay(self._position[:2])
         self._write()
         if self.gait is not None:
             self.gait.set_morphology(morphology)
@@ -238,7 +190,7 @@ class MujocoSimulator(RobotSimulator):
         if steps == 0:
             return
         data, before = self.data, self._imu_velocity()
-        self._lay_ground()
+        self._terrain.lay(self._position[:2])
         pushed, rate = self._wrench.any(), data.qvel[3:6]
         self._mean_rate[:] = 0.0
         for _ in range(steps):
@@ -252,7 +204,7 @@ class MujocoSimulator(RobotSimulator):
             if self.ground.is_viscous:
                 self._apply_viscous_friction()
             if self.ground.patches:
-                self._lay_patches()
+                self._terrain.lay_patches(data.geom_xpos)
             self._mujoco.mj_step(self.model, data)
             self._mean_rate += rate
             self._steps += 1
@@ -397,15 +349,15 @@ class MujocoSimulator(RobotSimulator):
             data.qfrc_applied += jacobian.T @ (-self.robot.contact.friction * velocity)
 
     def _contact_forces(self) -> tuple[Any, Any]:
-        mujoco, data = self._mujoco, self.data
+        mujoco, data, ground = self._mujoco, self.data, self._terrain.geom
         feet, total, force = np.zeros((len(self.robot.legs), 3)), np.zeros(3), np.zeros(6)
         for k in range(data.ncon):
             contact = data.contact[k]
-            if self._ground not in (contact.geom1, contact.geom2):
+            if ground not in (contact.geom1, contact.geom2):
                 continue
             mujoco.mj_contactForce(self.model, data, k, force)
             world = contact.frame.reshape(3, 3).T @ force[:3]
-            other, sign = (contact.geom2, 1.0) if contact.geom1 == self._ground else (contact.geom1, -1.0)
+            other, sign = (contact.geom2, 1.0) if contact.geom1 == ground else (contact.geom1, -1.0)
             total += sign * world
             if other in self._foot_geoms:
                 feet[self._foot_geoms[other]] += sign * world
@@ -454,7 +406,7 @@ class MujocoSimulator(RobotSimulator):
         """Height [m] of the body at which its lowest shape touches the ground."""
         highest = -np.inf
         for geom in range(self.model.ngeom):
-            if geom == self._ground:
+            if geom == self._terrain.geom:
                 continue
             x, y, z = self.data.geom_xpos[geom]
             size, matrix = self.model.geom_size[geom], self.data.geom_xmat[geom].reshape(3, 3)
@@ -467,6 +419,3 @@ class MujocoSimulator(RobotSimulator):
                 below = FOOT_RADIUS
             highest = max(highest, self.ground.height(x, y) + below - (z - self._position[2]))
         return highest
-
-
-_MEETS_ROBOT = f'contype="{GROUND}" conaffinity="{ROBOT}"'

@@ -44,6 +44,17 @@ class Log:
         except (KeyError, ValueError, OSError) as error:
             raise HexapodError(f"{path} is no file that Log.save() has written: {error}") from None
 
+    @classmethod
+    def join(cls, *logs: Log) -> Log:
+        """Return the Logs of one Simulator, one after the other, as one; HexapodError if they overlap or differ."""
+        if not logs:
+            raise HexapodError("no log given; at least one is needed")
+        if any(after.time[0] <= before.time[-1] for before, after in zip(logs, logs[1:], strict=False)):
+            raise HexapodError("a log begins before the one before it has ended; give them in the order of their times")
+        if len({(log.joint_positions.shape[1], log.foot_forces.shape[1]) for log in logs}) > 1:
+            raise HexapodError("the logs are of robots with different joints; give those of one Simulator")
+        return cls(**{name: np.concatenate([getattr(log, name) for log in logs]) for name in cls.__dataclass_fields__})
+
     @property
     def euler_zyx(self) -> np.ndarray:
         """Yaw, pitch and roll (T, 3) [rad]; yaw is unwrapped."""

@@ -1,5 +1,6 @@
-"""The browser view for scripts: `from hexapod_dynamics.view import show`; it lies in `bench.view`."""
+"""For scripts: `show` plays a Log in the browser (`bench.view`), `plot_walk` draws a walk (`bench.plots`)."""
 
+from hexapod_dynamics.bench.plots.walk_plot import plot_walk
 from hexapod_dynamics.bench.view import show
 
-__all__ = ["show"]
+__all__ = ["plot_walk", "show"]

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import yaml
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.plan_choice import plans_beside
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 from hexapod_dynamics.gait.planning.making import make_plan
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
@@ -90,3 +92,30 @@ def test_a_robot_with_too_few_legs_is_refused_by_name(tmp_path, capsys, legs):
     assert tool.main(["--robot", str(path), "--out", str(tmp_path / "plans.yaml")]) == 1
     assert words in capsys.readouterr().err
     assert not (tmp_path / "plans.yaml").exists()
+
+
+def test_a_gait_without_a_plan_and_without_a_planner_warns():
+    with pytest.warns(RobotWarning, match="no plan for the robot without a tripod.*ros2 run hexapod_dynamics plan"):
+        AdaptiveGait(plans=PlanLibrary(QUADRUPED)).bind(QUADRUPED)
+    with pytest.warns(RobotWarning, match="no plan for the robot without RM"):
+        hexapod = Robot.jethexa()
+        gait = AdaptiveGait(plans=PlanLibrary(hexapod)).bind(hexapod)
+        gait.set_morphology(Morphology.whole(hexapod).without("RM"))
+
+
+def test_plans_of_the_package_are_not_used_for_a_robot_of_that_name_that_was_edited(tmp_path):
+    content = yaml.safe_load((ROBOTS.parents[1] / "config" / "phantomx.yaml").read_text())
+    content["body"]["mass"] = 1.9
+    file = tmp_path / "robot.yaml"
+    file.write_text(yaml.safe_dump(content))
+    robot = Robot.load(file)
+    with pytest.warns(RobotWarning, match="the plans are of another robot"):
+        assert AdaptiveGait().bind(robot).doing == "standing"  # a tripod needs none
+    assert plans_beside(robot, file) is None
+    PlanLibrary(robot).save(tmp_path / "plans_phantomx.yaml")
+    assert plans_beside(robot, file) == tmp_path / "plans_phantomx.yaml" and plans_beside(robot, "") is None
+
+
+def test_a_robot_without_servo_ids_is_refused_with_the_key_to_write():
+    with pytest.raises(HexapodError, match=r"legs.FL.servo_ids: missing; .* servo_ids: \[1, 2, 3\], servo_directions"):
+        ServoMap.from_robot(QUADRUPED)

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from support.identification_rig import Rig, record
+from support.identification_rig import record
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
-from hexapod_dynamics.identification import Exercise, PayloadEstimator, identify, standing_exercise, suspended_exercise
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.identification import Exercise, identify, standing_exercise, suspended_exercise
+from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD
@@ -66,33 +66,3 @@ def test_the_robot_with_the_results_is_one(result):
     assert result.robot.joint_servos[1].dead_zone == pytest.approx(math.radians(TRUTH.zone), abs=math.radians(0.15))
     assert abs(result.robot.legs[0].joints[1].servo_zero) > 0.0
     assert WholeBodyModel(result.robot).total_mass() == pytest.approx(WholeBodyModel(TRUTH.robot(ROBOT)).total_mass())
-
-
-def carried(mass, x, estimator):
-    """Feed the estimator with a standing robot of the catalogue that carries a mass at x, y = 20 mm."""
-    targets = standing_exercise(ROBOT, 12.0).targets
-    rig = Rig(ROBOT, Truth(payload=mass, payload_x=x, payload_y=0.02), targets[0], suspended=False)
-    rig.play(0.02 * np.arange(len(targets)), targets)
-    recording = rig.recording()
-    sent = 0
-    for time, joint, angle in zip(recording.reading_time, recording.reading_joint, recording.readings, strict=True):
-        while sent < len(targets) and recording.command_time[sent] <= time:
-            estimator.command(recording.command_time[sent] - 0.003, recording.commands[sent])
-            sent += 1
-        estimator.measure_up(recording.specific_force[np.searchsorted(recording.imu_time, time) - 1])
-        estimator.measure_joint(time, int(joint), float(angle))
-    return estimator.estimate()
-
-
-def test_a_payload_is_weighed_and_found():
-    estimator = PayloadEstimator(ROBOT)
-    assert "needed" in estimator.estimate().reason and not estimator.tare()
-    payload = carried(0.4, 0.04, estimator)
-    assert payload.reason == ""
-    assert abs(payload.mass - 0.4) < 0.2 and abs(payload.mass - 0.4) < 2.0 * payload.mass_deviation
-    assert abs(payload.x - 0.04) < 0.02 and abs(payload.y - 0.02) < 0.02
-    assert payload.wrench([0.0, 0.0, 1.0], 9.81)[2] == pytest.approx(-9.81 * payload.mass)
-    assert estimator.tare()
-    assert abs(estimator.estimate().mass) < 1e-9 and estimator.estimate().tared
-    estimator.set_morphology(Morphology.whole(ROBOT).limp("LF.femur"))
-    assert "femur_joint_LF" in estimator.estimate().reason

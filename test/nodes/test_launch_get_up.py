@@ -11,6 +11,7 @@ from geometry_msgs.msg import Quaternion, Twist
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
 
@@ -76,9 +77,11 @@ def robot():
 def test_on_its_back_and_without_a_leg_it_gets_up_and_walks_when_it_is_told(robot):
     assert robot.probe.set("simulator/set_damage", {"legs.RM": False}) == (True, "")
     robot.wait(lambda: robot.lost() == {"RM"}, 30, "the loss is declared")
+    tones = robot.probe.hear(Bool, "buzzer")
     robot.put_on_its_back()
     robot.wait(lambda: "about to get up" in robot.says, 10, "it announces it")
     robot.wait(lambda: "upright after a fall" in robot.says, 60, "it stands")
+    assert [message.data for _, message in tones][:2] == [True, False]
     assert robot.upright > 0.95
     assert robot.moved(1.0) < 0.05  # it stands until it is told
     robot.walk(0.0)

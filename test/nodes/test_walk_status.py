@@ -145,6 +145,22 @@ def test_the_line_of_an_intact_robot_fits_100_columns():
     assert text.endswith("| missing: nothing")
 
 
+def test_a_line_with_problems_fits_as_well_and_no_number_is_minus_zero():
+    pose = walk_status.Pose(0.0, np.zeros(3), rotation_rpy(0.5, -0.4, -3.1))
+    text = walk_status.line(99.0, pose, (0.5, 0.1), np.array([-0.0001, -0.0001]), [])
+    assert "-0.0" not in text
+    assert walk_status.fitted(text, {"absent": []}) == (text, "")
+    many = ["damage_detector", "dynamics", "gait", "imu", "robot_description", "servos"]
+    for names, shown in (
+        (["servos"], "servos"),
+        (["dynamics", "imu", "servos"], "dynamics imu servos"),
+        (many, "6 nodes"),
+    ):
+        begin, end = walk_status.fitted(text, {"not well": names, "absent": set()})
+        assert len(begin + end) <= 100 and end == f" | not well: {shown}"
+        assert text.startswith(begin) and "missing" not in begin
+
+
 @pytest.mark.parametrize("level, begin", [(DiagnosticStatus.WARN, "\033[33m"), (DiagnosticStatus.ERROR, "\033[31m")])
 def test_a_problem_has_the_colour_of_its_level(level, begin):
     assert walk_status.coloured("not well: imu", level) == f"{begin}not well: imu\033[0m"

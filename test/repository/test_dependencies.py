@@ -81,7 +81,8 @@ def imported(*folders):
         paths = [path for path in paths if not path.is_relative_to(ROOT / TESTING)]
     assert paths
     names = set().union(*map(imports_of, paths))
-    ours = {"hexapod_dynamics", *(path.stem for path in paths), *(path.parent.name for path in paths)}
+    own = [*paths, *(ROOT / "benchmark").rglob("*.py")]
+    ours = {"hexapod_dynamics", *(path.stem for path in own), *(path.parent.name for path in own)}
     return names - set(sys.stdlib_module_names) - ours
 
 

@@ -196,6 +196,7 @@ class BlindWalk:
         if isinstance(self.gait, AdaptiveGait) and self.time > SETTLED:
             yaw, pitch, roll = euler_zyx(rotation)
             self.gait.sense(roll, pitch, yaw)
+            self.gait.sense_force(*force)
         resolution, n, mute = self.robot.servo.resolution, len(physics.q), self._mute()
         angles = np.full(n, np.nan)
         for _ in range(READS):

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.identification import Identification, Payload, PayloadEstimator
 from hexapod_dynamics.identification.exercise import Exercise
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 from hexapod_dynamics.simulation.readings import Readings
 
@@ -69,47 +66,3 @@ def record(robot: Robot, truth: Truth, exercise: Exercise, *, suspended: bool, s
     rig = Rig(robot, truth, exercise.targets[0], suspended=suspended, seed=seed)
     rig.play(exercise.time, exercise.targets)
     return rig.recording()
-
-
-def loaded_walk(
-    robot: Robot,
-    result: Identification,
-    truth: Truth,
-    load: tuple[float, float, float],
-    *,
-    empty: float = 15.0,
-    loaded: float = 20.0,
-    seed: int = 0,
-) -> Payload:
-    """What is estimated after a walk of a hidden robot: empty (tare), then with load: mass [kg], x, y [m] on its body.
-
-    result: its Identification, by whose zero offsets it is commanded and read.
-    """
-    known = result.robot
-    zeros = np.array([joint.servo_zero for leg in known.legs for joint in leg.joints])
-    sim = MujocoSimulator(robot, timestep=1e-3, truth=truth, quantised=True)
-    gait = AdaptiveGait().bind(robot)
-    gait.reset(walking=True)
-    gait.command(0.05, 0.0, 0.0)
-    sim.reset(joints=gait.position + zeros - truth.zeros(robot.joint_count))
-    estimator, sensors, following = PayloadEstimator(known), Readings(sim, seed=seed), 0
-    for tick in range(round((empty + loaded) / 0.02)):
-        upright = sim.rotation
-        if tick == round(empty / 0.02):
-            estimator.tare()
-            estimator.restart()
-        if tick >= round(empty / 0.02):
-            force = upright.T @ [0.0, 0.0, -robot.gravity * load[0]]
-            sim.push(np.concatenate([force, np.cross([load[1], load[2], 0.05], force)]))
-        gait.sense(*roll_pitch_yaw(upright))
-        targets = gait.step(0.02)[0].copy()
-        estimator.command(sim.time - CHAIN, targets)
-        sim.command(targets + zeros, 0.02)
-        for _ in range(4):
-            sim.step(5)
-            angles = sensors.joints() - zeros
-            for _ in range(2):
-                estimator.measure_joint(sim.time, following, angles[following])
-                following = (following + 1) % len(angles)
-        estimator.measure_up(upright.T @ [0.0, 0.0, 1.0])
-    return estimator.estimate()

@@ -52,6 +52,15 @@ class Recorder:
         """No joint is tried."""
 
 
+class Silent(Recorder):
+    """A detector that finds nothing and records nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.command = self.measure_joints = self.measure_attitude = self.bus = lambda *_: None
+        self.update = lambda _time: []
+
+
 def replay(
     robot: Robot, calls: list[tuple], settings: Any = None, more: float = 0.0
 ) -> tuple[list[tuple[float, Any]], DamageDetector]:

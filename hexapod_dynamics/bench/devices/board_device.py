@@ -97,6 +97,7 @@ class BoardDevice(SerialDevice):
         self._host_busy = 0.0  # until then the host's bytes are on their way
         self._line_free = 0.0  # of the servos' own line
         self._starting_until = 0.0
+        self.beeps: list[tuple[int, int, int, int]] = []  # frequency [Hz], on and off [ms], repeats
 
     def start(self) -> None:
         """Make the port, serve it, and report battery and IMU from now on."""
@@ -133,7 +134,9 @@ class BoardDevice(SerialDevice):
         while (taken := self._take()) is not None:
             function, payload = taken
             self.counters.frames += 1
-            if function == 5 and payload:
+            if function == 2 and len(payload) == 8:
+                self.beeps.append(struct.unpack("<4H", payload))
+            elif function == 5 and payload:
                 self.at(self._host_busy, partial(self._obey, payload), self._host_busy)
 
     def _take(self) -> tuple[int, bytes] | None:

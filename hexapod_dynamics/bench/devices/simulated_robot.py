@@ -25,6 +25,7 @@ from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
 from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
+from hexapod_dynamics.simulation.robot_simulator import checked
 
 _log = logging.getLogger(__name__)
 PHYSICS: dict[str, Any] = {"built_in": Simulator, "mujoco": MujocoSimulator}
@@ -113,7 +114,8 @@ class SimulatedRobot:
             self.hardware.stop()  # drivers would find a robot that stands on nothing
             raise
         self._chip = np.asarray(robot.imu.rotation)
-        self._push_ends = math.inf  # [s] monotonic time at which a push ends
+        self._push, self._push_ends = NO_WRENCH, math.inf  # [s] monotonic time at which a push ends
+        self._carried = np.zeros(4)  # mass [kg], x, y, z [m] of a load that was put on
         self.time = math.nan  # [s] monotonic time of the physics, NaN before the first step
         self.late = self.skipped = 0.0  # [s] largest delay since `lateness()`, skipped time
         self._failure: Exception | None = None
@@ -190,8 +192,24 @@ class SimulatedRobot:
     def push(self, wrench: Sequence[float], duration: float) -> None:
         """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body for a duration [s]."""
         with self.lock:
-            self.physics.push(np.asarray(wrench, float))
+            self._push = checked("wrench", wrench, (6,))
             self._push_ends = (time.monotonic() if math.isnan(self.time) else self.time) + duration
+
+    def carry(self, mass: float, place: Sequence[float]) -> None:
+        """Put a load on the body, instead of the one before: mass [kg], place (3,) [m] in base_link.
+
+        Its weight acts, its inertia does not: for a load that is fixed from the start see Truth.
+        """
+        with self.lock:
+            self._carried[:] = checked("load", [mass, *place], (4,))
+
+    def _weight(self) -> np.ndarray:
+        """Weight (6,) of the load, force first, in base_link [N, N m]."""
+        mass = self._carried[0]
+        if mass == 0.0:
+            return NO_WRENCH
+        force = -mass * self.robot.gravity * self.physics.rotation[2]
+        return np.concatenate([force, np.cross(self._carried[1:], force)])
 
     def lateness(self) -> float:
         """Return the largest delay [s] of the physics since the last call; raise the error that ended the physics."""
@@ -213,8 +231,8 @@ class SimulatedRobot:
             with self.lock:
                 physics = self.physics
                 if self.time > self._push_ends:
-                    physics.push(NO_WRENCH)
-                    self._push_ends = math.inf
+                    self._push, self._push_ends = NO_WRENCH, math.inf
+                physics.push(self._push + self._weight())
                 setpoints, targets, left = self.servos.motion(self.time)
                 physics.drive(setpoints - self._zeros, targets - self._zeros, left, self.servos.holding())
                 physics.step(self.steps)

@@ -9,7 +9,9 @@ import numpy as np
 
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.identification.score import Log
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.se3 import rotation_from_quaternion
 
 COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU = (
     "joint_commands",
@@ -18,7 +20,8 @@ COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU = (
     "imu/data_raw",
     "imu/data",
 )
-TOPICS = (COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU)
+TORQUES = "feedforward_torques"
+TOPICS = (COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU, TORQUES)
 
 
 def read_bag(path: Path, robot: Robot) -> Recording:
@@ -28,6 +31,38 @@ def read_bag(path: Path, robot: Robot) -> Recording:
     imu/data_raw, else of imu/data. Raises IdentificationError for a path that is no bag, and for one that lacks a
     topic.
     """
+    return _recording(_read(path), robot)
+
+
+def read_log(path: Path, robot: Robot) -> Log:
+    """Read what `read_bag` reads, the attitudes of imu/data and feedforward_torques; raises what `read_bag` raises."""
+    rows = _read(path)
+    recording, start = _recording(rows, robot), _commands(rows, robot)[0][0]
+    chip = np.asarray(robot.imu.rotation)
+    attitudes = [
+        (time - start, rotation_from_quaternion(_quaternion(message.orientation)) @ chip.T)
+        for time, message in sorted(rows[IMU], key=lambda row: row[0])
+        if message.orientation_covariance[0] != -1.0
+    ]
+    index = {name: k for k, name in enumerate(robot.joint_names)}
+    torques = []
+    for time, message in sorted(rows[TORQUES], key=lambda row: row[0]):
+        row = np.zeros(robot.joint_count)
+        for name, effort in zip(message.name, message.effort, strict=False):
+            if name in index:
+                row[index[name]] = effort
+        torques.append((time - start, row))
+    return Log(
+        recording,
+        np.array([time for time, _ in attitudes]),
+        np.array([rotation for _, rotation in attitudes]).reshape(-1, 3, 3),
+        np.array([time for time, _ in torques]),
+        np.array([row for _, row in torques]).reshape(-1, robot.joint_count),
+    )
+
+
+def _read(path: Path) -> dict[str, list[tuple[float, Any]]]:
+    """Read the messages of TOPICS, each with its time [s]."""
     try:
         from rosbags.rosbag2 import Reader, ReaderError
         from rosbags.typesys import Stores, get_typestore
@@ -48,7 +83,7 @@ def read_bag(path: Path, robot: Robot) -> Recording:
     for needed, others in ((COMMANDS, ()), (MEASUREMENTS, (JOINTS,)), (RAW, (IMU,))):
         if not any(rows[topic] for topic in (needed, *others)):
             raise IdentificationError(f"{path}: no {' or '.join((needed, *others))} in this bag; record it, too")
-    return _recording(rows, robot)
+    return rows
 
 
 def _topic(name: str) -> str | None:
@@ -64,7 +99,8 @@ def _stamp(message: Any, received: int) -> float:
     return received * 1e-9 if stamp.sec == 0 else stamp.sec + 1e-9 * stamp.nanosec
 
 
-def _recording(rows: dict[str, list[tuple[float, Any]]], robot: Robot) -> Recording:
+def _commands(rows: dict[str, list[tuple[float, Any]]], robot: Robot) -> list[tuple[float, np.ndarray]]:
+    """Commands with their times from the first that names all joints with those before it."""
     index = {name: k for k, name in enumerate(robot.joint_names)}
     commands, last = [], np.full(robot.joint_count, np.nan)
     for time, message in sorted(rows[COMMANDS], key=lambda row: row[0]):
@@ -76,6 +112,12 @@ def _recording(rows: dict[str, list[tuple[float, Any]]], robot: Robot) -> Record
             commands.append((time, last))
     if not commands:
         raise IdentificationError(f"joint_commands name not all joints of {robot.name}; is this the robot of the bag?")
+    return commands
+
+
+def _recording(rows: dict[str, list[tuple[float, Any]]], robot: Robot) -> Recording:
+    index = {name: k for k, name in enumerate(robot.joint_names)}
+    commands = _commands(rows, robot)
     readings = [
         (time, index[name], angle)
         for time, message in rows[MEASUREMENTS] or rows[JOINTS]
@@ -100,6 +142,10 @@ def _recording(rows: dict[str, list[tuple[float, Any]]], robot: Robot) -> Record
         np.array([rate for _, _, rate in imu]).reshape(-1, 3),
         float(np.median(np.diff([time for time, _ in commands]))) if len(commands) > 2 else 0.02,
     )
+
+
+def _quaternion(q: Any) -> tuple[float, float, float, float]:
+    return q.x, q.y, q.z, q.w
 
 
 def _vector(vector: Any) -> np.ndarray:

@@ -113,6 +113,11 @@ def _table() -> bytes:
 _TABLE = _table()
 
 
+def beep(frequency: int, on: float, off: float, repeats: int) -> bytes:
+    """Return the frame that lets the buzzer sound `repeats` times: frequency [Hz], times on and off [s]."""
+    return build(Function.BUZZER, struct.pack("<4H", frequency, round(1000.0 * on), round(1000.0 * off), repeats))
+
+
 def crc8(data: bytes | bytearray) -> int:
     """CRC-8 of Dallas/Maxim: polynomial 0x31 reflected, start 0."""
     check = 0

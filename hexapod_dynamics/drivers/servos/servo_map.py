@@ -9,6 +9,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_counts import check_servo_ids
 
 HIGHEST_ID = 253  # 254 and 255 name all servos, in every protocol of bus servos
 
@@ -48,13 +49,9 @@ class ServoMap:
 
     @classmethod
     def from_robot(cls, robot: Robot) -> ServoMap:
-        """Take joint names, ids and directions of a `hexapod_dynamics.robot.Robot`."""
+        """Take joint names, ids and directions of a Robot; RobotError names a leg without ids."""
+        check_servo_ids(robot)
         joints = [joint for leg in robot.legs for joint in leg.joints]
-        missing = [joint.name for joint in joints if joint.servo_id is None]
-        if missing:
-            raise DeviceError(
-                f"joint {missing[0]} has no servo id: give it `servo_id` and `servo_direction` in the robot file"
-            )
         return cls(
             tuple(joint.name for joint in joints),
             tuple(joint.servo_id for joint in joints if joint.servo_id is not None),

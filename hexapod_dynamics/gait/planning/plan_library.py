@@ -115,14 +115,15 @@ class PlanLibrary:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the library."""
-        plans = [_written(plan) for plan in self._plans.values()]
+        plans = [written(plan) for plan in self._plans.values()]
         header = {"format": FORMAT, "robot": self.robot.name, "digest": robot_digest(self.robot), "plans": plans}
         text = "# Gaits for the legs that are left. Made by `ros2 run hexapod_dynamics plan`, read by the node gait.\n"
         text += yaml.safe_dump(header, sort_keys=False, width=118, default_flow_style=None)
         Path(path).write_text(text, encoding="utf-8")
 
 
-def _written(plan: Any) -> dict[str, Any]:
+def written(plan: GaitPlan) -> dict[str, Any]:
+    """Return what a file has of a plan; `plan_of` reads it."""
     return {
         "legs": list(plan.legs),
         "kind": plan.kind,

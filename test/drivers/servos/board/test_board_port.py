@@ -190,3 +190,11 @@ def test_samples_reach_the_other_process_in_si_units(tmp_path):
     assert "identical samples" in receiver.health.last_error
     receiver.stop()
     sender.close()
+
+
+def test_the_frame_of_the_buzzer_is_the_makers_and_the_servos_answer_on(board, driver):
+    frame = frames.beep(1900, 0.15, 0.35, 4)
+    assert frame[:-1] == bytes.fromhex("AA55 02 08 6C07 9600 5E01 0400")  # the maker's SDK: "<HHHH", times in ms
+    driver.board.send(frame)
+    assert driver.read(0, "position") == pytest.approx(0.1, abs=0.005)
+    assert board.beeps == [(1900, 150, 350, 4)]

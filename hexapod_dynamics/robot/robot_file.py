@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot import Link, Robot
+from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.leg import Leg
+from hexapod_dynamics.robot.parts import Link
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_x_to
 
 DIGITS = 9  # significant ones of a number in the file
@@ -32,8 +34,9 @@ _Dumper.add_representer(
 )
 
 
-def robot_yaml(robot: Robot, notes: str = "") -> str:
-    """YAML text of a robot; notes: comment at its head, each line with a #.
+def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None = None) -> str:
+    """YAML text of a robot; notes: comment at its head, each line with a #; comments: {key of the first level: comment
+    above it}.
 
     Each leg that differs from those before it has a module of its own. Raises RobotError for a robot that the format
     has no words for: links whose axes are turned about themselves.
@@ -87,8 +90,15 @@ def robot_yaml(robot: Robot, notes: str = "") -> str:
             }
             for name, law in zip(robot.joint_names, robot.joint_servos, strict=True)
         }
-    head = "".join(f"# {line}".rstrip() + "\n" for line in notes.splitlines())
-    return head + yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120)
+    text = _comment(notes)
+    for key, value in data.items():
+        said = _comment((comments or {}).get(key, ""))
+        text += ("\n" + said if said else "") + yaml.dump({key: value}, Dumper=_Dumper, sort_keys=False, width=120)
+    return text
+
+
+def _comment(text: str) -> str:
+    return "".join(f"# {line}".rstrip() + "\n" for line in text.splitlines())
 
 
 def _leg(leg: Leg, module: str) -> dict[str, Any]:

@@ -1,0 +1,200 @@
+"""The arena: methods that keep a broken JetHexa walking, on robots that are not their model. See docs/arena.md.
+
+    ./with_ros2 python benchmark/arena [--methods tripod,wave,told,untold,cma,ite] [--losses 1,2,3] [--runs 4]
+        [--seconds 25] [--markdown docs/results/arena.md]
+    ./with_ros2 python benchmark/arena --methods my_file.py:MyClass,told     # a method of your own
+    ./with_ros2 python benchmark/arena --archive 400     # makes the archive of IT&E
+    ./with_ros2 python benchmark/arena --robots          # other robots: walked, refused, fell
+
+cma needs `pip install cma`, --archive needs `pip install ribs`. Walks of methods that try gaits on the broken robot
+last as long as their trials need (TRIALS at 3 s).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from itertools import combinations
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from episode import Outcome, run
+from methods import Ours, Tripod, Wave
+from recovery import Recovery
+from searching import IntelligentTrialAndError, OnlineCma, make_archive
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Morphology, Robot
+
+TRIALS = 12
+# Row: how the method is made, whether it is told the damage.
+METHODS: dict[str, tuple[type[Recovery], bool]] = {
+    "tripod": (Tripod, False),
+    "wave": (Wave, True),
+    "told": (Ours, True),
+    "untold": (Ours, False),
+    "cma": (OnlineCma, False),
+    "ite": (IntelligentTrialAndError, False),
+}
+NAMES = {"told": "this package, told", "untold": "this package, untold", "wave": "wave, told"}
+ROBOTS = Path(__file__).resolve().parents[2]
+
+
+def method_of(row: str) -> tuple[Recovery, bool]:
+    """Return a method and whether it is told: a row of METHODS, or FILE.py:CLASS, or FILE.py:CLASS:told."""
+    if row in METHODS:
+        made, told = METHODS[row]
+        return made(), told
+    file, _, rest = row.partition(":")
+    name, _, track = rest.partition(":")
+    spec = importlib.util.spec_from_file_location(Path(file).stem, file)
+    if not name or spec is None or spec.loader is None or not Path(file).is_file():
+        raise HexapodError(f"--methods {row}: one of {', '.join(METHODS)}, or FILE.py:CLASS needed")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)(), track == "told"
+
+
+def loss_of(robot: Robot, count: int, index: int) -> Morphology:
+    """Return the index-th set of `count` torn legs of a robot, in a shuffled order."""
+    sets = list(combinations(robot.leg_names, count))
+    order = np.random.default_rng(count).permutation(len(sets))
+    return Morphology.whole(robot).without(*sets[order[index % len(sets)]])
+
+
+def one(row: str, count: int, index: int, seconds: float) -> tuple[str, int, Outcome]:
+    """One walk in a process of its own."""
+    (method, told), robot = method_of(row), Robot.jethexa()
+    if isinstance(method, OnlineCma | IntelligentTrialAndError):
+        method.most = TRIALS
+        seconds = max(seconds, 3.0 * TRIALS + 15.0)
+    return row, count, run(method, robot, loss_of(robot, count, index), 300 + index, told=told, seconds=seconds)
+
+
+def interval(values: list[float], random: np.random.Generator) -> str:
+    """Return mean and 95 % percentile bootstrap interval of some values."""
+    array = np.array(values)
+    means = random.choice(array, (2000, len(array))).mean(axis=1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return f"{array.mean():.2f} [{low:.2f}, {high:.2f}]"
+
+
+def table(results: dict[tuple[str, int], list[Outcome]], rows: list[str], counts: list[int]) -> list[str]:
+    """Return the lines of the table."""
+    random = np.random.default_rng(0)
+    lines = [
+        "| method | legs lost | walks again at 90 % | after, median | share of speed [95 %] | energy | fell | trials |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        name = NAMES.get(row) or method_of(row)[0].name or row
+        for count in counts:
+            walks = results[row, count]
+            after = sorted(w.walks_after for w in walks if w.walks_after is not None)
+            energy = [w.energy for w in walks if np.isfinite(w.energy)]
+            lines.append(
+                f"| {name} | {count} | {len(after)} of {len(walks)} | "
+                f"{f'{after[len(after) // 2]:.1f} s' if after else '-'} | "
+                f"{interval([w.share for w in walks], random)} | "
+                f"{f'{np.mean(energy):.0f} J/m' if energy else '-'} | {sum(w.fell for w in walks)} | "
+                f"{np.mean([w.trials for w in walks]):.1f} |"
+            )
+    return lines
+
+
+def robots(seconds: float, runs: int) -> list[str]:
+    """Return the lines of the table of other robots: this package, told, with plans made for each."""
+    from hexapod_dynamics.gait import AdaptiveGait
+    from hexapod_dynamics.gait.planning.making import make_plan
+    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+
+    files = (
+        "config/phantomx.yaml",
+        "test/robots/eight_legs.yaml",
+        "test/robots/octopod.yaml",
+        "test/robots/quadruped.yaml",
+    )
+    lines = ["| robot | lost | result |", "|---|---|---|"]
+    for file in files:
+        robot = Robot.load(ROBOTS / file)
+        for lost in [(), robot.leg_names[:1], robot.leg_names[1:3]]:
+            cell = ", ".join(lost) or "nothing"
+            try:
+                library, method = PlanLibrary(robot), Ours(name=robot.name)
+                for gone in {(), tuple(lost)}:
+                    try:
+                        library.add(make_plan(robot, gone))
+                    except HexapodError:
+                        if not gone and len(robot.legs) < 6:
+                            raise
+                gait = AdaptiveGait(plans=library)
+                method.make = lambda gait=gait: gait
+                damaged = Morphology.whole(robot).without(*lost)
+                walks = [
+                    run(method, robot, damaged, 400 + k, told=True, seconds=seconds, before=6.0, truth="")
+                    for k in range(runs)
+                ]
+                fell = sum(w.fell for w in walks)
+                share = np.mean([w.share for w in walks])
+                what = f"{fell} of {runs} fell" if fell else "walked"
+                lines.append(
+                    f"| {robot.name} | {cell} | {what}: {100 * share:.0f} % of {100 * walks[0].before:.1f} cm/s |"
+                )
+            except HexapodError as error:
+                lines.append(f"| {robot.name} | {cell} | refused: {str(error).partition(';')[0][:120]} |")
+            print(lines[-1], flush=True)
+    return lines
+
+
+def main() -> int:
+    """Run, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--losses", default="1,2,3")
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=25.0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--archive", type=int, default=0)
+    parser.add_argument("--robots", action="store_true")
+    parser.add_argument("--markdown", type=Path)
+    given = parser.parse_args()
+    if given.archive:
+        print(f"{make_archive(Robot.jethexa(), given.archive)} elites of {given.archive} walks")
+        return 0
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
+    begin, results = time.monotonic(), defaultdict(list)
+    lines = [f"`./with_ros2 python {' '.join(sys.argv)}`, commit {commit.strip()}:", ""]
+    if given.robots:
+        lines += robots(given.seconds, given.runs)
+    else:
+        rows, counts = given.methods.split(","), [int(count) for count in given.losses.split(",")]
+        with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+            futures = [
+                pool.submit(one, row, count, index, given.seconds)
+                for row in rows
+                for count in counts
+                for index in range(given.runs)
+            ]
+            for future in futures:
+                row, count, outcome = future.result()
+                results[row, count].append(outcome)
+                print(f"{time.monotonic() - begin:5.0f} s {row} {count} {outcome}", file=sys.stderr, flush=True)
+        lines += table(results, rows, counts)
+    print("\n".join(lines))
+    if given.markdown:
+        with given.markdown.open("a") as page:
+            page.write("\n" + "\n".join(lines) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""Identify a robot from a bag of its two exercises (docs/identify.md), as the command `identify` does.
+
+python examples/identify_from_bag.py [--weight KG] BAG [BAG]
+
+Without a bag it shows, on a synthetic recording of a servo, what a bag has to contain: commands, single readings with
+their times, and the IMU.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_dynamics.bench.identification.bag import read_bag
+from hexapod_dynamics.bench.identification.report import table
+from hexapod_dynamics.identification import Recording, identify, suspended_exercise
+from hexapod_dynamics.identification.sections import split
+from hexapod_dynamics.robot import Robot
+
+options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+options.add_argument("bag", nargs="*", type=Path)
+options.add_argument("--weight", type=float, help="the robot on a scale [kg]")
+given = options.parse_args()
+robot = Robot.jethexa()
+if given.bag:
+    parts = [split(robot, read_bag(bag, robot)) for bag in given.bag]
+    suspended = next((hanging for hanging, _ in parts if hanging is not None), None)
+    standing = next((stood for _, stood in parts if stood is not None), None)
+else:
+    # Servos that follow 40 ms late, as if played: each joint is read every 0.16 s, the IMU hangs still.
+    exercise = suspended_exercise(robot)
+    time = np.arange(exercise.time[0], exercise.time[-1], 0.16)
+    read = np.concatenate([np.interp(time - 0.04, exercise.time, angles) for angles in exercise.targets.T])
+    joint = np.repeat(np.arange(robot.joint_count), len(time))
+    order = np.argsort(np.tile(time, robot.joint_count), kind="stable")
+    still = np.tile([0.0, 0.0, 9.81], (len(time), 1))
+    readings = np.tile(time, robot.joint_count)[order], joint[order], read[order]
+    suspended = Recording(exercise.time, exercise.targets, *readings, time, still, np.zeros_like(still))
+    standing = None
+findings = identify(robot, suspended, standing, weighed=given.weight).findings
+if not given.bag:  # nothing but the lag is in it
+    findings = [one for one in findings if one.name.endswith((".latency", ".lag"))][:6]
+    print("true: latency and lag are 0.040 s together")
+print(table(findings))

@@ -1,0 +1,95 @@
+"""Logs of other people's hexapods that are public, as Logs of this package.
+
+- `read_sysid_csv`: lukas/hexapod, `sysid_*.csv` of a robot with 18 STS3215: t_s, t_send_s, t_recv_s, q0_deg to
+  q17_deg (readings), cmd0_deg to cmd17_deg and more, ten rows a second; no IMU.
+- `read_jethexa_npz`: Mgineer117/jethexa_ws, `hexapod_data/*.npz`, ten rows a second: states (T, 40): quaternion x, y,
+  z, w, 18 joint positions [rad], 18 joint rates; controls (T, 18): commanded joints [rad].
+
+Both count joints instead of naming them: the order is that of the robot file that is given, or `order`, joint names.
+"""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError, IdentificationError
+from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.identification.score import Log
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.se3 import rotation_from_quaternion
+
+JOINTS, QUATERNION, PERIOD = 18, 4, 0.1  # joints of both robots; numbers of a quaternion; [s] of the npz's rows
+NONE = np.zeros(0)
+
+
+def read_sysid_csv(path: Path, robot: Robot, order: Sequence[str] | None = None) -> Log:
+    """Read a `sysid_*.csv`; raises IdentificationError for a file of another shape."""
+    columns = _columns(robot, order)
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise IdentificationError(f"{path}: {error}") from None
+    names = {"sent": ["t_send_s"], "read": ["t_recv_s"]} | {
+        kind: [f"{kind}{k}_deg" for k in range(JOINTS)] for kind in ("q", "cmd")
+    }
+    missing = [name for part in names.values() for name in part if not rows or name not in rows[0]]
+    if missing:
+        raise IdentificationError(f"{path}: no column {missing[0]}; a sysid_*.csv of lukas/hexapod is needed")
+    try:
+        values = {kind: np.array([[float(row[name]) for name in part] for row in rows]) for kind, part in names.items()}
+    except (TypeError, ValueError) as error:
+        raise IdentificationError(f"{path}: {error}") from None
+    read, commands = (np.radians(values[kind])[:, columns] for kind in ("q", "cmd"))
+    return _log(values["sent"][:, 0], commands, values["read"][:, 0], read, NONE, np.zeros((0, 3, 3)))
+
+
+def read_jethexa_npz(path: Path, robot: Robot, order: Sequence[str] | None = None) -> Log:
+    """Read a `hexapod_data/*.npz`; raises IdentificationError for a file of another shape."""
+    columns = _columns(robot, order)
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            states, controls = (np.asarray(archive[name], float) for name in ("states", "controls"))
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise IdentificationError(f"{path}: {error}; states and controls of jethexa_ws are needed") from None
+    if states.ndim != 2 or states.shape[1] != QUATERNION + 2 * JOINTS or controls.shape != (len(states), JOINTS):
+        raise IdentificationError(
+            f"{path}: states {states.shape}, controls {controls.shape}; (T, {QUATERNION + 2 * JOINTS}) and "
+            f"(T, {JOINTS}), commanded joints, are needed"
+        )
+    times = PERIOD * np.arange(len(states))
+    try:
+        attitudes = np.array([rotation_from_quaternion(row) for row in states[:, :QUATERNION]])
+    except HexapodError as error:
+        raise IdentificationError(f"{path}: {error}") from None
+    read = states[:, QUATERNION : QUATERNION + JOINTS][:, columns]
+    return _log(times, controls[:, columns], times, read, times, attitudes)
+
+
+def _columns(robot: Robot, order: Sequence[str] | None) -> list[int]:
+    """Which number of a file each joint of the robot has."""
+    names = list(robot.joint_names if order is None else order)
+    if sorted(names) != sorted(robot.joint_names) or len(names) != JOINTS:
+        raise IdentificationError(
+            f"joints: {len(names)} names given, the {JOINTS} of {robot.name} in the order of the file are needed"
+        )
+    return [names.index(name) for name in robot.joint_names]
+
+
+def _log(
+    sent: np.ndarray, commands: np.ndarray, times: np.ndarray, read: np.ndarray, turned: np.ndarray, turns: np.ndarray
+) -> Log:
+    """Log of commands (T, n) and readings (T, n) of all joints at once; unreadable ones (NaN) are left out."""
+    count, n = read.shape
+    joint, at, angles = np.tile(np.arange(n), count), np.repeat(times, n), read.ravel()
+    good = np.isfinite(angles)
+    period = float(np.median(np.diff(sent))) if len(sent) > 2 else PERIOD
+    recording = Recording(
+        sent, commands, at[good], joint[good], angles[good], NONE, np.zeros((0, 3)), np.zeros((0, 3)), period
+    )
+    return Log(recording, turned, turns)

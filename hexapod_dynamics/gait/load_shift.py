@@ -1,0 +1,60 @@
+"""Where a gait moves its body because of what the body carries: robot and load together stay where the plan has them.
+
+A load of mass m at c moves the common centre of mass of robot and load by m c / (M + m) in base_link; the body is moved
+the other way over its feet, as far as the legs reach, and slowly, so that no step is disturbed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+
+MOST, SPEED, HEAVIEST = 0.02, 0.005, 20.0  # [m], [m/s], [kg]
+
+
+class LoadShift:
+    """weight [kg]: mass of the robot. shift (2,) [m]: of the body along x and y of base_link now; wanted: its aim."""
+
+    def __init__(self, weight: float) -> None:
+        self.weight, self.shift, self.wanted = weight, np.zeros(2), np.zeros(2)
+
+    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Set what is carried: mass [kg], first moments m cx, m cy [kg m] in base_link.
+
+        Raises HexapodError for numbers that are not finite or a mass that is negative or over HEAVIEST.
+        """
+        if not (math.isfinite(x_moment + y_moment) and 0.0 <= mass <= HEAVIEST):
+            given = f"{mass} kg, {x_moment} {y_moment} kg m"
+            raise HexapodError(f"payload {given}: finite numbers, a mass of 0 to {HEAVIEST} kg")
+        away = np.array([x_moment, y_moment]) / -(self.weight + mass)
+        size = math.hypot(*away)
+        self.wanted[:] = away * min(1.0, MOST / size) if size > 0.0 else 0.0
+
+    def advance(self, dt: float, room: float) -> None:
+        """Let dt [s] pass; room [m]: how far the reach of the legs lets the body be moved."""
+        x, y = self.wanted.tolist()
+        size = math.hypot(x, y)
+        scale = room / size if size > room else 1.0
+        dx, dy = scale * x - self.shift.item(0), scale * y - self.shift.item(1)
+        way = math.hypot(dx, dy)
+        part = min(1.0, SPEED * dt / way) if way > 0.0 else 0.0
+        self.shift[0] += part * dx
+        self.shift[1] += part * dy
+
+    @property
+    def size(self) -> float:
+        """How far [m] the body is moved now."""
+        return math.hypot(*self.shift.tolist())
+
+    def report(self) -> dict[str, float]:
+        """Return diagnostics; empty where nothing is carried off centre."""
+        if not self.wanted.any() and not self.shift.any():
+            return {}
+        return {
+            "shift for the load, x [mm]": 1e3 * self.shift.item(0),
+            "shift for the load, y [mm]": 1e3 * self.shift.item(1),
+            "shift for the load, wanted [mm]": 1e3 * math.hypot(*self.wanted.tolist()),
+        }

@@ -1,0 +1,79 @@
+"""What a blind gait does where it makes no way: it lifts its feet higher, then higher still, and stops at last.
+
+Each attempt is given up when the robot is still, or again, set back by what it runs against (`Progress`). Feet are
+lifted onto obstacles (CLIMB) only by a whole robot: with legs lost the body tips over on obstacles of that height. A
+robot that has stopped stays so until it is commanded to stand or to go in another direction.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+
+from hexapod_dynamics.gait.progress import LEGS_LOST, WHOLE, Progress
+
+AS_FELT, RAISE, CLIMB, STOP = range(4)
+CLIMBED = 10.0  # [s] without being set back after which an obstacle has been passed
+OTHER_WAY = math.cos(math.radians(45.0))  # of the angle between two directions
+
+
+class ObstacleResponse:
+    """Chooses one of AS_FELT (lift as the ground is felt), RAISE (as on rough ground), CLIMB and STOP: `does`."""
+
+    def __init__(self) -> None:
+        self.progress = Progress()
+        self.does = AS_FELT
+        self._free_for = 0.0  # [s]
+        self._stopped = (0.0, 0.0)  # commanded direction in which it has stopped
+
+    def copy(self) -> ObstacleResponse:
+        """Return an independent copy."""
+        return copy.deepcopy(self)
+
+    def change_plan(self) -> None:
+        """Forget the way so far, because the legs that walk change; a robot that has stopped may try with them."""
+        self.progress.restart()
+        self.does, self._free_for = AS_FELT, 0.0
+
+    def commanded(self, vx: float, vy: float) -> None:
+        """Take a command [m/s]: one to stand, or to go elsewhere than where the robot has stopped, ends the stop."""
+        if self.does != STOP:
+            return
+        x, y = self._stopped
+        size = math.hypot(x, y) * math.hypot(vx, vy)
+        if size == 0.0 or x * vx + y * vy < OTHER_WAY * size:
+            self.change_plan()
+
+    def update(
+        self,
+        dt: float,
+        acceleration: tuple[float, float],
+        planned: tuple[float, float],
+        twist: tuple[float, float],
+        period: float,
+        *,
+        walks: bool,
+        raised: bool,
+        whole: bool,
+    ) -> None:
+        """Let dt [s] pass.
+
+        acceleration ... walks: see `Progress.update`; raised: whether the feet are lifted as on rough ground; whole:
+        whether all legs walk.
+        """
+        if self.does == STOP:
+            return
+        self.progress.update(dt, acceleration, planned, twist, period, walks, WHOLE if whole else LEGS_LOST)
+        if self.progress.hindered:
+            if self.does == AS_FELT and not raised:
+                self.does = RAISE
+            elif self.does != CLIMB and whole:
+                self.does = CLIMB
+            else:
+                self.does, self._stopped = STOP, twist
+            self.progress.restart()
+            self._free_for = 0.0
+            return
+        self._free_for = 0.0 if self.progress.is_set_back else self._free_for + dt
+        if self._free_for > CLIMBED:
+            self.does = AS_FELT

@@ -1,0 +1,92 @@
+"""Whether a blind robot makes its way, felt by the accelerometer alone.
+
+A foot that runs against an obstacle higher than its lift throws the body back in each cycle, as far as the other legs
+have pushed it ahead: on average it stays where it is. A constant speed cannot be felt, but its changes can: the
+difference between measured acceleration and that of the planned motion of the body, integrated and freed of what is
+slower than MEMORY (errors of the attitude), is by how much the speed differs from the planned one within the cycle. Its
+root mean square along the commanded direction, in units of the commanded speed, is `setback`. On level ground it is 0;
+on blocks of 40 mm it is about 0.6 (whole) and 1 (two legs lost), where the robot makes no way 1.1 to 1.3 and 1.4 to 2,
+cycle after cycle (docs/results/ground.md). A body pushed steadily against a wall, its feet slipping, is not felt.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+MEMORY = 1.5  # [s]
+
+
+@dataclass(frozen=True)
+class SetbackLimits:
+    """Setback of a robot that makes no way, below which it does again; cycles for which it lasts until it counts."""
+
+    set_back: float
+    free: float
+    cycles: float
+
+
+# A body on fewer legs rocks more on rough ground.
+WHOLE, LEGS_LOST = SetbackLimits(0.9, 0.6, 3.5), SetbackLimits(1.3, 0.9, 6.0)
+SLOWEST = 0.02  # [m/s] commanded, below which nothing is felt
+LEAST = 0.03  # [m/s] root mean square below which nothing is wrong: walking slowly on rough ground
+
+
+class Progress:
+    """Feels whether the body is thrown back; speeds [m/s], accelerations [m/s^2] along and across the body's heading.
+
+    setback: see above. is_set_back: whether it is beyond the limit now. hindered: whether the robot makes no way.
+    """
+
+    def __init__(self) -> None:
+        self.setback = 0.0
+        self.is_set_back = self.hindered = False
+        self._cycles = 0.0  # for which it has been set back
+        self._x = self._y = self._mean = self._square = 0.0
+        self._planned: tuple[float, float] | None = None
+
+    def copy(self) -> Progress:
+        """Return an independent copy."""
+        twin = Progress()
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def restart(self) -> None:
+        """Forget the way so far: the gait, its lift or its command has changed."""
+        self.__dict__.update(Progress().__dict__)
+
+    def update(
+        self,
+        dt: float,
+        acceleration: tuple[float, float],
+        planned: tuple[float, float],
+        twist: tuple[float, float],
+        period: float,
+        walks: bool,
+        limits: SetbackLimits = WHOLE,
+    ) -> None:
+        """Let dt [s] pass.
+
+        acceleration: horizontal, mean over dt; planned: speed of the body over its feet now; twist: that of the command
+        as it is followed; period [s]: of the cycle; walks: whether the legs step.
+        """
+        speed = math.hypot(*twist)
+        if not walks or speed < SLOWEST or not math.isfinite(acceleration[0] + acceleration[1]):
+            self.restart()
+            return
+        before, self._planned = self._planned or planned, planned
+        keep = 1.0 - dt / MEMORY
+        self._x = keep * self._x + acceleration[0] * dt - (planned[0] - before[0])
+        self._y = keep * self._y + acceleration[1] * dt - (planned[1] - before[1])
+        along = (self._x * twist[0] + self._y * twist[1]) / speed
+        share = min(1.0, dt / period)
+        self._mean += share * (along - self._mean)
+        self._square += share * (along * along - self._square)
+        deviation = math.sqrt(max(0.0, self._square - self._mean * self._mean))
+        self.setback = 0.0 if deviation < LEAST else deviation / speed
+        self.is_set_back = self.setback > limits.set_back
+        if self.is_set_back:
+            self._cycles += dt / period
+        elif self.setback < limits.free:
+            self._cycles = 0.0
+        self.hindered = self._cycles > limits.cycles

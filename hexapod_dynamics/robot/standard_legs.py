@@ -1,0 +1,136 @@
+"""A robot's legs in the frames that gaits expect, whatever frames and zeros its URDF has.
+
+Gaits need a coxa that turns about z, and a femur and a tibia that turn about -y, with links along x, x and -z at zero
+(`kinematics.link_lengths`). A URDF may have axes of the other sign and any pose at zero. Here axes are turned and zeros
+are moved: `servo_direction` and `servo_zero` are those of a servo that turns as the URDF's joint does, with its centre
+at the URDF's zero. Masses, centres and inertias are the same bodies in other axes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.leg import Leg
+from hexapod_dynamics.robot.parts import Joint, Link
+from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
+
+NAMES = ("coxa", "femur", "tibia")
+UPRIGHT = 0.02  # [rad] by which axes may deviate from z and from the leg's plane
+ASIDE = 0.003  # [m] by which a joint or the foot may lie beside the leg's plane; it is taken to be in it
+DIGITS = 6  # of lengths [m] and angles [rad], so that legs of one kind are equal; of mounting angles [deg] two less
+
+
+def standard_leg(leg: Leg) -> Leg:
+    """Return a leg of three joints in the frames that gaits expect.
+
+    Raises RobotError that names the leg and what is otherwise: not three revolute joints, a coxa that does not turn
+    about a vertical axis, a femur or tibia that leaves the leg's plane.
+    """
+    where = f"leg {leg.name}"
+    if len(leg.joints) != 3 or any(joint.kind != "revolute" for joint in leg.joints):
+        raise RobotError(f"{where}: {len(leg.joints)} joints; gaits need three that turn: coxa, femur, tibia")
+    up = leg.mount_rotation[2]  # base_link's z in the mount frame at zero
+    axes = [joint.axis for joint in leg.joints]
+    if abs(axes[0] @ up) < math.cos(UPRIGHT):
+        raise RobotError(
+            f"{where}: its first joint turns about {np.round(axes[0], 3).tolist()}, a vertical axis needed"
+        )
+    z = math.copysign(1.0, axes[0] @ up) * axes[0]
+    origins = [joint.origin for joint in leg.joints]
+    points = [*origins, origins[2] + leg.links[2].tip]
+    steps = [end - start for start, end in zip(points, points[1:], strict=False)]
+    flat = axes[1] - (axes[1] @ z) * z
+    if np.linalg.norm(flat) < math.cos(UPRIGHT) or abs(flat @ axes[2]) / np.linalg.norm(flat) < math.cos(UPRIGHT):
+        raise RobotError(f"{where}: its second and third joint need one horizontal axis, as a femur and a tibia have")
+    y = flat / np.linalg.norm(flat)
+    if np.cross(y, z) @ (points[3] - points[0]) < 0.0:
+        y = -y
+    x = np.cross(y, z)
+    turned = np.column_stack([x, y, z])  # mount frame at zero <- the leg's frame in which gaits expect it
+    aside = max(abs(float(step @ y)) for step in steps)
+    if aside > ASIDE:
+        raise RobotError(
+            f"{where}: its links lie {1e3 * aside:.1f} mm beside one another; up to {1e3 * ASIDE:.0f} mm fit"
+        )
+    raised = float(steps[0] @ z)  # the femur's joint over the coxa's: the hip is put there
+    lengths = [float(steps[0] @ x), *(math.hypot(step @ x, step @ z) for step in steps[1:])]
+    if min(lengths) <= 0.0:
+        raise RobotError(f"{where}: lengths {np.round(lengths, 4).tolist()} m; all must be above 0")
+    femur, tibia = (math.atan2(step @ z, step @ x) for step in steps[1:])
+    # Angles of the standard joints where those of the URDF are zero, and the senses in which they turn.
+    zeros = (0.0, femur, math.remainder(tibia + 0.5 * math.pi - femur, 2.0 * math.pi))
+    senses = (float(np.sign(axes[0] @ z)), -float(np.sign(axes[1] @ y)), -float(np.sign(axes[2] @ y)))
+    pitches = (0.0, femur, femur + zeros[2])
+    directions = ((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0))
+    links, joints, end = [], [], np.zeros(3)
+    for k, (link, joint) in enumerate(zip(leg.links, leg.joints, strict=True)):
+        at_zero = rotation_x_to(directions[k])
+        own = turned @ rotation_about(1, -pitches[k]) @ at_zero  # mount frame <- the link's own axes, URDF at zero
+        com = own.T @ (link.com_in_leg - (raised * z if k == 0 else 0.0))
+        inertia = _rounded(own.T @ link.inertia_in_leg @ own)
+        length = round(lengths[k], DIGITS)
+        links.append(Link(NAMES[k], link.mass, length, np.round(com, DIGITS), inertia, at_zero))
+        joints.append(_joint(joint, leg.name, k, end, senses[k], zeros[k]))
+        end = end + length * np.array(directions[k])
+    mount = leg.mount_rotation @ turned
+    roll, pitch, yaw = np.radians(np.round(np.degrees(roll_pitch_yaw(mount)), DIGITS - 2))
+    return dataclasses.replace(
+        leg,
+        mount_rotation=rotation_rpy(roll, pitch, yaw),
+        mount_position=np.round(leg.mount_position + leg.mount_rotation @ (raised * z), DIGITS),
+        joints=tuple(joints),
+        links=tuple(links),
+        module="leg",
+    )
+
+
+def _joint(joint: Joint, leg: str, k: int, origin: np.ndarray, sense: float, zero: float) -> Joint:
+    zero = round(zero, DIGITS) + 0.0
+    limits = sorted(round(sense * limit + zero, DIGITS) for limit in (joint.lower, joint.upper))
+    axis = np.array([0.0, 0.0, 1.0] if k == 0 else [0.0, -1.0, 0.0])
+    name = joint.name if joint.name.endswith(f"_{leg}") else f"{NAMES[k]}_joint_{leg}"
+    return dataclasses.replace(
+        joint,
+        name=name,
+        axis=axis,
+        origin=origin,
+        lower=limits[0],
+        upper=limits[1],
+        servo_id=k + 1,
+        servo_direction=round(sense),
+        servo_zero=-zero + 0.0,
+    )
+
+
+def _rounded(inertia: np.ndarray) -> np.ndarray:
+    """Return an inertia (3, 3) with as many digits as its largest element has in six."""
+    step = 10.0 ** (math.floor(math.log10(np.abs(inertia).max())) - 5)
+    return step * np.round(0.5 * (inertia + inertia.T) / step)
+
+
+def standard_robot(robot: Robot, legs: Sequence[Leg], name: str) -> Robot:
+    """Return a robot of these standard legs, counter-clockwise from the front left one, with base_link in their middle.
+
+    Tripod groups alternate around the body; servos are numbered from 1, leg by leg.
+    """
+    middle = np.round(np.mean([leg.mount_position for leg in legs], axis=0), DIGITS)
+    around = sorted(legs, key=lambda leg: math.atan2(*(leg.mount_position - middle)[[1, 0]]) % (2.0 * math.pi))
+    placed, servo = [], 1
+    for k, leg in enumerate(around):
+        joints = []
+        for joint in leg.joints:
+            joints.append(dataclasses.replace(joint, servo_id=servo))
+            servo += 1
+        place = np.round(leg.mount_position - middle, DIGITS)
+        placed.append(
+            dataclasses.replace(leg, mount_position=place, joints=tuple(joints), tripod_group=1 if k % 2 else 2)
+        )
+    body = dataclasses.replace(robot.body, com=np.round(robot.body.com - middle, DIGITS))
+    imu = dataclasses.replace(robot.imu, position=robot.imu.position - middle)
+    return dataclasses.replace(robot, name=name, body=body, imu=imu, legs=tuple(placed), joint_servos=())

@@ -1,0 +1,163 @@
+"""ros2 run hexapod_dynamics new_robot: makes the file of a robot of your own, checks it and plans its gaits.
+
+new_robot my_robot.yaml --urdf robot.urdf   from a URDF: legs are found; pan heads, arms and masts become the body's
+new_robot my_robot.yaml                     asks for masses, lengths, servos; answers in brackets are the JetHexa's
+new_robot my_robot.yaml --check             checks a file that there is, and makes its plans
+
+The plans come to plans_my_robot.yaml beside the file, where the launch finds them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hexapod_dynamics.errors import HexapodError, RobotError, RobotWarning
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot import Robot
+
+COMMENTS = {
+    "body": """SI units; angles in degrees where a key ends in _deg. base_link: x forward, y left, z up, in the
+middle of the hips. mass: without legs. inertia: about the centre of mass (Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
+com: where that is.""",
+    "imu": "CHECK: place and mounting of the IMU in base_link; `check_robot --only axes` finds rpy_deg.",
+    "servo": """CHECK: stall torque [N m], no-load speed [rad/s] and resolution of your servos. Stiffness [N m/rad] and
+damping [N m s/rad] are in the JetHexa's proportion to the torque: `identify` measures them.""",
+    "contact": "Ground in simulation: stiffness [N/m], damping [N s/m], friction [N s/m].",
+    "leg_modules": """A leg from the body outward: joints (axis and limits in the leg's mount frame: x outward, z up)
+and links (mass, length, centre of mass and inertia in axes whose x runs along the link).""",
+    "leg_order": "Counter-clockwise from the front left leg; `--missing` of all commands takes these names.",
+    "legs": """CHECK servo_ids and servo_directions (coxa, femur, tibia) by `check_robot --only servos,directions,trim`,
+with the robot on a box. servo_zeros_deg: what a servo reads, from its centre, at the joint's zero. Legs of one
+tripod_group step together.""",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    options = argparse.ArgumentParser(
+        prog="new_robot", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("file", type=Path, help="robot file to write (YAML)")
+    options.add_argument("--urdf", type=Path, help="URDF to read the robot from (run xacro first)")
+    options.add_argument("--check", action="store_true", help="the file is there: check it and make its plans")
+    options.add_argument("--yes", action="store_true", help="without --urdf: take all answers in brackets")
+    options.add_argument("--force", action="store_true", help="replace a file that is there")
+    options.add_argument("--most-lost", type=int, default=2, help="make plans for up to so many lost legs; default 2")
+    options.add_argument("--jobs", type=int, default=0, help="processes that plan; by default one a core")
+    return options
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the tool; exit code 0: all checks passed and the plans are made, 1: not, 130: interrupted."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # threads make operations on small matrices slower
+    given = parser().parse_args(args)
+    try:
+        robot = _loaded(given.file) if given.check else _written(given)
+        if not _checked(robot):
+            print(f"Correct {given.file}, then: ros2 run hexapod_dynamics new_robot {given.file} --check")
+            return 1
+        _plan(robot, given)
+    except HexapodError as error:
+        print(f"new_robot: {error}", file=sys.stderr)
+        return 1
+    except (KeyboardInterrupt, EOFError):
+        print("\nnew_robot: broken off; what is finished is in the files", file=sys.stderr)
+        return 130
+    print(
+        f"It walks in simulation with:\n    ros2 launch hexapod_dynamics walk.launch.py view:=true robot:={given.file}"
+    )
+    return 0
+
+
+def _loaded(file: Path) -> Robot:
+    from hexapod_dynamics.robot import Robot
+
+    return Robot.load(file)
+
+
+def _written(given: argparse.Namespace) -> Robot:
+    """Make the robot, write its file and return what was read back from it."""
+    from hexapod_dynamics.robot.parts import check_name
+    from hexapod_dynamics.robot.robot_file import robot_yaml
+
+    if given.file.exists() and not given.force:
+        raise RobotError(f"{given.file} is there; --check checks it, --force replaces it")
+    check_name(given.file.stem, f"file {given.file}")
+    robot, notes = _from_urdf(given) if given.urdf else _asked(given)
+    given.file.write_text(robot_yaml(robot, notes, COMMENTS), encoding="utf-8")
+    print(f"{given.file}: {len(robot.legs)} legs, {', '.join(robot.leg_names)}")
+    return _loaded(given.file)
+
+
+def _from_urdf(given: argparse.Namespace) -> tuple[Robot, str]:
+    from hexapod_dynamics.bench.commissioning.asked_robot import servo_of
+    from hexapod_dynamics.robot.urdf_legs import robot_of_urdf
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RobotWarning)
+        robot, left_out = robot_of_urdf(given.urdf, given.file.stem)
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        print(f"  note: {text}")
+    for joint, why in left_out.items():
+        print(f"  no leg: {joint} ({why}); it is a rigid part of the body")
+    servo = servo_of(robot.servo.torque_limit, robot.servo.speed_limit)
+    fixed = f"\nRigid parts of the body: {', '.join(left_out)}." if left_out else ""
+    return dataclasses.replace(robot, servo=servo), f"Made by new_robot from {given.urdf.name}.{fixed}"
+
+
+def _asked(given: argparse.Namespace) -> tuple[Robot, str]:
+    from hexapod_dynamics.bench.commissioning.asked_robot import ask, defaults, robot_of_answers
+
+    answers = defaults() if given.yes else ask(input, print)
+    return robot_of_answers(
+        answers, given.file.stem
+    ), "Made by new_robot from its owner's numbers; links are taken for rods."
+
+
+def _checked(robot: Robot) -> bool:
+    """Print the findings on a robot's file; return whether all have passed."""
+    from hexapod_dynamics.bench.commissioning.file_checks import check_robot_file
+    from hexapod_dynamics.bench.commissioning.findings import all_passed
+
+    findings = []
+    for finding in check_robot_file(robot):
+        findings.append(finding)
+        print(finding.line, flush=True)
+    return all_passed(findings)
+
+
+def _plan(robot: Robot, given: argparse.Namespace) -> None:
+    """Make the plans of a robot beside its file, with a bar of progress."""
+    from hexapod_dynamics.gait.planning.making import make_library
+    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+
+    path = given.file.resolve().parent / f"plans_{robot.name}.yaml"
+    library, begin = PlanLibrary(robot), time.monotonic()
+    most = max(0, min(given.most_lost, len(robot.legs) - 3))
+
+    def report(done: int, count: int, lost: tuple[str, ...], plan: object) -> None:
+        library.save(path)  # an interrupted run keeps the plans that are finished
+        passed = time.monotonic() - begin
+        left = passed / done * (count - done)
+        bar = "#" * round(20 * done / count)
+        what = "no plan, it sits" if isinstance(plan, HexapodError) else plan.kind  # type: ignore[attr-defined]
+        print(
+            f"  plans [{bar:20}] {done}/{count}, {left:4.0f} s left   without {' '.join(lost) or 'none'}: {what}",
+            flush=True,
+        )
+
+    make_library(robot, report, jobs=given.jobs or None, most_lost=most, library=library)
+    print(f"{path}: {len(library)} plans; more by `ros2 run hexapod_dynamics plan`, or made while the robot sits")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""Records what anybody needs to judge a robot's walk: `ros2 run hexapod_dynamics record --out my_walk` until Ctrl+C.
+
+One format: a rosbag2 folder of TOPICS, made by `ros2 bag record`, with two files beside the bag: robot.yaml, the robot
+file that the nodes ran with, and recording.yaml: version of this package, what the user says of firmware and of the
+robot, names of photos. `score`, `identify` and `examples` read such a folder; docs/identify.md describes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.metadata
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.loading import jethexa_path
+
+# Commands, readings with their times, raw IMU; then events: what was declared, detected, stopped, and what nodes said.
+TOPICS = (
+    "joint_commands",
+    "servos/measurements",
+    "joint_states",
+    "feedforward_torques",
+    "imu/data_raw",
+    "imu/data",
+    "cmd_vel",
+    "morphology",
+    "servos/following",
+    "damage_hypotheses",
+    "gait_state",
+    "payload",
+    "payload_wrench",
+    "battery_state",
+    "predicted_state",
+    "/diagnostics",
+)
+ENDING = 20.0  # [s] that `ros2 bag record` may take to end
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    options = argparse.ArgumentParser(prog="record", description=__doc__.split("\n")[0])
+    options.add_argument("--out", type=Path, required=True, help="folder to make")
+    options.add_argument("--robot", type=Path, help="robot file that the nodes run with; default: the JetHexa's")
+    options.add_argument("--namespace", default="", help="of the nodes")
+    options.add_argument("--seconds", type=float, help="how long; default: until Ctrl+C")
+    options.add_argument("--firmware", default="", help="of the servos and the board, as you know it")
+    options.add_argument("--notes", default="", help="what the robot did, on which ground, what it carried")
+    options.add_argument("--photos", nargs="*", type=Path, default=[], help="pictures of the robot, which are copied")
+    return options
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the tool; return its exit code."""
+    given = parser().parse_args(args)
+    try:
+        return _record(given)
+    except (HexapodError, OSError) as error:
+        print(f"record: {error}", file=sys.stderr)
+        return 1
+
+
+def describe(given: argparse.Namespace, robot: Robot) -> str:
+    """Return the text of recording.yaml."""
+    return str(
+        yaml.safe_dump(
+            {
+                "robot": robot.name,
+                "recorded": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+                "hexapod_dynamics": _version(),
+                "python": platform.python_version(),
+                "machine": platform.machine(),
+                "firmware": given.firmware,
+                "notes": given.notes,
+                "photos": [photo.name for photo in given.photos],
+            },
+            sort_keys=False,
+            allow_unicode=True,
+        )
+    )
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("hexapod_dynamics")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown: run from a source tree"
+
+
+def _record(given: argparse.Namespace) -> int:
+    file = jethexa_path() if given.robot is None else given.robot
+    robot = Robot.load(file)
+    missing = [photo for photo in given.photos if not photo.is_file()]
+    if missing:
+        raise HexapodError(f"--photos: no file {missing[0]}")
+    if shutil.which("ros2") is None:
+        raise HexapodError("no command ros2: source your ROS 2, or use ./with_ros2")
+    text = describe(given, robot)
+    space = given.namespace.strip("/")
+    topics = [topic if topic.startswith("/") else "/" + "/".join(filter(None, (space, topic))) for topic in TOPICS]
+    bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)
+    print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:.0f} s"))
+    try:
+        code = bag.wait(given.seconds)
+        print(f"record: ros2 bag record ended with code {code}", file=sys.stderr)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        bag.send_signal(signal.SIGINT)
+        code = 0
+        try:
+            bag.wait(ENDING)
+        except subprocess.TimeoutExpired:
+            bag.kill()
+            raise HexapodError(f"ros2 bag record did not end in {ENDING:.0f} s: {given.out} may lack its end") from None
+    if not given.out.is_dir():
+        raise HexapodError(f"{given.out}: ros2 bag record has made no folder")
+    shutil.copyfile(file, given.out / "robot.yaml")
+    (given.out / "recording.yaml").write_text(text, encoding="utf-8")
+    for photo in given.photos:
+        shutil.copyfile(photo, given.out / photo.name)
+    print(given.out)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Scores a recording: `ros2 run hexapod_dynamics score BAG --robot R`: prediction, lag, sag, false alarms on one page.
+
+A bag of `record`, or of `ros2 bag record` with its topics; or a public log of another robot: `sysid_*.csv` of
+lukas/hexapod, `hexapod_data/*.npz` of Mgineer117/jethexa_ws (bench/identification/public_logs.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT_FILE = "robot.yaml"  # that `record` puts into a bag
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    options = argparse.ArgumentParser(prog="score", description=__doc__.split("\n")[0])
+    options.add_argument("recording", type=Path, help="rosbag2 folder, sysid_*.csv or *.npz")
+    options.add_argument("--robot", type=Path, help=f"robot file; default: {ROBOT_FILE} in the bag, else the JetHexa's")
+    options.add_argument("--missing", nargs="*", default=[], metavar="PART", help="parts that it walks without, as RM")
+    options.add_argument("--joints", nargs="*", metavar="NAME", help="order of the joints in a csv or npz")
+    options.add_argument("--delay", type=float, default=0.017, metavar="S", help="from a command to the servos' start")
+    options.add_argument("--out", type=Path, help="file for the page; default: printed")
+    return options
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the tool; return its exit code."""
+    given = parser().parse_args(args)
+    try:
+        text = _page(given)
+        if given.out is None:
+            print(text, end="")
+        else:
+            given.out.write_text(text, encoding="utf-8")
+            print(given.out)
+    except (HexapodError, OSError) as error:
+        print(f"score: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _page(given: argparse.Namespace) -> str:
+    from hexapod_dynamics.bench.identification.bag import read_log
+    from hexapod_dynamics.bench.identification.public_logs import read_jethexa_npz, read_sysid_csv
+    from hexapod_dynamics.identification.score import page, score
+
+    path = given.recording
+    own = path / ROBOT_FILE
+    file = given.robot or (own if own.is_file() else None)
+    robot = Robot.jethexa() if file is None else Robot.load(file)
+    readers = {".csv": read_sysid_csv, ".npz": read_jethexa_npz}
+    reader = readers.get(path.suffix)
+    log = read_log(path, robot) if reader is None else reader(path, robot, given.joints)
+    morphology = Morphology.whole(robot).without(*given.missing)
+    return page(robot, score(robot, log, morphology=morphology, command_delay=given.delay), path.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""A robot that makes no way feels it, lifts its feet higher, stops at last and says why."""
+
+import math
+
+import numpy as np
+import pytest
+from support.blind_walk import BlindWalk
+from support.recorded_walk import Silent
+from support.servo_walk import CHAIN
+
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.obstacle_response import CLIMB, RAISE, STOP, ObstacleResponse
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import MujocoSimulator, Truth
+
+SPEED, PERIOD, DT = 0.077, 1.2, 0.02
+
+
+def walk_against(response, seconds, *, thrown_back, whole=True, bias=0.0, planned=lambda _: 0.0):
+    """Let a response feel a body that walks, thrown back twice a cycle by `thrown_back` [m/s]; return what it did."""
+    did, before = [], 0.0
+    for k in range(round(seconds / DT)):
+        t = k * DT
+        speed = planned(t) - thrown_back * max(0.0, math.sin(4.0 * math.pi * t / PERIOD)) ** 3
+        force = (speed - before) / DT + bias, 0.0
+        before = speed
+        response.update(
+            DT, force, (SPEED + planned(t), 0.0), (SPEED, 0.0), PERIOD, walks=True, raised=False, whole=whole
+        )
+        if not did or did[-1] != response.does:
+            did.append(response.does)
+    return did
+
+
+def test_a_body_that_is_thrown_back_tries_higher_steps_then_stops_until_another_direction():
+    response = ObstacleResponse()
+    assert walk_against(response, 40.0, thrown_back=0.3)[1:] == [RAISE, CLIMB, STOP]
+    response.commanded(0.05, 0.01)
+    assert response.does == STOP
+    response.commanded(0.0, 0.05)
+    assert response.does != STOP
+
+
+def test_with_legs_lost_it_does_not_climb():
+    assert walk_against(ObstacleResponse(), 60.0, thrown_back=0.45, whole=False)[1:] == [RAISE, STOP]
+
+
+def test_planned_sway_and_a_biased_accelerometer_are_no_obstacle():
+    response = ObstacleResponse()
+    sway = walk_against(
+        response, 60.0, thrown_back=0.0, bias=0.1, planned=lambda t: 0.2 * math.sin(2.0 * math.pi * t / PERIOD)
+    )
+    assert len(sway) == 1
+    assert response.progress.setback < 0.1
+
+
+def test_a_body_that_is_thrown_back_now_and_then_goes_on():
+    response = ObstacleResponse()
+    for _ in range(10):
+        walk_against(response, 2.5, thrown_back=0.3)
+        walk_against(response, 4.0, thrown_back=0.0)
+    assert response.does not in (CLIMB, STOP)
+
+
+def test_forces_that_are_not_numbers_change_nothing():
+    response = ObstacleResponse()
+    walk_against(response, 3.0, thrown_back=0.0, bias=math.nan)
+    assert response.progress.setback == 0.0
+    assert not response.progress.hindered
+
+
+@pytest.mark.parametrize("lost, height, arrives", [((), 0.06, True), (("LF", "RM"), 0.08, False)])
+def test_on_mujoco_it_steps_onto_60_mm_or_stops_and_says_why(lost, height, arrives):
+    robot = Robot.jethexa()
+    truth = Truth.parse(f"servos=real,seed=5,friction=0.8,ground=steps:{height}")
+    physics = MujocoSimulator(robot, timestep=2e-3, truth=truth)
+    walk = BlindWalk(robot, physics, AdaptiveGait(), seed=5, detector=Silent(), chain=CHAIN, obey=False, as_nodes=True)
+    if lost:
+        walk.damage(Morphology.whole(robot).without(*lost))
+        walk.declare(Morphology.whole(robot).without(*lost))
+    walk.run(2.4)
+    start = walk.physics.position[0]
+    walk.gait.command(SPEED, 0.0, 0.0)
+    walk.run(
+        30.0,
+        until=lambda walk: (
+            walk.physics.position[0] - start > 1.2 or walk.gait.doing == "standing" and (walk.time > 5.0)
+        ),
+    )
+    assert (walk.physics.position[0] - start > 1.2) == arrives
+    if not arrives:
+        assert "makes no way" in walk.gait.report()["why"]
+        assert not np.any(walk.gait.twist)

@@ -1,0 +1,128 @@
+"""`score` on a walk in MuJoCo, on small files of the shapes of two public logs, and on a bag of `record`."""
+
+import csv
+import math
+
+import numpy as np
+import pytest
+import yaml
+
+from hexapod_dynamics.bench.identification.public_logs import read_jethexa_npz, read_sysid_csv
+from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.identification.score import Log, page, score
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.se3 import quaternion_from_rotation, roll_pitch_yaw
+from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.tools import record
+from hexapod_dynamics.tools import score as tool
+
+ROBOT = Robot.jethexa()
+NAMES = list(ROBOT.joint_names)
+TICK = 0.02
+
+
+@pytest.fixture(scope="module")
+def walk():
+    """A Log of 12 s; what is commanded starts 17 + 25 ms later, whereas the software reckons with 17 ms."""
+    sim = MujocoSimulator(ROBOT, timestep=1e-3, truth=Truth(delay=0.025))
+    gait = AdaptiveGait().bind(ROBOT)
+    gait.reset(walking=True)
+    gait.command(0.06, 0.0, 0.0)
+    sim.reset(joints=gait.position)
+    sent, read, turned, joint = [], [], [], 0
+    for _ in range(600):
+        gait.sense(*roll_pitch_yaw(sim.rotation))
+        targets = gait.step(TICK)[0].copy()
+        sent.append((sim.time - 0.017, targets))
+        sim.command(targets, TICK)
+        for _ in range(2):
+            sim.step(10)
+            turned.append((sim.time, sim.rotation.copy()))
+            for _ in range(3):
+                read.append((sim.time, joint, float(sim.readings[joint])))
+                joint = (joint + 1) % 18
+    (at, commands), (times, joints, angles) = zip(*sent, strict=True), zip(*read, strict=True)
+    none = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))
+    recording = Recording(
+        np.array(at), np.array(commands), np.array(times), np.array(joints, np.intp), np.array(angles), *none
+    )
+    return Log(recording, np.array([time for time, _ in turned]), np.array([turn for _, turn in turned]))
+
+
+def test_a_walk_is_scored_and_its_servos_lag_is_seen(walk):
+    result = score(ROBOT, walk, detect=False)
+    assert result.joints[0] < 0.6 * result.setpoints and result.joints[1] < result.setpoints
+    assert max(result.tilt) < math.radians(1.0)
+    assert np.nanmedian(result.lag) == pytest.approx(0.025, abs=0.006)
+    assert result.declared is None
+    text = page(ROBOT, result, "walk")
+    assert "| femur_joint_LM |" in text and "Not run" in text
+    late = score(ROBOT, walk, command_delay=0.042, detect=False)
+    assert abs(np.nanmedian(late.lag)) < 0.006 and late.joints[0] < result.joints[0]
+
+
+def tenth(walk):
+    """Every tenth second of the walk: times, commands, readings of all joints, attitudes."""
+    recording, rows = walk.recording, []
+    for time in np.arange(1.0, 12.0, 0.1):
+        angles = [
+            float(np.interp(time, recording.reading_time[recording.reading_joint == j], values))
+            for j in range(18)
+            for values in (recording.readings[recording.reading_joint == j],)
+        ]
+        command = recording.commands[np.searchsorted(recording.command_time, time) - 1]
+        rows.append((time, command, angles, walk.attitude[np.searchsorted(walk.attitude_time, time) - 1]))
+    return rows
+
+
+def test_the_csv_of_a_robot_with_bus_servos(walk, tmp_path, capsys):
+    rows = tenth(walk)
+    path = tmp_path / "sysid_walk.csv"
+    order = NAMES[::-1]  # another order than the robot file's
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        numbers = range(18)
+        writer.writerow(
+            ["t_s", "tick", "t_send_s", "t_recv_s", *(f"q{k}_deg" for k in numbers), *(f"cmd{k}_deg" for k in numbers)]
+        )
+        for k, (time, command, angles, _) in enumerate(rows):
+            read, sent = (np.round(np.degrees(values), 3)[::-1] for values in (angles, command))
+            writer.writerow([time, k, time, time + 0.012, *read, *sent])
+    log = read_sysid_csv(path, ROBOT, order)
+    assert log.recording.command_period == pytest.approx(0.1)
+    assert log.recording.commands[5] == pytest.approx(rows[5][1], abs=1e-4)
+    assert log.recording.readings[:18] == pytest.approx(rows[0][2], abs=1e-4)
+    assert tool.main([str(path), "--joints", *order]) == 0
+    assert "after 0.5 s" in capsys.readouterr().out
+    assert tool.main([str(path), "--joints", "a"]) == 1
+    assert "in the order of the file" in capsys.readouterr().err
+    path.write_text("t_s,q0_deg\n1,2\n")
+    with pytest.raises(IdentificationError, match="no column t_send_s"):
+        read_sysid_csv(path, ROBOT)
+
+
+def test_the_npz_of_a_jethexa(walk, tmp_path):
+    rows = tenth(walk)
+    states = np.array(
+        [[*quaternion_from_rotation(turn), *angles, *np.zeros(18)] for _, _, angles, turn in rows], np.float32
+    )
+    path = tmp_path / "turning_1.npz"
+    np.savez(path, states=states, controls=np.array([command for _, command, _, _ in rows]))
+    log = read_jethexa_npz(path, ROBOT)
+    assert log.attitude[3] == pytest.approx(rows[3][3], abs=1e-5)
+    assert log.recording.readings[18:36] == pytest.approx(rows[1][2], abs=1e-5)
+    assert math.isfinite(score(ROBOT, log).tilt[0])
+    np.savez(path, states=states[:, :22], controls=np.zeros((len(states), 18)))
+    with pytest.raises(IdentificationError, match="40"):
+        read_jethexa_npz(path, ROBOT)
+
+
+def test_record_describes_itself_and_refuses_a_missing_photo(tmp_path, capsys):
+    given = record.parser().parse_args(["--out", str(tmp_path / "bag"), "--firmware", "LX-224HV", "--photos", "no.jpg"])
+    described = yaml.safe_load(record.describe(given, ROBOT))
+    assert described["robot"] == ROBOT.name and described["firmware"] == "LX-224HV"
+    assert described["photos"] == ["no.jpg"]
+    assert record.main(["--out", str(tmp_path / "bag"), "--photos", "no.jpg"]) == 1
+    assert "no file no.jpg" in capsys.readouterr().err

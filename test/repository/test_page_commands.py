@@ -1,0 +1,267 @@
+"""Every command on the pages is one that there is, and the Python on them runs.
+
+The program, launch file or message that gets the words of a command parses them. Nothing is started: a tool's own
+parser reads its words, and the test ends it there. Soak tests run some pages whole (test/nodes/test_own_robot_page.py,
+benchmark/first_minutes.py). SYNTAX_ONLY lists the programs whose words no test can check on this machine, with the
+reason; of these only the shell's syntax is checked.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md", *ROOT.glob("docs/**/*.md")]
+)
+pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are in the source tree only")
+
+SYNTAX_ONLY = {
+    "cd": "a folder of the reader's",
+    "cp": "files of the reader's",
+    "mkdir": "a folder of the reader's",
+    "git": "the repository's address is the reader's to fill in",
+    "source": "an installed ROS 2",
+    "docker": "needs docker; the images are built by CI's other machine (.github/workflows/ci.yml)",
+    "systemctl": "needs systemd and root; deploy/ has tests of its own (test_deploy.py)",
+    "nvpmodel": "only on a Jetson",
+    "jetson_clocks": "only on a Jetson",
+    "apt": "needs root; package names are in test_dependencies.py",
+    "fuser": "a device of the robot's",
+    "~/.stop_ros.sh": "the vendor's script on the robot",
+    "grep": "filters what another command prints",
+}
+CHECKED = {"ros2", "python", "python3", "pip", "colcon", "rosdep", "ruff", "lint-imports", "mypy", "pytest"}
+NOT_COMMANDS = re.compile(r"\.{3}|REPOSITORY|<[^>]+>")  # a place that the reader fills in
+TOOLS = dict(re.findall(r'"(\w+)": f"\{package_name\}\.([\w.]+):\w+"', (ROOT / "setup.py").read_text()))
+TOOLS |= {"set_morphology": "tools.set_morphology", "stop": "tools.stop"}
+NODES = set(
+    re.findall(r'^    "(\w+)",$', (ROOT / "setup.py").read_text().partition("NODES")[2].partition(")")[0], re.M)
+)
+
+
+def written(page):
+    """Yield the shell commands of a page: indented blocks, and code in the text that begins with a program's name."""
+    text = page.read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S).replace("\\\n        ", " ")
+    yield from (line.strip() for line in re.findall(r"^(?:    |\t)(\S.*)$", prose, re.M))
+    yield from (
+        found for found in re.findall(r"`([^`\n]+)`", prose) if re.match(r"(\./with_ros2|ros2|python3?) \S+ \S", found)
+    )
+
+
+def commands(page):
+    """Yield (line, words) of every command of a page that begins with a known program."""
+    for line in written(page):
+        try:
+            lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;")
+            lexer.whitespace_split = True
+            words = list(lexer)
+        except ValueError:  # an apostrophe: what a program prints, or a formula
+            continue
+        part = []
+        for word in [*words, ";"]:
+            if not set(word) <= set("|&;"):
+                part.append(word)
+                continue
+            while part and part[0] in ("./with_ros2", "sudo", "nice"):
+                del part[0]
+            if part and (part[0] in CHECKED | SYNTAX_ONLY.keys() or re.match(r"\.?/?(scripts|\.ci)/", part[0])):
+                yield line, part
+            part = []
+
+
+ALL = [(page, line, words) for page in PAGES for line, words in commands(page)]
+
+
+class ParsedError(Exception):
+    """Raised in place of what a tool does once it has parsed its words."""
+
+
+@pytest.fixture
+def parse_only(monkeypatch):
+    """Let every tool end when its own parser has read its words."""
+    original = argparse.ArgumentParser.parse_args
+
+    def parse(self, args=None, namespace=None):
+        original(self, args, namespace)
+        raise ParsedError
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+
+
+def check_tool(name, words):
+    assert name in TOOLS or name in NODES, f"{name} is no executable of setup.py"
+    if name in NODES:
+        assert not words or words[0] == "--ros-args", words
+        return
+    main = importlib.import_module(f"hexapod_dynamics.{TOOLS[name]}").main
+    with pytest.raises(ParsedError):
+        main([name, *words] if name == "set_morphology" else words)
+
+
+def launch_file(name):
+    spec = importlib.util.spec_from_file_location(name.replace(".", "_"), ROOT / "launch" / name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def check_launch(name, words):
+    known = {argument.name: argument for argument in launch_file(name).ARGUMENTS}
+    for word in words:
+        if word == "--show-args":
+            continue
+        key, sign, value = word.partition(":=")
+        assert sign and key in known, f"{word}: {name} takes {', '.join(known)}"
+        choices = known[key].choices
+        assert not choices or value in choices, f"{word}: {choices}"
+        if key == "truth":
+            importlib.import_module("hexapod_dynamics.simulation").Truth.parse(value)
+        if key == "faults":
+            importlib.import_module("hexapod_dynamics.bench.devices.faults").parse(value)
+
+
+def fill(message, values):
+    """Check that a message has these fields, those of its own messages included."""
+    for key, value in values.items():
+        assert hasattr(message, key), f"{type(message).__name__} has no field {key}"
+        field = getattr(message, key)
+        if isinstance(value, dict):
+            fill(field, value)
+        elif value and isinstance(value, list) and isinstance(value[0], dict):
+            kind = message.get_fields_and_field_types()[key].removeprefix("sequence<").removesuffix(">")
+            package, _, name = kind.partition("/")
+            for one in value:
+                fill(getattr(importlib.import_module(f"{package}.msg"), name)(), one)
+
+
+def interface(text):
+    package, kind, name = text.split("/")
+    return getattr(importlib.import_module(f"{package}.{kind}"), name)
+
+
+def check_ros2(words):
+    verb, rest = words[0], words[1:]
+    if verb == "run":
+        if rest[0] == "hexapod_dynamics":
+            check_tool(rest[1], rest[2:])
+    elif verb == "launch":
+        assert rest[0] == "hexapod_dynamics"
+        check_launch(rest[1], rest[2:])
+    elif verb == "topic" and rest[0] == "pub":
+        assert rest[1] in ("--rate", "-r", "--once")
+        topic, kind, *values = (word for word in rest[1:] if not re.match(r"-|\d+$", word))
+        assert topic.startswith("/")
+        fill(interface(kind)(), yaml.safe_load(values[0]) if values else {})
+    elif verb == "service" and rest[0] == "call":
+        kind = interface(rest[2]).Request()
+        fill(kind, yaml.safe_load(rest[3]) if len(rest) > 3 else {})
+    else:  # verbs of ROS 2 itself, of which pocket_ros2 has the most
+        assert (verb, rest[0]) in {
+            *[("topic", one) for one in ("echo", "hz", "list")],
+            *[("param", one) for one in ("list", "set", "get", "describe")],
+            *[("bag", one) for one in ("record", "play", "info")],
+            *[("security", one) for one in ("create_keystore", "create_enclave")],
+            ("service", "list"),
+            ("node", "list"),
+        }, words
+
+
+def check_python(words):
+    if words[:2] == ["-m", "pip"]:
+        words = words[2:]
+        extras = re.findall(r"hexapod_dynamics\[(\w+)\]", " ".join(words))
+        assert words[0] in ("install", "wheel")
+        assert set(extras) <= {"attitude", "jetson", "casadi", "learning", "sim", "view", "docs", "test"}
+    elif words[0] == "-m":
+        assert importlib.util.find_spec(words[1]) is not None or words[1] in ("sphinx", "build"), words
+    elif words[0] != "-c":
+        program = ROOT / words[0]
+        program = program / "__main__.py" if program.is_dir() else program
+        assert program.is_file(), words
+        # Programs of benchmark/ share parsers; running `--help` of each would import all that they measure.
+        shared = program.is_relative_to(ROOT / "benchmark")
+        sources = [program, *(program.parent.rglob("*.py") if shared else ())]
+        parsers = "".join(source.read_text(encoding="utf-8") for source in sources)
+        for option in (word for word in words[1:] if word.startswith("--")):
+            assert option.partition("=")[0] in parsers, f"{words[0]} has no {option}"
+
+
+def test_commands_are_found_on_every_page_for_users():
+    assert len(ALL) > 100
+    assert {page.stem for page, *_ in ALL} >= {
+        "README",
+        "damage",
+        "your_robot",
+        "view",
+        "jetson_start",
+        "identify",
+        "nodes",
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_commands_of_a_page_are_ones_that_there_are(page, parse_only):
+    lines = [line for on, line, _ in ALL if on == page]
+    done = subprocess.run(["bash", "-n"], input="\n".join(re.sub(r"<[^>]*>", "x", line) for line in lines), text=True,
+                          capture_output=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for on, line, words in ALL:
+        if on != page or NOT_COMMANDS.search(line):
+            continue
+        name, rest = words[0], words[1:]
+        try:
+            if name == "ros2":
+                check_ros2(rest)
+            elif name in ("python", "python3"):
+                check_python(rest)
+            elif name == "pip":
+                check_python(["-m", "pip", *rest])
+            elif re.match(r"\.?/?(scripts|\.ci)/", name):
+                program = ROOT / name
+                assert program.stat().st_mode & 0o111
+                for option in (word for word in rest if word.startswith("--")):
+                    assert option in program.read_text(encoding="utf-8")
+        except (AssertionError, SystemExit) as error:
+            pytest.fail(f"{page.name}: {line}\n{error}")
+
+
+def blocks():
+    for page in PAGES:
+        for number, code in enumerate(
+            re.findall(r"^```python$(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+        ):
+            yield pytest.param(code, id=f"{page.stem}-{number}")
+
+
+@pytest.mark.parametrize("code", list(blocks()))
+def test_the_python_on_a_page_runs(code, monkeypatch):
+    from hexapod_dynamics import view
+    from hexapod_dynamics.dynamics import WholeBodyModel
+    from hexapod_dynamics.identification import PayloadEstimator
+    from hexapod_dynamics.robot import Morphology, Robot
+
+    if "gymnasium" in code:
+        pytest.importorskip("gymnasium")
+    monkeypatch.syspath_prepend(ROOT / "benchmark" / "arena")  # where docs/arena.md says that a method is run
+    monkeypatch.setattr(view, "show", lambda log, ground=None: None)  # would open a page and wait
+    if "identify(robot" in code:
+        monkeypatch.setattr(sys.modules["hexapod_dynamics.identification"], "identify",
+                            lambda robot, suspended, standing, weighed: argparse.Namespace(findings=[]))  # fmt: skip
+    robot = Robot.jethexa()
+    given = {"robot": robot, "np": np, "WholeBodyModel": WholeBodyModel, "Morphology": Morphology, "suspended": None,
+             "standing": None, "PayloadEstimator": PayloadEstimator, "time": 0.0, "targets": np.zeros(18), "joint": 0,
+             "angle": 0.0, "up": np.array([0.0, 0.0, 1.0])}  # fmt: skip
+    exec(compile(code, "page", "exec"), given)
