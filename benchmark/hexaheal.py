@@ -119,7 +119,8 @@ def heading(checkout, version):
 
 HexaHeal's robot, faults, seeds and scorer, unchanged, in simulation. What is ours, and how to get theirs: the docstring
 of `benchmark/hexaheal.py`. Recovered: no fall and at least 0.125 m/s (half of what is commanded) over the last 8 of
-14 s; a case counts with at least 7 of 10 seeds.
+14 s; a case counts with at least 7 of 10 seeds. **Truth**: theirs, MuJoCo's position actuators as in their
+model, limited to 2.5 N m; nothing of this package's simulators. **Servo law** of our plans: none, they are set-points.
 
 Command: `./with_ros2 python {command}`, commit {ours.strip()} here. Theirs, by `{CLONE} DIR`: {version}.
 """.splitlines()

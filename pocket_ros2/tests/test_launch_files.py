@@ -176,7 +176,7 @@ def test_nodes_take_what_is_set_around_them(tmp_path):
     said = run("more_nodes", tmp_path).by_source()
     assert said["teller-1"][0].split(" | ")[2:-2] == [
         "-p",
-        "numbers:=[1, 2]",
+        "numbers:=(1, 2)",
         "-p",
         "use_sim_time:=True",
         "-r",

