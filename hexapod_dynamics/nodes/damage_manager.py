@@ -22,8 +22,8 @@ from sensor_msgs.msg import JointState
 OLDEST = 2.0
 # Changes accepted within WINDOW [s]: after each one every node plans again, and it is stored. Further ones are refused.
 MOST_CHANGES, WINDOW = 20, 1.0
-# Requests and answers that wait for their turn; what overflows gets no answer. On a loaded computer ROS 2 Humble lost up
-# to a third of 300 requests a second with a depth of 200; with this one none were seen to be lost.
+# Requests and answers that wait for their turn; what overflows gets no answer. On a loaded computer ROS 2 Humble lost
+# up to a third of 300 requests a second with a depth of 200; with this one none were seen to be lost.
 SERVICE = QoSProfile(depth=2000)
 
 
