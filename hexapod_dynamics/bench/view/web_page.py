@@ -216,7 +216,7 @@ class WebPage:
                 return Control("box")
             if isinstance(handle, viser.GuiSliderHandle):
                 return Control("slider", low=handle.min, high=handle.max)
-            if isinstance(handle, viser.GuiDropdownHandle):
+            if isinstance(handle, (viser.GuiDropdownHandle, viser.GuiButtonGroupHandle)):
                 return Control("menu", options=tuple(handle.options))
         return None
 
