@@ -2,22 +2,12 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
 from support.ros_session import separate
-
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from support.stand_in_programs import installed, make_stand_ins
 
 LAUNCH = ("ros2", "launch", "hexapod_dynamics", "joystick.launch.py")
-# A node that prints what it was started with, and ends.
-PRINTER = """#!{python}
-import pathlib, sys
-print("started", *sys.argv)
-for before, path in zip(sys.argv, sys.argv[1:]):
-    if before == "--params-file":
-        print(" ".join(pathlib.Path(path).read_text().split()))
-"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,27 +22,10 @@ def launched(*arguments, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
-def installed(package):
-    try:
-        return bool(get_package_prefix(package))
-    except PackageNotFoundError:
-        return False
-
-
 @pytest.fixture
 def pads(tmp_path):
     """Environment with packages joy and teleop_twist_joy whose nodes print what they are started with."""
-    for package, executable in (("joy", "joy_node"), ("teleop_twist_joy", "teleop_node")):
-        marker = tmp_path / "share/ament_index/resource_index/packages" / package
-        program = tmp_path / "lib" / package / executable
-        for path in (marker, program):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        marker.touch()
-        (tmp_path / "share" / package).mkdir(parents=True)
-        program.write_text(PRINTER.format(python=sys.executable))
-        program.chmod(0o755)
-    before = os.environ.get("AMENT_PREFIX_PATH", "")
-    return {"AMENT_PREFIX_PATH": os.pathsep.join(filter(None, [str(tmp_path), before]))}
+    return make_stand_ins(tmp_path, {"joy": ["joy_node"], "teleop_twist_joy": ["teleop_node"]})
 
 
 @pytest.mark.skipif(installed("joy") and installed("teleop_twist_joy"), reason="both packages are installed here")
