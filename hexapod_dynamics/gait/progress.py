@@ -38,11 +38,8 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self.setback = 0.0
-        self.is_set_back = self.hindered = False
-        self._cycles = 0.0  # for which it has been set back
-        self._x = self._y = self._mean = self._square = 0.0
         self._planned: tuple[float, float] | None = None
+        self.restart()
 
     def copy(self) -> Progress:
         """Return an independent copy."""
@@ -52,7 +49,11 @@ class Progress:
 
     def restart(self) -> None:
         """Forget the way so far: the gait, its lift or its command has changed."""
-        self.__dict__.update(Progress().__dict__)
+        self.setback = 0.0
+        self.is_set_back = self.hindered = False
+        self._cycles = 0.0  # for which it has been set back
+        self._x = self._y = self._mean = self._square = 0.0
+        self._planned = None
 
     def update(
         self,
