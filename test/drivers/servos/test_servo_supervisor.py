@@ -20,6 +20,8 @@ MAP = ServoMap.from_robot(Robot.jethexa())
 COUNT = math.radians(0.24)
 EVERY = np.arange(18)
 SEATED = np.tile([0.0, 1.2, -0.45], 6)
+# A servo that lets go may be on the last move of 20 ms at 0.8 rad/s, and its set-point is rounded.
+ALMOST = 0.8 * 0.02 + 2 * COUNT
 
 
 def wait_until(condition, what, timeout=10.0):
@@ -115,7 +117,7 @@ def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control,
         servos.set_angles(servos.setpoints(time.monotonic()))
         last = servos.setpoints(time.monotonic())
         time.sleep(0.02)
-    assert np.allclose(last, SEATED, atol=2 * COUNT)
+    assert np.allclose(last, SEATED, atol=ALMOST)
     wait_until(lambda: not servos.holding().any(), "the servos let go")
     assert control.stand() == ""
     wait_until(lambda: servos.holding().all(), "they hold again")
@@ -137,7 +139,7 @@ def test_after_a_stall_on_the_way_down_it_sits_down_before_it_lets_go(control, s
             time.sleep(1.7)  # the seated pose should have been reached meanwhile
             stalled = time.monotonic()
     assert time.monotonic() - stalled > 0.4  # 0.5 rad at 0.8 rad/s: it does not make haste
-    assert np.allclose(last, SEATED, atol=2 * COUNT)
+    assert np.allclose(last, SEATED, atol=ALMOST)
 
 
 def step(control, servos):
@@ -191,7 +193,7 @@ def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost
         step(control, servos)
         last = servos.setpoints(time.monotonic())
         assert time.monotonic() < back + 10.0
-    assert np.allclose(last, SEATED, atol=2 * COUNT)
+    assert np.allclose(last, SEATED, atol=ALMOST)
     assert time.monotonic() - back > 1.0  # some 0.8 rad at 0.6 rad/s are left
 
 
