@@ -92,6 +92,15 @@ class Camera:
                 width=64,
                 height=64,
             )
+            spec.add_texture(
+                name="sky",
+                type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+                builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
+                rgb1=[0.93, 0.95, 0.97],
+                rgb2=[0.93, 0.95, 0.97],
+                width=32,
+                height=32,
+            )
             material = spec.add_material(name="ground", texrepeat=[5, 5], texuniform=True)
             material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "chequer"
             self._add_ground(spec)
