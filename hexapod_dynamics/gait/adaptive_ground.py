@@ -24,6 +24,7 @@ from hexapod_dynamics.gait.command_limits import (
     LEVEL,
     MOST_SHIFT,
     PERIODS,
+    ROWING_PERIODS,
     CommandLimits,
     Incline,
 )
@@ -34,8 +35,11 @@ from hexapod_dynamics.gait.planning.plan import GaitPlan
 
 # Lift [m] of the feet on rough ground, factor on the tilt limit there: feet that stand on obstacles tilt the body.
 HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
-# Lift onto an obstacle [m], speed at which the lift follows [m/s].
-CLIMB_LIFT, CLIMB_RATE = 0.08, 0.02
+# Lift onto an obstacle [m], of a whole robot and with legs lost (on fewer legs the body tips over on higher ones);
+# speed at which the lift follows [m/s].
+CLIMB_LIFT, LOST_CLIMB_LIFT, CLIMB_RATE = 0.08, 0.05, 0.02
+# How much higher [m] a rowing body rises where its feet are lifted higher: its belly runs against edges, too.
+ROWING_RISE = 0.01
 FORGIVEN = 10.0  # [s] of walking on rough ground after which a tilt reflex no longer counts
 LOADED = 0.9  # height of the centre of mass over the feet as a share of that of base_link
 # The command is limited anew when the slope has changed by so much [rad], at most once in so long [s].
@@ -110,7 +114,6 @@ class AdaptiveOnGround(AdaptiveWalk):
         if plan is None or count == 0.0:
             return
         vx, vy = state[layout.TWIST : layout.TWIST + 2].tolist()
-        whole = len(plan.legs) == len(self.data.legs) and self.settings.pattern == "auto"
         obstacle.update(
             dt,
             (x / count, y / count),
@@ -119,7 +122,7 @@ class AdaptiveOnGround(AdaptiveWalk):
             self.period,
             walks=bool(state[layout.MODE] == layout.WALK),
             raised=ground.rough,
-            whole=whole,
+            whole=self._walks_whole(plan),
         )
         if obstacle.does != AS_FELT and obstacle.does != STOP:
             ground.expect_rough()
@@ -127,6 +130,10 @@ class AdaptiveOnGround(AdaptiveWalk):
             self._limited_for, self._since_limited = UNLIMITED, LIMIT_EVERY
             if obstacle.does == STOP:
                 self._follow_again()
+
+    def _walks_whole(self, plan: GaitPlan) -> bool:
+        """Whether all legs walk, by a plan made for them."""
+        return len(plan.legs) == len(self.data.legs) and self.settings.pattern == "auto"
 
     def _new_ground(self) -> None:
         """Forget the ground."""
@@ -173,6 +180,10 @@ class AdaptiveOnGround(AdaptiveWalk):
         most = dt / RAISING
         self._lifted += min(most, max(-most, high - self._lifted))
         data.plan[plan_numbers.LIFT] = lift + self._lifted * max(0.0, self._high - lift)
+        plan = self.plan
+        if plan is not None and plan.kind == "row":
+            more = self._lifted * ROWING_RISE
+            data.plan[plan_numbers.RISE], data.plan[plan_numbers.HEIGHT] = plan.rise + more, plan.height + more
         data.settings[layout.TILT] = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
         self._move_body(ground.shift_x, ground.shift_y)
         self._limit_again(ground, dt)
@@ -211,15 +222,20 @@ class AdaptiveOnGround(AdaptiveWalk):
     @property
     def _highest(self) -> float:
         """Lift [m] of the feet where they are lifted higher than planned."""
-        return max(CLIMB_LIFT if self.obstacle.does == CLIMB else HIGH_LIFT, self._used.step_height)
+        lift = HIGH_LIFT
+        if self.obstacle.does == CLIMB and self.plan is not None:
+            lift = CLIMB_LIFT if self._walks_whole(self.plan) else LOST_CLIMB_LIFT
+        return max(lift, self._used.step_height)
 
     def _periods(self, plan: GaitPlan) -> list[float]:
         """Return the periods [s] that a command may have."""
         if self._used.period is not None:
             return [self._used.period]
         rough = self.ground is not None and self.ground.rough
-        if self.obstacle.does == CLIMB:
+        if self.obstacle.does == CLIMB and self._walks_whole(plan):
             return [plan.period * share for share in CLIMB_PERIODS]
+        if rough and plan.kind == "row":
+            return [plan.period * share for share in ROWING_PERIODS]
         high = plan.kind == "walk" and (rough or self._used.step_height > plan.lift)
         return [plan.period * share for share in (HIGH_PERIODS if high else PERIODS)]
 

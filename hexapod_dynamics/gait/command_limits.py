@@ -37,6 +37,8 @@ PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
 HIGH_PERIODS = (1.0, 1.1, 1.2, 1.35, 0.9, 0.8)
 # The same where feet are lifted onto obstacles.
 CLIMB_PERIODS = (1.7, 2.0, 2.4, 2.8)
+# The same of a rowing robot on rough ground, which rises higher from its belly.
+ROWING_PERIODS = (1.0, 1.2, 1.4, 1.6)
 
 
 @dataclass(frozen=True)

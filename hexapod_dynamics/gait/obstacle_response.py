@@ -1,8 +1,7 @@
 """What a blind gait does where it makes no way: it lifts its feet higher, then higher still, and stops at last.
 
-Each attempt is given up when the robot is still, or again, set back by what it runs against (`Progress`). Feet are
-lifted onto obstacles (CLIMB) only by a whole robot: with legs lost the body tips over on obstacles of that height. A
-robot that has stopped stays so until it is commanded to stand or to go in another direction.
+Each attempt is given up when the robot is still, or again, set back by what it runs against (`Progress`). A robot that
+has stopped stays so until it is commanded to stand or to go in another direction.
 """
 
 from __future__ import annotations
@@ -10,10 +9,13 @@ from __future__ import annotations
 import copy
 import math
 
-from hexapod_dynamics.gait.progress import LEGS_LOST, WHOLE, Progress
+from hexapod_dynamics.gait.progress import LEGS_LOST, SLOWEST, WHOLE, Progress
 
 AS_FELT, RAISE, CLIMB, STOP = range(4)
 CLIMBED = 10.0  # [s] without being set back after which an obstacle has been passed
+# Attempts in a row that are too slow to be felt, each followed by an obstacle again within FREE [s]: so many are
+# enough.
+UNFELT, FREE = 3, 30.0
 OTHER_WAY = math.cos(math.radians(45.0))  # of the angle between two directions
 
 
@@ -24,6 +26,7 @@ class ObstacleResponse:
         self.progress = Progress()
         self.does = AS_FELT
         self._free_for = 0.0  # [s]
+        self._unfelt, self._was_felt = 0, True  # attempts to climb that were too slow to be felt; the present one
         self._stopped = (0.0, 0.0)  # commanded direction in which it has stopped
 
     def copy(self) -> ObstacleResponse:
@@ -33,7 +36,7 @@ class ObstacleResponse:
     def change_plan(self) -> None:
         """Forget the way so far, because the legs that walk change; a robot that has stopped may try with them."""
         self.progress.restart()
-        self.does, self._free_for = AS_FELT, 0.0
+        self.does, self._free_for, self._unfelt = AS_FELT, 0.0, 0
 
     def commanded(self, vx: float, vy: float) -> None:
         """Take a command [m/s]: one to stand, or to go elsewhere than where the robot has stopped, ends the stop."""
@@ -67,13 +70,18 @@ class ObstacleResponse:
         if self.progress.hindered:
             if self.does == AS_FELT and not raised:
                 self.does = RAISE
-            elif self.does != CLIMB and whole:
-                self.does = CLIMB
+            elif self.does != CLIMB and self._unfelt < UNFELT:
+                self.does, self._was_felt = CLIMB, True
             else:
                 self.does, self._stopped = STOP, twist
             self.progress.restart()
             self._free_for = 0.0
             return
         self._free_for = 0.0 if self.progress.is_set_back else self._free_for + dt
-        if self._free_for > CLIMBED:
-            self.does = AS_FELT
+        if self.does == CLIMB:
+            self._was_felt &= math.hypot(*twist) >= SLOWEST
+        if self._free_for > FREE:
+            self._unfelt = 0
+        if self._free_for > CLIMBED and self.does != AS_FELT:
+            self._unfelt = self._unfelt + 1 if self.does == CLIMB and not self._was_felt else 0
+            self.does, self._free_for = AS_FELT, 0.0

@@ -9,24 +9,26 @@ from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.obstacle_response import CLIMB, RAISE, STOP, ObstacleResponse
+from hexapod_dynamics.gait.obstacle_response import AS_FELT, CLIMB, RAISE, STOP, ObstacleResponse
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
 SPEED, PERIOD, DT = 0.077, 1.2, 0.02
 
 
-def walk_against(response, seconds, *, thrown_back, whole=True, bias=0.0, planned=lambda _: 0.0):
-    """Let a response feel a body that walks, thrown back twice a cycle by `thrown_back` [m/s]; return what it did."""
+def walk_against(response, seconds, *, thrown_back, whole=True, bias=0.0, planned=lambda _: 0.0, climbing=SPEED):
+    """Let a response feel a body that walks, thrown back twice a cycle by `thrown_back` [m/s]; return what it did.
+
+    climbing: speed [m/s] that is possible while it climbs.
+    """
     did, before = [], 0.0
     for k in range(round(seconds / DT)):
         t = k * DT
         speed = planned(t) - thrown_back * max(0.0, math.sin(4.0 * math.pi * t / PERIOD)) ** 3
         force = (speed - before) / DT + bias, 0.0
         before = speed
-        response.update(
-            DT, force, (SPEED + planned(t), 0.0), (SPEED, 0.0), PERIOD, walks=True, raised=False, whole=whole
-        )
+        twist = climbing if response.does == CLIMB else SPEED, 0.0
+        response.update(DT, force, (SPEED + planned(t), 0.0), twist, PERIOD, walks=True, raised=False, whole=whole)
         if not did or did[-1] != response.does:
             did.append(response.does)
     return did
@@ -41,8 +43,13 @@ def test_a_body_that_is_thrown_back_tries_higher_steps_then_stops_until_another_
     assert response.does != STOP
 
 
-def test_with_legs_lost_it_does_not_climb():
-    assert walk_against(ObstacleResponse(), 60.0, thrown_back=0.45, whole=False)[1:] == [RAISE, STOP]
+def test_with_legs_lost_it_tries_for_longer():
+    assert walk_against(ObstacleResponse(), 90.0, thrown_back=0.45, whole=False)[1:] == [RAISE, CLIMB, STOP]
+
+
+def test_attempts_too_slow_to_be_felt_end_after_three():
+    did = walk_against(ObstacleResponse(), 150.0, thrown_back=0.45, whole=False, climbing=0.03)
+    assert did[1:] == [RAISE, CLIMB, AS_FELT, RAISE, CLIMB, AS_FELT, RAISE, CLIMB, AS_FELT, RAISE, STOP]
 
 
 def test_planned_sway_and_a_biased_accelerometer_are_no_obstacle():
@@ -82,7 +89,7 @@ def test_on_mujoco_it_steps_onto_60_mm_or_stops_and_says_why(lost, height, arriv
     start = walk.physics.position[0]
     walk.gait.command(SPEED, 0.0, 0.0)
     walk.run(
-        30.0,
+        45.0,
         until=lambda walk: (
             walk.physics.position[0] - start > 1.2 or walk.gait.doing == "standing" and (walk.time > 5.0)
         ),
