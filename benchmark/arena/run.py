@@ -33,6 +33,8 @@ from recovery import Recovery
 from searching import IntelligentTrialAndError, OnlineCma, make_archive
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 
 TRIALS = 12
@@ -112,47 +114,41 @@ def table(results: dict[tuple[str, int], list[Outcome]], rows: list[str], counts
 
 
 def robots(seconds: float, runs: int) -> list[str]:
-    """Return the lines of the table of other robots: this package, told, with plans made for each."""
-    from hexapod_dynamics.gait import AdaptiveGait
-    from hexapod_dynamics.gait.planning.making import make_plan
-    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
-
-    files = (
-        "config/phantomx.yaml",
-        "test/robots/eight_legs.yaml",
-        "test/robots/octopod.yaml",
-        "test/robots/quadruped.yaml",
-    )
+    """Return the lines of the table of other robots: this package, told, with the plans that are shipped for each."""
     lines = ["| robot | lost | result |", "|---|---|---|"]
-    for file in files:
-        robot = Robot.load(ROBOTS / file)
-        for lost in [(), robot.leg_names[:1], robot.leg_names[1:3]]:
-            cell = ", ".join(lost) or "nothing"
+    for name in ("hexapod_sts3215", "phantomx", "octopod", "quadruped"):
+        robot = Robot.load(ROBOTS / f"config/{name}.yaml")
+        plans = PlanLibrary.load(robot, ROBOTS / f"config/plans_{name}.yaml")
+        for lost in [(), robot.leg_names[:1], robot.leg_names[1:2], robot.leg_names[1:3]]:
+            made: list[AdaptiveGait] = []
+
+            def make(plans: PlanLibrary = plans, made: list[AdaptiveGait] = made) -> AdaptiveGait:
+                made.append(AdaptiveGait(plans=plans))
+                return made[-1]
+
             try:
-                library, method = PlanLibrary(robot), Ours(name=robot.name)
-                for gone in {(), tuple(lost)}:
-                    try:
-                        library.add(make_plan(robot, gone))
-                    except HexapodError:
-                        if not gone and len(robot.legs) < 6:
-                            raise
-                gait = AdaptiveGait(plans=library)
-                method.make = lambda gait=gait: gait
                 damaged = Morphology.whole(robot).without(*lost)
                 walks = [
-                    run(method, robot, damaged, 400 + k, told=True, seconds=seconds, before=6.0, truth="")
+                    run(Ours(make=make), robot, damaged, 400 + k, told=True, seconds=seconds, before=6.0, truth="")
                     for k in range(runs)
                 ]
-                fell = sum(w.fell for w in walks)
-                share = np.mean([w.share for w in walks])
-                what = f"{fell} of {runs} fell" if fell else "walked"
-                lines.append(
-                    f"| {robot.name} | {cell} | {what}: {100 * share:.0f} % of {100 * walks[0].before:.1f} cm/s |"
-                )
+                result = result_of(walks, made[-1])
             except HexapodError as error:
-                lines.append(f"| {robot.name} | {cell} | refused: {str(error).partition(';')[0][:120]} |")
+                result = f"refused: {str(error).partition(';')[0][:120]}"
+            lines.append(f"| {name} | {', '.join(lost) or 'nothing'} | {result} |")
             print(lines[-1], flush=True)
     return lines
+
+
+def result_of(walks: list[Outcome], gait: AdaptiveGait) -> str:
+    """Return what the walks of one robot and loss came to; gait: that of the last of them."""
+    fell = sum(walk.fell for walk in walks)
+    if fell:
+        return f"{fell} of {len(walks)} fell"
+    speed = f"{100 * np.mean([walk.share for walk in walks]):.0f} % of {100 * walks[0].before:.1f} cm/s"
+    if gait.walking:
+        return f"walked: {speed}"
+    return f"{gait.doing}: {gait.report().get('why', 'no reason is given')}".partition(";")[0][:140]
 
 
 def main() -> int:
