@@ -24,10 +24,10 @@ SPEED = 0.077  # [m/s] that is commanded
 class Outcome:
     """Score of one walk.
 
-    before [m/s]: speed of the whole robot with this method. walks_after [s]: from the loss until it moves at ENOUGH of
-    that speed over WINDOW, and until the end never tips; None: never. share: speed of the last LAST seconds over
-    `before`. energy [J/m]: of the servos in these seconds. fell: it tipped by more than 45 degrees. trials: gaits that
-    it tried on the broken robot.
+    before [m/s]: speed of the whole robot with this method. walks_after [s]: from the loss until the moment from which
+    it moves at ENOUGH of that speed over WINDOW and every longer time, to the end, and never tips; None: never. share:
+    speed of the last LAST seconds over `before`; speed [m/s]: that speed. energy [J/m]: of the servos in these seconds.
+    fell: it tipped by more than 45 degrees. trials: gaits that it tried on the broken robot.
     """
 
     before: float
@@ -36,6 +36,7 @@ class Outcome:
     energy: float
     fell: bool
     trials: int
+    speed: float = 0.0
 
 
 class _Sensed(Recorder):
@@ -150,11 +151,15 @@ def _scored(places: np.ndarray, work: np.ndarray, broken_at: int, fell: bool, tr
     if fell or before < 1e-3:
         return Outcome(before, None, 0.0, np.nan, fell, trials)
     way = float(np.linalg.norm(places[-1] - places[-last]))
-    after = places[broken_at:]
-    speeds = np.linalg.norm(after[window:] - after[:-window], axis=1) / WINDOW
-    # From the first window after which every longer stretch to the end is fast enough, too.
-    good = np.flatnonzero(speeds >= ENOUGH * before)
-    lasts = way / LAST >= ENOUGH * before
-    walks = float(good[0]) * TICK if len(good) and lasts else None
+    walks = _walks_from(places[broken_at:], window, ENOUGH * before) if way / LAST >= ENOUGH * before else None
     energy = float(work[-last:].sum()) / way if way > 0.02 else np.nan
-    return Outcome(before, walks, way / LAST / before, energy, False, trials)
+    return Outcome(before, walks, way / LAST / before, energy, False, trials, way / LAST)
+
+
+def _walks_from(places: np.ndarray, window: int, speed: float) -> float | None:
+    """Return the time [s] of the first place from which every later one, `window` ticks on or more, is far enough."""
+    for k in range(len(places) - window):
+        ways = np.linalg.norm(places[k + window :] - places[k], axis=1)
+        if (ways >= speed * TICK * np.arange(window, window + len(ways))).all():
+            return k * TICK
+    return None

@@ -1,4 +1,4 @@
-"""The gait that the searching methods search in: 24 numbers in joint space, as in IT&E and its successors.
+"""The gait that the searching methods search in: 22 numbers in joint space, as in IT&E and its successors.
 
 Per leg: amplitude of the coxa, lift of the femur, phase; for all: duty factor and frequency, body height, turning. The
 same family as Cully et al., Robots that can adapt like animals (2015), with a common duty factor.

@@ -94,8 +94,9 @@ def table(results: dict[tuple[str, int], list[Outcome]], rows: list[str], counts
     """Return the lines of the table."""
     random = np.random.default_rng(0)
     lines = [
-        "| method | legs lost | walks again at 90 % | after, median | share of speed [95 %] | energy | fell | trials |",
-        "|---|---|---|---|---|---|---|---|",
+        "| method | legs lost | walks again at 90 % | after, median | share of speed [95 %] | speed | energy | fell | "
+        "trials |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         name = NAMES.get(row) or method_of(row)[0].name or row
@@ -107,6 +108,7 @@ def table(results: dict[tuple[str, int], list[Outcome]], rows: list[str], counts
                 f"| {name} | {count} | {len(after)} of {len(walks)} | "
                 f"{f'{after[len(after) // 2]:.1f} s' if after else '-'} | "
                 f"{interval([w.share for w in walks], random)} | "
+                f"{100 * np.mean([w.speed for w in walks]):.1f} cm/s | "
                 f"{f'{np.mean(energy):.0f} J/m' if energy else '-'} | {sum(w.fell for w in walks)} | "
                 f"{np.mean([w.trials for w in walks]):.1f} |"
             )

@@ -57,7 +57,7 @@ class Trials(Recovery):
 
     def _speed(self, seconds: float) -> float:
         ticks = round(seconds / TICK)
-        return float(self.way[-1][0] - self.way[-ticks][0]) / seconds
+        return float(np.linalg.norm(self.way[-1] - self.way[-ticks])) / seconds  # as the score
 
     def _watch(self) -> None:
         speed = self._speed(WATCH)
@@ -176,7 +176,7 @@ def make_archive(robot: Robot, evaluations: int, seed: int = 1) -> int:
     from ribs.archives import GridArchive
 
     random, gait = np.random.default_rng(seed), JointGait(robot)
-    archive = GridArchive(solution_dim=SIZE, dims=[CELLS] * LEGS, ranges=[(0.0, 1.0)] * LEGS)
+    archive = GridArchive(solution_dim=SIZE, dims=[CELLS] * LEGS, ranges=[(0.0, 1.0)] * LEGS, seed=seed)
     for k in range(evaluations):
         if k < evaluations // 10:
             x = tripod(robot) + 0.25 * random.standard_normal(SIZE)

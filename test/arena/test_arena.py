@@ -50,6 +50,10 @@ def test_the_score_of_a_walk_is_that_of_its_places(arena):
     assert score.walks_after == pytest.approx(3.0, abs=0.25)
     assert score.share == pytest.approx(0.95, rel=0.01)
     assert score.energy == pytest.approx(2.0 / 0.076, rel=0.01)
+    # Fast windows before it slows down again are no recovery.
+    steps = np.concatenate([np.full(650, 0.08), np.full(150, 0.0), np.full(600, 0.076)])
+    again = np.stack([np.cumsum(steps) * TICK, np.zeros(len(steps))], axis=1)
+    assert _scored(again, np.ones(len(again)), 500, fell=False, trials=0).walks_after == pytest.approx(6.0, abs=0.5)
     assert _scored(places(0.05, 3.0), np.zeros(len(way)), 500, fell=False, trials=0).walks_after is None
     assert _scored(way, np.zeros(len(way)), 500, fell=True, trials=0).share == 0.0
     assert LAST > 0.0

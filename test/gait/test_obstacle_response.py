@@ -76,18 +76,31 @@ def test_forces_that_are_not_numbers_change_nothing():
     assert not response.progress.hindered
 
 
-@pytest.mark.parametrize("lost, height, arrives", [((), 0.06, True), (("LF", "RM"), 0.08, False)])
-def test_on_mujoco_it_steps_onto_60_mm_or_stops_and_says_why(lost, height, arrives):
+def walk_on(ground, lost, seed):
+    """A robot of MuJoCo on a ground [Truth.parse], who knows which legs are lost and is commanded straight ahead."""
     robot = Robot.jethexa()
-    truth = Truth.parse(f"servos=real,seed=5,friction=0.8,ground=steps:{height}")
+    truth = Truth.parse(f"servos=real,seed={seed},friction=0.8,ground={ground}")
     physics = MujocoSimulator(robot, timestep=2e-3, truth=truth)
-    walk = BlindWalk(robot, physics, AdaptiveGait(), seed=5, detector=Silent(), chain=CHAIN, obey=False, as_nodes=True)
+    walk = BlindWalk(robot, physics, AdaptiveGait(), seed=seed, detector=Silent(), chain=CHAIN, obey=False, as_nodes=True)
     if lost:
         walk.damage(Morphology.whole(robot).without(*lost))
         walk.declare(Morphology.whole(robot).without(*lost))
     walk.run(2.4)
-    start = walk.physics.position[0]
     walk.gait.command(SPEED, 0.0, 0.0)
+    return walk
+
+
+def test_on_mujoco_a_rowing_body_rises_over_blocks_of_40_mm():
+    walk = walk_on("blocks:0.04", ("LF", "LR", "RM"), 5000)
+    start = walk.physics.position[0]
+    walk.run(15.0, until=lambda walk: walk.physics.position[0] - start > 0.6)
+    assert walk.physics.position[0] - start > 0.6  # 0.05 m in 60 s where it rises as on level ground
+
+
+@pytest.mark.parametrize("lost, height, arrives", [((), 0.06, True), (("LF", "RM"), 0.08, False)])
+def test_on_mujoco_it_steps_onto_60_mm_or_stops_and_says_why(lost, height, arrives):
+    walk = walk_on(f"steps:{height}", lost, 5)
+    start = walk.physics.position[0]
     walk.run(
         45.0,
         until=lambda walk: (
