@@ -77,11 +77,11 @@ def test_forces_that_are_not_numbers_change_nothing():
 
 
 def walk_on(ground, lost, seed):
-    """A robot of MuJoCo on a ground [Truth.parse], who knows which legs are lost and is commanded straight ahead."""
-    robot = Robot.jethexa()
+    """A robot of MuJoCo on a ground [Truth.parse], which knows which legs are lost and is commanded straight ahead."""
+    robot, silent = Robot.jethexa(), Silent()
     truth = Truth.parse(f"servos=real,seed={seed},friction=0.8,ground={ground}")
     physics = MujocoSimulator(robot, timestep=2e-3, truth=truth)
-    walk = BlindWalk(robot, physics, AdaptiveGait(), seed=seed, detector=Silent(), chain=CHAIN, obey=False, as_nodes=True)
+    walk = BlindWalk(robot, physics, AdaptiveGait(), seed=seed, detector=silent, chain=CHAIN, obey=False, as_nodes=True)
     if lost:
         walk.damage(Morphology.whole(robot).without(*lost))
         walk.declare(Morphology.whole(robot).without(*lost))
