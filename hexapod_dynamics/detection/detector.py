@@ -233,6 +233,10 @@ class DamageDetector:
         self.restart()
         self.disturbed, self._disturbed_until = True, time + self.settings.limits.disturbed_for
 
+    def off_its_feet(self, time: float) -> None:
+        """Ignore sag, tilt and single servos for some seconds: the robot lies after a fall, or is getting up."""
+        self._ignore_late(time)
+
     # ---- what follows ------------------------------------------------------------------------------------------------
 
     def update(self, time: float) -> list[Decision]:

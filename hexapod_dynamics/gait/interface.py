@@ -13,6 +13,8 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 # Key of `Gait.report` with the leg whose foot is pressed down, while it is.
 PRESSED_FOOT = "pressed foot"
+# Key of the value of `gait_state` that says whether the robot lies after a fall or is getting up.
+OFF_ITS_FEET = "off its feet"
 
 
 class Gait(ABC):

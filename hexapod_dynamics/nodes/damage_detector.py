@@ -14,14 +14,22 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
-from hexapod_dynamics.gait.interface import PRESSED_FOOT
+from hexapod_dynamics.gait.interface import OFF_ITS_FEET, PRESSED_FOOT
 from hexapod_dynamics.nodes.declarations import Declarations
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import subscribe
-from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, stamp_seconds
+from hexapod_dynamics.ros.node_functions import (
+    LATCHED,
+    LEVELS,
+    Diagnostics,
+    declare_all,
+    load_robot,
+    stamp_seconds,
+    text_of,
+)
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import rotation_from_quaternion
@@ -71,6 +79,7 @@ class DamageDetectorNode(GuardedNode):
         subscribe(self, Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
         subscribe(self, DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
         self._pressed = None  # the leg whose foot the gait presses down
+        self._off_its_feet = False  # lying after a fall, or getting up: feet that carry nothing are no evidence then
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._presses = self.create_publisher(String, "press_foot", 10)
         self._trials = self.create_publisher(String, "try_joint", 10)
@@ -129,7 +138,9 @@ class DamageDetectorNode(GuardedNode):
         self.detector.measure_attitude(self._time_of(message.header.stamp), rotation)
 
     def _on_gait_state(self, message):
-        leg = next((pair.value for pair in message.values if pair.key == PRESSED_FOOT), None)
+        values = {pair.key: pair.value for pair in message.values}
+        self._off_its_feet = values.get(OFF_ITS_FEET) == text_of(True)
+        leg = values.get(PRESSED_FOOT)
         if leg is not None and leg != self._pressed:
             self.detector.pressed(time.monotonic(), leg)
         self._pressed = leg
@@ -164,6 +175,8 @@ class DamageDetectorNode(GuardedNode):
         now = time.monotonic()
         if self._looked is not None and now - self._looked > STALLED:
             self.detector.disturb(now)
+        if self._off_its_feet:
+            self.detector.off_its_feet(now)
         self._looked = now
         self._declarations.look(now)
         try:

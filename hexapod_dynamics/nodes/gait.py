@@ -15,6 +15,7 @@ from geometry_msgs.msg import Pose, Twist, WrenchStamped
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
+from hexapod_dynamics.gait.interface import OFF_ITS_FEET
 from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.gait.plan_choice import plans_beside
 from hexapod_dynamics.nodes import gait_choice as gaits
@@ -316,6 +317,7 @@ class GaitNode(GuardedNode):
             "turn [deg/s]": math.degrees(wz),
             "refused messages": self._refusals,
             "last refusal": self._last_refusal,
+            OFF_ITS_FEET: self.permit.fallen or bool(self.get_up.doing),
         }
         values.update(self.gait.report())
         if self.permit.waiting or self._attitude_time is not None:
