@@ -44,6 +44,9 @@ class Launched:
         return 1.0 - 2.0 * (o.x**2 + o.y**2)
 
     def put_on_its_back(self):
+        """Turn over a robot that stands; one that lies so from its start waits to be asked."""
+        self.wait(lambda: self.upright > 0.95 and self.truth[-1][1].pose.pose.position.z > 0.08, 60, "it stands")
+        time.sleep(1.0)
         self._turn.publish(Quaternion(x=1.0, w=0.0))
         self.wait(lambda: self.upright < -0.9, 10, "it lies on its back")
 
