@@ -120,6 +120,7 @@ class AdaptiveOnGround(AdaptiveWalk):
             kernel.speed_of_body(self._memory),
             (vx, vy),
             self.period,
+            self.phase,
             walks=bool(state[layout.MODE] == layout.WALK),
             raised=ground.rough,
             whole=self._walks_whole(plan),

@@ -54,6 +54,7 @@ class ObstacleResponse:
         planned: tuple[float, float],
         twist: tuple[float, float],
         period: float,
+        phase: float,
         *,
         walks: bool,
         raised: bool,
@@ -66,7 +67,8 @@ class ObstacleResponse:
         """
         if self.does == STOP:
             return
-        self.progress.update(dt, acceleration, planned, twist, period, walks, WHOLE if whole else LEGS_LOST)
+        limits = WHOLE if whole else LEGS_LOST
+        self.progress.update(dt, acceleration, planned, twist, period, phase, walks, limits)
         if self.progress.hindered:
             if self.does == AS_FELT and not raised:
                 self.does = RAISE
