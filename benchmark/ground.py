@@ -1,14 +1,16 @@
 """Walks over slopes, blocks, steps and patches with the legs that are left: prints what arrives, and how fast.
 
     ./with_ros2 python benchmark/ground.py [--grounds slope:20,blocks:0.04] [--lost whole,LM,LF+RM,LF+LR+RM] [--runs 5]
-        [--first 1000] [--gait adaptive|plain] [--metres 3] [--verbose] [--jobs 1]
+        [--first 1000] [--gait adaptive|plain] [--way ahead|sideways|turn] [--metres 3] [--verbose] [--jobs 1]
 
 Each run: MuJoCo, `Truth.parse("servos=real,ground=...,seed=N")` with a friction of 0.6 to 0.9, the package's classes
 wired with the rates of the nodes (commands 50 Hz, servos read one after another by the real bus's schedule, IMU through
-its filter). The robot stands, learns which legs it has lost, and is commanded 7.7 cm/s straight ahead. A run
-arrives when it has come so many metres in the commanded direction, and gives up at a third of the speed. --gait plain:
-without what adapts to the ground. Each line: ground, lost legs, runs that arrive, share of the commanded speed (median
-and least of those that arrive), falls over, reason of those that did not arrive.
+its filter). The robot stands, learns which legs it has lost, and is commanded 7.7 cm/s straight ahead (--way sideways:
+4 cm/s to its left; turn: 0.25 rad/s). A run arrives when it has come so many metres in the commanded direction, or has
+turned once round, and gives up at a third of the speed. --gait plain: without what adapts to the ground. Each line:
+ground, lost legs, runs that arrive, share of the commanded speed (median and least of those that arrive), error (median
+and largest of those: how far it is beside its way, as a share of that; of a turn: how far from where it began, as a
+share of the way of a foot), falls over, reason of those that did not arrive.
 """
 
 import argparse
@@ -33,6 +35,8 @@ GROUNDS = (
     "flat,slope:15,slope:20,slope:20:down,slope:20:across,blocks:0.03,blocks:0.04,steps:0.04,stairs,gravel,patches"
 )
 LOST = "whole,LM,LF+RM,LF+LR+RM"
+WAYS = {"ahead": (NOMINAL_VELOCITY, 0.0, 0.0), "sideways": (0.0, 0.04, 0.0), "turn": (0.0, 0.0, 0.25)}
+FOOT = 0.2  # [m] from the middle of the body to a foot
 SLOWEST = 0.33  # share of the commanded speed at which a run gives up
 FALLEN = 60.0  # tilt of the body [deg]
 STANDING = 2.4  # [s] until the robot stands on the ground and its attitude is known
@@ -67,35 +71,73 @@ def tilt(walk):
     return float(np.degrees(np.arccos(np.clip(walk.physics.rotation[2, 2], -1.0, 1.0))))
 
 
+class Course:
+    """The way of a walk that is commanded so: how far it has come [m, rad], and how far beside its way [m]."""
+
+    def __init__(self, walk, way):
+        self.walk, self.way, self.turned = walk, way, 0.0
+        self.start, self.yaw = walk.physics.position[:2].copy(), self._yaw()
+
+    def _yaw(self):
+        rotation = self.walk.physics.rotation
+        return np.arctan2(rotation[1, 0], rotation[0, 0])
+
+    def look(self):
+        """Follow the heading."""
+        yaw = self._yaw()
+        self.turned += np.angle(np.exp(1j * (yaw - self.yaw)))
+        self.yaw = yaw
+
+    @property
+    def come(self):
+        """How far it has come."""
+        x, y = self.walk.physics.position[:2] - self.start
+        return {"ahead": x, "sideways": y, "turn": self.turned}[self.way]
+
+    @property
+    def beside(self):
+        """How far it is beside its way, a share of this."""
+        x, y = self.walk.physics.position[:2] - self.start
+        if self.way == "turn":
+            return np.hypot(x, y) / max(FOOT * abs(self.turned), 1e-6)
+        return abs({"ahead": y, "sideways": x}[self.way]) / max(abs(self.come), 1e-6)
+
+
 def run(job):
-    """One run: ground, lost, seed, whether it arrived, share of the speed, whether it fell, largest tilt, reason."""
-    ground, lost, seed, kind, metres, settings = job
+    """One run: ground, lost, seed, whether it arrived, share of the speed, whether it fell, largest tilt, reason, how
+    far it came, its error.
+    """
+    ground, lost, seed, kind, metres, way, settings = job
     gait = AdaptiveGait(**settings, **({"ground": False} if kind == "plain" else {}))
     walk = make_walk(ground, lost, seed, gait)
-    walk.gait.command(NOMINAL_VELOCITY, 0.0, 0.0)
-    start, begin, tilts, asleep = walk.physics.position[0], walk.time, [0.0], 0.0
+    walk.gait.command(*WAYS[way])
+    course, begin, tilts, asleep = Course(walk, way), walk.time, [0.0], 0.0
+    far, speed = (2.0 * np.pi if way == "turn" else metres), max(WAYS[way])
 
     def ends(walk):
         nonlocal asleep
         tilts.append(tilt(walk))
+        course.look()
         asleep = 0.0 if walk.gait.walking else asleep + 0.02
-        return walk.physics.position[0] - start >= metres or tilts[-1] > FALLEN or asleep > 8.0
+        return course.come >= far or tilts[-1] > FALLEN or asleep > 8.0
 
-    walk.run(metres / (SLOWEST * NOMINAL_VELOCITY), until=ends)
-    way, seconds = walk.physics.position[0] - start, walk.time - begin
+    walk.run(far / (SLOWEST * speed), until=ends)
+    come, seconds = course.come, walk.time - begin
     fell = max(tilts) > FALLEN
-    reason = "" if way >= metres else "fell" if fell else walk.gait.report().get("why") or walk.gait.doing
-    share = way / seconds / NOMINAL_VELOCITY
-    return ground, lost, seed, way >= metres, share, fell, max(tilts), reason, way
+    reason = "" if come >= far else "fell" if fell else walk.gait.report().get("why") or walk.gait.doing
+    share = come / seconds / speed
+    return ground, lost, seed, come >= far, share, fell, max(tilts), reason, come, course.beside
 
 
 def line(ground, lost, rows):
     """The line of a cell of the table."""
     shares = [row[4] for row in rows if row[3]]
     speed = f"{np.median(shares):.2f} ({min(shares):.2f})" if shares else "-"
+    beside = [row[9] for row in rows if row[3]]
+    error = f"{np.median(beside):.2f} ({max(beside):.2f})" if beside else "-"
     reasons = "; ".join(f"{why} ({count})" for why, count in Counter(row[7] for row in rows if not row[3]).items())
     falls = sum(row[5] for row in rows)
-    return f"| {ground} | {lost} | {len(shares)} of {len(rows)} | {speed} | {falls} | {reasons} |"
+    return f"| {ground} | {lost} | {len(shares)} of {len(rows)} | {speed} | {error} | {falls} | {reasons} |"
 
 
 def main():
@@ -106,6 +148,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--first", type=int, default=1000, help="first seed")
     parser.add_argument("--gait", default="adaptive", choices=["adaptive", "plain"])
+    parser.add_argument("--way", default="ahead", choices=list(WAYS))
     parser.add_argument("--metres", type=float, default=3.0)
     parser.add_argument("--lift", type=float, default=0.02, help="step height [m] that is asked for")
     parser.add_argument("--jobs", type=int, default=1)
@@ -114,18 +157,22 @@ def main():
     settings = {"step_height": given.lift}
     cells = [(ground, lost) for ground in given.grounds.split(",") for lost in given.lost.split(",")]
     print(
-        "| ground | lost | arrive | share of the speed | fell | those that did not arrive |\n|---|---|---|---|---|---|"
+        "| ground | lost | arrive | share of the speed | error | fell | those that did not arrive |\n"
+        "|---|---|---|---|---|---|---|"
     )
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
         for ground, lost in cells:
-            jobs = [(ground, lost, given.first + k, given.gait, given.metres, settings) for k in range(given.runs)]
+            jobs = [
+                (ground, lost, given.first + k, given.gait, given.metres, given.way, settings)
+                for k in range(given.runs)
+            ]
             began, rows = time.monotonic(), []
             for row in pool.map(run, jobs) if given.jobs > 1 else map(run, jobs):
                 rows.append(row)
                 if given.verbose:
                     print(
-                        f"{row[0]} {row[1]} seed {row[2]}: way {row[8]:.2f} m, share {row[4]:.2f}, "
-                        f"tilt {row[6]:.0f}, {row[7]} ({time.monotonic() - began:.0f} s)",
+                        f"{row[0]} {row[1]} seed {row[2]}: way {row[8]:.2f}, share {row[4]:.2f}, "
+                        f"error {row[9]:.2f}, tilt {row[6]:.0f}, {row[7]} ({time.monotonic() - began:.0f} s)",
                         file=sys.stderr,
                         flush=True,
                     )

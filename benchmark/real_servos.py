@@ -2,18 +2,21 @@
 
     ./with_ros2 python benchmark/real_servos.py [--runs 20] [--first 0] [--servos real,half] [--cases foot,pair,healthy]
         [--minutes 20] [--detectors new,old] [--truth lag=0.03] [--sweep lag=0,0.02,0.04] [--closed]
-        [--walks FILE] [--markdown PAGE]
+        [--walks FILE] [--log FILE] [--markdown PAGE]
 
 Each run: MuJoCo, `Truth.parse("servos=real,seed=N")` on ground flat, 4 or 8 mm rough; the package's classes wired with
 the rates of the nodes; a walk of 17 to 18.3 s, in which nothing is broken, then damage. Each walk is recorded once and
 replayed to every detector, up to its first declaration (nobody obeys before it). --closed: what is declared is obeyed
-and suspected feet are pressed. --walks: the file in which the recorded walks are kept for other detectors. --markdown:
-the page to which the table is appended, with command, commit and truths. --sweep: instead of the cases, feet found in
-time and false alarms over the values of one quantity of the servos. Progress goes to stderr, the table to stdout.
+and suspected feet are pressed. --walks: the file in which the recorded walks are kept for other detectors. --log: a
+file to which each run is written as a line of JSON; what it has already is not run again, so that a long measurement
+can be interrupted. --markdown: the page to which the table is appended, with command, commit and truths. --sweep:
+instead of the cases, feet found in time and false alarms over the values of one quantity of the servos. Progress goes
+to stderr, the table to stdout.
 """
 
 import argparse
 import itertools
+import json
 import pickle
 import subprocess
 import sys
@@ -34,7 +37,7 @@ LEGS = ROBOT.leg_names
 PARTS = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links]
 PAIRS = list(itertools.combinations(LEGS, 2))
 TRIPLES = list(itertools.combinations(LEGS, 3))
-CYCLE, WARM_UP = 1.3, 17.0  # [s]
+CYCLE, WARM_UP, MEASURED = 1.3, 17.0, 2.6  # [s]
 # Case: what happens, limit [s], share of the runs that is wanted within it.
 CASES = {
     "foot": ("tibia lost, 2 or 50 % left, servos answer", 2.0, "95 %"),
@@ -106,10 +109,11 @@ def lost(morphology):
 
 def outcome(case, decisions, begin, truth, detector):
     """How the run ended, and the time it took [s]: in time, late, part (a right leg, others to follow), wrong, alarm,
-    cannot tell (of a right leg), nothing.
+    cannot tell (of a right leg, within the limit), nothing.
     """
     if not decisions:
-        told = {leg for at, leg in detector.could_not_tell + detector.asked if at >= begin}
+        limit = begin + CASES[case][1]
+        told = {leg for at, leg in detector.could_not_tell + detector.asked if begin <= at <= limit}
         return ("cannot tell" if told & lost(truth) else "nothing"), np.nan
     at = decisions[-1][0]
     if decisions[0][0] < begin:
@@ -126,29 +130,34 @@ def outcome(case, decisions, begin, truth, detector):
 
 
 def run_closed(case, index, seed, servos, settings):
-    """One walk in which what is declared is obeyed: outcome, time it took [s], share of its speed on all legs that
-    it has from 4 s after it was found.
+    """One walk in which what is declared is obeyed: outcome, time it took [s], speed that it has from 4 s after it was
+    found as a share of its speed on all legs, over two cycles each.
     """
     blind, random = servo_walk(seed, servos, obey=True)
     blind.detector = type(blind.detector)(ROBOT, settings)
-    blind.run(WARM_UP + random.uniform(0.0, CYCLE))
+    blind.run(WARM_UP + random.uniform(0.0, CYCLE) - MEASURED)
+    whole = speed(blind)
     early = len(blind.decisions)
     truth = damaged(case, index, random, blind)
-    begin, wanted, command = blind.time, lost(truth), np.array(blind.gait.twist[:2])
+    begin, wanted = blind.time, lost(truth)
     blind.damage(truth)
     blind.run(CASES[case][1], until=lambda blind: lost(blind.declared) == wanted)
-    took, right = blind.time - begin, lost(blind.declared) == wanted
+    right = lost(blind.declared) == wanted
     late = not right and blind.run(4.0, until=lambda blind: lost(blind.declared) == wanted)
-    found = blind.time - begin
+    took = blind.time - begin
     blind.run(4.0)
-    before, start = np.array(blind.physics.position[:2]), blind.time
-    blind.run(2.0 * CYCLE)
-    speed = np.linalg.norm(np.array(blind.physics.position[:2]) - before) / (blind.time - start)
-    share = speed / max(float(np.linalg.norm(command)), 1e-6)
+    share = speed(blind) / max(whole, 1e-3)
     what = "alarm" if early else "in time" if right else "late" if late else "missed"
     if not early and not lost(blind.declared) <= wanted:
         what = "wrong"
-    return what, took if right else found, share, blind
+    return what, took, share
+
+
+def speed(blind):
+    """Walk on for MEASURED; return the speed [m/s] of this time."""
+    before = np.array(blind.physics.position[:2])
+    blind.run(MEASURED)
+    return float(np.linalg.norm(np.array(blind.physics.position[:2]) - before)) / MEASURED
 
 
 def main():
@@ -164,6 +173,7 @@ def main():
     parser.add_argument("--sweep", default="", help="a value of the Truth, as hysteresis=0,0.5,1: hits, false alarms")
     parser.add_argument("--closed", action="store_true")
     parser.add_argument("--walks", type=Path)
+    parser.add_argument("--log", type=Path)
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
@@ -221,16 +231,23 @@ def make_curve(options, kept):
 def measure(servos, case, options, kept):
     """Record, or take from `kept`, the walks of a case and replay them; return the outcomes for each detector."""
     names = options.detectors.split(",")
-    cells = [[] for _ in names]
+    cells, known = [[] for _ in names], read_log(options.log)
     count = max(1, round(options.minutes / 2.5)) if case == "healthy" else options.runs
     began = time.monotonic()
     for index in range(count):
         seed = 1000 * list(CASES).index(case) + options.first + index
         if options.closed:
             for name, cell in zip(names, cells, strict=True):
-                cell.append(run_closed(case, index, seed, servos, DETECTORS[name])[:3])
-                if options.verbose:
-                    print(f"  {name} {servos} {case} {seed}: {cell[-1]}", file=sys.stderr)
+                key = f"{name} {servos} {case} {seed}"
+                if key not in known:
+                    known[key] = run_closed(case, index, seed, servos, DETECTORS[name])
+                    write_log(options, key, known[key])
+                cell.append(known[key])
+            continue
+        keys = [f"{name} {servos} {case} {seed} replayed" for name in names]
+        if all(one in known for one in keys):
+            for one, cell in zip(keys, cells, strict=True):
+                cell.append(known[one])
             continue
         key = servos, case, seed
         if key not in kept:
@@ -241,6 +258,7 @@ def measure(servos, case, options, kept):
             what, took = outcome(case, decisions, begin, truth, detector)
             ended = decisions[0][0] if decisions else begin
             cell.append((what, took, detector.banks, len(detector.asked), ended))
+            write_log(options, f"{name} {servos} {case} {seed} replayed", cell[-1])
             if options.verbose or what in ("wrong", "alarm"):
                 told = "; ".join(one.text for _, one in decisions)
                 print(
@@ -252,6 +270,22 @@ def measure(servos, case, options, kept):
     if options.walks:
         options.walks.write_bytes(pickle.dumps(kept))
     return cells
+
+
+def read_log(file):
+    """Return the runs that a file of --log has, by their keys."""
+    if file is None or not file.is_file():
+        return {}
+    return {key: tuple(values) for key, values in map(json.loads, file.read_text().splitlines())}
+
+
+def write_log(options, key, run):
+    """Write a run to the file of --log."""
+    if options.log is not None:
+        with options.log.open("a") as file:
+            file.write(json.dumps([key, run]) + "\n")
+    if options.verbose:
+        print(f"  {key}: {run}", file=sys.stderr, flush=True)
 
 
 def read_commit():
