@@ -8,9 +8,9 @@ slower than MEMORY (errors of the attitude), is by how much the speed differs fr
 What throws the body back is met again in each cycle; blocks that it steps over, and set-points that come late on a busy
 computer, are not. So the deviation along the commanded direction, in units of the commanded speed, is split into the
 part that repeats with the cycle (a Fourier series over the phase, HARMONICS terms, averaged over AVERAGED cycles) and
-the rest. With their mean squares r and s, `setback` is sqrt(r - s), or 0 where the rest is larger. It is 0 to 0.2 on
-level ground and on blocks of 40 mm, 0.6 at most where a body rows up a slope, and 1 to 2 where the robot makes no way
-(docs/results/ground.md). A body pushed steadily against a wall, its feet slipping, is not felt.
+the rest. With their mean squares r and s, `setback` is sqrt(r - s), or 0 where the rest is larger. It is 0 to 0.3 on
+level ground, 0.6 at most where a body rows up a slope, 1 for a moment at steps of 40 mm, and 1 to 2, cycle after cycle,
+where the robot makes no way (docs/results/ground.md). A body pushed steadily against a wall, its feet slipping, is not felt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 
 MEMORY = 1.5  # [s]
-HARMONICS, AVERAGED = 5, 2.0
+HARMONICS, AVERAGED = 5, 1.5
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class SetbackLimits:
 
 
 # A body that rows on fewer legs up a slope slides back in each cycle.
-WHOLE, LEGS_LOST = SetbackLimits(0.6, 0.4, 2.5), SetbackLimits(0.8, 0.6, 3.0)
+WHOLE, LEGS_LOST = SetbackLimits(0.6, 0.4, 2.0), SetbackLimits(0.8, 0.6, 2.0)
 SLOWEST = 0.05  # [m/s] commanded, below which nothing is felt: on blocks a body is thrown about by as much
 
 
