@@ -10,7 +10,8 @@ computer, are not. So the deviation along the commanded direction, in units of t
 part that repeats with the cycle (a Fourier series over the phase, HARMONICS terms, averaged over AVERAGED cycles) and
 the rest. With their mean squares r and s, `setback` is sqrt(r - s), or 0 where the rest is larger. It is 0 to 0.3 on
 level ground, 0.6 at most where a body rows up a slope, 1 for a moment at steps of 40 mm, and 1 to 2, cycle after cycle,
-where the robot makes no way (docs/results/ground.md). A body pushed steadily against a wall, its feet slipping, is not felt.
+where the robot makes no way (docs/results/ground.md). A body pushed steadily against a wall, its feet slipping, is not
+felt.
 """
 
 from __future__ import annotations
