@@ -44,7 +44,7 @@ class FallDetector:
     ) -> None:
         self._limit, self._upright = math.cos(limit), math.cos(upright)
         self._hold, self._settle, self._smoothing, self._gap = hold, settle, smoothing, gap
-        self._force = [0.0, 0.0, 0.0]
+        self._force = 0.0, 0.0, 0.0
         self._time: float | None = None
         self._tilted_since: float | None = None
         self._upright_since: float | None = None
@@ -76,26 +76,27 @@ class FallDetector:
         """
         if self._time is not None and time <= self._time:
             return self.fallen
+        fx, fy, fz = specific_force
         if self._time is None or time - self._time > self._gap:
-            self._force = [float(each) for each in specific_force]
+            x, y, z = float(fx), float(fy), float(fz)
             self._tilted_since = self._upright_since = None
         else:
-            share = 1.0 - math.exp(-(time - self._time) / self._smoothing)
-            self._force = [
-                old + share * (float(new) - old) for old, new in zip(self._force, specific_force, strict=True)
-            ]
-        self._time = time
-        ups = [] if rotation is None else [[float(each) for each in rotation[2]]]
-        size = math.hypot(*self._force)
-        informative = 0.5 * GRAVITY < size < 1.5 * GRAVITY
-        if informative:
-            ups.append([each / size for each in self._force])
-        against_gravity = [up[2] for up in ups]
-        against_slope = [_dot(up, level) for up in ups]
-        if not ups or not all(map(math.isfinite, against_gravity + against_slope)):
+            share, (x, y, z) = 1.0 - math.exp(-(time - self._time) / self._smoothing), self._force
+            x, y, z = x + share * (float(fx) - x), y + share * (float(fy) - y), z + share * (float(fz) - z)
+        self._time, self._force = time, (x, y, z)
+        # The upward direction against gravity and slope: the less upright of the two measurements.
+        (east, north, up), gravity, slope = level, math.inf, math.inf
+        if rotation is not None:
+            ux, uy, uz = rotation[2].tolist()
+            gravity, slope = uz, ux * east + uy * north + uz * up
+        size = math.sqrt(x * x + y * y + z * z)
+        informative, known = 0.5 * GRAVITY < size < 1.5 * GRAVITY, math.isfinite(gravity + slope)
+        if informative and (known or rotation is None):
+            gravity, slope = min(gravity, z / size), min(slope, (x * east + y * north + z * up) / size)
+            known = math.isfinite(gravity + slope)
+        if not known:
             self._upright_since = None
             return self.fallen
-        gravity, slope = min(against_gravity), min(against_slope)
         self.tilt = math.acos(max(-1.0, min(1.0, slope)))
         self._tilted_since = self._since(self._tilted_since, min(gravity, slope) < self._limit)
         self._upright_since = self._since(self._upright_since, informative and max(gravity, slope) > self._upright)
@@ -109,7 +110,3 @@ class FallDetector:
         if not holds:
             return None
         return self._time if before is None else before
-
-
-def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]

@@ -168,7 +168,7 @@ class AdaptiveGait(AdaptiveOnGround):
         twin.__dict__.update(self.__dict__)
         twin.worker, twin._changing, twin._search = None, False, None
         twin.ground = None if self.ground is None else self.ground.copy()
-        twin.obstacle, twin._forces = self.obstacle.copy(), self._forces.copy()
+        twin.obstacle = self.obstacle.copy()
         if self.robot is not None:
             twin.data = layout.Walk(*(array.copy() for array in self.data))
             twin._memory = WalkMemory(twin.data)

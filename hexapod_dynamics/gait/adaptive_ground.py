@@ -67,7 +67,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         self.ground = GroundAdaptation() if ground else None
         self.obstacle = ObstacleResponse()
         self._high = HIGH_LIFT  # [m] of feet that are lifted higher than planned
-        self._forces = np.zeros(3)  # specific force along and across the heading, summed since the last step; count
+        self._forces = 0.0, 0.0, 0  # specific force along and across the heading, summed since the last step; count
         self.leaning = np.zeros(6)  # the offset that `lean` has set
         self.load = LoadShift(0.0)  # `bind` knows the robot's weight
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
@@ -104,14 +104,16 @@ class AdaptiveOnGround(AdaptiveWalk):
             return
         roll, pitch = self._measured
         down = math.sin(roll) * y + math.cos(roll) * z
-        self._forces += math.cos(pitch) * x + math.sin(pitch) * down, math.cos(roll) * y - math.sin(roll) * z, 1.0
+        along, across, count = self._forces
+        along += math.cos(pitch) * x + math.sin(pitch) * down
+        self._forces = along, across + math.cos(roll) * y - math.sin(roll) * z, count + 1
 
     def _make_way(self, dt: float, ground: GroundAdaptation) -> None:
         """Find out whether the robot makes its way, and respond to an obstacle."""
-        x, y, count = self._forces.tolist()
-        self._forces[:] = 0.0
+        x, y, count = self._forces
+        self._forces = 0.0, 0.0, 0
         plan, state, obstacle, did = self.plan, self.data.state, self.obstacle, self.obstacle.does
-        if plan is None or count == 0.0:
+        if plan is None or count == 0:
             return
         vx, vy = state[layout.TWIST : layout.TWIST + 2].tolist()
         obstacle.update(
@@ -154,7 +156,7 @@ class AdaptiveOnGround(AdaptiveWalk):
     def _adapt(self, dt: float) -> None:
         """Let dt [s] pass for what adapts to the ground, and put it in force."""
         ground, data = self.ground, self.data
-        if self.load.wanted.any() or self.load.shift.any():
+        if self.load.active:
             self.load.advance(dt, self._shift_room)
             self._move_body(0.0, 0.0)
         if ground is None or data.state[layout.SENSED] == 0.0:

@@ -16,10 +16,14 @@ MOST, SPEED, HEAVIEST = 0.02, 0.005, 20.0  # [m], [m/s], [kg]
 
 
 class LoadShift:
-    """weight [kg]: mass of the robot. shift (2,) [m]: of the body along x and y of base_link now; wanted: its aim."""
+    """weight [kg]: mass of the robot. shift (2,) [m]: of the body along x and y of base_link now; wanted: its aim.
+
+    active: whether any of the two is not 0.
+    """
 
     def __init__(self, weight: float) -> None:
         self.weight, self.shift, self.wanted = weight, np.zeros(2), np.zeros(2)
+        self.active = False
 
     def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
         """Set what is carried: mass [kg], first moments m cx, m cy [kg m] in base_link.
@@ -32,6 +36,7 @@ class LoadShift:
         away = np.array([x_moment, y_moment]) / -(self.weight + mass)
         size = math.hypot(*away)
         self.wanted[:] = away * min(1.0, MOST / size) if size > 0.0 else 0.0
+        self._look()
 
     def advance(self, dt: float, room: float) -> None:
         """Let dt [s] pass; room [m]: how far the reach of the legs lets the body be moved."""
@@ -43,15 +48,19 @@ class LoadShift:
         part = min(1.0, SPEED * dt / way) if way > 0.0 else 0.0
         self.shift[0] += part * dx
         self.shift[1] += part * dy
+        self._look()
+
+    def _look(self) -> None:
+        self.active = bool(self.wanted.any() or self.shift.any())
 
     @property
     def size(self) -> float:
         """How far [m] the body is moved now."""
-        return math.hypot(*self.shift.tolist())
+        return math.hypot(*self.shift.tolist()) if self.active else 0.0
 
     def report(self) -> dict[str, float]:
         """Return diagnostics; empty where nothing is carried off centre."""
-        if not self.wanted.any() and not self.shift.any():
+        if not self.active:
             return {}
         return {
             "shift for the load, x [mm]": 1e3 * self.shift.item(0),
