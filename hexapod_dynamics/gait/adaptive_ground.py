@@ -247,8 +247,14 @@ class AdaptiveOnGround(AdaptiveWalk):
         if self.obstacle.does == STOP:
             return np.zeros(3), self._periods(plan)[0]
         periods, with_margin = self._periods(plan), self.settings.pattern == "auto"
-        if self.ground is None or plan.kind == "row":
+        if self.ground is None:
             return self._limits.possible(twist, periods, with_margin)
+        if plan.kind == "row":
+            more = ROWING_RISE if self.ground.rough else 0.0
+            self._limits.row(self._highest if more else self._used.step_height, plan.rise + more, plan.height + more)
+            found = self._limits.possible(twist, periods, with_margin)
+            self._limits.incline(LEVEL)
+            return found
         incline, lift = self._incline, self._used.step_height
         self._limits.incline(incline, self._highest if self.ground.rough and incline.high else lift)
         possible, period = self._limits.possible(incline.share * twist, periods, with_margin and incline.margin)

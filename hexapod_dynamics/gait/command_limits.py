@@ -78,6 +78,7 @@ class CommandLimits:
         masses = [link.mass for leg in robot.legs for link in leg.links]
         self._weight = (robot.body.mass + sum(masses)) / robot.body.mass
         self._shift, self._lift = np.zeros(2), 0.0
+        self._rowing: tuple[float, float] | None = None  # rise, height [m] instead of the plan's numbers
 
     def fits(self, twist: np.ndarray, period: float, with_margin: bool) -> bool:
         """Return whether the plan can follow a twist (3,) at a period [s]: margin, reach, joint ranges, rates,
@@ -94,6 +95,8 @@ class CommandLimits:
         self._legs[:, leg_table.FOOTHOLD : leg_table.REST] -= self._shift
         plan[plan_numbers.PERIOD] = period
         plan[plan_numbers.LIFT] = self._lift or plan[plan_numbers.LIFT]
+        if self._rowing is not None:
+            plan[plan_numbers.RISE], plan[plan_numbers.HEIGHT] = self._rowing
         guard = min(GUARD_TIME / period, (plan[plan_numbers.DUTY] - 0.5) / 2.2)
         evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, guard, self._scratch, found)
         fits = (
@@ -131,7 +134,14 @@ class CommandLimits:
         self._shift = -incline.shift / size * drop if size > 0.0 else np.zeros(2)
         self._box = self._level_box.copy()
         self._box[3:5] += self._weight * drop if incline.margin else 0.0
-        self._lift = lift
+        self._lift, self._rowing = lift, None
+
+    def row(self, lift: float, rise: float, height: float) -> None:
+        """Take the feet of a rowing robot for lifted by `lift` [m], its body for raised by `rise` to `height` [m]: not
+        as the plan's numbers, which are still on their way there.
+        """
+        self.incline(LEVEL, lift)
+        self._rowing = rise, height
 
     def inclines(
         self,

@@ -130,6 +130,25 @@ def test_on_rough_ground_feet_are_lifted_by_40_mm_and_the_servos_follow(lost):
     assert gait.twist[0] > 0.6 * SPEED
 
 
+def test_a_rowing_robot_is_as_fast_as_before_once_the_ground_is_smooth_again():
+    """Its limits are those of the lift that it is to have, not of the one on the way there."""
+    gait = AdaptiveGait().bind(ROBOT, WHOLE.without("LF", "LR", "RF"))
+    gait.command(SPEED, 0.0, 0.0)
+    slowest = SPEED
+    for tick in range(1200):
+        if tick == 200:
+            before = float(gait.twist[0])
+            gait.ground.expect_rough()
+        gait.sense(0.0, 0.0, 0.0)
+        gait.step(DT)
+        if gait.ground.rough and gait.report()["lift of the feet [mm]"] > 39.9:
+            slowest, period = min(slowest, float(gait.twist[0])), gait.period
+    assert gait.plan.kind == "row" and gait.doing == "walking"
+    assert period > gait.plan.period and slowest > 0.6 * SPEED  # the servos follow the higher lift
+    assert not gait.ground.rough and gait.report()["lift of the feet [mm]"] == pytest.approx(20.0)
+    assert float(gait.twist[0]) == pytest.approx(before, rel=0.01)
+
+
 @pytest.mark.parametrize("roll, pitch", [(0.0, -20.0), (0.0, 20.0), (20.0, 0.0)])
 def test_on_steep_slopes_commands_are_scaled_with_a_reason(roll, pitch):
     gait = AdaptiveGait().bind(ROBOT, WHOLE.without("LF", "LR"))
