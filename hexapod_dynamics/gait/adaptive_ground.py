@@ -173,6 +173,8 @@ class AdaptiveOnGround(AdaptiveWalk):
         if data.settings[layout.YAW_GAIN] > 0.0:
             heading = math.remainder(float(data.state[layout.YAW] - data.state[layout.YAW_REFERENCE]), math.tau)
         tilted = bool(data.state[layout.TILTED] > tilt_limit)
+        plan = self.plan
+        ground.settles = plan is not None and plan.kind == "row"
         ground.update(dt, self.phase, *self._attitude, self.slope.attitude, heading, mode == layout.WALK, tilted)
         if ground.rough and ground.walked_for > FORGIVEN:
             data.state[layout.REFLEXES] = 0.0
@@ -183,7 +185,6 @@ class AdaptiveOnGround(AdaptiveWalk):
         most = dt / RAISING
         self._lifted += min(most, max(-most, high - self._lifted))
         data.plan[plan_numbers.LIFT] = lift + self._lifted * max(0.0, self._high - lift)
-        plan = self.plan
         if plan is not None and plan.kind == "row":
             more = self._lifted * ROWING_RISE
             data.plan[plan_numbers.RISE], data.plan[plan_numbers.HEIGHT] = plan.rise + more, plan.height + more

@@ -4,7 +4,7 @@ Roughness is what does not repeat: on smooth ground the body rocks in each cycle
 servos and its gait are. The attitude against the slope, and the heading against the commanded one, which a foot that
 runs against an edge turns, are compared with those at the same phase of the cycle before, in BINS bins; the root mean
 square of the differences over the last cycle is the roughness that is felt. Above ROUGH the feet are lifted higher,
-until it has been below CALM for LASTING.
+until it has been below CALM for LASTING. With the cycle in which a rowing body gets going nothing is compared.
 
 On a slope, and on a body that is tilted by an obstacle, gravity shifts the centre of mass downhill in the polygon of
 the feet by its height times the tangent of the tilt; the body is moved uphill by as much, as far as the legs reach. A
@@ -30,7 +30,7 @@ class GroundAdaptation:
     rough: whether the feet are to be lifted higher. share: how far they are, 0 to 1. leeway: share of the larger tilt
     that is allowed on rough ground, 0 to 1. shift_x, shift_y: of the body in base_link. roughness: as felt over the
     last cycle. walked_for [s]: without a stop. Set by the gait: height of the centre of mass over the feet, most_shift:
-    how far the reach of the legs lets the body be shifted.
+    how far the reach of the legs lets the body be shifted; settles: whether the gait takes a cycle to get going.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class GroundAdaptation:
         self.walked_for = self._calm_for = self._rough_for = 0.0  # [s]
         self._roll = self._pitch = 0.0
         self._before, self._squares = [(0.0, 0.0, 0.0)] * BINS, [0.0] * BINS
-        self._bin, self._known = -1, 0
+        self._bin, self._known, self.settles = -1, 0, False
 
     def copy(self) -> GroundAdaptation:
         """Return an independent copy."""
@@ -51,7 +51,7 @@ class GroundAdaptation:
 
         What has been rough for less than EXPLAINED was the leg that was lost, not the ground.
         """
-        self._bin, self._known = -1, 0
+        self._begin()
         self._squares[:] = [0.0] * BINS
         if self.rough and self._rough_for < EXPLAINED:
             self.rough, self.leeway, self.roughness = False, 0.0, 0.0
@@ -78,7 +78,8 @@ class GroundAdaptation:
             return
         self._shift(dt, roll, pitch)
         if not walks:
-            self._bin, self._known, self.walked_for = -1, 0, 0.0
+            self.walked_for = 0.0
+            self._begin()
             return
         self.walked_for += dt
         self._feel(int(phase * BINS) % BINS, (roll - slope[0], pitch - slope[1], heading))
@@ -92,6 +93,10 @@ class GroundAdaptation:
         self.share = min(1.0, self.share + dt / RAISING)
         if not tilted:
             self.leeway = min(1.0, self.leeway + dt / RAISING)
+
+    def _begin(self) -> None:
+        """Forget the cycle before."""
+        self._bin, self._known = -1, -BINS if self.settles else 0
 
     def expect_rough(self) -> None:
         """Take the ground for rough: the robot has sat down because it tipped, and goes on with the legs it had."""

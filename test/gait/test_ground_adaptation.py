@@ -47,6 +47,17 @@ def test_a_foot_that_runs_against_an_edge_turns_the_robot():
     assert not felt(GroundAdaptation(), 5.0, lambda _phase, cycle: (0.0, 0.0, 0.2 * cycle)).rough
 
 
+def test_the_cycle_in_which_a_rowing_body_gets_going_is_compared_with_none():
+    def gets_going(phase, cycle):
+        return (12.0, 5.0, 0.0) if cycle == 0 else (0.0, 0.0, 0.0)
+
+    for rows in (False, True):
+        ground = GroundAdaptation()
+        ground.settles = rows
+        ground.change_plan()
+        assert felt(ground, 3.0, gets_going).rough != rows
+
+
 def test_what_a_lost_leg_explains_is_not_rough_ground():
     drawn = np.random.default_rng(1).normal(0.0, 3.0, (40, 2))
 
