@@ -48,6 +48,7 @@ LONG = (
             "lateness",
             "loaded_computer",
             "mended_joints",
+            "rough_ground",
             "real_servos",
             "sitting_down",
             "suspicion_and_warning",

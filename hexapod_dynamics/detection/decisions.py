@@ -24,6 +24,7 @@ from hexapod_dynamics.detection.hypotheses import (
     part_of,
 )
 from hexapod_dynamics.detection.lasting_evidence import LastingEvidence
+from hexapod_dynamics.detection.leaning import Leaning
 from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.robot import Morphology, Robot
@@ -233,9 +234,11 @@ class DecisionMaker:
 
     # ---- the bank ----------------------------------------------------------------------------------------------------
 
-    def from_bank(self, time: float, hypotheses: Any, posterior: Any, news: Any) -> list[Decision]:
-        """Decide on the leg or joint that the last banks agree on."""
-        found = self._lasting.look(time, hypotheses, posterior)
+    def from_bank(
+        self, time: float, hypotheses: Any, posterior: Any, news: Any, leaning: Leaning | None = None
+    ) -> list[Decision]:
+        """Decide on the leg or joint that the last banks agree on; leaning: how far the body leans."""
+        found = self._lasting.look(time, hypotheses, posterior, leaning)
         self._note_suspected(time)
         if self._lasting.suspected is None:
             self.suspect = None

@@ -36,6 +36,7 @@ from hexapod_dynamics.detection.hypotheses import (
 from hexapod_dynamics.detection.joint_evidence import JointCondition
 from hexapod_dynamics.detection.joint_watch import JointWatch
 from hexapod_dynamics.detection.lateness import Lateness
+from hexapod_dynamics.detection.leaning import Leaning
 from hexapod_dynamics.detection.learnt_servos import LearntServos
 from hexapod_dynamics.detection.mended_joints import MendedJoints
 from hexapod_dynamics.detection.posterior import Posterior
@@ -88,6 +89,7 @@ class DamageDetector:
         self._attitudes: deque[tuple] = deque(maxlen=400)
         self._last_attitude = -math.inf
         self._usual_lean: tuple[float, ...] = (0.0, 0.0)  # roll, pitch [rad] beyond the model's
+        self._leaning = Leaning(s.limits)
         self._leant = -math.inf  # time of the last attitude that was not the model's
         self._lean = 0.0  # larger one of |roll| and |pitch| [rad] in the last attitude
         self._slice = 0  # the next slice to evaluate
@@ -182,6 +184,7 @@ class DamageDetector:
         self.posterior = None
         self._watch.forget()
         goes_on = onset is not None and self._go_on_from(onset)
+        self._leaning.clear()
         self.baseline.change_robot(unknown=goes_on)
         self._probe.doubt(self.time, doubted if goes_on else None)
         if not goes_on:
@@ -289,7 +292,8 @@ class DamageDetector:
         return None if self.disturbed or not self.following else self._ask_probe(time)
 
     def _ask_probe(self, time: float) -> str | None:
-        return self._probe.asks(time, self.decisions.suspect, self.undecided)
+        rough = self._leaning.is_rough(time)  # a foot over a hole does not carry when it is pressed down, either
+        return self._probe.asks(time, None if rough else self.decisions.suspect, None if rough else self.undecided)
 
     @property
     def undecided(self) -> str | None:
@@ -356,6 +360,7 @@ class DamageDetector:
             return
         modelled = self.model.tilt[self.model.row(self.model.tick - 1)]
         apart = roll - modelled.item(0) - self._usual_lean[0], pitch - modelled.item(1) - self._usual_lean[1]
+        self._leaning.note(time, math.hypot(*apart))
         if max(abs(apart[0]), abs(apart[1])) > self.settings.limits.torn_lean:
             self._leant = time
         else:
@@ -500,7 +505,7 @@ class DamageDetector:
             self._found_nothing(time, result)
         if self.disturbed or not self._settling.settled(time):
             return []
-        found = self.decisions.from_bank(time, result.hypotheses, result.posterior, self.news)
+        found = self.decisions.from_bank(time, result.hypotheses, result.posterior, self.news, self._leaning)
         joint = self.decisions.suspected_joint
         if joint is not None:
             self._watch.suspect(joint, self.model.tick)

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from hexapod_dynamics.detection.hypotheses import Hypothesis, groups_of, of_foot
+from hexapod_dynamics.detection.leaning import Leaning
 from hexapod_dynamics.detection.limits import DetectorLimits
 from hexapod_dynamics.detection.one_or_two import PairEvidence, choose, doubted
 from hexapod_dynamics.detection.posterior import Posterior
@@ -38,6 +39,7 @@ class LastingEvidence:
         # By group of hypotheses: weight of the banks in a row; weight of those that fit relative to the declared robot;
         # sum of their log odds; what roll and pitch contribute to the last one.
         self._sure: dict[str, tuple[float, float, float, float]] = {}
+        self._since: dict[str, float] = {}  # group of hypotheses: time of the first bank in a row that suspects it
         self.undecided = self.why = ""
         self._pair.clear()
         self.doubted: str | None = None
@@ -47,9 +49,11 @@ class LastingEvidence:
         self._pressed = group, time
         self._sure.pop(group, None)
 
-    def look(self, time: float, hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[Hypothesis, float] | None:
+    def look(
+        self, time: float, hypotheses: list[Hypothesis], posterior: Posterior, leaning: Leaning | None = None
+    ) -> tuple[Hypothesis, float] | None:
         """Use the Posterior of a bank at `time` [s]; return a Hypothesis to declare and the probability of its leg or
-        joint.
+        joint. leaning: how far the body leans.
 
         A joint that does not follow is returned at once, since its readings confirm it; a lost foot when several banks
         were sure of its leg, alone or with another (one_or_two).
@@ -66,6 +70,7 @@ class LastingEvidence:
             self.clear()
             return None
         self.suspected = top, probability[top]
+        self._since = {g: self._since.get(g, time) for g, p in probability.items() if p >= self._settings.suspect}
         # A bank in between that suspects the leg, and is not sure of it, does not count, and ends nothing.
         row = {
             group: sums for group, sums in self._sure.items() if probability.get(group, 0.0) >= self._settings.suspect
@@ -98,7 +103,13 @@ class LastingEvidence:
                     self.undecided = group
                     self.why = f"roll and pitch say {both:.0f} of {limits.sure_tilt:.0f} nats"
             if (obvious if aftermath and probed != group else lasting) and posterior.onset[best] <= latest:
-                ready.append(group)
+                why = ""
+                if leaning is not None and not aftermath and probed != group:
+                    why = leaning.why_not(self._since.get(group, time))
+                if why:
+                    self.undecided, self.why = group, why
+                else:
+                    ready.append(group)
         self._sure = row
         if joints:
             return joints[0], probability[top]

@@ -176,6 +176,15 @@ class DetectorLimits:
     aftermath: float = _limit(6.0, "s", "after a loss for which this holds")
     after_probe: float = _limit(1.9, "s", "after a press in which two banks declare its foot whatever the tilt")
 
+    # ---- leaning.py: how far the body leans otherwise than its model
+    lean_least: float = _limit(np.radians(2.2), "rad", "lean from which a foot may be lost")
+    lean_times: float = _limit(1.5, "", "times the largest lean before that this must be")
+    lean_most: float = _limit(np.radians(6.0), "rad", "of the leans before, that counts for this")
+    lean_onset: float = _limit(1.0, "s", "before the first bank that suspects a foot: from then on it may be lost")
+    lean_rough: float = _limit(np.radians(1.8), "rad", "largest lean before from which the ground is rough")
+    lean_part: float = _limit(0.25, "s", "of which the largest lean is kept")
+    lean_kept: float = _limit(12.0, "s", "for which leans are kept")
+
     # ---- one_or_two.py: one foot or a pair; g: log odds of the best pair less those of the best single foot
     alone_early: float = _limit(20.0, "nats", "g below which a foot is declared alone before the window is full")
     pair: float = _limit(25.0, "nats", "g from which a pair is lost where all windows are later")
@@ -294,6 +303,9 @@ class DetectorLimits:
             longest_calm=0.5,
             torn_lean=np.inf,
             torn_suspicion=np.inf,
+            lean_least=0.0,
+            lean_times=0.0,
+            lean_rough=np.inf,
         )
 
 

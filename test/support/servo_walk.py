@@ -25,11 +25,14 @@ def servo_walk(
 ) -> tuple[BlindWalk, np.random.Generator]:
     """Return a BlindWalk with a random command on random ground, flat, 4 or 8 mm rough, and its random stream.
 
-    servos: real or half, of `Truth.parse`; model: springs. detector, obey: of BlindWalk.
+    servos: real or half, of `Truth.parse`; model: springs. With `real,ground=blocks:0.02` the robot walks ahead, onto
+    that ground. detector, obey: of BlindWalk.
     """
     robot, random = Robot.jethexa(), np.random.default_rng((77, seed))
     rough = random.choice([0.0, 0.004, 0.008])
-    truth = Truth.parse(f"servos={servos},seed={seed},rough={rough}" if servos != "model" else f"seed={seed}")
+    ahead = "ground=" in servos
+    ground = "" if ahead else f",rough={rough}"
+    truth = Truth.parse(f"servos={servos},seed={seed}{ground}" if servos != "model" else f"seed={seed}")
     blind = BlindWalk(
         robot,
         MujocoSimulator(robot, timestep=1e-3, truth=truth),
@@ -41,7 +44,8 @@ def servo_walk(
         chain=CHAIN,
         dead_band=robot.servo.resolution,
     )
-    blind.gait.command(*random_command(random))
+    command = random_command(random)
+    blind.gait.command(*((0.07, 0.0, 0.0) if ahead else command))
     return blind, random
 
 
