@@ -83,24 +83,14 @@ class Camera:
             spec.body("base_link").add_freejoint()
             spec.visual.headlight.ambient, spec.visual.headlight.diffuse = [0.55] * 3, [0.45] * 3
             spec.visual.global_.offwidth, spec.visual.global_.offheight = SIZE
-            spec.add_texture(
-                name="chequer",
-                type=mujoco.mjtTexture.mjTEXTURE_2D,
-                builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
-                rgb1=[0.83, 0.85, 0.87],
-                rgb2=[0.74, 0.77, 0.80],
-                width=64,
-                height=64,
-            )
-            spec.add_texture(
-                name="sky",
-                type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
-                builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
-                rgb1=[0.93, 0.95, 0.97],
-                rgb2=[0.93, 0.95, 0.97],
-                width=32,
-                height=32,
-            )
+            kinds, patterns = mujoco.mjtTexture, mujoco.mjtBuiltin
+            chequer, sky = ([0.83, 0.85, 0.87], [0.74, 0.77, 0.80]), ([0.93, 0.95, 0.97],) * 2
+            for name, kind, pattern, colours, size in (
+                ("chequer", kinds.mjTEXTURE_2D, patterns.mjBUILTIN_CHECKER, chequer, 64),
+                ("sky", kinds.mjTEXTURE_SKYBOX, patterns.mjBUILTIN_FLAT, sky, 32),
+            ):
+                one, other = colours
+                spec.add_texture(name=name, type=kind, builtin=pattern, rgb1=one, rgb2=other, width=size, height=size)
             material = spec.add_material(name="ground", texrepeat=[5, 5], texuniform=True)
             material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "chequer"
             self._add_ground(spec)

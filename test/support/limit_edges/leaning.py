@@ -14,7 +14,7 @@ def leant(limits, *leans):
 
 
 def lost(limits, lean, before=0.1, since=5.5, at=5.0):
-    """Whether a foot may be lost that is suspected since `since` [s]: the body leant by `before` [deg], then by `lean`."""
+    """Whether a foot may be lost, suspected since `since` [s]: the body leant by `before`, then by `lean` [deg]."""
     return not leant(limits, (0.0, before), (at, lean)).why_not(since)
 
 
