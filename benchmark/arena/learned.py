@@ -1,7 +1,7 @@
 """A policy that PPO has learned on `Damaged-v0`, whose damage is one to three torn legs.
 
 The policy changes the set-points of the textbook tripod: it sees the attitude, the body's velocity by a motion capture,
-the joints as the bus reads them and its last action. `train` needs PyPI's stable-baselines3; walking needs numpy.
+the joints as the bus reads them and its last action. `train` needs PyPI's stable-baselines3 and gymnasium.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from recovery import Readings, Recovery
 
 from hexapod_dynamics.bench.learning.random_damage import RandomDamage
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -153,6 +154,8 @@ class Learned(Recovery):
 
     def reset(self, robot: Robot) -> np.ndarray:
         """Stand."""
+        if not WEIGHTS.is_file():
+            raise HexapodError(f"{WEIGHTS.name} is missing: make it with `run.py --policy 12000000`, in half an hour")
         with np.load(WEIGHTS) as stored:
             arrays = [stored[f"arr_{k}"].astype(float) for k in range(6)]
         self.layers = list(zip(arrays[::2], arrays[1::2], strict=True))

@@ -69,6 +69,15 @@ def method_of(row: str) -> tuple[Recovery, bool]:
     return getattr(module, name)(), track == "told"
 
 
+def refuse_unready(rows: list[str]) -> None:
+    """End with what is missing, before any walk, where a method cannot begin."""
+    for row in rows:
+        try:
+            method_of(row)[0].reset(Robot.jethexa())
+        except (HexapodError, ImportError) as error:
+            sys.exit(f"--methods: {row} cannot begin: {error}")
+
+
 def loss_of(robot: Robot, count: int, index: int) -> Morphology:
     """Return the index-th set of `count` torn legs of a robot, in a shuffled order."""
     sets = list(combinations(robot.leg_names, count))
@@ -182,6 +191,7 @@ def main() -> int:
         lines += robots(given.seconds, given.runs)
     else:
         rows, counts = given.methods.split(","), [int(count) for count in given.losses.split(",")]
+        refuse_unready(rows)
         with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
             futures = [
                 pool.submit(one, row, count, index, given.seconds)

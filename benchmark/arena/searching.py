@@ -13,6 +13,7 @@ import numpy as np
 from joint_gait import LEGS, SIZE, JointGait, tripod
 from recovery import Readings, Recovery
 
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
@@ -131,6 +132,8 @@ class IntelligentTrialAndError(Trials):
     RHO, KAPPA, NOISE = 0.4, 0.05, 1e-3
 
     def _healthy(self, robot: Robot) -> np.ndarray:
+        if not ARCHIVE.is_file():
+            raise HexapodError(f"{ARCHIVE.name} is missing: make it with `run.py --archive 1500`, in ten minutes")
         stored = np.load(ARCHIVE)
         self.points, self.behaviours, self.speeds = stored["points"], stored["behaviours"], stored["speeds"]
         self.seen: list[int] = []

@@ -238,6 +238,7 @@ class DamageDetector:
 
     def off_its_feet(self, time: float) -> None:
         """Ignore sag, tilt and single servos for some seconds: the robot lies after a fall, or is getting up."""
+        self._leaning.clear()  # how far it leant then says nothing of the ground
         self._ignore_late(time)
 
     # ---- what follows ------------------------------------------------------------------------------------------------

@@ -85,14 +85,14 @@ class FallDetector:
             x, y, z = x + share * (float(fx) - x), y + share * (float(fy) - y), z + share * (float(fz) - z)
         self._time, self._force = time, (x, y, z)
         # The upward direction against gravity and slope: the less upright of the two measurements.
-        (east, north, up), gravity, slope = level, math.inf, math.inf
+        (lx, ly, lz), gravity, slope = level, math.inf, math.inf
         if rotation is not None:
             ux, uy, uz = rotation[2].tolist()
-            gravity, slope = uz, ux * east + uy * north + uz * up
+            gravity, slope = uz, ux * lx + uy * ly + uz * lz
         size = math.sqrt(x * x + y * y + z * z)
         informative, known = 0.5 * GRAVITY < size < 1.5 * GRAVITY, math.isfinite(gravity + slope)
         if informative and (known or rotation is None):
-            gravity, slope = min(gravity, z / size), min(slope, (x * east + y * north + z * up) / size)
+            gravity, slope = min(gravity, z / size), min(slope, (x * lx + y * ly + z * lz) / size)
             known = math.isfinite(gravity + slope)
         if not known:
             self._upright_since = None

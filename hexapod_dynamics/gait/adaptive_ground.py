@@ -252,7 +252,7 @@ class AdaptiveOnGround(AdaptiveWalk):
             return self._limits.possible(twist, periods, with_margin)
         if plan.kind == "row":
             more = ROWING_RISE if self.ground.rough else 0.0
-            self._limits.row(self._highest if more else self._used.step_height, plan.rise + more, plan.height + more)
+            self._limits.rowing(self._highest if more else self._used.step_height, plan.rise + more, plan.height + more)
             found = self._limits.possible(twist, periods, with_margin)
             self._limits.incline(LEVEL)
             return found

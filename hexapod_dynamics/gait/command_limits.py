@@ -136,7 +136,7 @@ class CommandLimits:
         self._box[3:5] += self._weight * drop if incline.margin else 0.0
         self._lift, self._rowing = lift, None
 
-    def row(self, lift: float, rise: float, height: float) -> None:
+    def rowing(self, lift: float, rise: float, height: float) -> None:
         """Take the feet of a rowing robot for lifted by `lift` [m], its body for raised by `rise` to `height` [m]: not
         as the plan's numbers, which are still on their way there.
         """

@@ -36,7 +36,7 @@ class LoadShift:
         away = np.array([x_moment, y_moment]) / -(self.weight + mass)
         size = math.hypot(*away)
         self.wanted[:] = away * min(1.0, MOST / size) if size > 0.0 else 0.0
-        self._look()
+        self._note_active()
 
     def advance(self, dt: float, room: float) -> None:
         """Let dt [s] pass; room [m]: how far the reach of the legs lets the body be moved."""
@@ -48,9 +48,9 @@ class LoadShift:
         part = min(1.0, SPEED * dt / way) if way > 0.0 else 0.0
         self.shift[0] += part * dx
         self.shift[1] += part * dy
-        self._look()
+        self._note_active()
 
-    def _look(self) -> None:
+    def _note_active(self) -> None:
         self.active = bool(self.wanted.any() or self.shift.any())
 
     @property

@@ -46,6 +46,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._planned: tuple[float, float] | None = None
+        self._cosines, self._sines = [0.0] * HARMONICS, [0.0] * HARMONICS
         self.restart()
 
     def copy(self) -> Progress:
@@ -58,8 +59,9 @@ class Progress:
         self.is_set_back = self.hindered = False
         self._cycles = 0.0  # for which it has been set back
         self._x = self._y = self._mean = self._square = 0.0
-        self._cosines, self._sines = [0.0] * HARMONICS, [0.0] * HARMONICS
         self._planned = None
+        for k in range(HARMONICS):
+            self._cosines[k] = self._sines[k] = 0.0
 
     def update(
         self,

@@ -17,7 +17,7 @@ def arena(monkeypatch):
     """The arena's modules, as its command imports them."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmark" / "arena"))
     yield
-    for name in ("recovery", "episode", "methods", "learned"):
+    for name in ("recovery", "episode", "methods", "learned", "searching", "run"):
         sys.modules.pop(name, None)
 
 
@@ -60,6 +60,22 @@ def test_a_policy_walks_with_what_it_sees(arena, tmp_path, monkeypatch):
     assert speed(learned.Learned()) == pytest.approx(speed(Tripod()), rel=0.1)  # it walks on the spot for a moment
     np.savez(learned.WEIGHTS, *sits)  # all femurs lifted by 0.6 rad
     assert speed(learned.Learned()) < 0.7 * speed(Tripod())
+
+
+@pytest.mark.parametrize("row, remedy", [("ppo", "--policy"), ("ite", "--archive"), ("nobody.py:Hop", "FILE.py:CLASS")])
+def test_a_method_that_lacks_what_is_made_beforehand_is_refused_before_any_walk(
+    arena, tmp_path, monkeypatch, row, remedy
+):
+    pytest.importorskip("gymnasium")
+    import learned
+    import run
+    import searching
+
+    for module, name in ((learned, "WEIGHTS"), (searching, "ARCHIVE")):
+        monkeypatch.setattr(module, name, tmp_path / "none.npz")
+    with pytest.raises(SystemExit, match=f"{row} cannot begin.*{remedy}"):
+        run.refuse_unready(["tripod", row])
+    run.refuse_unready(["tripod", "told"])
 
 
 def test_what_the_policy_has_learned_on_is_what_the_arena_shows_it(arena, monkeypatch):
