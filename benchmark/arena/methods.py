@@ -110,6 +110,8 @@ class Ours(Recovery):
             )
         if self.ticks % UPDATE_EVERY:
             return
+        if self.gait.obstacle.progress.is_set_back:
+            detector.thrown_back(now)
         for decision in detector.update(now):
             if decision.action != "suspect":
                 self._declare(self.declared.updated(decision.values))

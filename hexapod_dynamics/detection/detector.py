@@ -241,6 +241,10 @@ class DamageDetector:
         self._leaning.clear()  # how far it leant then says nothing of the ground
         self._ignore_late(time)
 
+    def thrown_back(self, time: float) -> None:
+        """Note that an obstacle throws the body back: the ground is uneven, and the feet stay where they are."""
+        self._leaning.note_obstacle(time)
+
     # ---- what follows ------------------------------------------------------------------------------------------------
 
     def update(self, time: float) -> list[Decision]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hexapod_dynamics.detection.hypotheses import Hypothesis, groups_of, of_foot
+from hexapod_dynamics.detection.hypotheses import Hypothesis, groups_of, leg_of_group, of_foot
 from hexapod_dynamics.detection.leaning import Leaning
 from hexapod_dynamics.detection.limits import DetectorLimits
 from hexapod_dynamics.detection.one_or_two import PairEvidence, choose, doubted
 from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.detection.settings import DetectorSettings
+from hexapod_dynamics.detection.suspected_feet import SuspectedFeet
 
 
 class LastingEvidence:
@@ -31,10 +32,15 @@ class LastingEvidence:
         self._declared_at = -math.inf
         self._pressed = "", -math.inf
         self._pair = PairEvidence(settings.limits)
+        self._feet = SuspectedFeet(settings.limits)
         self.clear()
 
     def clear(self) -> None:
-        """Forget all banks."""
+        """Forget all banks: the robot has changed."""
+        self._feet.clear()
+        self._end_row()
+
+    def _end_row(self) -> None:
         self.suspected: tuple[str, float] | None = None
         # By group of hypotheses: weight of the banks in a row; weight of those that fit relative to the declared robot;
         # sum of their log odds; what roll and pitch contribute to the last one.
@@ -66,8 +72,9 @@ class LastingEvidence:
                 groups.setdefault(group, []).append(k)
         probability = {group: float(posterior.probability[members].sum()) for group, members in groups.items()}
         top = max(probability, key=lambda group: probability[group], default="")
+        self._feet.note(time, self._sure_feet(probability), leaning is not None and leaning.is_held(time))
         if not top or probability[top] < self._settings.suspect:
-            self.clear()
+            self._end_row()
             return None
         self.suspected = top, probability[top]
         self._since = {g: self._since.get(g, time) for g, p in probability.items() if p >= self._settings.suspect}
@@ -103,9 +110,8 @@ class LastingEvidence:
                     self.undecided = group
                     self.why = f"roll and pitch say {both:.0f} of {limits.sure_tilt:.0f} nats"
             if (obvious if aftermath and probed != group else lasting) and posterior.onset[best] <= latest:
-                why = ""
-                if leaning is not None and not aftermath and probed != group:
-                    why = leaning.why_not(self._since.get(group, time))
+                judged = leaning if probed != group and not self._feet.lasts(time, group) else None
+                why = "" if judged is None else self._why_uneven(time, group, judged, aftermath)
                 if why:
                     self.undecided, self.why = group, why
                 else:
@@ -126,10 +132,37 @@ class LastingEvidence:
             for fits in [float(self._fits_relatively(hypotheses[k], posterior, k))]
         }
         chosen = choose(hypotheses, posterior, good, sure, lasting_pair, limits, self._pair.clear_of_others)
+        if chosen is not None and self._may_be_uneven(time, hypotheses[chosen], leaning, probed):
+            # A second foot stands deeper for some steps; the one that is lost lasts.
+            alone = [k for k in alone if self._feet.lasts(time, groups_of(hypotheses[k])[0])]
+            chosen = max(alone, key=lambda k: posterior.log_odds[k], default=None)
         if chosen is None:
             return None
         self.doubted = None if aftermath else doubted(hypotheses, posterior, hypotheses[chosen], limits)
         return self._declare(time, hypotheses[chosen], probability[ready[0]])
+
+    def _sure_feet(self, probability: dict[str, float]) -> frozenset[str]:
+        sure = (group for group, p in probability.items() if p >= self._settings.declare)
+        return frozenset(group for group in sure if leg_of_group(group) is not None)
+
+    def _why_uneven(self, time: float, group: str, leaning: Leaning, aftermath: bool) -> str:
+        """Return in words why uneven ground explains a foot, empty if it does not."""
+        since = self._since.get(group, time)
+        alternate = self._feet.alternate(since, {group})
+        return "" if aftermath and not alternate else leaning.why_not(since, alternate)
+
+    def _may_be_uneven(self, time: float, found: Hypothesis, leaning: Leaning | None, probed: str) -> bool:
+        """Whether uneven ground explains a pair of feet, or a stump of nearly the tibia's length, as well: both are
+        told from it only by several steps at several places.
+        """
+        groups = groups_of(found)
+        rough = leaning is not None and leaning.is_rough(min(self._since.get(group, time) for group in groups))
+        if not rough or probed in groups or all(self._feet.lasts(time, group) for group in groups):
+            return False
+        if len(groups) == 1 and _left(found) < self._limits.long_stump:
+            return False
+        self.undecided, self.why = groups[0], f"the ground is uneven, and {found.name} may stand deeper"
+        return True
 
     def _fits_relatively(self, hypothesis: Hypothesis, posterior: Posterior, k: Any) -> bool:
         """Whether a foot leaves clearly less than the declared robot, and tilts the body as it is tilted.
@@ -144,6 +177,11 @@ class LastingEvidence:
     def _declare(self, time: float, hypothesis: Hypothesis, probability: float) -> tuple[Hypothesis, float]:
         self._declared_at = time
         return hypothesis, probability
+
+
+def _left(hypothesis: Hypothesis) -> float:
+    """The largest part of a tibia that is left by a hypothesis of lost feet."""
+    return max((float(value) for value in hypothesis.values.values()), default=0.0)
 
 
 def _weight(

@@ -1,4 +1,4 @@
-"""How far the body leans otherwise than its model: a lost foot leans it further than the ground did before.
+"""How uneven the ground is, by how far the body leans otherwise than its model, and by obstacles.
 
 A foot that stands 20 mm lower than the others leaves the same joints unloaded as one that is lost. On level ground a
 lost foot leans the body by 2 to 12 degrees; where the ground has leant it before, a lost foot has to lean it further.
@@ -18,6 +18,7 @@ class Leaning:
     def __init__(self, limits: DetectorLimits = LIMITS) -> None:
         self._limits = limits
         self._peaks: deque[tuple[float, float]] = deque()  # beginning [s] of a part, largest lean in it
+        self._obstacles: deque[float] = deque()  # beginnings [s] of parts in which an obstacle threw the body back
 
     def note(self, time: float, lean: float) -> None:
         """Take a lean [rad] at a time [s] that grows."""
@@ -29,28 +30,54 @@ class Leaning:
         elif lean > peaks[-1][1]:
             peaks[-1] = peaks[-1][0], lean
 
+    def note_obstacle(self, time: float) -> None:
+        """Note that an obstacle throws the body back at a time [s] that grows."""
+        limits, obstacles = self._limits, self._obstacles
+        if not obstacles or time - obstacles[-1] >= limits.lean_part:
+            obstacles.append(time)
+            while time - obstacles[0] > limits.lean_kept:
+                obstacles.popleft()
+
     def clear(self) -> None:
         """Forget all leans: the robot has changed."""
         self._peaks.clear()
+
+    def is_held(self, time: float) -> bool:
+        """Whether an obstacle holds the robot where it is at a time [s]."""
+        return bool(self._obstacles) and time - self._obstacles[-1] < self._limits.held_for
+
+    def _met_obstacle(self, before: float) -> bool:
+        """Whether the robot met an obstacle in the time before a time [s]."""
+        return any(before - self._limits.lean_kept < time < before for time in self._obstacles)
 
     def usual(self, before: float) -> float:
         """Return the largest lean [rad] before a time [s]: how uneven the ground was."""
         largest = max((lean for begin, lean in self._peaks if begin < before), default=0.0)
         return min(self._limits.lean_most, largest)
 
-    def why_not(self, since: float) -> str:
-        """Return in words why the lean does not confirm a foot that is suspected since a time [s]; empty if it does."""
+    def why_not(self, since: float, alternate: bool = False) -> str:
+        """Return in words why the lean does not confirm a foot that is suspected since a time [s]; empty if it does.
+
+        alternate: other feet were suspected just before (SuspectedFeet), so that it has to lean further, as where an
+        obstacle was met.
+        """
         limits = self._limits
         onset = since - limits.lean_onset
-        needed = max(limits.lean_least, limits.lean_times * self.usual(onset))
+        alternate = alternate or self._met_obstacle(onset)
+        least, times = limits.lean_least, limits.lean_times
+        if alternate:
+            least, times = limits.others_lean, limits.others_times
+        needed = max(least, times * self.usual(onset))
         latest = max((lean for begin, lean in self._peaks if begin >= onset), default=0.0)
         if latest >= needed:
             return ""
+        ground = "on blocks and steps, which were felt before" if alternate else "over a hole in the ground"
         return (
-            f"the body leans by {math.degrees(latest):.1f} degrees, as over a hole in the ground "
+            f"the body leans by {math.degrees(latest):.1f} degrees, as {ground} "
             f"(lost: from {math.degrees(needed):.1f} on)"
         )
 
     def is_rough(self, time: float) -> bool:
         """Whether the ground was so uneven that a contact probe says little."""
-        return self.usual(time - self._limits.lean_onset) > self._limits.lean_rough
+        onset = time - self._limits.lean_onset
+        return self.usual(onset) > self._limits.lean_rough or self._met_obstacle(onset)

@@ -183,7 +183,22 @@ class DetectorLimits:
     lean_onset: float = _limit(1.0, "s", "before the first bank that suspects a foot: from then on it may be lost")
     lean_rough: float = _limit(np.radians(1.8), "rad", "largest lean before from which the ground is rough")
     lean_part: float = _limit(0.25, "s", "of which the largest lean is kept")
-    lean_kept: float = _limit(12.0, "s", "for which leans are kept")
+    lean_kept: float = _limit(12.0, "s", "for which leans and obstacles are kept")
+    held_for: float = _limit(1.5, "s", "after it was felt, for which an obstacle holds the robot where it is")
+
+    # ---- suspected_feet.py: one foot after another on uneven ground, or one foot in many steps
+    others_for: float = _limit(3.0, "s", "before a foot is suspected, in which others were")
+    others_until: float = _limit(0.5, "s", "before it is suspected, up to which they count")
+    others_banks: int = _count(2, "banks", "that were sure of others, from which the ground is uneven")
+    others_lean: float = _limit(
+        np.radians(8.5), "rad", "of a lost foot where others were suspected or obstacles met"
+    )
+    others_times: float = _limit(2.0, "", "times the largest lean before that it must be then")
+    steps_for: float = _limit(8.0, "s", "in which the banks are sure of a foot that is missed at several places")
+    steps_least: float = _limit(7.2, "s", "between the first and the last of these banks")
+    steps_share: float = _limit(0.7, "", "of the banks in this time, that are sure of it")
+    steps_banks: int = _count(5, "banks", "that are sure of it")
+    long_stump: float = _limit(0.7, "", "of a tibia; on uneven ground as much is left only where this holds, too")
 
     # ---- one_or_two.py: one foot or a pair; g: log odds of the best pair less those of the best single foot
     alone_early: float = _limit(20.0, "nats", "g below which a foot is declared alone before the window is full")
@@ -306,6 +321,7 @@ class DetectorLimits:
             lean_least=0.0,
             lean_times=0.0,
             lean_rough=np.inf,
+            others_banks=10**6,
         )
 
 

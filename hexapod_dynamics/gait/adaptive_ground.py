@@ -29,8 +29,9 @@ from hexapod_dynamics.gait.command_limits import (
     Incline,
 )
 from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, RAISING, GroundAdaptation
+from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.load_shift import LoadShift
-from hexapod_dynamics.gait.obstacle_response import AS_FELT, CLIMB, STOP, ObstacleResponse
+from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACKS, CLIMB, STOP, ObstacleResponse
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 
 # Lift [m] of the feet on rough ground, factor on the tilt limit there: feet that stand on obstacles tilt the body.
@@ -75,6 +76,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         self._limited_for = UNLIMITED  # what the obstacle asks for and rough; roll, pitch of the slope
         self._since_limited, self._shift_room = LIMIT_EVERY, 0.0
         self._incline = LEVEL
+        self._heading: float | None = None  # [rad] before the robot stepped back
         self._search: Iterator[Incline | None] | None = None
 
     @abstractmethod
@@ -131,8 +133,17 @@ class AdaptiveOnGround(AdaptiveWalk):
             ground.expect_rough()
         if obstacle.does != did:
             self._limited_for, self._since_limited = UNLIMITED, LIMIT_EVERY
-            if obstacle.does == STOP:
+            self._keep_heading()
+            if obstacle.does in (BACK, STOP) or did == BACK:
                 self._follow_again()
+
+    def _keep_heading(self) -> None:
+        """Remember the heading of a robot that is to step back, and hold it again when it has passed the obstacle."""
+        state, obstacle = self.data.state, self.obstacle
+        if obstacle.does == BACK and self._heading is None:
+            self._heading = float(state[layout.YAW_REFERENCE])
+        elif obstacle.does == AS_FELT and self._heading is not None:
+            state[layout.YAW_REFERENCE], self._heading = self._heading, None
 
     def _walks_whole(self, plan: GaitPlan) -> bool:
         """Whether all legs walk, by a plan made for them."""
@@ -227,7 +238,7 @@ class AdaptiveOnGround(AdaptiveWalk):
     def _highest(self) -> float:
         """Lift [m] of the feet where they are lifted higher than planned."""
         lift = HIGH_LIFT
-        if self.obstacle.does == CLIMB and self.plan is not None:
+        if self.obstacle.does in (CLIMB, BACK) and self.plan is not None:
             lift = CLIMB_LIFT if self._walks_whole(self.plan) else LOST_CLIMB_LIFT
         return max(lift, self._used.step_height)
 
@@ -236,7 +247,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         if self._used.period is not None:
             return [self._used.period]
         rough = self.ground is not None and self.ground.rough
-        if self.obstacle.does == CLIMB and self._walks_whole(plan):
+        if self.obstacle.does in (CLIMB, BACK) and self._walks_whole(plan):
             return [plan.period * share for share in CLIMB_PERIODS]
         if rough and plan.kind == "row":
             return [plan.period * share for share in ROWING_PERIODS]
@@ -247,6 +258,8 @@ class AdaptiveOnGround(AdaptiveWalk):
         """Return the largest share of a twist (3,) that a plan allows on this ground, and its period [s]."""
         if self.obstacle.does == STOP:
             return np.zeros(3), self._periods(plan)[0]
+        if self.obstacle.does == BACK:
+            twist = np.array(self.obstacle.way_back)
         periods, with_margin = self._periods(plan), self.settings.pattern == "auto"
         if self.ground is None:
             return self._limits.possible(twist, periods, with_margin)
@@ -269,6 +282,8 @@ class AdaptiveOnGround(AdaptiveWalk):
         """Why the ground lets the robot follow less than is commanded; empty where it does not."""
         if self.obstacle.does == STOP:
             return NO_WAY
+        if self.obstacle.does == BACK:
+            return f"steps back from an obstacle, to approach it anew: {self.obstacle.backs} of {BACKS}"
         wanted = np.abs(self._wanted or (0.0, 0.0, 0.0)).max()
         if self.ground is None or np.abs(self._followed).max() > SLOWER * wanted:
             return ""
@@ -281,7 +296,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         x, y, turn = self._followed
         return f"the command is scaled to {x:.3f} {y:.3f} m/s {turn:.3f} rad/s: {cause}"
 
-    def _ground_report(self) -> dict[str, float]:
+    def _ground_report(self) -> dict[str, float | bool]:
         """Return what is known of the ground."""
         if self.ground is None:
             return {}
@@ -289,6 +304,7 @@ class AdaptiveOnGround(AdaptiveWalk):
             "lift of the feet [mm]": 1e3 * float(self.data.plan[plan_numbers.LIFT]),
             "slope of the ground [deg]": math.degrees(math.hypot(*self.slope.attitude)),
             "set back [share of the speed]": self.obstacle.progress.setback,
+            THROWN_BACK: self.obstacle.progress.is_set_back,
             "roughness that is felt [deg]": math.degrees(self.ground.roughness),
             **self.load.report(),
         }

@@ -1,4 +1,5 @@
-"""What a blind gait does where it makes no way: it lifts its feet higher, then higher still, and stops at last.
+"""What a blind gait does where it makes no way: it lifts its feet higher, then higher still, steps back and approaches
+anew at another angle and with other feet first, and stops at last.
 
 Each attempt is given up when the robot is still, or again, set back by what it runs against (`Progress`). A robot that
 has stopped stays so until it is commanded to stand or to go in another direction.
@@ -11,7 +12,9 @@ import math
 
 from hexapod_dynamics.gait.progress import LEGS_LOST, SLOWEST, WHOLE, Progress
 
-AS_FELT, RAISE, CLIMB, STOP = range(4)
+AS_FELT, RAISE, CLIMB, BACK, STOP = range(5)
+# How often in a row it steps back; for so long [s], at this speed [m/s], while it turns [rad/s], to its left first.
+BACKS, BACK_FOR, BACK_SPEED, BACK_TURN = 2, 1.8, 0.05, 0.15
 CLIMBED = 10.0  # [s] without being set back after which an obstacle has been passed
 # Attempts in a row that are too slow to be felt, each followed by an obstacle again within FREE [s]: so many are
 # enough.
@@ -20,14 +23,15 @@ OTHER_WAY = math.cos(math.radians(45.0))  # of the angle between two directions
 
 
 class ObstacleResponse:
-    """Chooses one of AS_FELT (lift as the ground is felt), RAISE (as on rough ground), CLIMB and STOP: `does`."""
+    """Chooses one of AS_FELT (lift as the ground is felt), RAISE (as on rough ground), CLIMB, BACK, STOP: `does`."""
 
     def __init__(self) -> None:
         self.progress = Progress()
         self.does = AS_FELT
         self._free_for = 0.0  # [s]
         self._unfelt, self._was_felt = 0, True  # attempts to climb that were too slow to be felt; the present one
-        self._stopped = (0.0, 0.0)  # commanded direction in which it has stopped
+        self._stopped = (0.0, 0.0)  # commanded direction in which it has met the obstacle
+        self.backs, self._back_for = 0, 0.0  # how often it has stepped back; for how long it has now [s]
 
     def copy(self) -> ObstacleResponse:
         """Return an independent copy."""
@@ -36,16 +40,23 @@ class ObstacleResponse:
     def change_plan(self) -> None:
         """Forget the way so far, because the legs that walk change; a robot that has stopped may try with them."""
         self.progress.restart()
-        self.does, self._free_for, self._unfelt = AS_FELT, 0.0, 0
+        self.does, self._free_for, self._unfelt, self.backs = AS_FELT, 0.0, 0, 0
 
     def commanded(self, vx: float, vy: float) -> None:
-        """Take a command [m/s]: one to stand, or to go elsewhere than where the robot has stopped, ends the stop."""
-        if self.does != STOP:
+        """Take a command [m/s]: one to stand, or to go elsewhere than to the obstacle, ends stop and way back."""
+        if self.does not in (BACK, STOP):
             return
         x, y = self._stopped
         size = math.hypot(x, y) * math.hypot(vx, vy)
         if size == 0.0 or x * vx + y * vy < OTHER_WAY * size:
             self.change_plan()
+
+    @property
+    def way_back(self) -> tuple[float, float, float]:
+        """Twist [m/s, m/s, rad/s] of a robot that steps back."""
+        x, y = self._stopped
+        share = -BACK_SPEED / math.hypot(x, y)
+        return share * x, share * y, BACK_TURN if self.backs % 2 else -BACK_TURN
 
     def update(
         self,
@@ -67,6 +78,11 @@ class ObstacleResponse:
         """
         if self.does == STOP:
             return
+        if self.does == BACK:
+            self._back_for += dt if walks else 0.0
+            if self._back_for > BACK_FOR:
+                self.does, self._free_for, self._was_felt = CLIMB, 0.0, True
+            return
         limits = WHOLE if whole else LEGS_LOST
         self.progress.update(dt, acceleration, planned, twist, period, phase, walks, limits)
         if self.progress.hindered:
@@ -75,7 +91,8 @@ class ObstacleResponse:
             elif self.does != CLIMB and self._unfelt < UNFELT:
                 self.does, self._was_felt = CLIMB, True
             else:
-                self.does, self._stopped = STOP, twist
+                self._stopped, self._back_for = twist, 0.0
+                self.does, self.backs = (BACK, self.backs + 1) if self.backs < BACKS else (STOP, self.backs)
             self.progress.restart()
             self._free_for = 0.0
             return
@@ -83,7 +100,9 @@ class ObstacleResponse:
         if self.does == CLIMB:
             self._was_felt &= math.hypot(*twist) >= SLOWEST
         if self._free_for > FREE:
-            self._unfelt = 0
+            self._unfelt = self.backs = 0
         if self._free_for > CLIMBED and self.does != AS_FELT:
             self._unfelt = self._unfelt + 1 if self.does == CLIMB and not self._was_felt else 0
             self.does, self._free_for = AS_FELT, 0.0
+            if self._unfelt == 0:
+                self.backs = 0

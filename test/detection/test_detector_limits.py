@@ -3,13 +3,13 @@
 from dataclasses import fields, replace
 
 import pytest
-from support.limit_edges import bank, bus, decisions, leaning, model
+from support.limit_edges import bank, bus, decisions, leaning, model, suspected
 
 from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 
 # A function of DetectorLimits for each limit: whether what the limit decides changes where it should, in the parts of
 # the detector that use it, with inputs that are written out.
-EDGES = {**bank.EDGES, **bus.EDGES, **decisions.EDGES, **leaning.EDGES, **model.EDGES}
+EDGES = {**bank.EDGES, **bus.EDGES, **decisions.EDGES, **leaning.EDGES, **model.EDGES, **suspected.EDGES}
 NAMES = [field.name for field in fields(DetectorLimits)]
 
 
@@ -22,7 +22,8 @@ def changed(value, factor):
 
 def test_there_is_one_for_each_limit():
     assert sorted(EDGES) == sorted(NAMES)
-    assert sum(map(len, (bank.EDGES, bus.EDGES, decisions.EDGES, leaning.EDGES, model.EDGES))) == len(NAMES)
+    modules = bank, bus, decisions, leaning, model, suspected
+    assert sum(len(module.EDGES) for module in modules) == len(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

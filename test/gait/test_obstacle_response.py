@@ -9,7 +9,7 @@ from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.obstacle_response import AS_FELT, CLIMB, RAISE, STOP, ObstacleResponse
+from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, STOP, ObstacleResponse
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
@@ -35,9 +35,12 @@ def walk_against(response, seconds, *, thrown_back, whole=True, bias=0.0, planne
     return did
 
 
-def test_a_body_that_is_thrown_back_tries_higher_steps_then_stops_until_another_direction():
+ANEW = [BACK, CLIMB] * 2  # steps back and approaches it anew
+
+
+def test_a_body_that_is_thrown_back_tries_higher_steps_then_steps_back_and_stops_until_another_direction():
     response = ObstacleResponse()
-    assert walk_against(response, 40.0, thrown_back=0.3)[1:] == [RAISE, CLIMB, STOP]
+    assert walk_against(response, 60.0, thrown_back=0.3)[1:] == [RAISE, CLIMB, *ANEW, STOP]
     response.commanded(0.05, 0.01)
     assert response.does == STOP
     response.commanded(0.0, 0.05)
@@ -45,12 +48,27 @@ def test_a_body_that_is_thrown_back_tries_higher_steps_then_stops_until_another_
 
 
 def test_with_legs_lost_it_tries_for_longer():
-    assert walk_against(ObstacleResponse(), 90.0, thrown_back=0.45, whole=False)[1:] == [RAISE, CLIMB, STOP]
+    assert walk_against(ObstacleResponse(), 120.0, thrown_back=0.45, whole=False)[1:] == [RAISE, CLIMB, *ANEW, STOP]
+
+
+def test_it_steps_back_against_the_command_to_one_side_and_the_other_and_no_further_when_commanded_otherwise():
+    response, ways = ObstacleResponse(), []
+    while response.backs < 2:
+        walk_against(response, 1.0, thrown_back=0.3)
+        if response.does == BACK and len(ways) < response.backs:
+            ways.append(response.way_back)
+    (x, y, turn), (_, _, other) = ways
+    assert x == pytest.approx(-BACK_SPEED) and y == 0.0 and turn == -other != 0.0
+    response.commanded(SPEED, 0.0)
+    assert response.does == BACK
+    response.commanded(0.0, 0.0)
+    assert response.does == AS_FELT
 
 
 def test_attempts_too_slow_to_be_felt_end_after_three():
-    did = walk_against(ObstacleResponse(), 150.0, thrown_back=0.45, whole=False, climbing=0.03)
-    assert did[1:] == [RAISE, CLIMB, AS_FELT, RAISE, CLIMB, AS_FELT, RAISE, CLIMB, AS_FELT, RAISE, STOP]
+    did = walk_against(ObstacleResponse(), 250.0, thrown_back=0.45, whole=False, climbing=0.03)
+    anew = [RAISE, BACK, CLIMB, AS_FELT] * 2
+    assert did[1:] == [RAISE, CLIMB, AS_FELT, RAISE, CLIMB, AS_FELT, RAISE, CLIMB, AS_FELT, *anew, RAISE, STOP]
 
 
 def test_planned_sway_and_a_biased_accelerometer_are_no_obstacle():
@@ -118,7 +136,7 @@ def test_on_mujoco_it_steps_onto_60_mm_or_stops_and_says_why(lost, height, arriv
     walk = walk_on(f"steps:{height}", lost, 5)
     start = walk.physics.position[0]
     walk.run(
-        45.0,
+        110.0,
         until=lambda walk: (
             walk.physics.position[0] - start > 1.2 or walk.gait.doing == "standing" and (walk.time > 5.0)
         ),
@@ -127,3 +145,11 @@ def test_on_mujoco_it_steps_onto_60_mm_or_stops_and_says_why(lost, height, arriv
     if not arrives:
         assert "makes no way" in walk.gait.report()["why"]
         assert not np.any(walk.gait.twist)
+
+
+def test_on_mujoco_with_a_leg_lost_it_steps_back_from_50_mm_and_climbs_it_at_another_angle():
+    walk = walk_on("steps:0.05", ("LM",), 9017)
+    said = set()
+    walk.run(60.0, until=lambda walk: said.add(walk.gait.report().get("why")) or walk.physics.position[0] > 1.25)
+    assert walk.physics.position[0] > 1.25
+    assert any("steps back from an obstacle" in (why or "") for why in said)

@@ -17,6 +17,7 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
@@ -66,7 +67,7 @@ class BlindWalk:
         self.time = 0.0
         self.decisions: list[Any] = []
         self.pressed: list[tuple[float, str]] = []
-        self._pressing = False
+        self._pressing = self._thrown_back = False
         self.unplugged = np.zeros(robot.joint_count, bool)
         self.push = np.zeros(6)
         self.frozen = False  # emergency stop: the joints hold whatever is commanded
@@ -131,6 +132,10 @@ class BlindWalk:
         self.time += TICK
 
     def _update(self) -> None:
+        if self._tick % 50 == 0:  # `gait_state` comes once a second
+            self._thrown_back = bool(self.gait.report().get(THROWN_BACK))
+        if self._thrown_back:
+            self.detector.thrown_back(self.time)
         for decision in self.detector.update(self.time + TICK):
             self.decisions.append((self.time, decision))
             if self.obey and decision.action != "suspect":

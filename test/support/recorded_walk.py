@@ -36,6 +36,10 @@ class Recorder:
         """Record a report of the bus."""
         self.calls.append(("bus", time, *(mask.copy() for mask in masks)))
 
+    def thrown_back(self, time: float) -> None:
+        """Record that an obstacle throws the body back."""
+        self.calls.append(("thrown_back", time))
+
     def set_morphology(self, morphology: Morphology) -> None:
         """Record a declaration."""
         self.calls.append(("set_morphology", morphology))
@@ -58,6 +62,7 @@ class Silent(Recorder):
     def __init__(self) -> None:
         super().__init__()
         self.command = self.measure_joints = self.measure_attitude = self.bus = lambda *_: None
+        self.thrown_back = lambda _time: None
         self.update = lambda _time: []
 
 

@@ -28,6 +28,13 @@ def parts(limits, apart):
     return leant(limits, (0.0, 3.0), (apart, 5.0)).usual(apart) < math.radians(4.0)
 
 
+def held(limits, age):
+    """Whether an obstacle that was felt so long [s] ago holds the robot."""
+    leaning = Leaning(limits)
+    leaning.note_obstacle(5.0)
+    return leaning.is_held(5.0 + age)
+
+
 EDGES = {
     "lean_least": lambda l: lost(l, 2.3) and not lost(l, 2.1),
     "lean_times": lambda l: lost(l, 4.6, before=3.0) and not lost(l, 4.4, before=3.0),
@@ -35,5 +42,6 @@ EDGES = {
     "lean_onset": lambda l: lost(l, 5.0, since=5.9) and not lost(l, 5.0, since=6.1),
     "lean_rough": lambda l: [leant(l, (0.0, x)).is_rough(5.0) for x in (1.7, 1.9)] == [False, True],
     "lean_part": lambda l: parts(l, 0.26) and not parts(l, 0.24),
+    "held_for": lambda l: held(l, 1.4) and not held(l, 1.6),
     "lean_kept": lambda l: keeps(l, 11.9) and not keeps(l, 12.1),
 }

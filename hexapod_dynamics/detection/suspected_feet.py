@@ -1,0 +1,47 @@
+"""Which feet the banks were sure of, one bank after another: a lost foot is missed at every step and at every place.
+
+A foot over a hole or an edge leaves what a lost foot leaves, until it steps elsewhere; then another foot stands there.
+So on uneven ground the banks are sure of one foot after another, each for some seconds; of a lost foot they are
+sure in every step from its loss on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
+
+
+class SuspectedFeet:
+    """The feet (groups of hypotheses) that each of the last banks was sure of."""
+
+    def __init__(self, limits: DetectorLimits = LIMITS) -> None:
+        self._limits = limits
+        self._banks: deque[tuple[float, frozenset[str], bool]] = deque()
+
+    def clear(self) -> None:
+        """Forget all banks: the robot has changed."""
+        self._banks.clear()
+
+    def note(self, time: float, feet: frozenset[str], held: bool = False) -> None:
+        """Take the feet that a bank at a time [s] is sure of; held: an obstacle holds the robot where it is."""
+        self._banks.append((time, feet, held))
+        while time - self._banks[0][0] > self._limits.steps_for + self._limits.others_for:
+            self._banks.popleft()
+
+    def alternate(self, since: float, feet: set[str]) -> bool:
+        """Whether banks were sure of other feet just before these are suspected, since a time [s]."""
+        limits = self._limits
+        begin, end = since - limits.others_for, since - limits.others_until
+        others = sum(bool(sure) and not sure & feet for time, sure, _ in self._banks if begin <= time <= end)
+        return others >= limits.others_banks
+
+    def lasts(self, time: float, foot: str) -> bool:
+        """Whether the banks up to a time [s] were sure of a foot in several steps, at several places."""
+        limits = self._limits
+        latest = [(at, foot in sure, held) for at, sure, held in self._banks if at >= time - limits.steps_for]
+        count = sum(sure for _, sure, _ in latest)
+        first = next((at for at, sure, _ in latest if sure), time)
+        if any(held for _, _, held in latest):
+            return False
+        return time - first >= limits.steps_least and count >= max(limits.steps_banks, limits.steps_share * len(latest))
