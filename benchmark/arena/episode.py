@@ -97,6 +97,10 @@ class _Method:
     def set_morphology(self, morphology: Morphology) -> None:
         """Take no notice: the method knows."""
 
+    def report(self) -> dict[str, object]:
+        """Say nothing."""
+        return {}
+
 
 def run(
     method: Recovery,

@@ -190,9 +190,7 @@ class DetectorLimits:
     others_for: float = _limit(3.0, "s", "before a foot is suspected, in which others were")
     others_until: float = _limit(0.5, "s", "before it is suspected, up to which they count")
     others_banks: int = _count(2, "banks", "that were sure of others, from which the ground is uneven")
-    others_lean: float = _limit(
-        np.radians(8.5), "rad", "of a lost foot where others were suspected or obstacles met"
-    )
+    others_lean: float = _limit(np.radians(8.5), "rad", "of a lost foot where others were suspected or obstacles met")
     others_times: float = _limit(2.0, "", "times the largest lean before that it must be then")
     steps_for: float = _limit(8.0, "s", "in which the banks are sure of a foot that is missed at several places")
     steps_least: float = _limit(7.2, "s", "between the first and the last of these banks")
