@@ -51,8 +51,6 @@ FEWEST_LEGS = 3
 GIVE_UP = ((), ("body_height",), ("period",), ("body_height", "period"), ("body_height", "period", "step_height"))
 # Modes in which the body rests on its belly or is on its way there or up.
 SITTING = (layout.LOWER, layout.SAT, layout.MOVE, layout.RISE)
-# Tilt reflexes after which the robot stays down.
-MOST_REFLEXES = 3
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
 
 
@@ -570,7 +568,7 @@ class AdaptiveGait(AdaptiveOnGround):
         kernel.advance(self._memory, dt)
         if pressed and self.data.state[layout.MODE] == layout.START:
             self._plan_on(lambda twin: twin.planned_restart())  # from where the feet were set down
-        if self.data.state[layout.REFLEXES] > MOST_REFLEXES:
+        if self.data.state[layout.REFLEXES] > self._most_reflexes:
             self.data.state[layout.STAY] = 1.0
         return self.data.position, self.data.velocity
 
@@ -598,7 +596,7 @@ class AdaptiveGait(AdaptiveOnGround):
         elif self.arrival.legs:
             names = ", ".join(self.robot.leg_names[i] for i in self.arrival.legs)
             out["why"] = f"{names} came back: used when all joints have arrived where the leg is held up"
-        elif self.data.state[layout.REFLEXES] > MOST_REFLEXES:
+        elif self.data.state[layout.REFLEXES] > self._most_reflexes:
             out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
         elif self._slowed:
             out["why"] = self._slowed

@@ -41,6 +41,9 @@ HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
 CLIMB_LIFT, LOST_CLIMB_LIFT, CLIMB_RATE = 0.08, 0.05, 0.02
 # How much higher [m] a rowing body rises where its feet are lifted higher: its belly runs against edges, too.
 ROWING_RISE = 0.01
+# Tilt reflexes after which the robot stays down, on level ground and on rough ground: each time its feet come to other
+# places.
+MOST_REFLEXES, MOST_ROUGH_REFLEXES = 3, 6
 FORGIVEN = 10.0  # [s] of walking on rough ground after which a tilt reflex no longer counts
 LOADED = 0.9  # height of the centre of mass over the feet as a share of that of base_link
 # The command is limited anew when the slope has changed by so much [rad], at most once in so long [s].
@@ -241,6 +244,11 @@ class AdaptiveOnGround(AdaptiveWalk):
         if self.obstacle.does in (CLIMB, BACK) and self.plan is not None:
             lift = CLIMB_LIFT if self._walks_whole(self.plan) else LOST_CLIMB_LIFT
         return max(lift, self._used.step_height)
+
+    @property
+    def _most_reflexes(self) -> int:
+        """Tilt reflexes in a row, after more of which the robot stays down."""
+        return MOST_ROUGH_REFLEXES if self.ground is not None and self.ground.rough else MOST_REFLEXES
 
     def _periods(self, plan: GaitPlan) -> list[float]:
         """Return the periods [s] that a command may have."""

@@ -9,6 +9,7 @@ from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
 
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, STOP, ObstacleResponse
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
@@ -153,3 +154,17 @@ def test_on_mujoco_with_a_leg_lost_it_steps_back_from_50_mm_and_climbs_it_at_ano
     walk.run(60.0, until=lambda walk: said.add(walk.gait.report().get("why")) or walk.physics.position[0] > 1.25)
     assert walk.physics.position[0] > 1.25
     assert any("steps back from an obstacle" in (why or "") for why in said)
+
+
+def test_on_mujoco_a_robot_that_tilts_on_blocks_again_and_again_gets_up_more_often_than_on_level_ground():
+    walk = walk_on("blocks:0.04", ("LF", "RM"), 5000)
+    gait, reflexes = walk.gait, []
+    for rough in (False, True):
+        gait.ground.rough = rough
+        for count in range(1, 10):
+            gait.data.state[layout.REFLEXES], gait.data.state[layout.STAY] = count, 0.0
+            gait.step(0.0)
+            if gait.data.state[layout.STAY]:
+                reflexes.append(count)
+                break
+    assert reflexes == [4, 7]
