@@ -1,9 +1,12 @@
 """Sphinx: the pages of docs/ and the API reference of the pure packages. Build: see CONTRIBUTING.md."""
 
+import functools
 import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+
+from sphinx.environment.adapters.toctree import global_toctree_for_doc
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -51,6 +54,23 @@ def as_markup(_app, _what, _name, _object, _options, lines):
     lines[:] = out
 
 
+def share_navigation(app, page, _template, context, _doctree):
+    """Give the hundreds of pages of the API reference the same navigation, none of them marked in it: made anew for
+    each, it takes two thirds of the build.
+    """
+    if page.startswith("_api/"):
+        context["toctree"] = functools.partial(navigation, app.builder)
+
+
+@functools.cache
+def navigation(builder, **options):
+    """Return the navigation (HTML) of pages in _api/."""
+    options = {"collapse": True, "includehidden": False, **options}
+    tree = global_toctree_for_doc(builder.env, "_api/page", builder, tags=builder.tags, **options)
+    return builder.render_partial(tree)["fragment"]
+
+
 def setup(app):
-    """Install `as_markup` before napoleon reads the docstrings."""
+    """Install `as_markup` before napoleon reads the docstrings, `share_navigation` before the theme makes its own."""
     app.connect("autodoc-process-docstring", as_markup, priority=400)
+    app.connect("html-page-context", share_navigation, priority=100)
