@@ -44,6 +44,9 @@ ROWING_RISE = 0.01
 # Tilt reflexes after which the robot stays down, on level ground and on rough ground: each time its feet come to other
 # places.
 MOST_REFLEXES, MOST_ROUGH_REFLEXES = 3, 6
+# On rough ground a body that is tilted by FALLING_FROM [rad] and will be by FALLEN [rad] after AHEAD [s], if it goes on
+# as in the last RATE_OVER [s], falls: it sits down at once.
+FALLING_FROM, FALLEN, AHEAD, RATE_OVER = math.radians(14.0), math.radians(30.0), 0.2, 0.04
 FORGIVEN = 10.0  # [s] of walking on rough ground after which a tilt reflex no longer counts
 LOADED = 0.9  # height of the centre of mass over the feet as a share of that of base_link
 # The command is limited anew when the slope has changed by so much [rad], at most once in so long [s].
@@ -79,6 +82,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         self._limited_for = UNLIMITED  # what the obstacle asks for and rough; roll, pitch of the slope
         self._since_limited, self._shift_room = LIMIT_EVERY, 0.0
         self._incline = LEVEL
+        self._tilt, self._tilting = 0.0, 0.0  # [rad] against the slope, [rad/s]
         self._heading: float | None = None  # [rad] before the robot stepped back
         self._search: Iterator[Incline | None] | None = None
 
@@ -186,8 +190,8 @@ class AdaptiveOnGround(AdaptiveWalk):
         heading = 0.0
         if data.settings[layout.YAW_GAIN] > 0.0:
             heading = math.remainder(float(data.state[layout.YAW] - data.state[layout.YAW_REFERENCE]), math.tau)
-        tilted = bool(data.state[layout.TILTED] > tilt_limit)
-        plan = self.plan
+        tilt, plan = float(data.state[layout.TILTED]), self.plan
+        tilted = tilt > tilt_limit
         ground.settles = plan is not None and plan.kind == "row"
         ground.update(dt, self.phase, *self._attitude, self.slope.attitude, heading, mode == layout.WALK, tilted)
         if ground.rough and ground.walked_for > FORGIVEN:
@@ -202,9 +206,17 @@ class AdaptiveOnGround(AdaptiveWalk):
         if plan is not None and plan.kind == "row":
             more = self._lifted * ROWING_RISE
             data.plan[plan_numbers.RISE], data.plan[plan_numbers.HEIGHT] = plan.rise + more, plan.height + more
-        data.settings[layout.TILT] = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
+        most = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
+        falls = self._falls(dt, tilt) and ground.rough and plan is not None and plan.kind == "walk"
+        data.settings[layout.TILT] = min(most, 0.5 * tilt) if falls else most  # half of it: the reflex comes at once
         self._move_body(ground.shift_x, ground.shift_y)
         self._limit_again(ground, dt)
+
+    def _falls(self, dt: float, tilt: float) -> bool:
+        """Whether a body that is tilted so far [rad] is falling."""
+        self._tilting += min(1.0, dt / RATE_OVER) * ((tilt - self._tilt) / dt - self._tilting)
+        self._tilt = tilt
+        return tilt > FALLING_FROM and tilt + AHEAD * self._tilting > FALLEN
 
     def _limit_again(self, ground: GroundAdaptation, dt: float) -> None:
         """Limit the command anew where the ground has become rough, smooth, steeper or flatter, in steps of some

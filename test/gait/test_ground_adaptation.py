@@ -207,3 +207,27 @@ def test_every_plan_with_legs_lost_steps_40_mm_high_and_keeps_its_speed():
                 continue
             assert gait.data.plan[plan_numbers.LIFT] == 0.04, lost
             assert followed[0] > 0.94 * SPEED, lost
+
+
+@pytest.mark.parametrize(
+    "rough, rate, sits_at",
+    [(True, 100.0, 14.0), (True, 20.0, None), (False, 100.0, 15.2)],
+    ids=["falls", "tilts", "level"],
+)
+def test_on_rough_ground_a_body_that_falls_sits_down_before_it_is_tilted_far(rough, rate, sits_at):
+    """Lost legs: LF, RM. It walks, and tilts from 3 to 18 degrees, by `rate` [deg/s]."""
+    robot = Robot.jethexa()
+    gait = AdaptiveGait().bind(robot, Morphology.whole(robot).without("LF", "RM"))
+    gait.sense(0.0, 0.0, 0.0)
+    gait.command(0.05, 0.0, 0.0)
+    while gait.doing != "walking":
+        gait.step(0.02)
+    gait.ground.rough, gait.ground.leeway = rough, float(rough)
+    tilt = 3.0
+    while tilt < 18.0 and gait.doing == "walking":
+        tilt += 0.02 * rate
+        gait.sense(math.radians(tilt), 0.0, 0.0)
+        gait.ground.rough = rough
+        gait.step(0.02)
+    assert (gait.doing == "sitting down") == (sits_at is not None)
+    assert sits_at is None or tilt <= sits_at + 2.1
