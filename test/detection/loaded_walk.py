@@ -163,10 +163,10 @@ class LoadedWalk(BlindWalk):
                 self._failures[joint] += 1
                 if self._failures[joint] < 3:
                     self._turn -= 1
-                elif not self._silent[joint]:
-                    self._silent[joint], self._silent_since[joint] = True, self.time
+                else:
+                    self._silent[joint] = True
                 continue
-            self._failures[joint], self._silent[joint] = 0, False
+            self._failures[joint], self._silent[joint], self._answered[joint] = 0, False, self.time
             angles = np.full(n, np.nan)
             angles[joint] = np.floor(self._seen[joint] / resolution + 0.5) * resolution
             self._to_detector.append(("measure_joints", self.time, angles))

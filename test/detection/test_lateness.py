@@ -14,7 +14,7 @@ WHOLE = Morphology.whole(ROBOT)
 
 
 def walk_late(kind, seconds):
-    walk, late = LateWalk(kind, 1), 0
+    walk, late = LateWalk(kind, 4), 0
     for _ in range(round(seconds * walk.ticks)):
         walk.tick()
         late += any("readings come late: not judged" in text for text in walk.detector.cannot_know(walk.time))

@@ -28,7 +28,9 @@ READS = 2  # readings a tick: 18 joints at 5.6 Hz
 _BYTES = 14  # of a request and its answer
 _GYRO, _ACCELEROMETER = 7.3e-4, 0.033  # noise [rad/s], [m/s^2]
 UPDATE_TICKS = 2  # ticks between two updates of the detector, as in its node
-_SILENT_AFTER, _PROBE, _SELDOM, _ATTENTION = 3, 0.1, 0.5, 0.6
+# Failures after which a servo is silent; [s] between two questions to any silent one, to one of them; [s] since its last
+# answer in which only the first holds. As the driver's ChainSettings.
+_SILENT_AFTER, _PACE, _SELDOM, _NEWLY = 3, 0.15, 0.5, 1.0
 
 
 class BlindWalk:
@@ -77,7 +79,7 @@ class BlindWalk:
         self._attitude = VQF(TICK)
         self._turn = self._tick = 0
         self._failures, self._silent = np.zeros(n, int), np.zeros(n, bool)
-        self._asked, self._silent_since = np.full(n, -np.inf), np.zeros(n)
+        self._asked, self._answered, self._probed = np.full(n, -np.inf), np.zeros(n), 0.0  # times [s]
         self._answering = np.zeros(n, bool)
         self._steps = round(TICK / physics.timestep)
         physics.reset(joints=self.gait.position.copy())
@@ -213,20 +215,25 @@ class BlindWalk:
                 self._failures[joint] += 1
                 if self._failures[joint] < _SILENT_AFTER:
                     self._turn -= 1  # asked again at once
-                elif not self._silent[joint]:
-                    self._silent[joint], self._silent_since[joint] = True, self.time
+                else:
+                    self._silent[joint] = True
                 continue
-            self._failures[joint], self._silent[joint] = 0, False
+            self._failures[joint], self._silent[joint], self._answered[joint] = 0, False, self.time
             play = self.dead_band * random.uniform(-0.5, 0.5)
             angles[joint] = np.floor((physics.readings[joint] + play) / resolution + 0.5) * resolution
         self.detector.measure_joints(now, angles)
 
     def _next(self) -> int | None:
         exist = self.declared.existing_mask
+        if self.time - self._probed >= _PACE:
+            for joint in np.flatnonzero(exist & self._silent):
+                patience = _PACE if self.time - self._answered[joint] < _NEWLY else _SELDOM
+                if self.time - self._asked[joint] >= patience:
+                    self._probed = self.time
+                    return int(joint)
         for _ in range(len(exist)):
             joint = self._turn % len(exist)
             self._turn += 1
-            patience = _PROBE if self.time - self._silent_since[joint] < _ATTENTION else _SELDOM
-            if exist[joint] and (not self._silent[joint] or self.time - self._asked[joint] > patience):
+            if exist[joint] and not self._silent[joint]:
                 return joint
         return None

@@ -50,7 +50,10 @@ class ReadSchedule:
         ):
             index = int(self._asked.argmin())  # all alike: round robin
             return index, max(now, self._asked.item(index) + 1.0 / settings.position_rate)
-        interval = np.where(silent, settings.silent_probe_interval, 1.0 / settings.position_rate)
+        # On a bad line reads fail by chance: a servo that has just fallen silent is asked again soon.
+        new = now - state.stamp < settings.newly_silent
+        probes = np.where(new, settings.silent_probe_pace, settings.silent_probe_interval)
+        interval = np.where(silent, probes, 1.0 / settings.position_rate)
         due = np.where(self._doubtful & ~silent, self._asked + settings.doubt_interval, self._asked + interval)
         due[np.isnan(state.angle) & ~silent & ~self._doubtful] = -np.inf  # an unknown pose is always due
         due[silent] = np.maximum(due[silent], self._next_probe)
