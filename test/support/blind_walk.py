@@ -28,8 +28,8 @@ READS = 2  # readings a tick: 18 joints at 5.6 Hz
 _BYTES = 14  # of a request and its answer
 _GYRO, _ACCELEROMETER = 7.3e-4, 0.033  # noise [rad/s], [m/s^2]
 UPDATE_TICKS = 2  # ticks between two updates of the detector, as in its node
-# Failures after which a servo is silent; [s] between two questions to any silent one, to one of them; [s] since its last
-# answer in which only the first holds. As the driver's ChainSettings.
+# Failures after which a servo is silent; [s] between two questions to any silent one, to one of them; [s] since its
+# last answer in which only the first holds. As the driver's ChainSettings.
 _SILENT_AFTER, _PACE, _SELDOM, _NEWLY = 3, 0.15, 0.5, 1.0
 
 
@@ -226,11 +226,11 @@ class BlindWalk:
     def _next(self) -> int | None:
         exist = self.declared.existing_mask
         if self.time - self._probed >= _PACE:
-            for joint in np.flatnonzero(exist & self._silent):
+            for joint in np.flatnonzero(exist & self._silent).tolist():
                 patience = _PACE if self.time - self._answered[joint] < _NEWLY else _SELDOM
                 if self.time - self._asked[joint] >= patience:
                     self._probed = self.time
-                    return int(joint)
+                    return joint
         for _ in range(len(exist)):
             joint = self._turn % len(exist)
             self._turn += 1
