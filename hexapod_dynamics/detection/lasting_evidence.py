@@ -111,7 +111,7 @@ class LastingEvidence:
                     self.why = f"roll and pitch say {both:.0f} of {limits.sure_tilt:.0f} nats"
             if (obvious if aftermath and probed != group else lasting) and posterior.onset[best] <= latest:
                 judged = leaning if probed != group and not self._feet.lasts(time, group) else None
-                why = "" if judged is None else self._why_uneven(time, group, judged, aftermath)
+                why = "" if judged is None else self._why_uneven(time, group, judged, aftermath, posterior, best)
                 if why:
                     self.undecided, self.why = group, why
                 else:
@@ -145,8 +145,13 @@ class LastingEvidence:
         sure = (group for group, p in probability.items() if p >= self._settings.declare)
         return frozenset(group for group in sure if leg_of_group(group) is not None)
 
-    def _why_uneven(self, time: float, group: str, leaning: Leaning, aftermath: bool) -> str:
-        """Return in words why uneven ground explains a foot, empty if it does not."""
+    def _why_uneven(
+        self, time: float, group: str, leaning: Leaning, aftermath: bool, posterior: Posterior, best: int
+    ) -> str:
+        """Return in words why uneven ground explains a foot, whose hypothesis is `best`; empty if it does not."""
+        share = 1.0 if posterior.leant is None else float(posterior.leant[best])
+        if share < self._limits.lean_predicted:
+            return f"the body leans by {share:.0%} of what this loss predicts"
         since = self._since.get(group, time)
         alternate = self._feet.alternate(since, {group})
         return "" if aftermath and not alternate else leaning.why_not(since, alternate)

@@ -180,6 +180,7 @@ class DetectorLimits:
     lean_least: float = _limit(np.radians(2.2), "rad", "lean from which a foot may be lost")
     lean_times: float = _limit(1.5, "", "times the largest lean before that this must be")
     lean_most: float = _limit(np.radians(6.0), "rad", "of the leans before, that counts for this")
+    lean_predicted: float = _limit(0.33, "", "share of the lean that the lost foot predicts, that is needed")
     lean_onset: float = _limit(1.0, "s", "before the first bank that suspects a foot: from then on it may be lost")
     lean_rough: float = _limit(np.radians(1.8), "rad", "largest lean before from which the ground is rough")
     lean_part: float = _limit(0.25, "s", "of which the largest lean is kept")
@@ -320,6 +321,7 @@ class DetectorLimits:
             lean_times=0.0,
             lean_rough=np.inf,
             others_banks=10**6,
+            lean_predicted=0.0,
         )
 
 

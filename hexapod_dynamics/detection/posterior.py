@@ -33,6 +33,7 @@ from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 
 _LARGE = 1e12  # above every chi-square
 _TILT = slice(-3, -1)  # roll and pitch among the features
+_LEAST_LEAN = 1e-6  # [rad]
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Posterior:
     declared: probability that nothing has happened. misfit (H,): chi-square per feature of each hypothesis, at its
     best onset; misfit_declared: that of the declared state. slices: number of slices compared. tilt (H,): how much of
     the log likelihood ratio against the declared state comes from roll and pitch, given the joints of the same slice.
+    leant (H,): largest lean of the body since the onset as a share of the largest one that the hypothesis predicts.
     """
 
     probability: np.ndarray
@@ -52,6 +54,7 @@ class Posterior:
     misfit_declared: float
     slices: int
     tilt: np.ndarray
+    leant: np.ndarray | None = None
 
 
 def posterior_of(
@@ -102,7 +105,15 @@ def posterior_of(
     whole = weights.sum() + np.exp(-top)
     at_onset = np.arange(count), onset
     declared = float(np.exp(-top) / whole)
-    return Posterior(weights / whole, log_odds, onset, declared, misfit[at_onset], total / n, slices, tilts[at_onset])
+    leant = _largest_since(np.hypot(leans[:, 0], leans[:, 1]))[onset]
+    leant = leant / np.maximum(np.hypot(deviations[..., -3], deviations[..., -2]).max(axis=1), _LEAST_LEAN)
+    misfit, tilt = misfit[at_onset], tilts[at_onset]
+    return Posterior(weights / whole, log_odds, onset, declared, misfit, total / n, slices, tilt, leant)
+
+
+def _largest_since(values: np.ndarray) -> np.ndarray:
+    """Largest of the values (K,) from each of them on (K,)."""
+    return np.maximum.accumulate(values[::-1])[::-1]
 
 
 def spun(deviations: np.ndarray, spin: float) -> np.ndarray:

@@ -2,7 +2,16 @@
 
 import math
 
+import numpy as np
+
+from hexapod_dynamics.detection.hypotheses import short
+from hexapod_dynamics.detection.lasting_evidence import LastingEvidence
 from hexapod_dynamics.detection.leaning import Leaning
+from hexapod_dynamics.detection.posterior import Posterior
+from hexapod_dynamics.detection.settings import DetectorSettings
+from hexapod_dynamics.robot import Robot
+
+ROBOT = Robot.jethexa()
 
 
 def leant(limits, *leans):
@@ -35,7 +44,21 @@ def held(limits, age):
     return leaning.is_held(5.0 + age)
 
 
+def declares(limits, share):
+    """Whether a foot is declared whose loss predicts a lean of which the body shows such a share."""
+    evidence, leaning, foot = LastingEvidence(DetectorSettings(limits=limits)), Leaning(limits), short(ROBOT, "RM", 0.5)
+    leaning.note(4.9, 0.1)
+    one = np.ones(1)
+    for time in (5.0, 5.32):
+        bank = Posterior(
+            0.999 * one, 100.0 * one, 0 * np.ones(1, int), 0.001, 0.3 * one, 2.0, 5, 20.0 * one, share * one
+        )
+        found = evidence.look(time, [foot], bank, leaning)
+    return found is not None
+
+
 EDGES = {
+    "lean_predicted": lambda l: declares(l, 0.34) and not declares(l, 0.32),
     "lean_least": lambda l: lost(l, 2.3) and not lost(l, 2.1),
     "lean_times": lambda l: lost(l, 4.6, before=3.0) and not lost(l, 4.4, before=3.0),
     "lean_most": lambda l: lost(l, 9.1, before=20.0) and not lost(l, 8.9, before=20.0),
