@@ -41,8 +41,8 @@ HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
 CLIMB_LIFT, LOST_CLIMB_LIFT, CLIMB_RATE = 0.08, 0.05, 0.02
 # How much higher [m] a rowing body rises where its feet are lifted higher: its belly runs against edges, too.
 ROWING_RISE = 0.01
-# Tilt reflexes after which the robot stays down, on level ground and on rough ground: each time its feet come to other
-# places.
+# Tilt reflexes after which the robot stays down, on level ground and on ground that was rough before the first one: each
+# time its feet come to other places.
 MOST_REFLEXES, MOST_ROUGH_REFLEXES = 3, 6
 # On rough ground a body that is tilted by FALLING_FROM [rad] and will be by FALLEN [rad] after AHEAD [s], if it goes on
 # as in the last RATE_OVER [s], falls: it sits down at once.
@@ -79,6 +79,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         self.load = LoadShift(0.0)  # `bind` knows the robot's weight
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
         self._reflexes = 0.0  # after which the ground was taken for rough
+        self._tilted_on_rough = False  # the ground was rough before the first of them
         self._limited_for = UNLIMITED  # what the obstacle asks for and rough; roll, pitch of the slope
         self._since_limited, self._shift_room = LIMIT_EVERY, 0.0
         self._incline = LEVEL
@@ -160,6 +161,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         """Forget the ground."""
         self.leaning[:] = 0.0
         self._lifted, self._reflexes, self._since_limited = 0.0, 0.0, LIMIT_EVERY
+        self._tilted_on_rough = False
         self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
         self.ground = None if self.ground is None else GroundAdaptation()
         self.obstacle = ObstacleResponse()
@@ -185,6 +187,8 @@ class AdaptiveOnGround(AdaptiveWalk):
             ground.expect_rough()
         if mode == layout.RISE or reflexes == 0.0:
             self._reflexes = reflexes
+        if reflexes == 0.0:
+            self._tilted_on_rough = ground.rough
         ground.height = LOADED * float(data.state[layout.HEIGHT_NOW])
         ground.most_shift = max(0.0, self._shift_room - self.load.size)
         heading = 0.0
@@ -260,7 +264,7 @@ class AdaptiveOnGround(AdaptiveWalk):
     @property
     def _most_reflexes(self) -> int:
         """Tilt reflexes in a row, after more of which the robot stays down."""
-        return MOST_ROUGH_REFLEXES if self.ground is not None and self.ground.rough else MOST_REFLEXES
+        return MOST_ROUGH_REFLEXES if self._tilted_on_rough else MOST_REFLEXES
 
     def _periods(self, plan: GaitPlan) -> list[float]:
         """Return the periods [s] that a command may have."""

@@ -160,7 +160,8 @@ def test_on_mujoco_a_robot_that_tilts_on_blocks_again_and_again_gets_up_more_oft
     walk = walk_on("blocks:0.04", ("LF", "RM"), 5000)
     gait, reflexes = walk.gait, []
     for rough in (False, True):
-        gait.ground.rough = rough
+        gait.data.state[layout.REFLEXES], gait.data.state[layout.STAY], gait.ground.rough = 0.0, 0.0, rough
+        walk.tick()
         for count in range(1, 10):
             gait.data.state[layout.REFLEXES], gait.data.state[layout.STAY] = count, 0.0
             gait.step(0.0)
