@@ -41,7 +41,7 @@ HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
 CLIMB_LIFT, LOST_CLIMB_LIFT, CLIMB_RATE = 0.08, 0.05, 0.02
 # How much higher [m] a rowing body rises where its feet are lifted higher: its belly runs against edges, too.
 ROWING_RISE = 0.01
-# Tilt reflexes after which the robot stays down, on level ground and on ground that was rough before the first one: each
+# Tilt reflexes after which the robot stays down, on level ground and where it was rough before the first one: each
 # time its feet come to other places.
 MOST_REFLEXES, MOST_ROUGH_REFLEXES = 3, 6
 # On rough ground a body that is tilted by FALLING_FROM [rad] and will be by FALLEN [rad] after AHEAD [s], if it goes on
