@@ -408,7 +408,8 @@ class AdaptiveGait(AdaptiveOnGround):
         """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
         wanted = (float(vx), float(vy), float(wz))
         if wanted != self._wanted:
-            self.obstacle.commanded(*wanted[:2])
+            if self.obstacle.commanded(*wanted[:2]):
+                self._turned = 0.0
             followed, period = self._possible(*wanted)
             self._wanted, self._followed = wanted, followed
             self.data.settings[layout.ASKED_PERIOD] = period

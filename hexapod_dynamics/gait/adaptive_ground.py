@@ -84,7 +84,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         self._since_limited, self._shift_room = LIMIT_EVERY, 0.0
         self._incline = LEVEL
         self._tilt, self._tilting = 0.0, 0.0  # [rad] against the slope, [rad/s]
-        self._heading: float | None = None  # [rad] before the robot stepped back
+        self._turned = 0.0  # [rad] by which the robot has turned on its way back from an obstacle
         self._search: Iterator[Incline | None] | None = None
 
     @abstractmethod
@@ -123,9 +123,10 @@ class AdaptiveOnGround(AdaptiveWalk):
         x, y, count = self._forces
         self._forces = 0.0, 0.0, 0
         plan, state, obstacle, did = self.plan, self.data.state, self.obstacle, self.obstacle.does
-        if plan is None or count == 0:
+        if plan is None or (count == 0 and did != BACK):  # the way back ends also when the IMU is silent
             return
-        vx, vy = state[layout.TWIST : layout.TWIST + 2].tolist()
+        vx, vy, turn = state[layout.TWIST : layout.TWIST + 3].tolist()
+        count = max(count, 1)
         obstacle.update(
             dt,
             (x / count, y / count),
@@ -141,17 +142,13 @@ class AdaptiveOnGround(AdaptiveWalk):
             ground.expect_rough()
         if obstacle.does != did:
             self._limited_for, self._since_limited = UNLIMITED, LIMIT_EVERY
-            self._keep_heading()
             if obstacle.does in (BACK, STOP) or did == BACK:
                 self._follow_again()
-
-    def _keep_heading(self) -> None:
-        """Remember the heading of a robot that is to step back, and hold it again when it has passed the obstacle."""
-        state, obstacle = self.data.state, self.obstacle
-        if obstacle.does == BACK and self._heading is None:
-            self._heading = float(state[layout.YAW_REFERENCE])
-        elif obstacle.does == AS_FELT and self._heading is not None:
-            state[layout.YAW_REFERENCE], self._heading = self._heading, None
+        if did == BACK:
+            self._turned += turn * dt
+        elif obstacle.does == AS_FELT != did:  # it has passed the obstacle: on as before
+            state[layout.YAW_REFERENCE] -= self._turned
+            self._turned = 0.0
 
     def _walks_whole(self, plan: GaitPlan) -> bool:
         """Whether all legs walk, by a plan made for them."""
@@ -161,7 +158,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         """Forget the ground."""
         self.leaning[:] = 0.0
         self._lifted, self._reflexes, self._since_limited = 0.0, 0.0, LIMIT_EVERY
-        self._tilted_on_rough = False
+        self._tilted_on_rough, self._turned = False, 0.0
         self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
         self.ground = None if self.ground is None else GroundAdaptation()
         self.obstacle = ObstacleResponse()
@@ -172,6 +169,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         if self.ground is not None:
             self.ground.change_plan()
         self.obstacle.change_plan()
+        self._turned = 0.0
 
     def _adapt(self, dt: float) -> None:
         """Let dt [s] pass for what adapts to the ground, and put it in force."""

@@ -42,14 +42,18 @@ class ObstacleResponse:
         self.progress.restart()
         self.does, self._free_for, self._unfelt, self.backs = AS_FELT, 0.0, 0, 0
 
-    def commanded(self, vx: float, vy: float) -> None:
-        """Take a command [m/s]: one to stand, or to go elsewhere than to the obstacle, ends stop and way back."""
+    def commanded(self, vx: float, vy: float) -> bool:
+        """Take a command [m/s]: one to stand, or to go elsewhere than to the obstacle, ends stop and way back; return
+        whether it does.
+        """
         if self.does not in (BACK, STOP):
-            return
+            return False
         x, y = self._stopped
         size = math.hypot(x, y) * math.hypot(vx, vy)
-        if size == 0.0 or x * vx + y * vy < OTHER_WAY * size:
+        ends = size == 0.0 or x * vx + y * vy < OTHER_WAY * size
+        if ends:
             self.change_plan()
+        return ends
 
     @property
     def way_back(self) -> tuple[float, float, float]:

@@ -169,3 +169,51 @@ def test_on_mujoco_a_robot_that_tilts_on_blocks_again_and_again_gets_up_more_oft
                 reflexes.append(count)
                 break
     assert reflexes == [4, 7]
+
+
+def stepping_back(lost=("LM",)):
+    """A gait that walks by a command straight ahead and has begun to step back from an obstacle; its heading is 0."""
+    gait = AdaptiveGait().bind(Robot.jethexa(), Morphology.whole(Robot.jethexa()).without(*lost))
+    gait.sense(0.0, 0.0, 0.0)
+    gait.command(SPEED, 0.0, 0.0)
+    while gait.doing != "walking":
+        gait.step(DT)
+    gait.obstacle.does, gait.obstacle.backs, gait.obstacle._stopped = BACK, 1, (SPEED, 0.0)
+    gait._follow_again()
+    return gait
+
+
+def test_a_robot_that_steps_back_goes_on_when_its_imu_falls_silent():
+    gait = stepping_back()
+    for _ in range(round(1.0 / DT)):
+        gait.step(DT)
+    assert gait.twist[0] < 0.0
+    for _ in range(round(3.0 / DT)):
+        gait.step(DT)
+    assert gait.obstacle.does == CLIMB and gait.twist[0] > 0.0
+
+
+def test_behind_the_obstacle_it_turns_back_by_what_it_has_turned_and_not_by_what_it_was_told_to_turn():
+    gait = stepping_back()
+    while gait.obstacle.does == BACK:
+        gait.step(DT)
+    turned = gait.data.state[layout.YAW_REFERENCE]
+    assert turned > 0.15
+    told = turned + 1.0  # by commands, since
+    gait.data.state[layout.YAW_REFERENCE] = gait.data.state[layout.YAW] = told
+    for _ in range(round(15.0 / DT)):
+        gait.sense(0.0, 0.0, told)
+        gait.sense_force(0.0, 0.0, 9.81)
+        gait.step(DT)
+        if gait.obstacle.does == AS_FELT:
+            break
+    assert gait.obstacle.does == AS_FELT
+    assert gait.data.state[layout.YAW_REFERENCE] - told == pytest.approx(-turned, abs=0.06)
+
+
+def test_a_command_that_ends_the_way_back_ends_its_turn_too():
+    gait = stepping_back()
+    for _ in range(round(1.0 / DT)):
+        gait.step(DT)
+    gait.command(0.0, 0.0, 0.0)
+    assert gait._turned == 0.0 and gait.obstacle.does == AS_FELT
