@@ -197,7 +197,7 @@ class DetectorLimits:
     steps_least: float = _limit(7.2, "s", "between the first and the last of these banks")
     steps_share: float = _limit(0.7, "", "of the banks in this time, that are sure of it")
     steps_banks: int = _count(5, "banks", "that are sure of it")
-    long_stump: float = _limit(0.7, "", "of a tibia; on uneven ground as much is left only where this holds, too")
+    long_stump: float = _limit(0.7, "", "of a tibia: on uneven ground a longer stump is declared only after steps_for")
 
     # ---- one_or_two.py: one foot or a pair; g: log odds of the best pair less those of the best single foot
     alone_early: float = _limit(20.0, "nats", "g below which a foot is declared alone before the window is full")

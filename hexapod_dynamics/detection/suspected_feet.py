@@ -39,9 +39,9 @@ class SuspectedFeet:
     def lasts(self, time: float, foot: str) -> bool:
         """Whether the banks up to a time [s] were sure of a foot in several steps, at several places."""
         limits = self._limits
-        latest = [(at, foot in sure, held) for at, sure, held in self._banks if at >= time - limits.steps_for]
-        count = sum(sure for _, sure, _ in latest)
-        first = next((at for at, sure, _ in latest if sure), time)
+        latest = [bank for bank in self._banks if bank[0] >= time - limits.steps_for]
         if any(held for _, _, held in latest):
             return False
+        suspecting = [at for at, sure, _ in latest if foot in sure]
+        count, first = len(suspecting), min(suspecting, default=time)
         return time - first >= limits.steps_least and count >= max(limits.steps_banks, limits.steps_share * len(latest))
