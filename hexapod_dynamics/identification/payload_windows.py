@@ -113,6 +113,15 @@ class WrenchWindows:
         return self._now - self._begin >= self._length
 
     @property
+    def at_edge(self) -> bool:
+        """Whether the open window is the first or the last one of its cycle."""
+        return self._windows == 0 or self._is_last(self._windows + 1)
+
+    def _is_last(self, count: int) -> bool:
+        """Whether the cycle is whole after so many windows."""
+        return count * self._length >= self.period - 0.5 * self._length
+
+    @property
     def _length(self) -> float:
         return self.period / max(round(self.period / WINDOW), 1)
 
@@ -121,7 +130,7 @@ class WrenchWindows:
         feet lift the body beyond what the robot needs by itself, and the upward direction (3,), means of the cycle in
         base_link. A window without enough readings begins the cycle again.
         """
-        found, length = self._wrench_of_window(), self._length
+        found = self._wrench_of_window()
         if found is None:
             self._windows = 0
             return None
@@ -132,7 +141,7 @@ class WrenchWindows:
         self._cycle_up += self._up
         self._windows += 1
         count = self._windows
-        if count * length < self.period - 0.5 * length:
+        if not self._is_last(count):
             return None
         self._windows = 0
         return self._wrench / count, self._cycle_up / count

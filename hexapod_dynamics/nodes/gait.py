@@ -142,7 +142,7 @@ class GaitNode(GuardedNode):
         before, rate = self.permit.fallen, message.angular_velocity
         force = [x * a.x + y * a.y + z * a.z for x, y, z in self._axes]
         self.gait.sense_force(*force)
-        self.get_up.sense(rotation, [x * rate.x + y * rate.y + z * rate.z for x, y, z in self._axes], force)
+        self.get_up.sense(now, rotation, (rate.x, rate.y, rate.z), force)
         self.permit.see(self.falls.update(now, rotation, force, self.gait.level), self.falls.upright)
         if self.permit.fallen != before:
             if self.permit.fallen:

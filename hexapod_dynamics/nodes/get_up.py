@@ -38,6 +38,7 @@ class GetUpControl:
         self._morphology = Morphology.whole(node.robot)
         n = node.robot.joint_count
         self._sensed = Sensed(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        self._chip = np.asarray(node.robot.imu.rotation)
         self._imu_time = self._joints_time = None
         self._executes = False  # whether `servos` executes commands
         self._logged = self._get_up.doing  # that it is idle is no news
@@ -104,14 +105,16 @@ class GetUpControl:
 
     # ---- measurements ------------------------------------------------------------------------------------------------
 
-    def sense(self, rotation, rate, force):
-        """Take an attitude (3, 3) world <- base_link, None where it is not known, angular velocity and specific force
-        (3,) in base_link axes.
+    def sense(self, now, rotation, rate, force):
+        """Take an attitude (3, 3) world <- base_link, None where it is not known, angular velocity (3,) in the axes of
+        the IMU's chip and specific force (3,) in base_link axes, at the monotonic time `now` [s].
         """
-        if rotation is not None:
-            self._imu_time = time.monotonic()
+        if rotation is None:
+            return
+        self._imu_time = now
+        if self.active:
             self._sensed.up = rotation[2].tolist()
-            self._sensed.rate, self._sensed.force = rate, force
+            self._sensed.rate, self._sensed.force = self._chip @ rate, force
 
     def measure_joints(self, angles):
         """Take measured joints (n,) [rad], NaN where unknown."""

@@ -58,15 +58,18 @@ class PayloadReport:
     def look(self):
         """Close a time window that is full, if the robot walks; publish after a step cycle.
 
-        Who stands is not weighed: friction holds joints that do not move, however the load changes.
+        Who stands is not weighed: friction holds joints that do not move, however the load changes. Whether it walks
+        is looked for with the first and the last window of a cycle.
         """
-        if not self.estimator.windows.due:
+        windows = self.estimator.windows
+        if not windows.due:
             return
-        period = self._observer.commands.history.lag
-        if period is None:
-            self.estimator.windows.clear()
-            return
-        self.estimator.set_period(period)
+        if windows.at_edge:
+            period = self._observer.commands.history.lag
+            if period is None:
+                windows.clear()
+                return
+            self.estimator.set_period(period)
         if self.estimator.update():
             self.publish()
 
