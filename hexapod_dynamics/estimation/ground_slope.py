@@ -72,7 +72,8 @@ class GroundSlope:
                 self._recalled = None
         if time - self._low_at > STANDING_UP:
             unexplained = [each - _bounded(each, PLAY) for each in tilt]
-            model.tilt_ground([dt * _bounded(self._gain * each, STEEPENING) for each in unexplained])
+            if any(unexplained):
+                model.tilt_ground([dt * _bounded(self._gain * each, STEEPENING) for each in unexplained])
 
 
 def _bounded(value: float, most: float) -> float:

@@ -56,6 +56,7 @@ NO_WAY = (
     "stopped: the robot makes no way, an obstacle is higher than it can step; command another direction, or zero and "
     "then a speed"
 )
+FARTHEST_LEAN = MOST_LEAN[:2].tolist()  # [m]
 SLOWER = 0.97  # share of the command below which the reason is given
 
 
@@ -103,10 +104,11 @@ class AdaptiveOnGround(AdaptiveWalk):
 
     def _move_body(self, x: float, y: float) -> None:
         """Move the body over its feet by (x, y) [m], as `lean` asks and for the load."""
-        leaning, load, most = self.leaning, self.load.shift, MOST_LEAN
-        for axis, shift in enumerate((x, y)):
-            offset = leaning.item(axis) + load.item(axis) + shift
-            self.data.command[layout.OFFSET + axis] = min(most.item(axis), max(-most.item(axis), offset))
+        lean_x, lean_y = self.leaning[:2].tolist()
+        load_x, load_y = self.load.shift.tolist()
+        (most_x, most_y), command = FARTHEST_LEAN, self.data.command
+        command[layout.OFFSET] = min(most_x, max(-most_x, lean_x + load_x + x))
+        command[layout.OFFSET + 1] = min(most_y, max(-most_y, lean_y + load_y + y))
 
     def sense_force(self, x: float, y: float, z: float) -> None:
         """Take the specific force of the body [m/s^2], by which it is felt whether the robot makes its way."""
@@ -118,14 +120,14 @@ class AdaptiveOnGround(AdaptiveWalk):
         along += math.cos(pitch) * x + math.sin(pitch) * down
         self._forces = along, across + math.cos(roll) * y - math.sin(roll) * z, count + 1
 
-    def _make_way(self, dt: float, ground: GroundAdaptation) -> None:
-        """Find out whether the robot makes its way, and respond to an obstacle."""
+    def _make_way(self, dt: float, ground: GroundAdaptation, now: list[float]) -> None:
+        """Find out whether the robot makes its way, and respond to an obstacle; now: the state, as numbers."""
         x, y, count = self._forces
         self._forces = 0.0, 0.0, 0
-        plan, state, obstacle, did = self.plan, self.data.state, self.obstacle, self.obstacle.does
+        plan, obstacle, did = self.plan, self.obstacle, self.obstacle.does
         if plan is None or (count == 0 and did != BACK):  # the way back ends also when the IMU is silent
             return
-        vx, vy, turn = state[layout.TWIST : layout.TWIST + 3].tolist()
+        vx, vy, turn = now[layout.TWIST : layout.TWIST + 3]
         count = max(count, 1)
         obstacle.update(
             dt,
@@ -133,8 +135,8 @@ class AdaptiveOnGround(AdaptiveWalk):
             kernel.speed_of_body(self._memory),
             (vx, vy),
             self.period,
-            self.phase,
-            walks=bool(state[layout.MODE] == layout.WALK),
+            now[layout.PHASE],
+            walks=now[layout.MODE] == layout.WALK,
             raised=ground.rough,
             whole=self._walks_whole(plan),
         )
@@ -147,7 +149,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         if did == BACK:
             self._turned += turn * dt
         elif obstacle.does == AS_FELT != did:  # it has passed the obstacle: on as before
-            state[layout.YAW_REFERENCE] -= self._turned
+            self.data.state[layout.YAW_REFERENCE] -= self._turned
             self._turned = 0.0
 
     def _walks_whole(self, plan: GaitPlan) -> bool:
@@ -177,28 +179,28 @@ class AdaptiveOnGround(AdaptiveWalk):
         if self.load.active:
             self.load.advance(dt, self._shift_room)
             self._move_body(0.0, 0.0)
-        if ground is None or data.state[layout.SENSED] == 0.0:
+        now = data.state.tolist()  # an element of an array takes three times as long
+        if ground is None or now[layout.SENSED] == 0.0:
             return
         lift, tilt_limit = self._used.step_height, self.settings.tilt_limit
-        mode, reflexes = data.state[layout.MODE], float(data.state[layout.REFLEXES])
+        mode, reflexes, tilt, plan = now[layout.MODE], now[layout.REFLEXES], now[layout.TILTED], self.plan
         if mode == layout.RISE and reflexes > self._reflexes:
             ground.expect_rough()
         if mode == layout.RISE or reflexes == 0.0:
             self._reflexes = reflexes
         if reflexes == 0.0:
             self._tilted_on_rough = ground.rough
-        ground.height = LOADED * float(data.state[layout.HEIGHT_NOW])
+        ground.height = LOADED * now[layout.HEIGHT_NOW]
         ground.most_shift = max(0.0, self._shift_room - self.load.size)
         heading = 0.0
         if data.settings[layout.YAW_GAIN] > 0.0:
-            heading = math.remainder(float(data.state[layout.YAW] - data.state[layout.YAW_REFERENCE]), math.tau)
-        tilt, plan = float(data.state[layout.TILTED]), self.plan
+            heading = math.remainder(now[layout.YAW] - now[layout.YAW_REFERENCE], math.tau)
         tilted = tilt > tilt_limit
         ground.settles = plan is not None and plan.kind == "row"
-        ground.update(dt, self.phase, *self._attitude, self.slope.attitude, heading, mode == layout.WALK, tilted)
+        ground.update(dt, now[layout.PHASE], *self._attitude, self.slope.attitude, heading, mode == layout.WALK, tilted)
         if ground.rough and ground.walked_for > FORGIVEN:
             data.state[layout.REFLEXES] = 0.0
-        self._make_way(dt, ground)
+        self._make_way(dt, ground, now)
         most = CLIMB_RATE * dt
         self._high += min(most, max(-most, self._highest - self._high))
         high = ground.share if self._incline.high else 0.0

@@ -13,6 +13,7 @@ servo's torque from its lead e over the measured angle, and its set-point's rate
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -95,47 +96,59 @@ class Statics:
         A leg of which a link is missing or a joint does not move counts with its weight alone, as if it stood nowhere.
         Raises IdentificationError for legs that have not three joints.
         """
+        return BodyStatics(robot, model, morphology).at(angles, up)
+
+    def carried(self, torques: Array) -> Array:
+        """Wrench (B, 6) with which the feet lift the body and what it carries, at joint torques (B, n) [N m]."""
+        return np.einsum("bij,bj->bi", self.A, self.joints - torques)
+
+
+class BodyStatics:
+    """Computes Statics of what is left of a robot.
+
+    Raises IdentificationError for legs that have not three joints.
+    """
+
+    def __init__(self, robot: Robot, model: WholeBodyModel | None = None, morphology: Morphology | None = None) -> None:
         if any(len(leg.joints) != 3 for leg in robot.legs):
             raise IdentificationError("loads: legs of three joints needed, to solve for the force of each foot")
-        model = WholeBodyModel(robot) if model is None else model
-        morphology = Morphology.whole(robot) if morphology is None else morphology
-        B, n = angles.shape
+        self.model = WholeBodyModel(robot) if model is None else model
+        self.morphology = morphology = Morphology.whole(robot) if morphology is None else morphology
         moving = np.flatnonzero(morphology.moving_mask)
-        places = {int(joint): 6 + k for k, joint in enumerate(moving)}
+        places = {int(joint): k for k, joint in enumerate(moving)}
+        self._rows = np.concatenate([np.arange(6), 6 + moving])
+        self._standing = []  # name of a leg, its columns in the Jacobian, its last link, the length of that
+        joints: list[int] = []
+        for leg in robot.legs:
+            indices = robot.leg_joints(leg.name)
+            if all(joint in places for joint in indices):
+                first, link = 6 + places[indices.start], morphology.links(leg.name)[-1]
+                self._standing.append((leg.name, slice(first, first + 3), f"{leg.name}.{link.name}", link.length))
+                joints += indices
+        self._joints = np.array(joints, np.intp)
+        self._level, self._origin = np.eye(3), np.zeros(3)
+
+    def at(self, angles: Array, up: Array) -> Statics:
+        """See `Statics.of`."""
+        model, morphology, standing = self.model, self.morphology, self._standing
+        B, n = angles.shape
         A, gravity = np.zeros((B, 6, n)), np.zeros((B, 6 + n))
-        rows = np.concatenate([np.arange(6), 6 + moving])
-        standing = [leg for leg in robot.legs if all(joint in places for joint in robot.leg_joints(leg.name))]
-        columns = [robot.leg_joints(leg.name).start for leg in standing]
-        tips = [
-            (f"{leg.name}.{link.name}", link.length) for leg in standing for link in morphology.links(leg.name)[-1:]
-        ]
-        origin, level = np.zeros(3), np.eye(3)
-        jacobians, feet = np.empty((len(standing), 3, 3)), np.empty((len(standing), 3))
+        jacobians, feet = np.empty((len(standing), 3, 3)), np.empty((len(standing), 1, 3))
         for b in range(B):
-            gravity[b, rows] = model.gravity_force(turn_upright(up[b]), angles[b], morphology)
-            poses = model.link_poses(level, origin, angles[b], morphology)
-            for k, (leg, first, (tip, length)) in enumerate(zip(standing, columns, tips, strict=True)):
-                turn, start = poses[tip]
-                first = places[first]
-                jacobians[k] = turn @ model.tip_jacobian(leg.name, angles[b], morphology)[:3, first : first + 3]
+            gravity[b, self._rows] = model.gravity_force(turn_upright(up[b]), angles[b], morphology)
+            poses = model.link_poses(self._level, self._origin, angles[b], morphology)
+            for k, (name, columns, link, length) in enumerate(standing):
+                turn, start = poses[link]
+                jacobians[k] = turn @ model.tip_jacobian(name, angles[b], morphology)[:3, columns]
                 feet[k] = start + turn[:, 0] * length
             sizes = np.linalg.svd(jacobians, compute_uv=False)
             if (sizes[:, 0] > STRAIGHTEST * sizes[:, -1]).any():
                 A[b] = np.nan
                 continue
-            inverses = np.linalg.inv(jacobians).transpose(0, 2, 1)
-            x, y, z = feet.T[:, :, None]
-            for k, first in enumerate(columns):
-                A[b, :3, first : first + 3] = inverses[k]
-            fx, fy, fz = inverses.transpose(1, 0, 2)
-            moments = np.stack([y * fz - z * fy, z * fx - x * fz, x * fy - y * fx], axis=1)
-            for k, first in enumerate(columns):
-                A[b, 3:, first : first + 3] = moments[k]
-        return cls(A, gravity[:, 6:], gravity[:, :6], up)
-
-    def carried(self, torques: Array) -> Array:
-        """Wrench (B, 6) with which the feet lift the body and what it carries, at joint torques (B, n) [N m]."""
-        return np.einsum("bij,bj->bi", self.A, self.joints - torques)
+            forces = np.linalg.inv(jacobians)  # a row for each joint: the foot's force at a torque of 1 N m
+            A[b, :3, self._joints] = forces.reshape(-1, 3)
+            A[b, 3:, self._joints] = np.cross(feet, forces).reshape(-1, 3)
+        return Statics(A, gravity[:, 6:], gravity[:, :6], up)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +284,9 @@ def _inflation(residuals: Array) -> float:
 
 def turn_upright(up: Array) -> Array:
     """Rotation (3, 3) world <- base_link, without yaw, of a body in whose axes `up` (3,) points upward."""
-    z = up / np.linalg.norm(up)
-    x = np.array([1.0, 0.0, 0.0]) - z[0] * z
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(z, x), z])
+    a, b, c = up.tolist()
+    size = math.sqrt(a * a + b * b + c * c)
+    a, b, c = a / size, b / size, c / size
+    # Rows: x without its share along the upward direction, the direction across, the upward direction.
+    size = math.sqrt(b * b + c * c)
+    return np.array([[size, -a * b / size, -a * c / size], [0.0, c / size, -b / size], [a, b, c]])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.identification.loads import SLOW, Servos, Statics
+from hexapod_dynamics.identification.loads import SLOW, BodyStatics, Servos
 from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
@@ -33,12 +33,14 @@ class WrenchWindows:
     def __init__(self, robot: Robot, *, command_delay: float, command_period: float) -> None:
         self.robot, self.model = robot, WholeBodyModel(robot)
         self.morphology = Morphology.whole(robot)
+        self._statics = BodyStatics(robot, self.model, self.morphology)
         self.servos = Servos.of_robot(robot)
         n = robot.joint_count
         laws = robot.joint_servos
         self._delay = [law.latency for law in laws] if laws else [command_delay] * n
         self._lag = ((1.0 - self.servos.kind) * self.servos.lag).tolist()
         self._zone, self._stiffness = self.servos.zone.tolist(), self.servos.stiffness.tolist()
+        self._coulomb, self._loaded = self.servos.coulomb, self.servos.loaded
         self._period = command_period
         self._targets, self._times, self._count = np.zeros((_ROWS, n)), [-math.inf] * _ROWS, 0
         self._sums = np.zeros((n, 3))  # integrals of angle and torque over the time between readings, that time
@@ -55,6 +57,7 @@ class WrenchWindows:
     def set_morphology(self, morphology: Morphology) -> None:
         """Adopt what is left of the robot."""
         self.morphology = morphology
+        self._statics = BodyStatics(self.robot, self.model, morphology)
         self.clear()
 
     def clear(self) -> None:
@@ -67,8 +70,9 @@ class WrenchWindows:
     def command(self, time: float, targets: Array) -> None:
         """Take the set-points (n,) [rad] that are sent to the servos at `time` [s]; NaN: unchanged."""
         row, before = self._targets[self._count % _ROWS], self._targets[(self._count - 1) % _ROWS]
-        np.copyto(row, targets)
-        np.copyto(row, before, where=np.isnan(row))
+        row[:] = targets
+        if math.isnan(sum(targets.tolist())):
+            np.copyto(row, before, where=np.isnan(row))
         self._times[self._count % _ROWS] = time
         self._count += 1
 
@@ -92,8 +96,9 @@ class WrenchWindows:
         rate = 0.5 * (target - targets.item((newest - 2) % _ROWS, joint)) / self._period
         lead, zone = setpoint - angle - self._lag[joint] * rate, self._zone[joint]
         torque = self._stiffness[joint] * (lead - min(max(lead, -zone), zone))
-        dry = (self.servos.coulomb + self.servos.loaded * abs(torque)) * rate / math.sqrt(rate * rate + SLOW**2)
-        torque -= dry
+        friction = self._coulomb + self._loaded * abs(torque)
+        if friction:
+            torque -= friction * rate / math.sqrt(rate * rate + SLOW**2)
         last, sums = self._last[joint], self._sums[joint]
         between = time - last.item(0)
         if 0.0 < between < LONGEST_GAP:
@@ -160,7 +165,7 @@ class WrenchWindows:
         if not complete:
             return None
         self._begin = begin
-        statics = Statics.of(self.robot, angles[None], self._up[None], self.model, self.morphology)
+        statics = self._statics.at(angles[None], self._up[None])
         if not np.isfinite(statics.A).all():
             return None
         return (statics.carried(torques[None]) - statics.body)[0]
