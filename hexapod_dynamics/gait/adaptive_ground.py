@@ -56,6 +56,7 @@ NO_WAY = (
     "stopped: the robot makes no way, an obstacle is higher than it can step; command another direction, or zero and "
     "then a speed"
 )
+SLIDES_FROM = math.radians(8.0)  # slope on which a body that lies on its belly between its strokes slides
 FARTHEST_LEAN = MOST_LEAN[:2].tolist()  # [m]
 SLOWER = 0.97  # share of the command below which the reason is given
 
@@ -308,11 +309,17 @@ class AdaptiveOnGround(AdaptiveWalk):
             return NO_WAY
         if self.obstacle.does == BACK:
             return f"steps back from an obstacle, to approach it anew: {self.obstacle.backs} of {BACKS}"
-        wanted = np.abs(self._wanted or (0.0, 0.0, 0.0)).max()
-        if self.ground is None or np.abs(self._followed).max() > SLOWER * wanted:
+        ahead, left, turn = self._wanted or (0.0, 0.0, 0.0)
+        steep, rows = math.hypot(*self.slope.attitude), self.plan is not None and self.plan.kind == "row"
+        if self.ground is not None and rows and steep > SLIDES_FROM and (left or turn):
+            return (
+                f"a rowing body slides on a slope of {math.degrees(steep):.0f} degrees: sideways or turning it ends as "
+                "far as a third of its way beside the commanded one"
+            )
+        if self.ground is None or np.abs(self._followed).max() > SLOWER * max(abs(ahead), abs(left), abs(turn)):
             return ""
         if self._incline is not LEVEL:
-            cause = f"slope of {math.degrees(math.hypot(*self.slope.attitude)):.0f} degrees"
+            cause = f"slope of {math.degrees(steep):.0f} degrees"
         elif self.ground.rough:
             cause = f"feet are lifted {1e3 * self._highest:.0f} mm on rough ground"
         else:

@@ -183,6 +183,26 @@ def test_on_steep_slopes_commands_are_scaled_with_a_reason(roll, pitch):
     assert shift @ uphill / np.linalg.norm(uphill) > 0.025
 
 
+@pytest.mark.parametrize(
+    "lost, degrees, command, says",
+    [
+        ("LF+LR+RM", 12.0, (0.0, 0.04, 0.0), True),
+        ("LF+LR+RM", 12.0, (0.0, 0.0, 0.25), True),
+        ("LF+LR+RM", 12.0, (SPEED, 0.0, 0.0), False),
+        ("LF+LR+RM", 4.0, (0.0, 0.04, 0.0), False),
+        ("LF+RM", 12.0, (0.0, 0.04, 0.0), False),
+    ],
+)
+def test_a_rowing_robot_says_how_it_slides_on_a_slope(lost, degrees, command, says):
+    gait = AdaptiveGait().bind(ROBOT, WHOLE.without(*LOST[lost]))
+    gait.sense(math.radians(degrees), 0.0, 0.0)
+    gait.command(*command)
+    for _ in range(100):
+        gait.sense(math.radians(degrees), 0.0, 0.0)
+        gait.step(DT)
+    assert ("slides on a slope of 12 degrees" in gait.report().get("why", "")) == says
+
+
 @pytest.mark.parametrize("lost, degrees, high", [("LF+RM", 20.0, False), ("LF+RM", 8.0, True), ("LM", 20.0, True)])
 def test_feet_are_lifted_higher_on_a_slope_only_where_the_margin_holds_so(lost, degrees, high):
     gait = gait_of(lost)
