@@ -7,11 +7,11 @@ Each run: MuJoCo, `Truth.parse("servos=real,ground=...,seed=N")` with a friction
 wired with the rates of the nodes (commands 50 Hz, servos read one after another by the real bus's schedule, IMU through
 its filter). The robot stands, learns which legs it has lost, and is commanded 7.7 cm/s straight ahead (--way sideways:
 4 cm/s to its left; turn: 0.25 rad/s). A run arrives when it has come so many metres in the commanded direction, or has
-turned once round, and gives up at a third of the speed. --gait plain: without what adapts to the ground; CHECKOUT: the gait of another checkout of this project (a
-path), computed by its own environment. Each line:
-ground, lost legs, runs that arrive, share of the commanded speed (median and least of those that arrive), error (median
-and largest of those: how far it is beside its way, as a share of that; of a turn: how far from where it began, as a
-share of the way of a foot), falls over, reason of those that did not arrive.
+turned once round, and gives up at a third of the speed. --gait plain: without what adapts to the ground; CHECKOUT:
+the gait of another checkout of this project (a path), computed by its own environment. Each line: ground, lost legs,
+runs that arrive, share of the commanded speed (median and least of those that arrive), error (median and largest of
+those: how far it is beside its way, as a share of that; of a turn: how far from where it began, as a share of the way
+of a foot), falls over, reason of those that did not arrive.
 """
 
 import argparse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 from multiprocessing.connection import Listener
@@ -34,7 +35,10 @@ class GaitOfCheckout:
         address = f"{self._folder.name}/gait"
         with Listener(address) as listener:
             self._process = subprocess.Popen(
-                [self._tree / "with_ros2", "python", SERVER, address], cwd=self._tree, stdout=subprocess.DEVNULL
+                [self._tree / "with_ros2", "python", SERVER, address],
+                cwd=self._tree,
+                env={**os.environ, "HEXAPOD_DYNAMICS_CACHE": str(self._tree / "build" / "compiled")},
+                stdout=subprocess.DEVNULL,
             )
             listener._listener._socket.settimeout(MADE_IN)
             self._connection = listener.accept()
