@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
-from multiprocessing.connection import Listener
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 SERVER = Path(__file__).with_name("gait_server.py")
-MADE_IN = 120.0  # [s] until its environment is made and its kernels are compiled
 
 
 class GaitOfCheckout:
     """Has what BlindWalk and benchmark/ground.py ask of a gait; its checkout's Python computes it in a process beside.
 
-    Readings and commands are sent with the next step or change of morphology, in their order.
+    tree: the checkout; python: what runs its Python, by default its ./with_ros2. Readings and commands are sent with
+    the next step or change of morphology, in their order.
     """
 
-    def __init__(self, tree: Path, **settings: Any) -> None:
-        self._tree, self._settings = tree, settings
-        self._folder = tempfile.TemporaryDirectory()
+    def __init__(self, tree: Path, python: Sequence[str | Path] = (), **settings: Any) -> None:
+        self._tree, self._python, self._settings = tree, python or (tree / "with_ros2", "python"), settings
         self._calls: list[tuple[str, list[Any]]] = []
         self._now: dict[str, Any] = {}
 
@@ -32,38 +30,37 @@ class GaitOfCheckout:
         """Start the process; the robot is a JetHexa."""
         if robot.name != "jethexa":
             raise ValueError(f"robot {robot.name}: the other checkout walks a JetHexa")
-        address = f"{self._folder.name}/gait"
-        with Listener(address) as listener:
-            self._process = subprocess.Popen(
-                [self._tree / "with_ros2", "python", SERVER, address],
-                cwd=self._tree,
-                env={**os.environ, "HEXAPOD_DYNAMICS_CACHE": str(self._tree / "build" / "compiled")},
-                stdout=subprocess.DEVNULL,
-            )
-            listener._listener._socket.settimeout(MADE_IN)
-            self._connection = listener.accept()
-        self._connection.send_bytes(json.dumps(self._settings).encode())
-        self._receive()
+        self._process = subprocess.Popen(
+            [*self._python, SERVER],
+            cwd=self._tree,
+            env={**os.environ, "HEXAPOD_DYNAMICS_CACHE": str(self._tree / "build" / "compiled")},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._exchange(self._settings)
         return self
 
-    def _receive(self) -> None:
-        self._now = json.loads(self._connection.recv_bytes())
+    def _exchange(self, request: Any) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        print(json.dumps(request), file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the gait of {self._tree} has ended; its reason is on stderr")
+        self._now = json.loads(answer)
 
-    def _exchange(self) -> None:
-        self._connection.send_bytes(json.dumps(self._calls).encode())
+    def _send_calls(self) -> None:
+        self._exchange(self._calls)
         self._calls.clear()
-        self._receive()
 
     def close(self) -> None:
         """End the process."""
-        self._connection.close()
-        self._process.wait(20.0)
-        self._folder.cleanup()
+        self._process.communicate(timeout=20.0)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """As `Gait.step`."""
         self._calls.append(("step", [dt]))
-        self._exchange()
+        self._send_calls()
         return self.position, self.velocity
 
     def set_morphology(self, morphology: Any) -> None:
@@ -71,7 +68,7 @@ class GaitOfCheckout:
         whole = type(morphology).whole(morphology.robot).parameters()
         changed = {name: value for name, value in morphology.parameters().items() if value != whole[name]}
         self._calls.append(("set_morphology", [changed]))
-        self._exchange()
+        self._send_calls()
 
     def command(self, vx: float, vy: float, wz: float) -> None:
         """As `Gait.command`, but returns nothing."""
