@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hexapod_dynamics.detection.hypotheses import Hypothesis, groups_of, leg_of_group, of_foot
+from hexapod_dynamics.detection.hypotheses import Hypothesis, foot_group, groups_of, leg_of_group, of_foot
 from hexapod_dynamics.detection.leaning import Leaning
 from hexapod_dynamics.detection.limits import DetectorLimits
 from hexapod_dynamics.detection.one_or_two import PairEvidence, choose, doubted
@@ -29,7 +29,7 @@ class LastingEvidence:
 
     def __init__(self, settings: DetectorSettings) -> None:
         self._settings, self._limits = settings, settings.limits
-        self._declared_at = -math.inf
+        self._declared_at, self._second = -math.inf, ""  # the group that was doubted then
         self._pressed = "", -math.inf
         self._pair = PairEvidence(settings.limits)
         self._feet = SuspectedFeet(settings.limits)
@@ -38,6 +38,7 @@ class LastingEvidence:
     def clear(self) -> None:
         """Forget all banks: the robot has changed."""
         self._feet.clear()
+        self._first_suspected: dict[str, tuple[float, float]] = {}  # by group: first and last bank that suspects it
         self._end_row()
 
     def _end_row(self) -> None:
@@ -72,6 +73,7 @@ class LastingEvidence:
                 groups.setdefault(group, []).append(k)
         probability = {group: float(posterior.probability[members].sum()) for group, members in groups.items()}
         top = max(probability, key=lambda group: probability[group], default="")
+        self._note_suspected(time, probability)
         self._feet.note(time, self._sure_feet(probability), leaning is not None and leaning.is_held(time))
         if not top or probability[top] < self._settings.suspect:
             self._end_row()
@@ -89,7 +91,8 @@ class LastingEvidence:
         for group, members in groups.items():
             best = max(members, key=lambda k: posterior.probability[k])
             weight = _weight(hypotheses[best], posterior, best, limits, probed == group)
-            relative = 1.0 if self._fits_relatively(hypotheses[best], posterior, best) else 0.0
+            second = aftermath and probed == group == self._second
+            relative = 1.0 if self._fits_relatively(hypotheses[best], posterior, best, second) else 0.0
             if probability[group] < self._settings.declare or max(weight, relative) == 0.0:
                 continue
             sure.add(group)
@@ -104,6 +107,7 @@ class LastingEvidence:
             both = before + tilt
             enough = odds >= limits.lasting_odds
             lasting = count >= limits.lasting_banks and enough and (both >= limits.lasting_tilt or probed == group)
+            enough = enough and (not second or odds >= limits.second_odds)
             if not lasting and relatives >= limits.lasting_banks and enough:
                 lasting = both >= limits.sure_tilt or probed == group
                 if not lasting and both >= limits.probed_tilt:
@@ -139,7 +143,15 @@ class LastingEvidence:
         if chosen is None:
             return None
         self.doubted = None if aftermath else doubted(hypotheses, posterior, hypotheses[chosen], limits)
+        self._second = "" if self.doubted is None else foot_group(self.doubted)
         return self._declare(time, hypotheses[chosen], probability[ready[0]])
+
+    def _note_suspected(self, time: float, probability: dict[str, float]) -> None:
+        """Note which groups a bank suspects; one that is not suspected for a moment was suspected before it, too."""
+        for group, p in probability.items():
+            if p >= self._settings.suspect:
+                first, last = self._first_suspected.get(group, (time, time))
+                self._first_suspected[group] = time if time - last > self._limits.suspected_gap else first, time
 
     def _sure_feet(self, probability: dict[str, float]) -> frozenset[str]:
         sure = (group for group, p in probability.items() if p >= self._settings.declare)
@@ -161,7 +173,8 @@ class LastingEvidence:
         told from it only by several steps at several places.
         """
         groups = groups_of(found)
-        rough = leaning is not None and leaning.is_rough(min(self._since.get(group, time) for group in groups))
+        since = min(self._first_suspected.get(group, (time, time))[0] for group in groups)
+        rough = leaning is not None and leaning.is_rough(since - self._limits.pair_onset)
         if not rough or probed in groups or all(self._feet.lasts(time, group) for group in groups):
             return False
         if len(groups) == 1 and _left(found) < self._limits.long_stump:
@@ -169,12 +182,15 @@ class LastingEvidence:
         self.undecided, self.why = groups[0], f"the ground is uneven, and {found.name} may stand deeper"
         return True
 
-    def _fits_relatively(self, hypothesis: Hypothesis, posterior: Posterior, k: Any) -> bool:
+    def _fits_relatively(self, hypothesis: Hypothesis, posterior: Posterior, k: Any, second: bool = False) -> bool:
         """Whether a foot leaves clearly less than the declared robot, and tilts the body as it is tilted.
 
-        A healthy robot whose servos are not those of the model leaves more than any absolute limit.
+        A healthy robot whose servos are not those of the model leaves more than any absolute limit. second: the foot is
+        pressed down because it may have been lost together with the one that was declared last; it need not tilt.
         """
         limits = self._limits
+        if second and of_foot(hypothesis):
+            return float(posterior.misfit[k]) <= limits.second_share * float(posterior.misfit_declared)
         most = min(limits.relative_share * float(posterior.misfit_declared), limits.relative_misfit)
         tilts = float(posterior.tilt[k]) >= limits.relative_tilt
         return of_foot(hypothesis) and tilts and float(posterior.misfit[k]) <= most
