@@ -6,6 +6,7 @@ import pytest
 from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.hypotheses import both, limp, short
 from hexapod_dynamics.detection.lasting_evidence import LastingEvidence
+from hexapod_dynamics.detection.leaning import Leaning
 from hexapod_dynamics.detection.one_or_two import PairEvidence, choose, doubted
 from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.estimation import DetectorSettings
@@ -244,12 +245,14 @@ def test_a_robot_that_lies_otherwise_than_every_hypothesis_has_lost_nothing():
 PRESSED = [(11.7, 1.32, 2.22, 9.8), (12.8, 1.44, 2.37, 9.9)]
 
 
-def after_a_loss(banks, press):
-    """Names declared after LM has been declared, for banks that name RR; press: whether RR is pressed before them."""
+def after_a_loss(banks, press, first=None):
+    """Names declared after LM has been declared by two banks `first`, for banks that name RR; press: whether RR is
+    pressed before them.
+    """
     evidence = LastingEvidence(DetectorSettings())
     for k in range(2):
-        first = evidence.look(0.3 * k, HYPOTHESES, bank(0.999, 0.0, 0.0, 0.0))
-    assert first[0] is LM
+        found = evidence.look(0.3 * k, HYPOTHESES, first or bank(0.999, 0.0, 0.0, 0.0))
+    assert found[0] is LM
     evidence.clear()
     if press:
         evidence.pressed(0.7, "RR lost")
@@ -263,6 +266,30 @@ def after_a_loss(banks, press):
 def test_a_foot_that_was_pressed_down_is_declared_by_two_banks_although_another_was_just_lost():
     assert after_a_loss(PRESSED, press=False) == [None, None]
     assert after_a_loss(PRESSED, press=True) == [None, RR.name]
+
+
+# A recorded walk with RR and RF lost, servos unlike the model's: banks of the press of RR after RF was declared.
+SECOND = [(26.4, 2.18, 5.06, 2.5), (57.1, 2.23, 6.30, 6.5), (106.9, 2.18, 7.65, 10.6)]
+
+
+@pytest.mark.parametrize("doubted, found", [(True, [None, None, RR.name]), (False, [None] * 3)])
+def test_a_second_foot_that_was_doubted_and_pressed_is_declared_although_it_fits_poorly(doubted, found):
+    first = bank(0.3, 0.0, 0.699, 0.0) if doubted else bank(0.999, 0.0, 0.0, 0.0)
+    assert after_a_loss(SECOND, press=True, first=first) == found
+
+
+def test_a_pair_that_is_suspected_with_a_gap_is_not_taken_for_the_ground_that_its_own_lean_makes():
+    """A recorded walk: LF and LM lost, suspected from 0.3 s on, by all banks but one; it leans by 26 degrees."""
+    evidence, leaning = LastingEvidence(DetectorSettings()), Leaning()
+    pair, none = bank(0.0, 0.0, 0.999, 0.0, onset=0), bank(0.0, 0.0, 0.0, 0.6)
+    leaning.note(-5.0, 0.015)
+    for k in range(10):
+        leaning.note(0.3 * k, 0.45)
+    found = [
+        evidence.look(time, HYPOTHESES, one, leaning)
+        for time, one in ((0.3, bank(0.0, 0.0, 0.6, 0.0)), (0.62, none), (0.94, pair), (1.26, pair))
+    ]
+    assert [None if one is None else one[0].name for one in found] == [None, None, None, both(LM, RR).name]
 
 
 def test_no_other_leg_is_declared_with_the_one_that_was_pressed():

@@ -176,6 +176,19 @@ def after_a_loss(limits, at, odds):
     return declares(limits, *[of_other(odds=odds)] * len(at), at=at, evidence=evidence)
 
 
+def second(limits, odds=100.0, misfit=2.0):
+    """Whether the last of two banks declares RR, pressed down because it may have been lost together with LM; the
+    declared robot leaves 5.
+    """
+    evidence = evidence_of(limits)
+    for k in range(2):
+        evidence.look(0.32 * k, HYPOTHESES, bank(0.3, 0.0, 0.699, 0.0))
+    evidence.clear()
+    evidence.pressed(0.7, "RR lost")
+    banks = [of_other(odds=odds, misfit=misfit, declared=5.0, tilt=1.0)] * 2
+    return declares(limits, *banks, at=[1.0, 1.32], evidence=evidence)
+
+
 # ---- one foot or two
 
 ONE_AND_BOTH, READY, SURE = [LM, both(LM, RR)], {0: 1.0, 1: 1.0}, {"LM lost", "RR lost"}
@@ -302,6 +315,8 @@ EDGES = {
     "obvious": lambda l: after_a_loss(l, [1.0], 420.0) and not after_a_loss(l, [1.0], 380.0),
     "aftermath": lambda l: after_a_loss(l, [6.6, 7.0], 100.0) and not after_a_loss(l, [5.4, 5.8], 100.0),
     "after_probe": lambda l: probed(l, second=1.8) and not probed(l, second=2.0),
+    "second_share": lambda l: second(l, misfit=2.4) and not second(l, misfit=2.6),
+    "second_odds": lambda l: second(l, 76.0) and not second(l, 74.0),
     "alone_early": lambda l: chosen(l, 18.0) == "one" and chosen(l, 22.0) is None,
     "pair": lambda l: chosen(l, 23.0, onset=0) == "one" and chosen(l, 27.0, onset=0) == "both",
     "pair_at_once": lambda l: chosen(l, 56.0) is None and chosen(l, 64.0) == "both",

@@ -46,6 +46,21 @@ def stump(limits, left):
     return not evidence._may_be_uneven(5.0, short(Robot.jethexa(), "RM", left), leaning, "")
 
 
+def told_from_ground(limits, at):
+    """Whether a stump of nine tenths, suspected at 5 s, is told at once from ground that leant it from `at` on."""
+    evidence, leaning = LastingEvidence(DetectorSettings(limits=limits)), Leaning(limits)
+    leaning.note(at, 0.1)
+    return not evidence._may_be_uneven(5.0, short(Robot.jethexa(), "RM", 0.9), leaning, "")
+
+
+def remembers(limits, gap):
+    """Whether a foot that is suspected again after a gap [s] was suspected before it."""
+    evidence = LastingEvidence(DetectorSettings(limits=limits))
+    for time in (0.0, gap):
+        evidence._note_suspected(time, {"RM lost": 1.0})
+    return evidence._first_suspected["RM lost"][0] == 0.0
+
+
 REST = (9.0, 10.0, 11.0, 12.0)
 
 EDGES = {
@@ -58,5 +73,7 @@ EDGES = {
     "steps_least": lambda l: changes(lambda t: lasts(l, t, *REST), 4.9, 4.7),
     "steps_share": lambda l: changes(lambda n: lasts(l, 4.2, 6.0, *REST, 9.5, without=[9.2] * n), 4, 3),
     "steps_banks": lambda l: changes(lambda n: lasts(l, 4.2, *REST[:n]), 3, 4),
+    "pair_onset": lambda l: changes(lambda at: told_from_ground(l, at), 2.9, 3.1),
+    "suspected_gap": lambda l: changes(lambda gap: remembers(l, gap), 0.75, 0.65),
     "long_stump": lambda l: changes(lambda left: stump(l, left), 0.72, 0.68),
 }
