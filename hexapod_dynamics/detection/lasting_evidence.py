@@ -7,6 +7,7 @@ stump's length and a second damage are less certain than the leg.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from hexapod_dynamics.detection.hypotheses import Hypothesis, foot_group, groups_of, leg_of_group, of_foot
@@ -16,6 +17,40 @@ from hexapod_dynamics.detection.one_or_two import PairEvidence, choose, doubted
 from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.detection.suspected_feet import SuspectedFeet
+
+
+@dataclass(frozen=True, eq=False)
+class _Bank:
+    """A bank at a time [s]; groups: indices of the hypotheses of each group, and their probability; aftermath: whether
+    a loss was declared just before; probed: group of the foot that is pressed down, or was a moment ago, "": none.
+    """
+
+    time: float
+    hypotheses: list[Hypothesis]
+    posterior: Posterior
+    leaning: Leaning | None
+    groups: dict[str, list[int]]
+    probability: dict[str, float]
+    aftermath: bool
+    probed: str
+
+    @classmethod
+    def of(
+        cls,
+        time: float,
+        hypotheses: list[Hypothesis],
+        posterior: Posterior,
+        leaning: Leaning | None,
+        aftermath: bool,
+        probed: str,
+    ) -> _Bank:
+        """Sort the hypotheses into groups."""
+        groups: dict[str, list[int]] = {}
+        for k, hypothesis in enumerate(hypotheses):
+            for group in groups_of(hypothesis):
+                groups.setdefault(group, []).append(k)
+        probability = {group: float(posterior.probability[members].sum()) for group, members in groups.items()}
+        return cls(time, hypotheses, posterior, leaning, groups, probability, aftermath, probed)
 
 
 class LastingEvidence:
@@ -65,13 +100,12 @@ class LastingEvidence:
         A joint that does not follow is returned at once, since its readings confirm it; a lost foot when several banks
         were sure of its leg, alone or with another (one_or_two).
         """
-        self.undecided, self.why, limits = "", "", self._limits
+        self.undecided = self.why = ""
         lasting_pair = self._pair.look(hypotheses, posterior)
-        groups: dict[str, list[int]] = {}
-        for k, hypothesis in enumerate(hypotheses):
-            for group in groups_of(hypothesis):
-                groups.setdefault(group, []).append(k)
-        probability = {group: float(posterior.probability[members].sum()) for group, members in groups.items()}
+        aftermath = time < self._declared_at + self._limits.aftermath
+        probed = self._pressed[0] if time < self._pressed[1] + self._limits.after_probe else ""
+        bank = _Bank.of(time, hypotheses, posterior, leaning, aftermath, probed)
+        probability = bank.probability
         top = max(probability, key=lambda group: probability[group], default="")
         self._note_suspected(time, probability)
         self._feet.note(time, self._sure_feet(probability), leaning is not None and leaning.is_held(time))
@@ -84,67 +118,93 @@ class LastingEvidence:
         row = {
             group: sums for group, sums in self._sure.items() if probability.get(group, 0.0) >= self._settings.suspect
         }
-        sure, ready, joints = set(), [], []
+        joints, sure, ready = self._add(bank, row)
+        self._sure = row
+        if joints:
+            return joints[0], probability[top]
+        return self._declare_foot(bank, ready, sure, lasting_pair) if ready else None
+
+    def _add(
+        self, bank: _Bank, row: dict[str, tuple[float, float, float, float]]
+    ) -> tuple[list[Hypothesis], set[str], list[str]]:
+        """Add a bank to the banks in a row; return the joints that it is sure of, all groups that it is sure of, and
+        those that may be declared to have lost their foot.
+        """
+        limits, posterior, aftermath = self._limits, bank.posterior, bank.aftermath
+        joints, sure, ready = [], set(), []
         latest = posterior.slices - limits.half_cycle
-        aftermath = time < self._declared_at + limits.aftermath
-        probed = self._pressed[0] if time < self._pressed[1] + limits.after_probe else ""
-        for group, members in groups.items():
+        for group, members in bank.groups.items():
             best = max(members, key=lambda k: posterior.probability[k])
-            weight = _weight(hypotheses[best], posterior, best, limits, probed == group)
-            second = aftermath and probed == group == self._second
-            relative = 1.0 if self._fits_relatively(hypotheses[best], posterior, best, second) else 0.0
-            if probability[group] < self._settings.declare or max(weight, relative) == 0.0:
+            hypothesis, probed = bank.hypotheses[best], bank.probed == group
+            second = aftermath and probed and group == self._second
+            weight = _weight(hypothesis, posterior, best, limits, probed)
+            relative = 1.0 if self._fits_relatively(hypothesis, posterior, best, second) else 0.0
+            if bank.probability[group] < self._settings.declare or max(weight, relative) == 0.0:
                 continue
             sure.add(group)
             count, relatives, odds, before = row.get(group, (0.0, 0.0, 0.0, 0.0))
             count, relatives = count + weight, relatives + max(weight, relative)
             odds, tilt = odds + float(posterior.log_odds[best]), float(posterior.tilt[best])
             row[group] = count, relatives, odds, tilt
-            if not of_foot(hypotheses[best]):
-                joints.append(hypotheses[best])
+            if not of_foot(hypothesis):
+                joints.append(hypothesis)
                 continue
+            lasting = self._lasts(group, row[group], before + tilt, probed, second)
             obvious = float(posterior.log_odds[best]) >= limits.obvious
-            both = before + tilt
-            enough = odds >= limits.lasting_odds
-            lasting = count >= limits.lasting_banks and enough and (both >= limits.lasting_tilt or probed == group)
-            enough = enough and (not second or odds >= limits.second_odds)
-            if not lasting and relatives >= limits.lasting_banks and enough:
-                lasting = both >= limits.sure_tilt or probed == group
-                if not lasting and both >= limits.probed_tilt:
-                    self.undecided = group
-                    self.why = f"roll and pitch say {both:.0f} of {limits.sure_tilt:.0f} nats"
-            if (obvious if aftermath and probed != group else lasting) and posterior.onset[best] <= latest:
-                judged = leaning if probed != group and not self._feet.lasts(time, group) else None
-                why = "" if judged is None else self._why_uneven(time, group, judged, aftermath, posterior, best)
+            if (obvious if aftermath and not probed else lasting) and posterior.onset[best] <= latest:
+                why = "" if probed or self._feet.lasts(bank.time, group) else self._why_uneven(bank, group, best)
                 if why:
                     self.undecided, self.why = group, why
                 else:
                     ready.append(group)
-        self._sure = row
-        if joints:
-            return joints[0], probability[top]
-        if not ready:
-            return None
-        alone = [k for group in ready for k in groups[group] if len(groups_of(hypotheses[k])) == 1]
-        if aftermath and ready == [probed] and alone:  # the press has tested no other leg
+        return joints, sure, ready
+
+    def _lasts(
+        self, group: str, sums: tuple[float, float, float, float], tilt: float, probed: bool, second: bool
+    ) -> bool:
+        """Whether the banks in a row suffice for a foot: their `sums`, what roll and pitch contribute to the last two.
+
+        probed: it is pressed down; second: because it may have been lost together with another.
+        """
+        limits, (count, relatives, odds, _) = self._limits, sums
+        if odds < limits.lasting_odds:
+            return False
+        if count >= limits.lasting_banks and (tilt >= limits.lasting_tilt or probed):
+            return True
+        if relatives < limits.lasting_banks or (second and odds < limits.second_odds):
+            return False
+        if tilt >= limits.sure_tilt or probed:
+            return True
+        if tilt >= limits.probed_tilt:
+            self.undecided = group
+            self.why = f"roll and pitch say {tilt:.0f} of {limits.sure_tilt:.0f} nats"
+        return False
+
+    def _declare_foot(
+        self, bank: _Bank, ready: list[str], sure: set[str], lasting_pair: bool
+    ) -> tuple[Hypothesis, float] | None:
+        """Return the lost foot or the lost feet to declare, of groups that are `ready` for it, and the probability."""
+        hypotheses, posterior, probed, limits = bank.hypotheses, bank.posterior, bank.probed, self._limits
+        alone = [k for group in ready for k in bank.groups[group] if len(groups_of(hypotheses[k])) == 1]
+        if bank.aftermath and ready == [probed] and alone:  # the press has tested no other leg
             best = max(alone, key=lambda k: posterior.log_odds[k])
-            return self._declare(time, hypotheses[best], probability[probed])
+            return self._declare(bank.time, hypotheses[best], bank.probability[probed])
         good = {
             k: max(_weight(hypotheses[k], posterior, k, limits, probed == group), fits)
             for group in ready
-            for k in groups[group]
+            for k in bank.groups[group]
             for fits in [float(self._fits_relatively(hypotheses[k], posterior, k))]
         }
         chosen = choose(hypotheses, posterior, good, sure, lasting_pair, limits, self._pair.clear_of_others)
-        if chosen is not None and self._may_be_uneven(time, hypotheses[chosen], leaning, probed):
+        if chosen is not None and self._may_be_uneven(bank.time, hypotheses[chosen], bank.leaning, probed):
             # A second foot stands deeper for some steps; the one that is lost lasts.
-            alone = [k for k in alone if self._feet.lasts(time, groups_of(hypotheses[k])[0])]
+            alone = [k for k in alone if self._feet.lasts(bank.time, groups_of(hypotheses[k])[0])]
             chosen = max(alone, key=lambda k: posterior.log_odds[k], default=None)
         if chosen is None:
             return None
-        self.doubted = None if aftermath else doubted(hypotheses, posterior, hypotheses[chosen], limits)
+        self.doubted = None if bank.aftermath else doubted(hypotheses, posterior, hypotheses[chosen], limits)
         self._second = "" if self.doubted is None else foot_group(self.doubted)
-        return self._declare(time, hypotheses[chosen], probability[ready[0]])
+        return self._declare(bank.time, hypotheses[chosen], bank.probability[ready[0]])
 
     def _note_suspected(self, time: float, probability: dict[str, float]) -> None:
         """Note which groups a bank suspects; one that is not suspected for a moment was suspected before it, too."""
@@ -157,16 +217,17 @@ class LastingEvidence:
         sure = (group for group, p in probability.items() if p >= self._settings.declare)
         return frozenset(group for group in sure if leg_of_group(group) is not None)
 
-    def _why_uneven(
-        self, time: float, group: str, leaning: Leaning, aftermath: bool, posterior: Posterior, best: int
-    ) -> str:
+    def _why_uneven(self, bank: _Bank, group: str, best: int) -> str:
         """Return in words why uneven ground explains a foot, whose hypothesis is `best`; empty if it does not."""
-        share = 1.0 if posterior.leant is None else float(posterior.leant[best])
+        leant, leaning = bank.posterior.leant, bank.leaning
+        if leaning is None:
+            return ""
+        share = 1.0 if leant is None else float(leant[best])
         if share < self._limits.lean_predicted:
             return f"the body leans by {share:.0%} of what this loss predicts"
-        since = self._since.get(group, time)
+        since = self._since.get(group, bank.time)
         alternate = self._feet.alternate(since, {group})
-        return "" if aftermath and not alternate else leaning.why_not(since, alternate)
+        return "" if bank.aftermath and not alternate else leaning.why_not(since, alternate)
 
     def _may_be_uneven(self, time: float, found: Hypothesis, leaning: Leaning | None, probed: str) -> bool:
         """Whether uneven ground explains a pair of feet, or a stump of nearly the tibia's length, as well: both are
