@@ -33,6 +33,7 @@ from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.load_shift import LoadShift
 from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACKS, CLIMB, STOP, ObstacleResponse
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.progress import SLOW
 
 # Lift [m] of the feet on rough ground, factor on the tilt limit there: feet that stand on obstacles tilt the body.
 HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
@@ -140,6 +141,7 @@ class AdaptiveOnGround(AdaptiveWalk):
             walks=now[layout.MODE] == layout.WALK,
             raised=ground.rough,
             whole=self._walks_whole(plan),
+            slow=self._wanted is not None and math.hypot(*self._wanted[:2]) < SLOW,
         )
         if obstacle.does != AS_FELT and obstacle.does != STOP:
             ground.expect_rough()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 
-from hexapod_dynamics.gait.progress import LEGS_LOST, SLOWEST, WHOLE, Progress
+from hexapod_dynamics.gait.progress import LEGS_LOST, SLOW, WHOLE, Progress
 
 AS_FELT, RAISE, CLIMB, BACK, STOP = range(5)
 # How often in a row it steps back; for so long [s], at this speed [m/s], while it turns [rad/s], to its left first.
@@ -74,11 +74,12 @@ class ObstacleResponse:
         walks: bool,
         raised: bool,
         whole: bool,
+        slow: bool = False,
     ) -> None:
         """Let dt [s] pass.
 
-        acceleration ... walks: see `Progress.update`; raised: whether the feet are lifted as on rough ground; whole:
-        whether all legs walk.
+        acceleration ... walks, slow: see `Progress.update`; raised: whether the feet are lifted as on rough ground;
+        whole: whether all legs walk.
         """
         if self.does == STOP:
             return
@@ -88,7 +89,7 @@ class ObstacleResponse:
                 self.does, self._free_for, self._was_felt = CLIMB, 0.0, True
             return
         limits = WHOLE if whole else LEGS_LOST
-        self.progress.update(dt, acceleration, planned, twist, period, phase, walks, limits)
+        self.progress.update(dt, acceleration, planned, twist, period, phase, walks, limits, slow)
         if self.progress.hindered:
             if self.does == AS_FELT and not raised:
                 self.does = RAISE
@@ -102,7 +103,7 @@ class ObstacleResponse:
             return
         self._free_for = 0.0 if self.progress.is_set_back else self._free_for + dt
         if self.does == CLIMB:
-            self._was_felt &= math.hypot(*twist) >= SLOWEST
+            self._was_felt &= slow or math.hypot(*twist) >= SLOW
         if self._free_for > FREE:
             self._unfelt = self.backs = 0
         if self._free_for > CLIMBED and self.does != AS_FELT:

@@ -35,7 +35,9 @@ class SetbackLimits:
 
 # A body that rows on fewer legs up a slope slides back in each cycle.
 WHOLE, LEGS_LOST = SetbackLimits(0.6, 0.4, 2.0), SetbackLimits(0.8, 0.6, 2.0)
-SLOWEST = 0.05  # [m/s] commanded, below which nothing is felt: on blocks a body is thrown about by as much
+# [m/s] below which nothing is felt: on blocks a body is thrown about by as much. Where the command itself is slower,
+# a body is felt down to SLOWEST, and set back for LONGER times as many cycles.
+SLOW, SLOWEST, LONGER = 0.05, 0.03, 1.5
 
 
 class Progress:
@@ -73,14 +75,16 @@ class Progress:
         phase: float,
         walks: bool,
         limits: SetbackLimits = WHOLE,
+        slow: bool = False,
     ) -> None:
         """Let dt [s] pass.
 
         acceleration: horizontal, mean over dt; planned: speed of the body over its feet now; twist: that of the command
-        as it is followed; period [s]: of the cycle; phase: in it, 0 to 1; walks: whether the legs step.
+        as it is followed; period [s]: of the cycle; phase: in it, 0 to 1; walks: whether the legs step; slow: whether
+        the command itself is slower than SLOW.
         """
         speed = math.hypot(*twist)
-        if not walks or speed < SLOWEST or not math.isfinite(acceleration[0] + acceleration[1]):
+        if not walks or speed < (SLOWEST if slow else SLOW) or not math.isfinite(acceleration[0] + acceleration[1]):
             self.restart()
             return
         before, self._planned = self._planned or planned, planned
@@ -99,7 +103,7 @@ class Progress:
             self._cycles += dt / period
         elif self.setback < limits.free:
             self._cycles = 0.0
-        self.hindered = self._cycles > limits.cycles
+        self.hindered = self._cycles > limits.cycles * (LONGER if slow else 1.0)
 
     def _repeated(self, deviation: float, phase: float, share: float) -> float:
         """Take a share of the deviation from its mean, at a phase, into the Fourier series; return its mean square."""

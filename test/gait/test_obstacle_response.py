@@ -11,16 +11,19 @@ from support.servo_walk import CHAIN
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, STOP, ObstacleResponse
+from hexapod_dynamics.gait.progress import SLOW
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
 SPEED, PERIOD, DT = 0.077, 1.2, 0.02
 
 
-def walk_against(response, seconds, *, thrown_back, whole=True, bias=0.0, planned=lambda _: 0.0, climbing=SPEED):
+def walk_against(
+    response, seconds, *, thrown_back, whole=True, bias=0.0, planned=lambda _: 0.0, climbing=SPEED, command=SPEED
+):
     """Let a response feel a body that walks, thrown back twice a cycle by `thrown_back` [m/s]; return what it did.
 
-    climbing: speed [m/s] that is possible while it climbs.
+    climbing: speed [m/s] that is possible while it climbs; command: that which is commanded.
     """
     did, before = [], 0.0
     for k in range(round(seconds / DT)):
@@ -28,9 +31,9 @@ def walk_against(response, seconds, *, thrown_back, whole=True, bias=0.0, planne
         speed = planned(t) - thrown_back * max(0.0, math.sin(4.0 * math.pi * t / PERIOD)) ** 3
         force = (speed - before) / DT + bias, 0.0
         before = speed
-        twist, phase = (climbing if response.does == CLIMB else SPEED, 0.0), t / PERIOD % 1.0
-        speeds = (SPEED + planned(t), 0.0), twist
-        response.update(DT, force, *speeds, PERIOD, phase, walks=True, raised=False, whole=whole)
+        twist, phase = (min(command, climbing if response.does == CLIMB else SPEED), 0.0), t / PERIOD % 1.0
+        speeds, slow = ((SPEED + planned(t), 0.0), twist), command < SLOW
+        response.update(DT, force, *speeds, PERIOD, phase, walks=True, raised=False, whole=whole, slow=slow)
         if not did or did[-1] != response.does:
             did.append(response.does)
     return did
@@ -64,6 +67,15 @@ def test_it_steps_back_against_the_command_to_one_side_and_the_other_and_no_furt
     assert response.does == BACK
     response.commanded(0.0, 0.0)
     assert response.does == AS_FELT
+
+
+def test_a_slow_command_is_felt_down_to_3_cm_a_second_and_only_where_it_is_set_back_for_longer():
+    acts = {}
+    for command in (0.06, 0.04, 0.02):
+        response = ObstacleResponse()
+        acts[command] = [walk_against(response, PERIOD, thrown_back=0.3, command=command)[-1] for _ in range(8)]
+    cycles = {command: did.index(RAISE) if RAISE in did else None for command, did in acts.items()}
+    assert cycles[0.02] is None and cycles[0.06] < cycles[0.04]
 
 
 def test_attempts_too_slow_to_be_felt_end_after_three():
