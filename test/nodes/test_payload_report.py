@@ -86,3 +86,42 @@ def test_a_load_that_was_stored_is_carried_after_a_restart(report):
     assert report.estimator.estimate().expected == (0.4, 0.016, 0.0)
     report.publish()
     assert report.stored() == [0.4, 0.016, 0.0] and report._observer.load.mass == 0.4
+
+
+class History:
+    """A history of commands that counts how often its period is looked for."""
+
+    def __init__(self, period):
+        self.period, self.asked = period, 0
+
+    @property
+    def lag(self):
+        self.asked += 1
+        return self.period
+
+
+def windows(report, history, seconds, begin):
+    """Let time pass: a command and a reading of each joint every 20 ms, a look every 60 ms; return the end [s]."""
+    report._observer.commands.history = history
+    joints = np.tile([0.0, 0.5, 1.0], 6)
+    for tick in range(round(seconds / 0.02)):
+        time = begin + 0.02 * tick
+        report.estimator.command(time, joints)
+        report.estimator.measure_up(np.array([0.0, 0.0, 1.0]))
+        for joint in range(ROBOT.joint_count):
+            report.estimator.measure_joint(time, joint, joints[joint])
+        if tick % 3 == 0:
+            report.look()
+    return begin + seconds
+
+
+def test_whether_the_robot_walks_is_looked_for_at_the_edges_of_a_cycle(report):
+    history, cycles = History(1.3), []
+    report.publish = lambda: cycles.append(1)
+    end = windows(report, history, 20.0, 0.0)
+    assert 13 <= len(cycles) <= 15
+    assert history.asked <= 2 * (len(cycles) + 1) + 1  # of five time windows in a cycle
+    history.period = None  # it stands
+    before = len(cycles)
+    windows(report, history, 5.0, end)
+    assert len(cycles) == before
