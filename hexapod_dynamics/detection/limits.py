@@ -175,8 +175,8 @@ class DetectorLimits:
     obvious: float = _limit(400.0, "nats", "above which one bank declares another foot soon after a loss")
     aftermath: float = _limit(6.0, "s", "after a loss for which this holds")
     after_probe: float = _limit(1.9, "s", "after a press in which two banks declare its foot whatever the tilt")
-    second_share: float = _limit(0.5, "", "of the declared robot's chi-square that a second lost foot may leave then")
-    second_odds: float = _limit(150.0, "nats", "sum of its log odds in these banks, from which it is lost, too")
+    second_share: float = _limit(0.5, "", "of it that a foot may leave that is pressed as the second of a pair")
+    second_odds: float = _limit(150.0, "nats", "sum of its log odds in two banks, from which it is lost, too")
 
     # ---- leaning.py: how far the body leans otherwise than its model
     lean_least: float = _limit(np.radians(2.2), "rad", "lean from which a foot may be lost")
@@ -185,7 +185,7 @@ class DetectorLimits:
     lean_predicted: float = _limit(0.33, "", "share of the lean that the lost foot predicts, that is needed")
     lean_onset: float = _limit(1.0, "s", "before the first bank that suspects a foot: from then on it may be lost")
     pair_onset: float = _limit(1.0, "s", "longer before it, for a pair: its own lean is not that of the ground")
-    suspected_gap: float = _limit(0.7, "s", "in which a foot that was suspected, and is again, need not be")
+    suspected_gap: float = _limit(0.7, "s", "for which a foot may be unsuspected in between")
     lean_rough: float = _limit(np.radians(1.8), "rad", "largest lean before from which the ground is rough")
     lean_part: float = _limit(0.25, "s", "of which the largest lean is kept")
     lean_kept: float = _limit(12.0, "s", "for which leans and obstacles are kept")

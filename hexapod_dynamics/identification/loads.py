@@ -289,4 +289,6 @@ def turn_upright(up: Array) -> Array:
     a, b, c = a / size, b / size, c / size
     # Rows: x without its share along the upward direction, the direction across, the upward direction.
     size = math.sqrt(b * b + c * c)
+    if size < 1e-9:  # it stands on its nose or tail: every yaw is as good
+        return np.array([[0.0, 1.0, 0.0], [0.0, 0.0, a], [a, 0.0, 0.0]])
     return np.array([[size, -a * b / size, -a * c / size], [0.0, c / size, -b / size], [a, b, c]])

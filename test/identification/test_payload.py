@@ -1,5 +1,7 @@
 """What the body carries, of a robot that walks in MuJoCo, whose servos are not the model's springs."""
 
+import math
+
 import numpy as np
 import pytest
 from support.payload_walk import PayloadWalk
@@ -8,6 +10,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.carried_load import CarriedLoad
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.load_shift import MOST, SPEED, LoadShift
+from hexapod_dynamics.identification.loads import turn_upright
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Predictor, Truth
 
@@ -84,3 +87,10 @@ def test_the_body_moves_away_from_the_load_slowly_and_within_reach():
     for wrong in ((np.nan, 0.0, 0.0), (-0.1, 0.0, 0.0), (0.1, np.inf, 0.0)):
         with pytest.raises(HexapodError, match="finite numbers"):
             shift.carry(*wrong)
+
+
+@pytest.mark.parametrize("up", [(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.6, 0.0, 0.8), (-0.3, 0.4, -math.sqrt(0.75))])
+def test_the_attitude_of_an_upward_direction_is_a_rotation_on_nose_and_tail_too(up):
+    turn = turn_upright(np.array(up))
+    assert turn @ turn.T == pytest.approx(np.eye(3), abs=1e-12) and np.linalg.det(turn) == pytest.approx(1.0)
+    assert turn[2] == pytest.approx(up)
