@@ -3,6 +3,8 @@
 Beside a walk.launch.py that runs: ros2 launch hexapod_dynamics joystick.launch.py
 """
 
+import os
+
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch_ros.actions import Node
@@ -48,7 +50,8 @@ def nodes(context):
         except PackageNotFoundError:
             missing.append(package)
     if missing:
-        packages = " ".join(f"ros-humble-{name.replace('_', '-')}" for name in missing)
+        distro = os.environ.get("ROS_DISTRO", "humble")
+        packages = " ".join(f"ros-{distro}-{name.replace('_', '-')}" for name in missing)
         return [LogInfo(msg=f"joystick: {', '.join(missing)} not installed; sudo apt install {packages}")]
     given = {argument.name: context.launch_configurations[argument.name] for argument in ARGUMENTS}
     speed, turn = (number(given, name, float) for name in ("speed", "turn"))

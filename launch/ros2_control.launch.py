@@ -5,6 +5,7 @@
 docs/foreign.md says which component is for what.
 """
 
+import os
 import tempfile
 
 from launch import LaunchDescription
@@ -51,9 +52,10 @@ def nodes(context):
         except PackageNotFoundError:
             missing.append(package)
     if missing:
+        distro = os.environ.get("ROS_DISTRO", "humble")
         raise RuntimeError(
-            f"ros2_control: {', '.join(missing)} not installed; sudo apt install ros-$ROS_DISTRO-ros2-control "
-            "ros-$ROS_DISTRO-ros2-controllers, and source your ROS 2 again"
+            f"ros2_control: {', '.join(missing)} not installed; sudo apt install ros-{distro}-ros2-control "
+            f"ros-{distro}-ros2-controllers, and source your ROS 2 again"
         )
     given = {argument.name: context.launch_configurations[argument.name] for argument in ARGUMENTS}
     try:

@@ -444,7 +444,8 @@ def rviz(config, namespace):
     try:
         get_package_share_directory("rviz2")
     except PackageNotFoundError:
-        return LogInfo(msg="rviz:=true: rviz2 is not installed; sudo apt install ros-humble-rviz2, or use view:=true")
+        package = f"ros-{os.environ.get('ROS_DISTRO', 'humble')}-rviz2"
+        return LogInfo(msg=f"rviz:=true: rviz2 is not installed; sudo apt install {package}, or use view:=true")
     arguments = ["-d", rviz_config(config, namespace)]
     return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments, **ENDING)
 

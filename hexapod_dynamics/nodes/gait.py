@@ -29,6 +29,7 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.cdr import joint_template
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.internals import sender
 from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import (
     LATCHED,
@@ -37,7 +38,6 @@ from hexapod_dynamics.ros.node_functions import (
     declare,
     declare_all,
     load_robot,
-    sender,
     text_of,
 )
 from hexapod_dynamics.ros.running import run

@@ -22,13 +22,13 @@ from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.ros.cdr import Template
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.internals import sender
 from hexapod_dynamics.ros.node_functions import (
     Diagnostics,
     Wanted,
     declare_all,
     frame,
     load_robot,
-    sender,
     stamp_seconds,
 )
 from hexapod_dynamics.ros.running import run

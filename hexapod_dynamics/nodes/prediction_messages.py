@@ -5,7 +5,8 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped, TransformStamped
 from hexapod_dynamics.ros.cdr import Template, joint_template
 from hexapod_dynamics.ros.clock_offset import StampConverter
-from hexapod_dynamics.ros.node_functions import Wanted, frame, sender
+from hexapod_dynamics.ros.internals import sender
+from hexapod_dynamics.ros.node_functions import Wanted, frame
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from nav_msgs.msg import Odometry, Path
 from rclpy.time import Time

@@ -40,8 +40,9 @@ from hexapod_dynamics.ros.cdr import joint_template
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
+from hexapod_dynamics.ros.internals import sender
 from hexapod_dynamics.ros.malformed import subscribe
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, Wanted, load_robot, sender, stamp_seconds
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, Wanted, load_robot, stamp_seconds
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent

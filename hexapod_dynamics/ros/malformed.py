@@ -10,6 +10,7 @@ a word.
 import time
 from weakref import WeakKeyDictionary, proxy
 
+from hexapod_dynamics.ros import internals
 from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
 
 # Time [s] for which a node reports a warning after a malformed message.
@@ -85,8 +86,8 @@ class MalformedMessages:
 
     def _publisher(self, subscription, topic, now):
         """Return who published the last message of a subscription: a node, a GUID, or those who may have been it."""
-        # rclpy of Humble does not tell the publisher of a message; pocket_ros2 does.
-        gid = getattr(subscription.handle, "last_publisher_gid", lambda: None)()
+        # rclpy does not tell the publisher of a message; pocket_ros2 does.
+        gid = internals.last_publisher(subscription)
         known = self._names.get((topic, gid))
         if now < self._next_question.get(topic, 0.0) or (gid is not None and known is not None):
             return known or _named(None, gid)

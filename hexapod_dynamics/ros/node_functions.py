@@ -102,14 +102,6 @@ def text_of(value):
     return f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
-def sender(publisher):
-    """Return a function that publishes a message given as bytes (cdr.Template).
-
-    On rclpy it is the one behind `Publisher.publish`, whose context and checks of the type take 15 to 25 us each time.
-    """
-    return getattr(publisher.handle, "publish_raw", publisher.publish)
-
-
 class Wanted:
     """Says whether somebody subscribes to a publisher's topic; it asks the middleware five times a second."""
 

@@ -8,18 +8,16 @@ the request of an emergency stop does not wait for the next tick. Other threads 
 to the thread that ticks by `submit`.
 """
 
-import os
-import select
 import threading
 import time
 from collections import deque
 from concurrent.futures import Future
 
+from hexapod_dynamics.ros import internals
 from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
 from hexapod_dynamics.ros.malformed import MalformedMessages
+from hexapod_dynamics.ros.serving import serving
 from rclpy.callback_groups import CallbackGroup
-from rclpy.exceptions import InvalidHandle
-from rclpy.executors import ExternalShutdownException, ShutdownException
 
 # Messages taken from one subscription in a tick, at the most: who floods a topic does not stop the tick.
 MOST = 64
@@ -29,11 +27,7 @@ LOOK = 0.1
 ALIGN = 0.1
 
 
-# Words in the pipe that wakes the thread that ticks.
-CALLBACK, CALL = b"1", b"2"
-
-
-class _Polled(CallbackGroup):
+class _NoExecutor(CallbackGroup):
     """Keeps subscriptions out of every executor's wait set."""
 
     def can_execute(self, entity):
@@ -46,88 +40,43 @@ class _Polled(CallbackGroup):
         pass
 
 
-class _Waiter:
-    """A thread that waits for callbacks of an executor; `serve` runs them in the thread that calls it.
+class _Polled:
+    """A subscription whose messages are taken with the ticks.
 
-    calls: (function, Future) of `TickLoop.submit`; `serve` runs these, too.
+    Where rclpy has no function for that, an executor keeps the newest of them until they are taken.
     """
 
-    def __init__(self, executor, calls):
-        self._executor, self._calls = executor, calls
-        self._handler, self._error, self._ending = None, None, False
-        self._wake, self._woken = os.pipe()
-        self._served = threading.Semaphore(0)
-        self._thread = threading.Thread(target=self._run, name="executor", daemon=True)
-        self._thread.start()
+    def __init__(self, node, kind, topic, callback, qos, group):
+        self._node, self._kind, self._callback, self._read = node, kind, callback, message_reader(kind)
+        self._kept = deque(maxlen=MOST)
+        self._subscription = node.create_subscription(kind, topic, self._keep, qos, callback_group=group, raw=True)
+        self._take = internals.take_function(self._subscription)
+        if self._take is None:
+            node.destroy_subscription(self._subscription)
+            self._subscription = node.create_subscription(kind, topic, self._keep, qos, raw=True)
 
-    def _run(self):
-        while not self._ending:
-            try:
-                self._handler, _, _ = self._executor.wait_for_ready_callbacks()
-            except (ShutdownException, ExternalShutdownException):
-                return
-            except InvalidHandle:  # an entity was destroyed while it was collected
-                continue
-            except Exception as error:  # raised again where the node runs
-                self._error = error
-            os.write(self._woken, CALLBACK)
-            self._served.acquire()
+    def _keep(self, data):
+        self._kept.append(data)
 
-    def call_soon(self):
-        """Wake the thread that serves: `calls` has one more; from any thread."""
-        os.write(self._woken, CALL)
+    def take(self):
+        """Return the bytes of the next message, None: there is none."""
+        if self._take is None:
+            return self._kept.popleft() if self._kept else None
+        taken = self._take(self._kind, True)
+        return None if taken is None else taken[0]
 
-    def _call(self):
-        function, future = self._calls.popleft()
-        if future.set_running_or_notify_cancel():
-            try:
-                future.set_result(function())
-            except Exception as error:  # raised again where the node runs, and where the result is awaited
-                future.set_exception(error)
-                raise
+    def deliver(self, data):
+        """Call the callback with the message of some bytes; count them if they are none."""
+        try:
+            message = self._read(data)
+        except MALFORMED as error:
+            MalformedMessages.of(self._node).count(self._subscription, error)
+            return
+        self._callback(message)
 
-    def serve(self, until):
-        """Run the callbacks that are due until the monotonic time `until` [s]; at least one if it is over already."""
-        while True:
-            left = max(until - time.monotonic(), 0.0)
-            if not select.select([self._wake], [], [], left)[0]:
-                return
-            if os.read(self._wake, 1) == CALL:
-                self._call()
-            else:
-                self._callback()
-            if not left:
-                return
-
-    def _callback(self):
-        if self._error is not None:
-            raise self._error
-        self._handler()
-        failed = self._handler.exception() if self._handler.done() else None
-        self._served.release()
-        if failed is not None:
-            raise failed
-
-    def close(self):
-        """End the thread; functions that wait are cancelled."""
-        self._ending = True
-        while self._calls:
-            self._calls.popleft()[1].cancel()
-        self._executor.create_task(lambda: None)  # ends the wait; the thread hands nothing on any more
-        self._served.release()
-        self._thread.join(1.0)
-        if not self._thread.is_alive():
-            if CALLBACK in self._left():
-                self._handler()  # the one that was handed over last; rclpy complains of a callback that is not run
-            os.close(self._wake)
-            os.close(self._woken)
-
-    def _left(self):
-        """What nobody has read from the pipe."""
-        left = b""
-        while select.select([self._wake], [], [], 0.0)[0]:
-            left += os.read(self._wake, 64)
-        return left
+    def destroy(self):
+        """End the subscription."""
+        self._node.destroy_subscription(self._subscription)
 
 
 class TickLoop:
@@ -138,7 +87,7 @@ class TickLoop:
 
     def __init__(self, node, period, tick=lambda: None):
         self._node, self.period, self._tick = node, float(period), tick
-        self._group, self._polled, self._at_times = _Polled(), [], []
+        self._group, self._polled, self._at_times = _NoExecutor(), [], []
         self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
         self._due = time.monotonic()
         self._calls, self._waiter, self._calling = deque(), None, threading.Lock()
@@ -168,8 +117,7 @@ class TickLoop:
         if needed is not None:
             self._at_times.append([needed, (kind, topic, callback, qos), {"newest": newest}, None])
             return None
-        subscription = self._node.create_subscription(kind, topic, callback, qos, callback_group=self._group, raw=True)
-        self._polled.append((subscription, subscription.handle.take_message, message_reader(kind), newest))
+        self._polled.append((_Polled(self._node, kind, topic, callback, qos, self._group), newest))
         return self._polled[-1]
 
     def taker(self, kind, topic, callback):
@@ -177,24 +125,14 @@ class TickLoop:
 
         For messages that are used more seldom than they come.
         """
-        subscription = self._node.create_subscription(kind, topic, callback, 1, callback_group=self._group, raw=True)
-        take_message, read = subscription.handle.take_message, message_reader(kind)
+        polled = _Polled(self._node, kind, topic, callback, 1, self._group)
 
         def take():
-            taken = take_message(kind, True)
-            if taken is not None:
-                self._deliver(subscription, read, taken[0])
+            data = polled.take()
+            if data is not None:
+                polled.deliver(data)
 
         return take
-
-    def _deliver(self, subscription, read, data):
-        """Call the callback with the message of some bytes; count them if they are none."""
-        try:
-            message = read(data)
-        except MALFORMED as error:
-            MalformedMessages.of(self._node).count(subscription, error)
-            return
-        subscription.callback(message)
 
     def unsubscribe(self):
         """Destroy the subscriptions."""
@@ -204,7 +142,7 @@ class TickLoop:
 
     def _end(self, polled):
         self._polled.remove(polled)
-        self._node.destroy_subscription(polled[0])
+        polled[0].destroy()
 
     def _attend(self):
         """Make or destroy the subscriptions that are needed at times."""
@@ -238,22 +176,22 @@ class TickLoop:
         """Take what has come and call the callbacks."""
         if self._at_times:
             self._attend()
-        for subscription, take, read, newest in self._polled:
+        for polled, newest in self._polled:
             kept = None
             for _ in range(MOST):
-                taken = take(subscription.msg_type, True)
-                if taken is None:
+                data = polled.take()
+                if data is None:
                     break
                 if newest:
-                    kept = taken
+                    kept = data
                 else:
-                    self._deliver(subscription, read, taken[0])
+                    polled.deliver(data)
             if kept is not None:
-                self._deliver(subscription, read, kept[0])
+                polled.deliver(kept)
 
     def run(self, executor, running):
         """Tick while running() is true, which is asked ten times a second."""
-        waiter = self._waiter = _Waiter(executor, self._calls)
+        waiter = self._waiter = serving(executor, self._calls)
         self._due = now = time.monotonic()
         look = now
         try:

@@ -84,10 +84,11 @@ def test_a_missing_rviz2_is_named_with_its_install_line_and_the_rest_starts(laun
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(launch_file, "get_package_share_directory", absent)
+    monkeypatch.setenv("ROS_DISTRO", "jazzy")
     action = launch_file.rviz("hexapod.rviz", "")
     assert isinstance(action, LogInfo)
     text = perform_substitutions(LaunchContext(), action.msg)
-    assert "rviz2 is not installed" in text and "sudo apt install ros-humble-rviz2" in text
+    assert "rviz2 is not installed" in text and "sudo apt install ros-jazzy-rviz2" in text
 
 
 def test_a_second_launch_of_the_same_robot_is_refused_before_any_node_starts():

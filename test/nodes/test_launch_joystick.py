@@ -15,6 +15,9 @@ def domain():
     separate()
 
 
+DISTRO = os.environ.get("ROS_DISTRO", "humble")
+
+
 def launched(*arguments, **environment):
     done = subprocess.run(
         [*LAUNCH, *arguments], capture_output=True, text=True, timeout=60, env=os.environ | environment
@@ -34,7 +37,7 @@ def test_what_is_not_installed_is_named_with_its_install_line():
     assert code == 0 and "Traceback" not in output
     missing = [name for name in ("joy", "teleop_twist_joy") if not installed(name)]
     assert f"joystick: {', '.join(missing)} not installed" in output
-    assert "sudo apt install " + " ".join(f"ros-humble-{name.replace('_', '-')}" for name in missing) in output
+    assert "sudo apt install " + " ".join(f"ros-{DISTRO}-{name.replace('_', '-')}" for name in missing) in output
 
 
 def test_both_nodes_start_with_namespace_axes_and_speeds(pads):

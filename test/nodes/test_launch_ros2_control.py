@@ -21,7 +21,8 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it():
     done = subprocess.run(LAUNCH, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode != 0
     assert "controller_manager" in done.stderr + done.stdout
-    assert "sudo apt install ros-$ROS_DISTRO-ros2-control" in done.stderr + done.stdout
+    distro = os.environ.get("ROS_DISTRO", "humble")
+    assert f"sudo apt install ros-{distro}-ros2-control" in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
 
 

@@ -1,7 +1,7 @@
 """The nodes of a launched robot have the parameters of the list, with its types, ranges and words."""
 
 import pytest
-from support.ros_session import Probe, Process, separate, wait_until
+from support.ros_session import RCLPYS_OWN, Probe, Process, separate, wait_until
 
 from hexapod_dynamics.parameters.catalogue import NODES
 from hexapod_dynamics.parameters.damage_manager import parameters_of
@@ -54,7 +54,7 @@ def test_a_node_has_the_parameters_of_the_list_and_no_others(probe, node):
 
     def names():
         answer = probe.call(ListParameters, f"/listed/{node}/list_parameters", ListParameters.Request(), 60.0)
-        return set(answer.result.names) - {"use_sim_time"}
+        return set(answer.result.names) - RCLPYS_OWN
 
     # A node answers once it spins, and then it has declared all.
     assert names() == wanted.keys()

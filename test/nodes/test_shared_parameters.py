@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.ros_session import separate
+from support.ros_session import RCLPYS_OWN, separate
 
 import rclpy
 from hexapod_dynamics.errors import ParameterError
@@ -49,7 +49,7 @@ def test_each_section_of_the_file_has_its_own_names_and_the_shared_ones_are_in_t
     node = make()
     declare_command_period(node)
     declare_guard(node, ROBOT)
-    shared = set(node._parameters) - {"use_sim_time"}
+    shared = set(node._parameters) - RCLPYS_OWN
     assert common == shared - {"speed_limit"}  # which is the robot's own
     for section, names in sections.items():
         assert not names & (shared | {"rate"} if "gait" in section else shared), section

@@ -9,6 +9,7 @@ import pytest
 from support.ros_session import wait_until
 
 import rclpy
+from hexapod_dynamics.ros import internals
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import Imu, JointState
@@ -54,8 +55,12 @@ class Looped:
         self.node.destroy_node()
 
 
-@pytest.fixture
-def looped():
+@pytest.fixture(params=["internals", "public"])
+def looped(request, monkeypatch):
+    """Makes Looped; `public`: rclpy has none of the parts in `internals`."""
+    if request.param == "public":
+        monkeypatch.setattr(internals, "can_wait", lambda executor: False)
+        monkeypatch.setattr(internals, "take_function", lambda subscription: None)
     made = []
 
     def make(*arguments):

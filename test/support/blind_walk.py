@@ -30,8 +30,8 @@ _BYTES = 14  # of a request and its answer
 _GYRO, _ACCELEROMETER = 7.3e-4, 0.033  # noise [rad/s], [m/s^2]
 UPDATE_TICKS = 2  # ticks between two updates of the detector, as in its node
 # Failures after which a servo is silent; [s] between two questions to any silent one, to one of them; [s] since its
-# last answer in which only the first holds. As the driver's ChainSettings.
-_SILENT_AFTER, _PACE, _SELDOM, _NEWLY = 3, 0.15, 0.5, 1.0
+# last answer in which it is newly silent, and asked [s] after any silent one. As the driver's ChainSettings.
+_SILENT_AFTER, _PACE, _SELDOM, _NEWLY, _NEW_PACE = 3, 0.15, 0.5, 1.0, 0.07
 
 
 class BlindWalk:
@@ -226,10 +226,11 @@ class BlindWalk:
 
     def _next(self) -> int | None:
         exist = self.declared.existing_mask
-        if self.time - self._probed >= _PACE:
+        if self.time - self._probed >= _NEW_PACE:
             for joint in np.flatnonzero(exist & self._silent).tolist():
-                patience = _PACE if self.time - self._answered[joint] < _NEWLY else _SELDOM
-                if self.time - self._asked[joint] >= patience:
+                new = self.time - self._answered[joint] < _NEWLY
+                pace, patience = (_NEW_PACE, _NEW_PACE) if new else (_PACE, _SELDOM)
+                if self.time - self._probed >= pace and self.time - self._asked[joint] >= patience:
                     self._probed = self.time
                     return joint
         for _ in range(len(exist)):

@@ -22,6 +22,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 DOMAINS = range(40, 100)
+RCLPYS_OWN = {"use_sim_time", "start_type_description_service"}  # parameters of every node, the second since Jazzy
 RESERVED = []  # the locks of `reserve_domain`, the oldest first
 LEASE = 10.0  # [s] for which ROS knows the nodes of a killed process, as if they were alive
 

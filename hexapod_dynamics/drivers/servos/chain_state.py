@@ -23,7 +23,8 @@ class ChainSettings:
     silent_after: int = 3  # reads in a row without an answer, more on a lossy line
     silent_probe_interval: float = 0.5  # between two questions to one silent servo ...
     silent_probe_pace: float = 0.15  # ... and to any of them, so that many silent ones leave the wire to the others
-    newly_silent: float = 1.0  # since its last answer, in which a silent servo is asked as often as that pace allows
+    newly_silent: float = 1.0  # since its last answer, in which a silent servo is asked ...
+    newly_silent_pace: float = 0.07  # ... this long after any silent one
     doubtful_at_once: int = 4  # questions to joints in doubt between two poses, where several are in doubt
     confirm_interval: float = 0.02  # between two writes of torque on or off to one servo that has not obeyed yet
     lag: float = 0.25  # [rad] away from its target for `lag_reads` reads a joint does not follow

@@ -21,7 +21,7 @@ class ReadSchedule:
         self._asked = np.full(n, -np.inf)  # time of the last request of each position
         self._doubtful = np.zeros(n, bool)  # joints that are read again before their turn
         self._doubt_turn = False  # the last request was not to a joint in doubt
-        self._next_probe = 0.0  # monotonic [s] of the next request to any silent servo
+        self._probed = -np.inf  # monotonic [s] of the last request to any silent servo
         self._next_slow, self._slow_turn = 0.0, 0
         self._slow_index = dict.fromkeys(SLOW_READS, -1)
 
@@ -52,11 +52,12 @@ class ReadSchedule:
             return index, max(now, self._asked.item(index) + 1.0 / settings.position_rate)
         # On a bad line reads fail by chance: a servo that has just fallen silent is asked again soon.
         new = now - state.stamp < settings.newly_silent
-        probes = np.where(new, settings.silent_probe_pace, settings.silent_probe_interval)
+        pace = np.where(new, settings.newly_silent_pace, settings.silent_probe_pace)
+        probes = np.where(new, settings.newly_silent_pace, settings.silent_probe_interval)
         interval = np.where(silent, probes, 1.0 / settings.position_rate)
         due = np.where(self._doubtful & ~silent, self._asked + settings.doubt_interval, self._asked + interval)
         due[np.isnan(state.angle) & ~silent & ~self._doubtful] = -np.inf  # an unknown pose is always due
-        due[silent] = np.maximum(due[silent], self._next_probe)
+        due[silent] = np.maximum(due[silent], self._probed + pace[silent])
         due[state.gone] = np.inf
         ready = due <= now
         if ready.any():
@@ -76,7 +77,7 @@ class ReadSchedule:
         self._doubt_turn = not self._doubtful[index]
         self._asked[index], self._doubtful[index] = now, False
         if silent:
-            self._next_probe = now + self.settings.silent_probe_pace
+            self._probed = now
 
     def ask_soon(self, index: int) -> None:
         """Request a joint in doubt again before its turn."""

@@ -1,0 +1,142 @@
+"""Runs an executor's callbacks in the thread of a TickLoop, between its ticks.
+
+`Waiter` lets a second thread wait in the executor, so that a request does not wait for the next tick and costs no second
+wait set; it needs a part of rclpy that is not its documented interface (`internals`). `Spinner` does with
+`Executor.spin_once` what is possible where a version of rclpy lacks that part.
+"""
+
+import os
+import select
+import threading
+import time
+
+from hexapod_dynamics.ros import internals
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import ExternalShutdownException, ShutdownException
+
+# Words in the pipe that wakes the thread that ticks.
+CALLBACK, CALL = b"1", b"2"
+
+
+def serving(executor, calls):
+    """Return what serves the callbacks of an executor and `calls`, (function, Future) of `TickLoop.submit`."""
+    return (Waiter if internals.can_wait(executor) else Spinner)(executor, calls)
+
+
+def call_next(calls):
+    """Run the function that waits longest; an exception is raised here, and where the result is awaited."""
+    function, future = calls.popleft()
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(function())
+        except Exception as error:  # raised again where the node runs, and where the result is awaited
+            future.set_exception(error)
+            raise
+
+
+def cancel(calls):
+    """Cancel the functions that wait."""
+    while calls:
+        calls.popleft()[1].cancel()
+
+
+class Waiter:
+    """A thread that waits for callbacks of an executor; `serve` runs them in the thread that calls it.
+
+    calls: (function, Future) of `TickLoop.submit`; `serve` runs these, too.
+    """
+
+    def __init__(self, executor, calls):
+        self._executor, self._calls = executor, calls
+        self._handler, self._error, self._ending = None, None, False
+        self._wake, self._woken = os.pipe()
+        self._served = threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, name="executor", daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while not self._ending:
+            try:
+                self._handler, _, _ = self._executor.wait_for_ready_callbacks()
+            except (ShutdownException, ExternalShutdownException):
+                return
+            except InvalidHandle:  # an entity was destroyed while it was collected
+                continue
+            except Exception as error:  # raised again where the node runs
+                self._error = error
+            os.write(self._woken, CALLBACK)
+            self._served.acquire()
+
+    def call_soon(self):
+        """Wake the thread that serves: `calls` has one more; from any thread."""
+        os.write(self._woken, CALL)
+
+    def serve(self, until):
+        """Run the callbacks that are due until the monotonic time `until` [s]; at least one if it is over already."""
+        while True:
+            left = max(until - time.monotonic(), 0.0)
+            if not select.select([self._wake], [], [], left)[0]:
+                return
+            if os.read(self._wake, 1) == CALL:
+                call_next(self._calls)
+            else:
+                self._callback()
+            if not left:
+                return
+
+    def _callback(self):
+        if self._error is not None:
+            raise self._error
+        self._handler()
+        failed = self._handler.exception() if self._handler.done() else None
+        self._served.release()
+        if failed is not None:
+            raise failed
+
+    def close(self):
+        """End the thread; functions that wait are cancelled."""
+        self._ending = True
+        cancel(self._calls)
+        self._executor.create_task(lambda: None)  # ends the wait; the thread hands nothing on any more
+        self._served.release()
+        self._thread.join(1.0)
+        if not self._thread.is_alive():
+            if CALLBACK in self._left():
+                self._handler()  # the one that was handed over last; rclpy complains of a callback that is not run
+            os.close(self._wake)
+            os.close(self._woken)
+
+    def _left(self):
+        """What nobody has read from the pipe."""
+        left = b""
+        while select.select([self._wake], [], [], 0.0)[0]:
+            left += os.read(self._wake, 64)
+        return left
+
+
+class Spinner:
+    """`Waiter` by the public interface of rclpy: `serve` spins the executor in the thread that calls it."""
+
+    def __init__(self, executor, calls):
+        self._executor, self._calls = executor, calls
+
+    def call_soon(self):
+        """Let `serve` run the next of `calls`; from any thread."""
+        self._executor.create_task(call_next, self._calls)
+
+    def serve(self, until):
+        """Run the callbacks that are due until the monotonic time `until` [s]; at least one if it is over already."""
+        while True:
+            left = max(until - time.monotonic(), 0.0)
+            try:
+                self._executor.spin_once(timeout_sec=left)
+            except (ShutdownException, ExternalShutdownException):
+                time.sleep(left)
+            except InvalidHandle:  # an entity was destroyed while it was collected
+                continue
+            if time.monotonic() >= until:
+                return
+
+    def close(self):
+        """Cancel the functions that wait."""
+        cancel(self._calls)
