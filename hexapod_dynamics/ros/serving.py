@@ -1,7 +1,7 @@
 """Runs an executor's callbacks in the thread of a TickLoop, between its ticks.
 
-`Waiter` lets a second thread wait in the executor, so that a tick builds no wait set and a request does not wait for the
-next tick; it needs a part of rclpy that is not its documented interface (`internals`). `Spinner` does the same by
+`Waiter` lets a second thread wait in the executor, so that a tick builds no wait set and a request does not wait for a
+tick; it needs a part of rclpy that is not its documented interface (`internals`). `Spinner` does the same by
 `Executor.spin_once`, at a higher cost, where a version of rclpy lacks that part.
 """
 
