@@ -22,12 +22,13 @@ class ForeignJoints:
     """
 
     @classmethod
-    def of(cls, node, servos, names, command_interface):
+    def of(cls, node, servos, robot, command_interface):
         """Return the connection of these servos, None if they are not another driver's."""
-        return cls(node, servos, names, command_interface) if isinstance(servos, TopicServos) else None
+        return cls(node, servos, robot, command_interface) if isinstance(servos, TopicServos) else None
 
-    def __init__(self, node, servos, names, command_interface):
-        self._node, self._servos, self._names = node, servos, list(names)
+    def __init__(self, node, servos, robot, command_interface):
+        self._node, self._servos, self._names = node, servos, list(robot.joint_names)
+        servos.set_legs([robot.leg_joints(leg.name) for leg in robot.legs])
         self._index = {name: index for index, name in enumerate(self._names)}
         self._commands = node.create_publisher(JointState, COMMANDS, 10)
         self._array = self._trajectory = None

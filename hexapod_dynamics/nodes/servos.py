@@ -115,7 +115,7 @@ class ServosNode(GuardedNode):
         # A command is executed with the torques that came before it. Commands of two sources are told apart.
         self._take_torques = self.loop.taker(JointState, "feedforward_torques", self._on_torques)
         self.loop.subscribe(JointState, ASKED if foreign else "joint_commands", self._on_command, 20)
-        self.foreign = ForeignJoints.of(self, parameters.servos, self._names, parameters.command_interface)
+        self.foreign = ForeignJoints.of(self, parameters.servos, self.robot, parameters.command_interface)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)

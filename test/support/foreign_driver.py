@@ -1,7 +1,8 @@
 """A robot whose driver is not of this project: simulated joints with their own joint_states and imu/data_raw.
 
-`python foreign_driver.py [joint_commands|commands|joint_trajectory] [echo]`: takes set-points in that form; with `echo`
-it publishes the commands as joint_states, as many drivers do. The topic `torn` (std_msgs/String: legs) breaks it.
+`python foreign_driver.py [joint_commands|commands|joint_trajectory] [echo] [keep]`: takes set-points in that form.
+echo: it publishes the commands as joint_states, as many drivers do; keep: lost joints keep their last position, as in
+the joint_states of ros2_control. The topic `torn` (std_msgs/String: legs) breaks it.
 """
 
 import sys
@@ -23,8 +24,9 @@ from trajectory_msgs.msg import JointTrajectory
 class ForeignDriver(Node):
     """Publishes what is measured 100 times a second; moves each joint in 20 ms, or in the time of a trajectory."""
 
-    def __init__(self, interface, echo):
+    def __init__(self, interface, echo, keep):
         super().__init__("foreign_driver")
+        self.keep, self.last = keep, None
         self.robot, self.echo = Robot.jethexa(), echo
         self.names = list(self.robot.joint_names)
         self.simulated = SimulatedRobot(self.robot, Morphology.whole(self.robot), tempfile.mkdtemp())
@@ -69,6 +71,9 @@ class ForeignDriver(Node):
             there = self.simulated.physics.morphology.existing_mask
         if self.echo and self.commanded is not None:
             readings = self.commanded
+        if self.keep:
+            self.last = readings if self.last is None else np.where(there, readings, self.last)
+            readings, there = self.last, np.ones(len(there), bool)
         message = JointState(name=[name for name, is_ in zip(self.names, there, strict=True) if is_])
         message.position = [float(angle) for angle, is_ in zip(readings, there, strict=True) if is_]
         message.header.stamp = stamp
@@ -86,7 +91,7 @@ class ForeignDriver(Node):
 
 def main():
     rclpy.init()
-    node = ForeignDriver(sys.argv[1] if len(sys.argv) > 1 else "joint_commands", "echo" in sys.argv)
+    node = ForeignDriver(sys.argv[1] if len(sys.argv) > 1 else "joint_commands", "echo" in sys.argv, "keep" in sys.argv)
     try:
         rclpy.spin(node)
     except KeyboardInterrupt:

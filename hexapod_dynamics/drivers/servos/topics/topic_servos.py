@@ -17,6 +17,7 @@ import numpy as np
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, Quantity, ServoInterface
 from hexapod_dynamics.drivers.servos.motions import Motions
 from hexapod_dynamics.drivers.servos.topics.echo_detector import EchoDetector
+from hexapod_dynamics.drivers.servos.topics.frozen_chains import FrozenChains
 
 _OLD = 1.0  # [s] a message older than this, or later by as much, is not taken: clocks that differ
 _WAIT = 0.03  # [s] for which a new measurement of a joint is awaited
@@ -45,6 +46,7 @@ class TopicServos(ServoInterface):
         self._motions, self._motion = Motions(n), threading.Lock()
         self._targets = np.full(n, np.nan)
         self._echo = EchoDetector(n)
+        self._shown, self._frozen, self._chains = np.full(n, np.nan), np.zeros(n, bool), FrozenChains(n, [])
         self._open = self._interrupted = False
 
     @classmethod
@@ -53,6 +55,10 @@ class TopicServos(ServoInterface):
         return cls(ids, settings.port)
 
     # From the node ---------------------------------------------------------------------------------------------------
+
+    def set_legs(self, legs: Sequence[Sequence[int]]) -> None:
+        """Tell which joints are those of a leg, from the hip on: lost ones that are reported on and on are found."""
+        self._chains = FrozenChains(len(self.ids), legs)
 
     def take(self, indices: Sequence[int], angles: Sequence[float], age: float) -> None:
         """Take measured angles [rad] of joints, from a message whose stamp is `age` [s] old (0 without a stamp)."""
@@ -66,6 +72,10 @@ class TopicServos(ServoInterface):
             self._count += 1
             for index, angle in zip(indices, angles, strict=True):
                 if math.isfinite(angle):
+                    self._shown[index] = angle
+            self._frozen = self._chains.look(now, self._shown, self._targets)
+            for index, angle in zip(indices, angles, strict=True):
+                if math.isfinite(angle) and not self._frozen[index]:
                     self._angle[index], self._stamp[index] = angle, now - max(age, 0.0)
                     self._echo.report(index, angle)
             self._new.notify_all()
@@ -100,6 +110,7 @@ class TopicServos(ServoInterface):
             "joint states received [1/s]": self._rate,
             "age of joint states at their arrival [s]": self._lag,
             "joints that report commands": int(self._echo.echoes.sum()),
+            "joints that report one and the same position": int(self._frozen.sum()),
         }
 
     # The port --------------------------------------------------------------------------------------------------------

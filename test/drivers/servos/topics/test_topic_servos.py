@@ -22,6 +22,7 @@ class OtherDriver:
         self.servos = TopicServos(MAP.ids)
         self.servos.publish = self.command
         self.angles, self.wanted = np.array([0.1, -0.2, 0.3]), None
+        self.kept = {}  # angle that is reported on and on, by joint
         self.sent, self.there, self.echo, self.silent, self.age = [], [0, 1, 2], False, False, 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -40,7 +41,7 @@ class OtherDriver:
                 self.angles[known] += 0.4 * (self.wanted - self.angles)[known]
             shown = self.wanted if self.echo and self.wanted is not None else self.angles
             if not self.silent:
-                self.servos.take(self.there, [float(shown[j]) for j in self.there], self.age)
+                self.servos.take(self.there, [float(self.kept.get(j, shown[j])) for j in self.there], self.age)
 
     @property
     def state(self):
@@ -112,6 +113,21 @@ def test_stamps_of_another_clock_are_named(driver):
     driver.age = 100.0
     driver.until(lambda: any("clocks" in words for words in driver.servos.warnings()), "it is named")
     driver.until(lambda: not driver.state.connected, "they are no measurements")
+
+
+def test_joints_of_a_leg_whose_last_position_comes_on_and_on_are_lost(driver):
+    """As ros2_control's broadcaster reports joints that no message of the robot has any more."""
+    driver.servos.set_legs([[0], [1, 2]])
+    driver.kept = {1: -0.2, 2: 0.3}
+    for k in range(200):
+        if driver.state.silent.sum() == 2:
+            break
+        pose = np.array([0.1, -0.2, 0.3]) + 0.2 * np.sin(0.15 * k)
+        driver.chain.set_targets(pose, 0.02, driver.state.epoch)
+        time.sleep(0.02)
+    assert driver.state.silent.tolist() == [False, True, True]
+    driver.kept = {}
+    driver.until(lambda: driver.state.known.all(), "they are measured again")
 
 
 @pytest.mark.parametrize("echo", [True, False])

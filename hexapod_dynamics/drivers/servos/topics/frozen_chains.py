@@ -1,0 +1,49 @@
+"""Finds the joints of lost legs and links whose last position is reported on and on.
+
+A hardware component of ros2_control that is fed by topics keeps a joint's state when no message has it any more, and
+the broadcaster gives it a fresh stamp. Then the joints of a leg, or of a link and what is beyond it, report the same
+number, to the last bit, while they are commanded to move. One joint alone that does so may be locked, and is left to
+the detector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+_LASTS = 0.3  # [s] without any change
+_EACH = 0.03  # [rad] over which each joint was commanded in that time
+_ALL = 0.15  # [rad] sum of it over the joints of a chain
+
+
+class FrozenChains:
+    """Compares what n joints report with their commands; legs: the indices of each leg's joints, from the hip on."""
+
+    def __init__(self, n: int, legs: Sequence[Sequence[int]]) -> None:
+        self._legs = [list(leg) for leg in legs]
+        self._shown, self._since = np.full(n, np.nan), np.full(n, np.inf)  # last report [rad], since when [s]
+        self._low, self._high = np.full(n, np.nan), np.full(n, np.nan)  # of the commands since then [rad]
+        self._none = np.zeros(n, bool)
+
+    def look(self, now: float, shown: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return which joints (n,) bool are not measured. shown: what they report, targets: their commands, NaN for
+        none, each (n,) [rad]; now: monotonic [s].
+        """
+        new = shown != self._shown
+        self._shown[:] = shown
+        self._since[new] = now
+        self._low = np.where(new, targets, np.fmin(self._low, targets))
+        self._high = np.where(new, targets, np.fmax(self._high, targets))
+        moved = self._high - self._low
+        still = (now - self._since >= _LASTS) & (moved >= _EACH)
+        if not still.any():
+            return self._none
+        frozen = np.zeros(len(shown), bool)
+        for leg in self._legs:
+            for first in range(len(leg) - 1):
+                chain = leg[first:]
+                if still[chain].all() and moved[chain].sum() >= _ALL:
+                    frozen[chain] = True
+                    break
+        return frozen

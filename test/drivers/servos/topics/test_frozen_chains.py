@@ -1,0 +1,56 @@
+"""Joints of lost legs whose last position another driver reports on and on."""
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.drivers.servos.topics.frozen_chains import FrozenChains
+
+LEGS = [[0, 1, 2], [3, 4, 5]]
+COUNT = np.radians(0.29)  # [rad] of an AX-12's encoder
+
+
+def walk(frozen, seconds=3.0, quick=1.0):
+    """What is found at the end of a walk in which some joints keep their position from 1 s on, and when [s]."""
+    chains, kept, first = FrozenChains(6, LEGS), None, np.inf
+    phases = np.linspace(0.0, 2.0, 6)
+    for now in np.arange(0.0, seconds, 0.01):
+        targets = 0.2 * np.sin(4.0 * quick * now + phases)
+        shown = np.round(0.2 * np.sin(4.0 * quick * (now - 0.05) + phases) / COUNT) * COUNT
+        if now >= 1.0:
+            kept = shown.copy() if kept is None else kept
+            shown[frozen] = kept[frozen]
+        found = chains.look(100.0 + now, shown, targets)
+        if found.any():
+            first = min(first, now - 1.0)
+    return np.flatnonzero(found).tolist(), first
+
+
+@pytest.mark.parametrize("lost", [[3, 4, 5], [4, 5], [0, 1, 2, 4, 5], [0, 1, 2, 3, 4, 5]])
+def test_legs_and_links_that_report_one_position_are_found_within_a_second(lost):
+    found, after = walk(lost)
+    assert found == lost
+    assert 0.28 < after < 0.8
+
+
+@pytest.mark.parametrize("stuck", [[], [5], [4], [3], [0, 4]])
+def test_single_joints_that_stand_still_are_left_to_the_detector(stuck):
+    assert walk(stuck) == ([], np.inf)
+
+
+def test_joints_that_are_not_commanded_to_move_may_stand_still():
+    assert walk([3, 4, 5], quick=0.0) == ([], np.inf)
+
+
+def test_what_moves_again_is_measured_again():
+    chains, targets = FrozenChains(6, LEGS), np.zeros(6)
+    for now in np.arange(0.0, 1.0, 0.01):
+        targets[:] = now
+        found = chains.look(now, np.array([now, now, now, 0.0, 0.0, 0.0]), targets)
+    assert found.tolist() == [False] * 3 + [True] * 3
+    assert not chains.look(1.0, np.array([1.0, 1.0, 1.0, 1e-9, 1e-9, 1e-9]), targets).any()
+
+
+def test_joints_without_commands_are_never_found():
+    chains = FrozenChains(6, LEGS)
+    for now in np.arange(0.0, 1.0, 0.01):
+        assert not chains.look(now, np.zeros(6), np.full(6, np.nan)).any()
