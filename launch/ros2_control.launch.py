@@ -35,6 +35,12 @@ ARGUMENTS = [
     ),
     DeclareLaunchArgument("robot", default_value="", description="YAML file of the robot; empty: the JetHexa"),
     DeclareLaunchArgument("imu", default_value="topic_raw", description="as of walk.launch.py: topic_raw, topic, none"),
+    DeclareLaunchArgument(
+        "detect",
+        default_value="auto",
+        choices=["auto", "declare", "report", "off"],
+        description="as of walk.launch.py: declare what the damage detector finds, report it, or off; auto: report",
+    ),
     DeclareLaunchArgument("velocity", default_value="0", description="forward speed [m/s] until the first cmd_vel"),
 ]
 
@@ -86,7 +92,7 @@ def nodes(context):
             launch_arguments={
                 "hardware": "topics",
                 "ros2_control": given["component"],
-                **{key: given[key] for key in ("command_interface", "robot", "imu", "velocity")},
+                **{key: given[key] for key in ("command_interface", "robot", "imu", "detect", "velocity")},
             }.items(),
         ),
     ]
