@@ -10,8 +10,10 @@ odds of the best pair less those of the best single foot, has to exceed a limit:
     all slices are later than the onset                                the pair if g >= 25, else the foot alone
     else                                                               wait
 
-Which pair it is has to be clear, too: its log odds exceed those of every other pair by 20, or by 60 in several banks in
-a row. Until then the next bank is awaited: half a cycle later a body that tips over shows another direction.
+A pair against which roll and pitch speak, in this bank or in all in a row, is none: the joints alone explain more by
+it, as a poor model lets them. Which pair it is has to be clear, too: its log odds exceed those of every other pair by
+20, or by 60 in several banks in a row. Until then the next bank is awaited: half a cycle later a body that tips over
+shows another direction.
 
 A foot that fits poorly (LastingEvidence) is declared alone only where g < 0. A second foot that was lost with the first
 in the other half of the gait is found after the first has been declared: the model goes on from the onset without the
@@ -30,7 +32,8 @@ from hexapod_dynamics.detection.posterior import Posterior
 class PairEvidence:
     """Sums the evidence of the last banks in a row in which the same pair of feet explains more than one foot.
 
-    clear_of_others: whether that pair explains clearly more than every other pair.
+    clear_of_others: whether that pair explains clearly more than every other pair; tilts_otherwise: whether roll and
+    pitch of these banks together speak for the single foot.
     """
 
     def __init__(self, limits: DetectorLimits = LIMITS) -> None:
@@ -67,6 +70,11 @@ class PairEvidence:
         more = self._count >= limits.pair_more_banks and gain >= limits.pair_more_odds and tilt >= limits.pair_no_tilt
         return self.clear_of_others and (clear or more)
 
+    @property
+    def tilts_otherwise(self) -> bool:
+        """Whether roll and pitch of these banks speak for the single foot."""
+        return self._tilt < self._limits.other_tilt
+
 
 def choose(
     hypotheses: list[Hypothesis],
@@ -76,11 +84,12 @@ def choose(
     lasting: bool = False,
     limits: DetectorLimits = LIMITS,
     clear: bool = True,
+    tilts_otherwise: bool = False,
 ) -> int | None:
     """Return the index of the Hypothesis to declare, None: wait.
 
     good: indices of those one of whose legs may be declared: 1 where it fits, less where poorly, 0 where not; sure:
-    legs of which the bank is sure; lasting, clear: what PairEvidence says of the best pair.
+    legs of which the bank is sure; lasting, clear, tilts_otherwise: what PairEvidence says of the best pair.
     """
     one, two = _best(hypotheses, posterior)
     odds = posterior.log_odds
@@ -92,7 +101,7 @@ def choose(
     if two is not None and clear and good.get(two) and set(groups_of(hypotheses[two])) <= sure:
         if lasting:
             return two
-        if posterior.tilt[two] - posterior.tilt[one] < limits.other_tilt:
+        if tilts_otherwise or posterior.tilt[two] - posterior.tilt[one] < limits.other_tilt:
             gain = -np.inf
         at_once = gain >= limits.pair_at_once and posterior.misfit[two] <= limits.pair_share * posterior.misfit[one]
         if gain >= limits.pair and (full or at_once):

@@ -152,6 +152,16 @@ def test_a_lasting_pair_is_declared_and_one_that_tilts_the_body_otherwise_is_not
     assert choose(HYPOTHESES, obvious, {0: 1.0, 2: 1.0}, SURE) == 0
 
 
+def test_a_pair_that_tilts_the_body_otherwise_in_a_row_of_banks_is_the_foot_alone():
+    """A recorded walk: half of LM's tibia lost; LM and RF gained 2, 24, 25 and 37, roll and pitch said otherwise."""
+    evidence, found = PairEvidence(), []
+    for gain, tilt in ((2.0, -2.9), (24.0, -2.9), (25.0, -1.8), (37.0, -0.6)):
+        posterior = weighed(gain, tilt)
+        lasting, good = evidence.look(HYPOTHESES, posterior), {0: 1.0, 2: 1.0}
+        found.append(choose(HYPOTHESES, posterior, good, SURE, lasting, tilts_otherwise=evidence.tilts_otherwise))
+    assert found == [0, 0, 0, 0]
+
+
 def test_a_foot_that_fits_poorly_is_not_declared_alone_while_a_pair_fits_better():
     """A recorded walk with LM and RR lost: the next banks had gains of 49 and 69."""
     assert choose(ONE_AND_BOTH, compared(10.0, 0.9, 0, 0.86, 4.7), {0: 0.5, 1: 1.0}, SURE) is None
