@@ -1,11 +1,11 @@
-"""What the STM32 board has beside its servos: IMU samples for the node `imu`, its gamepad as `joy`, keys, buzzer."""
+"""What the STM32 board has beside its servos: IMU samples for `imu`, game pad or remote as `joy`, keys, buzzer."""
 
 import threading
 import time
 
 from hexapod_dynamics.drivers.board.board_port import BoardListener
 from hexapod_dynamics.drivers.board.frames import PRESSED, beep
-from hexapod_dynamics.drivers.board.gamepad import joy_values
+from hexapod_dynamics.drivers.board.gamepad import joy_values, remote_values
 from hexapod_dynamics.drivers.board.imu_relay import SOCKET, ImuSender
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
@@ -17,6 +17,7 @@ from std_msgs.msg import Bool
 # Of the buzzer: four tones in the 2 s for which the robot announces that it moves by itself.
 BEEP = beep(1900, 0.15, 0.35, 4)
 JOY_PERIOD = 0.02  # [s] between two messages of an unchanged gamepad, at least
+REMOTE_RULES = 1.0  # [s] after a signal of the remote control for which the gamepad is not published
 
 
 class BoardOutputs(BoardListener):
@@ -31,7 +32,8 @@ class BoardOutputs(BoardListener):
     def __init__(self, node, board, parameters, stop_inputs):
         self._node, self._stops, self._key = node, stop_inputs, parameters.stop_board_button
         self._sender = ImuSender(device_directory(node.get_namespace()) / SOCKET)
-        self._joy, self._next_joy, self._last_pad = node.create_publisher(Joy, "joy", 10), 0.0, None
+        self._joy, self._next_joy, self._last = node.create_publisher(Joy, "joy", 10), 0.0, None
+        self._remote_until, self._remote_lost = 0.0, True
         self._board = board
         board.listener = self
         subscribe(node, Bool, "buzzer", self._on_buzzer, 1)
@@ -55,14 +57,30 @@ class BoardOutputs(BoardListener):
             threading.Thread(target=self._stops.stop_by, args=("key of the STM32 board",), daemon=True).start()
 
     def on_pad(self, pad):
-        """Publish the gamepad; each change, and an unchanged one not too often."""
-        now = time.monotonic()
-        if pad == self._last_pad and now < self._next_joy:
+        """Publish the gamepad, unless a remote control is switched on."""
+        if time.monotonic() >= self._remote_until:
+            self._publish_joy(joy_values(pad))
+
+    def on_remote(self, remote):
+        """Publish the remote control; when its signal is lost, once that everything is released, and nothing more."""
+        if not remote.lost:
+            self._remote_until = time.monotonic() + REMOTE_RULES
+        elif self._remote_lost:
             return
-        self._last_pad, self._next_joy = pad, now + JOY_PERIOD
+        else:
+            self._node.get_logger().warning("the signal of the remote control is lost: the robot stands")
+        self._remote_lost = remote.lost
+        self._publish_joy(remote_values(remote))
+
+    def _publish_joy(self, values):
+        """Publish axes and buttons; each change, and unchanged ones not too often."""
+        now = time.monotonic()
+        if values == self._last and now < self._next_joy:
+            return
+        self._last, self._next_joy = values, now + JOY_PERIOD
         message = Joy()
         message.header.stamp = self._node.get_clock().now().to_msg()
-        message.axes, message.buttons = joy_values(pad)
+        message.axes, message.buttons = values
         self._joy.publish(message)
 
     def close(self):

@@ -40,6 +40,11 @@ class GamePad:
             self._press()
         self._down = down
 
+    @property
+    def held(self):
+        """Whether the button is down, as far as the game pad is heard."""
+        return self._down and time.monotonic() - self._received <= PAD_SILENT
+
     def assess(self, now):
         """Return level and texts at the monotonic time `now` [s]."""
         if self._received is None:
@@ -96,6 +101,8 @@ class StopInputs:
         """Return why the emergency stop cannot end now, else an empty text."""
         if self._button is not None and self._button.pressed:
             return "the stop button of the board is pressed: release it first"
+        if self._pad.held:
+            return "the stop button of the game pad, or the stop switch of the remote control, is on: release it first"
         return ""
 
     def assess(self, now):

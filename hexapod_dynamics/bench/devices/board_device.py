@@ -122,6 +122,10 @@ class BoardDevice(SerialDevice):
         """Report the gamepad."""
         self._report(8, struct.pack("<HB4b", buttons, hat, *sticks))
 
+    def move_remote(self, channels: tuple[int, ...], lost: bool = False, fail_safe: bool = False) -> None:
+        """Report the radio remote control: 16 channels of 192 to 1792."""
+        self._report(9, struct.pack("<16h4B", *channels, 0, 0, lost, fail_safe))
+
     # What the host sends ---------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: float) -> None:

@@ -1,7 +1,8 @@
 """The serial port of the STM32 board: one process owns it, a thread of its own reads it and sorts what comes.
 
-Answers of servos go to the thread that has asked; IMU samples, battery, buttons and gamepad, which the board sends
-unasked, go to `BoardListener`. RTS and DTR are false before the port is opened, because the board may reset otherwise.
+Answers of servos go to the thread that has asked; IMU samples, battery, buttons, gamepad and remote control, which the
+board sends unasked, go to `BoardListener`. RTS and DTR are false before the port is opened, because the board may reset
+otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hexapod_dynamics.drivers.board import frames
-from hexapod_dynamics.drivers.board.frames import Answer, Frame, FrameParser, Function, Pad, ServoCommand
+from hexapod_dynamics.drivers.board.frames import Answer, Frame, FrameParser, Function, Pad, Remote, ServoCommand
 from hexapod_dynamics.drivers.board.sample_clock import SampleClock
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault
 from hexapod_dynamics.drivers.servos.serial_link import LATE, SerialLink
@@ -59,6 +60,9 @@ class BoardListener:
 
     def on_pad(self, pad: Pad) -> None:
         """Take the state of the gamepad."""
+
+    def on_remote(self, remote: Remote) -> None:
+        """Take the state of the radio remote control."""
 
 
 class BoardPort(SerialLink):
@@ -293,3 +297,7 @@ class BoardPort(SerialLink):
             pad = frames.parse_pad(frame.data)
             if pad is not None:
                 listener.on_pad(pad)
+        elif frame.function == Function.SBUS:
+            remote = frames.parse_remote(frame.data)
+            if remote is not None:
+                listener.on_remote(remote)

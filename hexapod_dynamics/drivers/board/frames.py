@@ -69,6 +69,7 @@ ANSWERS = {
 }
 BATTERY = 0x04  # first byte of a SYSTEM frame with the battery
 _BATTERY, _IMU, _GAMEPAD = struct.Struct("<BH"), struct.Struct("<6f"), struct.Struct("<HB4b")
+_REMOTE, _REMOTE_RANGE = struct.Struct("<16h4B"), (192, 1792)  # SBUS: 16 proportional channels, ends of a stick's way
 _MOVE, _TARGET = struct.Struct("<BHB"), struct.Struct("<BH")
 PRESSED = 0x01  # event of a button; others are its release, clicks and long presses
 
@@ -99,6 +100,13 @@ class Pad(NamedTuple):
     left_y: int
     right_x: int
     right_y: int
+
+
+class Remote(NamedTuple):
+    """State of a radio remote control (SBUS): its 16 channels -1..1, and whether its signal is lost."""
+
+    channels: tuple[float, ...]
+    lost: bool
 
 
 def _table() -> bytes:
@@ -186,6 +194,20 @@ def parse_button(data: bytes) -> tuple[int, int] | None:
 def parse_pad(data: bytes) -> Pad | None:
     """Return the state of the gamepad of a GAMEPAD frame's data, None for another length."""
     return Pad(*_GAMEPAD.unpack(data)) if len(data) == _GAMEPAD.size else None
+
+
+def parse_remote(data: bytes) -> Remote | None:
+    """Return the state of the remote control of an SBUS frame's data, None for another length.
+
+    Its last bytes are channels 17 and 18, "signal lost" and "fail-safe": what a receiver then reports is not the
+    sticks.
+    """
+    if len(data) != _REMOTE.size:
+        return None
+    *counts, _, _, lost, fail_safe = _REMOTE.unpack(data)
+    low, high = _REMOTE_RANGE
+    channels = (2.0 * (count - low) / (high - low) - 1.0 for count in counts)
+    return Remote(tuple(min(max(channel, -1.0), 1.0) for channel in channels), bool(lost or fail_safe))
 
 
 class FrameParser:

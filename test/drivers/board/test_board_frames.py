@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hexapod_dynamics.bench.devices import board_device
 from hexapod_dynamics.drivers.board import frames
 from hexapod_dynamics.drivers.board.frames import Answer, FrameParser, Function, Pad, ServoCommand
-from hexapod_dynamics.drivers.board.gamepad import joy_values
+from hexapod_dynamics.drivers.board.gamepad import joy_values, remote_values
 
 # The beginning of the vendor's table (ros_robot_controller_sdk.py).
 VENDORS_TABLE = [0, 94, 188, 226, 97, 63, 221, 131, 194, 156, 126, 32, 163, 253, 31, 65]
@@ -62,6 +62,21 @@ def test_an_answer_with_success_other_than_zero_has_no_values():
     assert frames.parse_answer(bytes((7, ServoCommand.READ_POSITION, 0xFF, 0, 0))) == Answer(7, 5, 0xFF, ())
     assert frames.parse_answer(good[:-1]) is None
     assert frames.parse_answer(b"\x07\x99\x00\x01") is None
+
+
+def test_a_remote_control_walks_like_a_gamepad_and_releases_everything_when_its_signal_is_lost():
+    channels = [992, 1792, 192, 592, 1792, 192] + [992] * 10  # forward, half to the left; its switches: drive, no stop
+    remote = frames.parse_remote(struct.pack("<16h4B", *channels, 1, 0, 0, 0))
+    assert remote.channels[:6] == pytest.approx((0.0, 1.0, -1.0, -0.5, 1.0, -1.0)) and not remote.lost
+    axes, buttons = remote_values(remote)
+    assert axes == pytest.approx([0.0, 1.0, 1.0, 0.5, -1.0, 1.0, 0.0, 0.0])
+    assert [index for index, down in enumerate(buttons) if down] == [4]
+    for lost, fail_safe in ((1, 0), (0, 1)):
+        gone = frames.parse_remote(struct.pack("<16h4B", *channels, 0, 0, lost, fail_safe))
+        assert gone.lost and remote_values(gone) == ([0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0] * 11)
+    beyond = frames.parse_remote(struct.pack("<16h4B", *[2047] * 16, 0, 0, 0, 0))
+    assert beyond.channels == (1.0,) * 16
+    assert frames.parse_remote(b"\x00" * 35) is None
 
 
 def test_battery_imu_button_and_gamepad():
