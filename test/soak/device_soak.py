@@ -3,6 +3,7 @@
     python test/soak/device_soak.py                      # singles and pairs, 2 s each: 14 minutes
     python test/soak/device_soak.py --seconds 60 --rigs 3  # an hour; on one rig three
     python test/soak/device_soak.py --only bus.flip_rate servo.hot
+    python test/soak/device_soak.py --bus board          # the same behind an STM32 board; or dynamixel, feetech
 
 Prints one line a case: seconds until the right diagnosis, seconds until full recovery, what was wrong otherwise.
 """
@@ -22,17 +23,19 @@ from pathlib import Path
 
 import numpy as np
 
+from hexapod_dynamics.bench.devices.buses import BAUDRATES, BUSES, make_hardware
 from hexapod_dynamics.bench.devices.faults import FAULTS, FaultInjector
-from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.bench.devices.mpu6050_device import VirtualMpu6050
 from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.drivers.device_paths import SERVO_BUS
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050Settings
+from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.protocols import make_servos
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
@@ -64,6 +67,9 @@ CASES = {
     "servo.hot": ("tibia_joint_LR", ("tibia_joint_LR",)),
     "servo.power": (False, ("no servo answers",)),
     "battery.voltage": (8.7, ("switched its torque off", "does not reach")),
+    "board.refuse_rate": (0.1, LINE),
+    "board.mute": (True, ("servo port", "no servo answers")),
+    "board.reset": (True, ()),
     "imu.error_rate": (0.01, ()),
     "imu.locked": (True, ("imu lost",)),
     "imu.absent": (True, ("imu lost",)),
@@ -72,10 +78,13 @@ CASES = {
     "imu.drift": (1e-3, ()),
     "imu.shake": (80.0, ("imu saturated",)),
 }
+# Supplies [V] below the limits of servos that stand more or less than an LX-16A.
+SUPPLY = {"feetech": 3.6}
 # While one of these is on, what the others do cannot be seen.
 HIDES = {
-    "bus.unplugged": ("bus.", "servo.", "battery."),
-    "servo.power": ("bus.", "servo.", "battery."),
+    "bus.unplugged": ("bus.", "servo.", "battery.", "board."),
+    "servo.power": ("bus.", "servo.", "battery.", "board."),
+    "board.mute": ("bus.", "servo.", "battery.", "board."),
     "imu.locked": ("imu.",),
     "imu.absent": ("imu.",),
 }
@@ -97,21 +106,36 @@ class TappedBus(ServoBus):
         super().send(frames)
 
 
+def cases_of(bus):
+    """Names of the faults that this kind of hardware can have."""
+    if bus == "board":  # its IMU is behind it; a USB port has no echo
+        return [name for name in CASES if name != "bus.echo" and not name.startswith("imu.")]
+    return [name for name in CASES if not name.startswith("board.")]
+
+
 class Rig:
     """Devices and drivers of one robot; shafts follow their set-points, limp joints hang 0.4 rad off."""
 
-    def __init__(self, directory):
-        self.servos = VirtualServos(MAP.ids, MAP.directions, np.zeros(18), loaded=True)
-        self.bus_device = ServoBusDevice(self.servos, Path(directory) / "servo_bus")
+    def __init__(self, directory, bus="lx"):
         self.chip = VirtualMpu6050()
-        self.i2c = I2cBusDevice(self.chip, Path(directory) / "imu.sock")
-        self.injector = FaultInjector(MAP.joint_names, self.bus_device, self.i2c)
-        self.bus_device.start()
-        self.i2c.start()
-        self.bus = TappedBus(str(self.bus_device.link))
-        self.chain = ServoChain(LxServos(self.bus, MAP.ids), MAP)
-        self.samples = 0
-        self.imu = ImuReader(str(self.i2c.path), Mpu6050Settings(), self._on_sample)
+        self.hardware = make_hardware(
+            bus, MAP.ids, MAP.directions, np.zeros(18), self.chip, Path(directory), loaded=True
+        )
+        self.servos, self.bus_device = self.hardware.servos, self.hardware.servo_bus
+        self.values = {name: value for name, (value, _) in CASES.items()}
+        self.values["battery.voltage"] = SUPPLY.get(bus, self.values["battery.voltage"])
+        self.injector = FaultInjector(MAP.joint_names, self.bus_device, self.hardware.imu)
+        self.hardware.start()
+        port = str(Path(directory) / SERVO_BUS)
+        if bus == "lx":
+            self.bus = TappedBus(port)
+            servos = LxServos(self.bus, MAP.ids)
+        else:
+            self.bus, servos = None, make_servos(PortSettings(port, BAUDRATES[bus]), MAP.ids, bus)
+        self.chain = ServoChain(servos, MAP)
+        self.samples, self.imu = 0, None
+        if self.hardware.i2c is not None:
+            self.imu = ImuReader(str(self.hardware.i2c.path), Mpu6050Settings(), self._on_sample)
         self.health, self.told = ServoHealth(MAP.joint_names), []
         joints = [joint for leg in ROBOT.legs for joint in leg.joints]
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], 30.0)
@@ -123,7 +147,8 @@ class Rig:
         self._stop = threading.Event()
         self._threads = [threading.Thread(target=target, daemon=True) for target in (self._physics, self._node)]
         self.chain.start()
-        self.imu.start()
+        if self.imu is not None:
+            self.imu.start()
         for thread in self._threads:
             thread.start()
 
@@ -153,8 +178,10 @@ class Rig:
 
     def sayings(self):
         """What has been diagnosed since `forget`."""
-        health = self.imu.health
         words = list(self.said)
+        if self.imu is None:
+            return words
+        health = self.imu.health
         if not health.connected:
             words.append("imu lost")
         if health.starts > self._marks[0]:
@@ -165,7 +192,8 @@ class Rig:
 
     def forget(self):
         """Start listening anew."""
-        self._marks = (self.imu.health.starts, self.imu.health.saturated)
+        if self.imu is not None:
+            self._marks = (self.imu.health.starts, self.imu.health.saturated)
         self.said.clear()
 
     def well(self):
@@ -178,8 +206,7 @@ class Rig:
             and self.health.assess(state, now)[0] == "ok"
             and not state.lagging.any()
             and self.guard.following.all()
-            and self.imu.health.connected
-            and now - self.sample_time < 0.1
+            and (self.imu is None or self.imu.health.connected and now - self.sample_time < 0.1)
         )
 
     def close(self):
@@ -188,9 +215,9 @@ class Rig:
         for thread in self._threads:
             thread.join()
         self.chain.stop()
-        self.imu.stop()
-        self.bus_device.stop()
-        self.i2c.stop()
+        if self.imu is not None:
+            self.imu.stop()
+        self.hardware.stop()
 
 
 def wait(condition, timeout):
@@ -222,7 +249,7 @@ def run_case(rig, names, seconds, patience=1.0):
         return None, None, ["not well before the fault"]
     rig.forget()
     begin = time.monotonic()
-    rig.injector.set({name: CASES[name][0] for name in names})
+    rig.injector.set({name: rig.values[name] for name in names})
     wanted = expected(names)
     found = (
         wait(
@@ -239,12 +266,12 @@ def run_case(rig, names, seconds, patience=1.0):
     recovered = wait(rig.well, max(10.0, 2.0 * patience))
     if recovered is None or recovered > 2.0 * patience:
         complaints.append(f"recovery after {recovered} s")
-    if rig.bus.wrong:
+    if rig.bus is not None and rig.bus.wrong:
         complaints.append(f"sent what nobody asked for: {rig.bus.wrong[:3]}")
         rig.bus.wrong.clear()
     if rig.servos.flash_writes.any():
         complaints.append("a servo wrote its flash")
-    if not (rig.chain._thread.is_alive() and rig.imu._thread.is_alive()):
+    if not all(each._thread.is_alive() for each in (rig.chain, rig.imu) if each is not None):
         complaints.append("a thread has ended")
     return found, recovered, complaints
 
@@ -253,7 +280,7 @@ def run_cases(cases, options):
     """Run cases one by one on a rig of their own, a line each; return (complaints, slowest diagnosis, recovery)."""
     bad, slowest = 0, [0.0, 0.0]
     with tempfile.TemporaryDirectory() as directory:
-        rig = Rig(directory)
+        rig = Rig(directory, options.bus)
         rig.bus_device.faults.random.seed(options.seed)
         files, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
         gc.collect()
@@ -267,8 +294,10 @@ def run_cases(cases, options):
         wait(rig.well, 20.0)
         print(
             f"{len(cases)} cases, descriptors {files} -> {len(os.listdir('/proc/self/fd'))}, threads {threads} -> "
-            f"{threading.active_count()}; errors {dict(rig.imu.health.errors)}, longest IMU gap "
-            f"{rig.imu.health.longest_gap:.3f} s",
+            f"{threading.active_count()}",
+            f"; errors {dict(rig.imu.health.errors)}, longest IMU gap {rig.imu.health.longest_gap:.3f} s"
+            if rig.imu is not None
+            else "",
             flush=True,
         )
         rig.close()
@@ -282,12 +311,14 @@ def main():
     parser.add_argument("--rigs", type=int, default=1, help="sets of devices and drivers side by side (0.2 cores each)")
     parser.add_argument("--seed", type=int, default=0, help="order of the cases and noise")
     parser.add_argument("--patience", type=float, default=1.0, help="stretch the allowed times on a busy machine")
+    parser.add_argument("--bus", choices=BUSES, default="lx", help="kind of servos")
     parser.add_argument("--only", nargs="*", help="one case: these faults together")
     parser.add_argument("--singles", action="store_true", help="no pairs")
     options = parser.parse_args()
-    cases = [tuple(options.only)] if options.only else [(name,) for name in CASES]
+    names = cases_of(options.bus)
+    cases = [tuple(options.only)] if options.only else [(name,) for name in names]
     if not (options.only or options.singles):
-        pairs = list(itertools.combinations(CASES, 2))
+        pairs = list(itertools.combinations(names, 2))
         random.Random(options.seed).shuffle(pairs)
         cases += pairs
     with ProcessPoolExecutor(options.rigs, mp_context=multiprocessing.get_context("spawn")) as pool:
