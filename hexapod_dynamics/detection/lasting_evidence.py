@@ -196,9 +196,7 @@ class LastingEvidence:
             for fits in [float(self._fits_relatively(hypotheses[k], posterior, k))]
         }
         pair = self._pair
-        chosen = choose(
-            hypotheses, posterior, good, sure, lasting_pair, limits, pair.clear_of_others, pair.tilts_otherwise
-        )
+        chosen = choose(hypotheses, posterior, good, sure, lasting_pair, limits, pair.clear_of_others, pair.tilt)
         if chosen is not None and self._may_be_uneven(bank.time, hypotheses[chosen], bank.leaning, probed):
             # A second foot stands deeper for some steps; the one that is lost lasts.
             alone = [k for k in alone if self._feet.lasts(bank.time, groups_of(hypotheses[k])[0])]

@@ -10,10 +10,10 @@ odds of the best pair less those of the best single foot, has to exceed a limit:
     all slices are later than the onset                                the pair if g >= 25, else the foot alone
     else                                                               wait
 
-A pair against which roll and pitch speak, in this bank or in all in a row, is none: the joints alone explain more by
-it, as a poor model lets them. Which pair it is has to be clear, too: its log odds exceed those of every other pair by
-20, or by 60 in several banks in a row. Until then the next bank is awaited: half a cycle later a body that tips over
-shows another direction.
+Where roll and pitch say little for the pair in all banks in a row, g has to be 0.1 of what the foot alone explains,
+else it is none: with all that the model leaves out, the joints explain a little more by every pair. Which pair it is
+has to be clear, too: its log odds exceed those of every other pair by 20, or by 60 in several banks in a row. Until
+then the next bank is awaited: half a cycle later a body that tips over shows another direction.
 
 A foot that fits poorly (LastingEvidence) is declared alone only where g < 0. A second foot that was lost with the first
 in the other half of the gait is found after the first has been declared: the model goes on from the onset without the
@@ -32,8 +32,8 @@ from hexapod_dynamics.detection.posterior import Posterior
 class PairEvidence:
     """Sums the evidence of the last banks in a row in which the same pair of feet explains more than one foot.
 
-    clear_of_others: whether that pair explains clearly more than every other pair; tilts_otherwise: whether roll and
-    pitch of these banks together speak for the single foot.
+    clear_of_others: whether that pair explains clearly more than every other pair; tilt: by how much more it explains
+    roll and pitch than the single foot does, in these banks.
     """
 
     def __init__(self, limits: DetectorLimits = LIMITS) -> None:
@@ -43,7 +43,7 @@ class PairEvidence:
     def clear(self) -> None:
         """Forget all banks."""
         self._legs: list[str] = []
-        self._count, self._gain, self._tilt, self._apart = 0, 0.0, 0.0, 0.0
+        self._count, self._gain, self.tilt, self._apart = 0, 0.0, 0.0, 0.0
         self.clear_of_others = True
 
     def look(self, hypotheses: list[Hypothesis], posterior: Posterior) -> bool:
@@ -62,18 +62,13 @@ class PairEvidence:
             self._legs = groups_of(hypotheses[two])
         self._count += 1
         self._gain += float(posterior.log_odds[two] - posterior.log_odds[one])
-        self._tilt += float(posterior.tilt[two] - posterior.tilt[one])
+        self.tilt += float(posterior.tilt[two] - posterior.tilt[one])
         self._apart += apart
         self.clear_of_others = apart >= self._limits.pair_apart or self._apart >= self._limits.pair_apart_in_all
-        limits, gain, tilt = self._limits, self._gain, self._tilt
+        limits, gain, tilt = self._limits, self._gain, self.tilt
         clear = self._count >= limits.pair_banks and gain >= limits.pair_odds and tilt >= limits.pair_tilt
         more = self._count >= limits.pair_more_banks and gain >= limits.pair_more_odds and tilt >= limits.pair_no_tilt
         return self.clear_of_others and (clear or more)
-
-    @property
-    def tilts_otherwise(self) -> bool:
-        """Whether roll and pitch of these banks speak for the single foot."""
-        return self._tilt < self._limits.other_tilt
 
 
 def choose(
@@ -84,12 +79,12 @@ def choose(
     lasting: bool = False,
     limits: DetectorLimits = LIMITS,
     clear: bool = True,
-    tilts_otherwise: bool = False,
+    tilt: float = np.inf,
 ) -> int | None:
     """Return the index of the Hypothesis to declare, None: wait.
 
     good: indices of those one of whose legs may be declared: 1 where it fits, less where poorly, 0 where not; sure:
-    legs of which the bank is sure; lasting, clear, tilts_otherwise: what PairEvidence says of the best pair.
+    legs of which the bank is sure; lasting, clear, tilt: what PairEvidence says of the best pair.
     """
     one, two = _best(hypotheses, posterior)
     odds = posterior.log_odds
@@ -99,10 +94,11 @@ def choose(
     gain = -np.inf if two is None else float(odds[two] - odds[one])
     full = posterior.onset[one] == 0
     if two is not None and clear and good.get(two) and set(groups_of(hypotheses[two])) <= sure:
-        if lasting:
-            return two
-        if tilts_otherwise or posterior.tilt[two] - posterior.tilt[one] < limits.other_tilt:
+        weak = tilt < limits.pair_tilt and gain < limits.pair_of_all * odds[one]
+        if weak or not lasting and posterior.tilt[two] - posterior.tilt[one] < limits.other_tilt:
             gain = -np.inf
+        elif lasting:
+            return two
         at_once = gain >= limits.pair_at_once and posterior.misfit[two] <= limits.pair_share * posterior.misfit[one]
         if gain >= limits.pair and (full or at_once):
             return two

@@ -152,14 +152,26 @@ def test_a_lasting_pair_is_declared_and_one_that_tilts_the_body_otherwise_is_not
     assert choose(HYPOTHESES, obvious, {0: 1.0, 2: 1.0}, SURE) == 0
 
 
-def test_a_pair_that_tilts_the_body_otherwise_in_a_row_of_banks_is_the_foot_alone():
-    """A recorded walk: half of LM's tibia lost; LM and RF gained 2, 24, 25 and 37, roll and pitch said otherwise."""
+# Banks of walks with one foot lost, in which a pair explained more in each: (its gain, of that roll and pitch, log odds
+# of the foot), and of pairs in which it explained little more.
+OF_ALL = {
+    "half of LM's tibia": ([(2, -2.9, 719), (24, -4.1, 1092), (25, -1.8, 1040), (37, -0.6, 994)], [0, 0, 0, 0]),
+    "RF's foot": ([(36, 3.1, 570), (37, 2.8, 559), (31, 1.1, 497)], [0, 0, 0]),
+    "two feet, by roll and pitch": ([(21.3, 6.1, 980), (32.6, 8.2, 980)], [0, 2]),
+    "two feet, by the joints": ([(133, 3.6, 552)] * 3, [None, None, 2]),
+}
+
+
+@pytest.mark.parametrize("walk", OF_ALL)
+def test_a_pair_that_roll_and_pitch_say_little_for_has_to_explain_a_tenth_more(walk):
+    banks, expected = OF_ALL[walk]
     evidence, found = PairEvidence(), []
-    for gain, tilt in ((2.0, -2.9), (24.0, -2.9), (25.0, -1.8), (37.0, -0.6)):
+    for gain, tilt, odds in banks:
         posterior = weighed(gain, tilt)
+        posterior.log_odds[:] += odds - 50.0
         lasting, good = evidence.look(HYPOTHESES, posterior), {0: 1.0, 2: 1.0}
-        found.append(choose(HYPOTHESES, posterior, good, SURE, lasting, tilts_otherwise=evidence.tilts_otherwise))
-    assert found == [0, 0, 0, 0]
+        found.append(choose(HYPOTHESES, posterior, good, SURE, lasting, tilt=evidence.tilt))
+    assert found == expected
 
 
 def test_a_foot_that_fits_poorly_is_not_declared_alone_while_a_pair_fits_better():

@@ -194,12 +194,15 @@ def second(limits, odds=100.0, misfit=2.0):
 ONE_AND_BOTH, READY, SURE = [LM, both(LM, RR)], {0: 1.0, 1: 1.0}, {"LM lost", "RR lost"}
 
 
-def chosen(limits, gain, *, share=0.2, onset=2, fits=1.0, tilt=0.0):
-    """one, both or None: what is declared where the pair gains so much, and leaves this share of the chi-square."""
-    odds, left = np.array([50.0, 50.0 + gain]), np.array([1.0, share])
+def chosen(limits, gain, *, share=0.2, onset=2, fits=1.0, tilt=0.0, alone=50.0, in_a_row=np.inf):
+    """one, both or None: what is declared where the pair gains so much, and leaves this share of the chi-square.
+
+    alone: log odds of the foot; in_a_row: what roll and pitch say for the pair in all banks.
+    """
+    odds, left = np.array([alone, alone + gain]), np.array([1.0, share])
     tilts = np.array([0.0, tilt])
     posterior = Posterior(np.zeros(2), odds, np.full(2, onset), 0.0, left, 20.0, SLICES, tilts)
-    found = choose(ONE_AND_BOTH, posterior, {0: fits, 1: 1.0}, SURE, False, limits)
+    found = choose(ONE_AND_BOTH, posterior, {0: fits, 1: 1.0}, SURE, False, limits, tilt=in_a_row)
     return {None: None, 0: "one", 1: "both"}[found]
 
 
@@ -323,6 +326,9 @@ EDGES = {
     "pair_share": lambda l: chosen(l, 100.0, share=0.37) == "both" and chosen(l, 100.0, share=0.43) is None,
     "poor_alone": lambda l: chosen(l, -0.5, fits=0.5) == "one" and chosen(l, 0.5, fits=0.5) is None,
     "doubtful": lambda l: second_is_doubted(l, 0.5) and not second_is_doubted(l, -0.5),
+    "pair_of_all": lambda l: (
+        chosen(l, 110.0, alone=1000.0, in_a_row=0.0) == "both" and chosen(l, 90.0, alone=1000.0, in_a_row=0.0) == "one"
+    ),
     "other_tilt": lambda l: chosen(l, 90.0, tilt=-2.6) == "both" and chosen(l, 90.0, tilt=-3.4) == "one",
     "pair_apart": lambda l: is_clear(l, 21.0) and not is_clear(l, 19.0),
     "pair_apart_in_all": lambda l: (
