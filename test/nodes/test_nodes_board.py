@@ -55,15 +55,13 @@ def test_a_remote_control_is_published_as_joy_and_its_switch_stops_the_robot(pro
         wait_until(lambda: board.move_remote(drive) or last() == (1.0, 1, 0), 30, "its stick forward, its switch on")
         heard.clear()
         board.move_pad(0x0100)
-        board.move_remote(drive)
-        wait_until(lambda: heard, 10, "the remote control again")
+        wait_until(lambda: board.move_remote(drive) or heard, 10, "the remote control again")
         assert not any(message.buttons[0] for _, message in heard), "the gamepad is not heard beside it"
         board.move_remote(drive, lost=True)
         wait_until(lambda: last() == (0.0, 0, 0), 10, "everything is released when the signal is lost")
         wait_until(lambda: board.move_remote(stop) or last() == (0.0, 0, 1), 10, "its stop switch")
         wait_until(lambda: "the pose is frozen" in servos.output, 10, lambda: servos.output)
         wait_until(lambda: board.move_remote(stop) or "remote control, is on" in resume()[1], 10, "no end of the stop")
-        board.move_remote(drive)
         wait_until(lambda: board.move_remote(drive) or resume()[0], 10, "the stop ends once the switch is off")
     finally:
         servos.end()
