@@ -157,7 +157,7 @@ class MujocoSimulator(RobotSimulator):
         self.morphology = morphology
         self._true_morphology = self.truth.morphology(morphology, self._true_robot)
         place = self._position, self._rotation, self._q
-        place_returned(self._true_robot, before, self._true_morphology, *place, self.ground.height)
+        place_returned(self._true_robot, before, self._true_morphology, *place, self.ground.height, longer=True)
         self._build()
         self._settle_locked()
         actuator.set_driven(self._servos, self._true_morphology, self._q)

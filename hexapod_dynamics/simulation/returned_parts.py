@@ -12,6 +12,7 @@ from hexapod_dynamics.robot.link_tree import LinkTree
 
 _TRIES = 5  # angles of each joint, over its range
 _CLEAR = 0.002  # [m] over the ground
+_STANDS = 0.003  # [m] into the ground a foot of a longer leg may be: it stands there
 
 
 def place_returned(
@@ -22,13 +23,22 @@ def place_returned(
     rotation: np.ndarray,
     q: np.ndarray,
     height: Callable[[float, float], float],
+    *,
+    longer: bool = False,
 ) -> None:
     """Move the joints of parts that `after` has and `before` had not, in q (n,) [rad], out of the ground.
 
-    position (3,) [m], rotation (3, 3): of base_link in the world. height(x, y) [m]: of the ground. A leg that is clear
-    of the ground stays as it was; else it takes the clear posture nearest to that, of a few for each joint.
+    longer: also those of legs of which more is left than before: whoever mends a stump lifts the leg. position (3,)
+    [m], rotation (3, 3): of base_link in the world. height(x, y) [m]: of the ground. A leg that is clear of the ground
+    stays as it was; else it takes the clear posture nearest to that, of a few for each joint.
     """
     back = after.existing_mask & ~before.existing_mask
+    if longer:
+        free = after.existing_mask & after.moving_mask
+        for leg in robot.legs:
+            if any(after.remaining(leg.name, link) > before.remaining(leg.name, link) for link in leg.link_names):
+                longer_joints = robot.leg_joints(leg.name)
+                back[longer_joints] = free[longer_joints]
     if not back.any():
         return
     tree = LinkTree(robot, after)
@@ -41,7 +51,8 @@ def place_returned(
     for leg in robot.legs:
         joints = np.arange(robot.joint_count)[robot.leg_joints(leg.name)]
         joints = joints[back[joints]]
-        if not joints.size or clearance(leg.name) > 0.0:
+        grown = joints.size and before.existing_mask[joints].all()
+        if not joints.size or clearance(leg.name) > (-_STANDS if grown else 0.0):
             continue
         names = list(robot.joint_names)
         limits = {names[k]: joint for k, joint in zip(robot.leg_joints(leg.name), leg.joints, strict=True)}

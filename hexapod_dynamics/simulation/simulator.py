@@ -94,9 +94,8 @@ class Simulator(RobotSimulator):
         """
         self._true_morphology = self.truth.morphology(morphology, self._true_robot)
         state, before = self._model.state, self._model.morphology
-        place_returned(
-            self._true_robot, before, self._true_morphology, state.position, state.rotation, state.q, self.ground.height
-        )
+        place = state.position, state.rotation, state.q
+        place_returned(self._true_robot, before, self._true_morphology, *place, self.ground.height, longer=True)
         self._model.set_morphology(self._true_morphology)
         self.morphology = morphology
         if self.gait is not None:

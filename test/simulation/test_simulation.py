@@ -550,6 +550,24 @@ def test_copies_keep_the_true_robot_and_its_payload():
 
 
 @pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_a_stump_that_is_mended_is_lifted_out_of_the_ground(physics):
+    """Tibias that grew into the ground under a robot that leant on its stumps threw it up and turned it over."""
+    simulator = physics(ROBOT)
+    simulator.reset(joints=STAND)
+    simulator.step(300)
+    simulator.set_morphology(WHOLE.broken("LF.tibia", 0.5).broken("LM.tibia", 0.5).broken("LR.tibia", 0.5))
+    simulator.step(2000)  # it leans to the left
+    assert np.arccos(simulator.rotation[2, 2]) > np.radians(8.0)
+    simulator.set_morphology(WHOLE)
+    highest, most = 0.0, 0.0
+    for _ in range(100):
+        simulator.step(10)
+        highest = max(highest, simulator.position[2])
+        most = max(most, np.arccos(min(simulator.rotation[2, 2], 1.0)))
+    assert highest < 0.16 and most < np.radians(15.0)
+
+
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
 def test_a_leg_comes_back_clear_of_the_ground(physics):
     """A leg put back under a robot on its belly, at the angles of its last stance, threw it 24 cm up."""
     simulator = physics(ROBOT)
