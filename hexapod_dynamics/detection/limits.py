@@ -211,7 +211,7 @@ class DetectorLimits:
     poor_alone: float = _limit(0.0, "nats", "g below which a foot that fits poorly is alone")
     doubtful: float = _limit(0.0, "nats", "g from which the second foot of the best pair is probed")
     other_tilt: float = _limit(-3.0, "nats", "of roll and pitch below which a pair tilts the body otherwise")
-    pair_of_all: float = _limit(0.1, "", "g as a share of the foot's log odds, below which such a pair is none")
+    pair_of_all: float = _limit(0.1, "", "g as a share of the foot's log odds, needed where roll and pitch say little")
     pair_apart: float = _limit(20.0, "nats", "of the best pair beyond every other, in one bank")
     pair_apart_in_all: float = _limit(60.0, "nats", "the same, sum of the banks in a row")
     pair_banks: int = _count(2, "banks", "in a row with the same best pair")

@@ -95,7 +95,8 @@ def choose(
     full = posterior.onset[one] == 0
     if two is not None and clear and good.get(two) and set(groups_of(hypotheses[two])) <= sure:
         weak = tilt < limits.pair_tilt and gain < limits.pair_of_all * odds[one]
-        if weak or not lasting and posterior.tilt[two] - posterior.tilt[one] < limits.other_tilt:
+        otherwise = posterior.tilt[two] - posterior.tilt[one] < limits.other_tilt
+        if weak or (otherwise and not lasting):
             gain = -np.inf
         elif lasting:
             return two

@@ -17,7 +17,7 @@ from std_msgs.msg import Bool
 # Of the buzzer: four tones in the 2 s for which the robot announces that it moves by itself.
 BEEP = beep(1900, 0.15, 0.35, 4)
 JOY_PERIOD = 0.02  # [s] between two messages of an unchanged gamepad, at least
-REMOTE_RULES = 1.0  # [s] after a signal of the remote control for which the gamepad is not published
+PAD_IGNORED = 1.0  # [s] after a signal of the remote control, for which the gamepad is not published
 
 
 class BoardOutputs(BoardListener):
@@ -62,9 +62,9 @@ class BoardOutputs(BoardListener):
             self._publish_joy(joy_values(pad))
 
     def on_remote(self, remote):
-        """Publish the remote control; when its signal is lost, once that everything is released, and nothing more."""
+        """Publish the remote control. When its signal is lost, publish once that all is released, then nothing."""
         if not remote.lost:
-            self._remote_until = time.monotonic() + REMOTE_RULES
+            self._remote_until = time.monotonic() + PAD_IGNORED
         elif self._remote_lost:
             return
         else:

@@ -40,6 +40,10 @@ class ForeignJoints:
         servos.publish = self.publish
         node.loop.subscribe(JointState, MEASURED, self._on_states, 10)
 
+    def set_missing(self, missing):
+        """Tell which joints (n,) bool are declared missing."""
+        self._servos.set_missing(missing)
+
     def _on_states(self, message):
         if len(message.position) != len(message.name):
             self._reason = (

@@ -268,6 +268,8 @@ class ServosNode(GuardedNode):
             )
         self._gone = gone
         self.chain.set_gone(gone)
+        if self.foreign is not None:
+            self.foreign.set_missing(gone)
 
     async def _on_emergency_stop(self, request, response):
         refusal = "" if request.data else self.stop_inputs.refuse_resume()

@@ -24,7 +24,9 @@ def serving(executor, calls):
 
 
 def call_next(calls):
-    """Run the function that waits longest; an exception is raised here, and where the result is awaited."""
+    """Run the function that waits longest, if any; an exception is raised here, and where the result is awaited."""
+    if not calls:
+        return
     function, future = calls.popleft()
     if future.set_running_or_notify_cancel():
         try:

@@ -36,7 +36,7 @@ def place_returned(
     if longer:
         free = after.existing_mask & after.moving_mask
         for leg in robot.legs:
-            if any(after.remaining(leg.name, link) > before.remaining(leg.name, link) for link in leg.link_names):
+            if any(0 < before.remaining(leg.name, link) < after.remaining(leg.name, link) for link in leg.link_names):
                 longer_joints = robot.leg_joints(leg.name)
                 back[longer_joints] = free[longer_joints]
     if not back.any():

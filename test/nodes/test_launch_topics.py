@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.ros_session import NEWEST, Probe, Process, separate, wait_until
+from support.stand_in_programs import installed
 
 from nav_msgs.msg import Odometry
 from std_msgs.msg import String
@@ -15,15 +16,31 @@ AFTERWARDS = 20.0  # [s] in which nothing else may be declared
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("interface", ["joint_commands", "commands", "joint_trajectory", "commands keep"])
-def test_two_legs_that_another_drivers_robot_loses_are_all_that_is_declared(interface):
+OURS = "walk.launch.py", "hardware:=topics"
+# A real ros2_control between this package and the robot.
+CONTROL = "ros2_control.launch.py", "component:=topic_based", "velocity:=0.077"
+BEHIND = "joint_commands", "--ros-args", *(f"-r{name}:=/device/{name}" for name in ("joint_states", "joint_commands"))
+WITHOUT = pytest.mark.skipif(not installed("topic_based_ros2_control"), reason="ros2_control is not installed")
+
+
+@pytest.mark.parametrize(
+    ("launched", "interface", "driver"),
+    [
+        (OURS, "joint_commands", ("joint_commands",)),
+        (OURS, "commands", ("commands",)),
+        (OURS, "joint_trajectory", ("joint_trajectory",)),
+        (OURS, "commands", ("commands", "keep")),
+        pytest.param(CONTROL, "commands", BEHIND, marks=WITHOUT),
+        pytest.param(CONTROL, "joint_trajectory", BEHIND, marks=WITHOUT),
+    ],
+)
+def test_two_legs_that_another_drivers_robot_loses_are_all_that_is_declared(launched, interface, driver):
     """keep: lost joints are reported with their last position, as by ros2_control."""
     separate()
     probe = Probe()
-    driver = Process(sys.executable, str(DRIVER), *interface.split())
+    driver = Process(sys.executable, str(DRIVER), *driver)
     launch = Process(
-        *("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "hardware:=topics", "detect:=declare"),
-        f"command_interface:={interface.split()[0]}",
+        *("ros2", "launch", "hexapod_dynamics", *launched, "detect:=declare"), f"command_interface:={interface}"
     )
     try:
         odometry = probe.hear(Odometry, "predicted_state", NEWEST, keep=200)

@@ -31,7 +31,7 @@ case "$*" in
         sleep "$PIP_SECONDS"
         [ -z "$PIP_ERROR" ] || { echo "$PIP_ERROR"; exit 1; } ;;
     '- test') echo pytest ;;
-    '- core view sim' | '- core') echo "$REQUIREMENT" ;;
+    '- core attitude view sim' | '- core') echo "$REQUIREMENT" ;;
     -V) echo "Python $VERSION" ;;
 esac
 """

@@ -3,7 +3,8 @@
 A hardware component of ros2_control that is fed by topics keeps a joint's state when no message has it any more, and
 the broadcaster gives it a fresh stamp. Then the joints of a leg, or of a link and what is beyond it, report the same
 number, to the last bit, while they are commanded to move. One joint alone that does so may be locked, and is left to
-the detector.
+the detector. After a restart nothing is known of the joints: one that is declared missing is not measured until its
+report changes.
 """
 
 from __future__ import annotations
@@ -24,22 +25,29 @@ class FrozenChains:
         self._legs = [list(leg) for leg in legs]
         self._shown, self._since = np.full(n, np.nan), np.full(n, np.inf)  # last report [rad], since when [s]
         self._low, self._high = np.full(n, np.nan), np.full(n, np.nan)  # of the commands since then [rad]
-        self._none = np.zeros(n, bool)
+        self._new, self._moves, self._missing = np.zeros(n, bool), np.zeros(n, bool), np.zeros(n, bool)
+
+    def set_missing(self, missing: np.ndarray) -> None:
+        """Tell which joints (n,) bool are declared missing."""
+        self._missing = np.array(missing, bool)
 
     def look(self, now: float, shown: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return which joints (n,) bool are not measured. shown: what they report, targets: their commands, NaN for
         none, each (n,) [rad]; now: monotonic [s].
         """
-        new = shown != self._shown
-        self._shown[:] = shown
-        self._since[new] = now
-        self._low = np.where(new, targets, np.fmin(self._low, targets))
-        self._high = np.where(new, targets, np.fmax(self._high, targets))
+        new = np.not_equal(shown, self._shown, out=self._new)
+        self._moves |= new & (self._shown == self._shown)  # not its first report, before which it is NaN
+        np.copyto(self._shown, shown)
+        np.copyto(self._since, now, where=new)
+        np.fmin(self._low, targets, out=self._low)
+        np.fmax(self._high, targets, out=self._high)
+        np.copyto(self._low, targets, where=new)
+        np.copyto(self._high, targets, where=new)
         moved = self._high - self._low
         still = (now - self._since >= _LASTS) & (moved >= _EACH)
+        frozen: np.ndarray = self._missing & ~self._moves
         if not still.any():
-            return self._none
-        frozen = np.zeros(len(shown), bool)
+            return frozen
         for leg in self._legs:
             for first in range(len(leg) - 1):
                 chain = leg[first:]

@@ -60,6 +60,10 @@ class TopicServos(ServoInterface):
         """Tell which joints are those of a leg, from the hip on: lost ones that are reported on and on are found."""
         self._chains = FrozenChains(len(self.ids), legs)
 
+    def set_missing(self, missing: np.ndarray) -> None:
+        """Tell which joints (n,) bool are declared missing: they are measured once their report has changed."""
+        self._chains.set_missing(missing)
+
     def take(self, indices: Sequence[int], angles: Sequence[float], age: float) -> None:
         """Take measured angles [rad] of joints, from a message whose stamp is `age` [s] old (0 without a stamp)."""
         now = time.monotonic()

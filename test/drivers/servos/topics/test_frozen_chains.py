@@ -50,6 +50,16 @@ def test_what_moves_again_is_measured_again():
     assert not chains.look(1.0, np.array([1.0, 1.0, 1.0, 1e-9, 1e-9, 1e-9]), targets).any()
 
 
+def test_after_a_restart_a_joint_that_is_declared_missing_is_measured_once_it_moves():
+    """Else the last position of a lost leg, reported on and on, would look like its return."""
+    chains, none = FrozenChains(6, LEGS), np.full(6, np.nan)
+    chains.set_missing(np.array([False] * 3 + [True] * 3))
+    for now in np.arange(0.0, 1.0, 0.01):
+        assert chains.look(now, np.zeros(6), none).tolist() == [False] * 3 + [True] * 3
+    moved = np.array([0.0, 0.0, 0.0, 0.0, 0.01, 0.0])
+    assert chains.look(1.0, moved, none).tolist() == [False] * 3 + [True, False, True]
+
+
 def test_joints_without_commands_are_never_found():
     chains = FrozenChains(6, LEGS)
     for now in np.arange(0.0, 1.0, 0.01):
