@@ -19,7 +19,8 @@ pytestmark = pytest.mark.slow
 OURS = "walk.launch.py", "hardware:=topics"
 # A real ros2_control between this package and the robot.
 CONTROL = "ros2_control.launch.py", "component:=topic_based", "velocity:=0.077"
-BEHIND = "joint_commands", "--ros-args", *(f"-r{name}:=/device/{name}" for name in ("joint_states", "joint_commands"))
+REMAPPED = [f"{name}:=/device/{name}" for name in ("joint_states", "joint_commands")]
+BEHIND = "joint_commands", "--ros-args", *(word for each in REMAPPED for word in ("-r", each))
 WITHOUT = pytest.mark.skipif(not installed("topic_based_ros2_control"), reason="ros2_control is not installed")
 
 
