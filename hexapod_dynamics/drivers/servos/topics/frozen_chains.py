@@ -1,4 +1,4 @@
-"""Finds the joints of lost legs and links whose last position is reported on and on.
+"""Finds the joints of lost legs and links whose last position is still reported.
 
 A hardware component of ros2_control that is fed by topics keeps a joint's state when no message has it any more, and
 the broadcaster gives it a fresh stamp. Then the joints of a leg, or of a link and what is beyond it, report the same
@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_LASTS = 0.3  # [s] without any change
+_LASTS = 0.3  # [s] without any change, at the least
+_USUALLY, _SLOWEST = 2.0, 1.0  # times the longest of a joint's usual intervals of up to so much [s]
 _EACH = 0.03  # [rad] over which each joint was commanded in that time
 _ALL = 0.15  # [rad] sum of it over the joints of a chain
 
@@ -25,6 +26,7 @@ class FrozenChains:
         self._legs = [list(leg) for leg in legs]
         self._shown, self._since = np.full(n, np.nan), np.full(n, np.inf)  # last report [rad], since when [s]
         self._low, self._high = np.full(n, np.nan), np.full(n, np.nan)  # of the commands since then [rad]
+        self._usual = np.zeros(n)  # longest interval [s] between two changes of a joint that was commanded to move
         self._new, self._moves, self._missing = np.zeros(n, bool), np.zeros(n, bool), np.zeros(n, bool)
 
     def set_missing(self, missing: np.ndarray) -> None:
@@ -38,13 +40,15 @@ class FrozenChains:
         new = np.not_equal(shown, self._shown, out=self._new)
         self._moves |= new & (self._shown == self._shown)  # not its first report, before which it is NaN
         np.copyto(self._shown, shown)
+        lasted, moved = now - self._since, self._high - self._low
+        np.maximum(self._usual, lasted, out=self._usual, where=new & (moved >= _EACH) & (lasted <= _SLOWEST))
         np.copyto(self._since, now, where=new)
         np.fmin(self._low, targets, out=self._low)
         np.fmax(self._high, targets, out=self._high)
         np.copyto(self._low, targets, where=new)
         np.copyto(self._high, targets, where=new)
         moved = self._high - self._low
-        still = (now - self._since >= _LASTS) & (moved >= _EACH)
+        still = (now - self._since >= np.maximum(_LASTS, _USUALLY * self._usual)) & (moved >= _EACH)
         frozen: np.ndarray = self._missing & ~self._moves
         if not still.any():
             return frozen

@@ -57,7 +57,7 @@ class TopicServos(ServoInterface):
     # From the node ---------------------------------------------------------------------------------------------------
 
     def set_legs(self, legs: Sequence[Sequence[int]]) -> None:
-        """Tell which joints are those of a leg, from the hip on: lost ones that are reported on and on are found."""
+        """Tell which joints are those of a leg, from the hip on: lost ones are found though they are still reported."""
         self._chains = FrozenChains(len(self.ids), legs)
 
     def set_missing(self, missing: np.ndarray) -> None:

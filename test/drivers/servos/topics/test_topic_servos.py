@@ -22,7 +22,7 @@ class OtherDriver:
         self.servos = TopicServos(MAP.ids)
         self.servos.publish = self.command
         self.angles, self.wanted = np.array([0.1, -0.2, 0.3]), None
-        self.kept = {}  # angle that is reported on and on, by joint
+        self.kept = {}  # angle at which a joint is still reported, by joint
         self.sent, self.there, self.echo, self.silent, self.age = [], [0, 1, 2], False, False, 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -115,7 +115,7 @@ def test_stamps_of_another_clock_are_named(driver):
     driver.until(lambda: not driver.state.connected, "they are no measurements")
 
 
-def test_joints_of_a_leg_whose_last_position_comes_on_and_on_are_lost(driver):
+def test_joints_of_a_leg_that_are_still_reported_where_they_were_are_lost(driver):
     """As ros2_control's broadcaster reports joints that no message of the robot has any more."""
     driver.servos.set_legs([[0], [1, 2]])
     driver.kept = {1: -0.2, 2: 0.3}
