@@ -152,6 +152,7 @@ def test_a_part_that_a_person_took_out_is_never_brought_back():
     assert blind.declared == WHOLE.without("RM") and blind.decisions == []
 
 
+@pytest.mark.slow
 def test_a_healthy_robot_on_rough_ground_that_is_pushed_and_commanded_about_is_left_alone():
     blind = walk(5, rough=0.008)
     random = np.random.default_rng(0)

@@ -88,9 +88,8 @@ def test_a_joint_is_taken_back_once():
 @pytest.mark.parametrize(
     "joint",
     [
-        "RF.femur",
         "RM.coxa",
-        *(pytest.param(one, marks=pytest.mark.slow) for one in ("LM.femur", "LR.tibia", "LF.tibia")),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("RF.femur", "LM.femur", "LR.tibia", "LF.tibia")),
     ],
 )
 def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(joint):

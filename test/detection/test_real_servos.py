@@ -43,6 +43,7 @@ def test_a_lost_foot_whose_servos_answer_is_found(seed, leg, left):
     assert detector.servos.identified and (detector.servos.lag, detector.servos.zone) != (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_locked_joint_is_not_called_limp():
     values, took, _ = find(23, lambda q: WHOLE.locked("LM.femur", float(q[4])), 1.95)
     assert values["locked.LM.femur"] is True and took > 0.0

@@ -48,6 +48,7 @@ def test_how_far_a_robot_leant_while_it_lay_says_nothing_of_the_ground():
     assert leaning.usual(walk.time + 2.0) == 0.0
 
 
+@pytest.mark.slow
 def test_on_a_step_of_40_mm_one_healthy_foot_after_another_is_suspected_and_none_declared():
     walk, _ = servo_walk(9700, "real,ground=steps:0.04", obey=True)
     walk.run(20.0)
@@ -55,6 +56,7 @@ def test_on_a_step_of_40_mm_one_healthy_foot_after_another_is_suspected_and_none
     assert not walk.decisions  # LR.tibia was declared after 10.8 s, LM.tibia after 17.2 s
 
 
+@pytest.mark.slow
 def test_a_foot_that_is_lost_on_such_steps_is_missed_at_every_place():
     walk, _ = servo_walk(520, "real,ground=steps:0.04", obey=True)
     walk.run(17.0)

@@ -11,7 +11,7 @@ from hexapod_dynamics.simulation import MujocoSimulator
 ROBOT = Robot.jethexa()
 
 
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_nothing_healthy_is_declared_while_the_robot_sits_and_stands_up(seed):
     """In both walks LF.tibia was declared limp, since contacts of a body on the ground are not those of the model."""
     blind = BlindWalk(ROBOT, MujocoSimulator(ROBOT, timestep=0.001), AdaptiveGait(), seed=seed)

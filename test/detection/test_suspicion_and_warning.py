@@ -43,7 +43,8 @@ def walk(seed, seconds=90.0, damage=None):
     return warned, momentary, blind.decisions
 
 
-@pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [3, 4, 5])
 def test_a_healthy_walk_of_90_seconds_has_no_warning(seed):
     assert walk(seed)[0] == set()
 

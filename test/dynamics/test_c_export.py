@@ -113,7 +113,7 @@ def test_the_library_that_is_written_is_used_as_it_is(written):
     compare(Robot.jethexa(), Foreign(written / "hexapod_model.so"), 2)
 
 
-@pytest.mark.parametrize("family", [1, 2])
+@pytest.mark.parametrize("family", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_robot_with_legs_of_several_types(tmp_path, family):
     robot = random_robot(np.random.default_rng(family), family, 4)
     write_model(robot, tmp_path)

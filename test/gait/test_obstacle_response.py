@@ -144,7 +144,9 @@ def test_on_mujoco_a_rowing_body_rises_over_blocks_of_40_mm():
     assert walk.physics.position[0] - start > 0.6  # 0.05 m in 60 s where it rises as on level ground
 
 
-@pytest.mark.parametrize("lost, height, arrives", [((), 0.06, True), (("LF", "RM"), 0.08, False)])
+@pytest.mark.parametrize(
+    "lost, height, arrives", [((), 0.06, True), pytest.param(("LF", "RM"), 0.08, False, marks=pytest.mark.slow)]
+)
 def test_on_mujoco_it_steps_onto_60_mm_or_stops_and_says_why(lost, height, arrives):
     walk = walk_on(f"steps:{height}", lost, 5)
     start = walk.physics.position[0]
@@ -160,6 +162,7 @@ def test_on_mujoco_it_steps_onto_60_mm_or_stops_and_says_why(lost, height, arriv
         assert not np.any(walk.gait.twist)
 
 
+@pytest.mark.slow
 def test_on_mujoco_with_a_leg_lost_it_steps_back_from_50_mm_and_climbs_it_at_another_angle():
     walk = walk_on("steps:0.05", ("LM",), 9017)
     said = set()
