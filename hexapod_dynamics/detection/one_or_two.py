@@ -12,8 +12,9 @@ odds of the best pair less those of the best single foot, has to exceed a limit:
 
 Where roll and pitch say little for the pair in all banks in a row, g has to be 0.1 of what the foot alone explains,
 else it is none: with all that the model leaves out, the joints explain a little more by every pair. Which pair it is
-has to be clear, too: its log odds exceed those of every other pair by 20, or by 60 in several banks in a row. Until
-then the next bank is awaited: half a cycle later a body that tips over shows another direction.
+has to be clear, too: its log odds exceed those of every other pair by 20, and it is behind none of them in the sum of
+all banks in a row, in which no bank counts for more than 20; or it is ahead of them in this sum by 40. Until then the
+next bank is awaited: half a cycle later a body that tips over shows another direction.
 
 A foot that fits poorly (LastingEvidence) is declared alone only where g < 0. A second foot that was lost with the first
 in the other half of the gait is found after the first has been declared: the model goes on from the onset without the
@@ -42,33 +43,59 @@ class PairEvidence:
 
     def clear(self) -> None:
         """Forget all banks."""
+        self._scores: dict[frozenset[str], float] = {}  # by legs of a pair, in all banks in a row
+        self._begin_again()
+
+    def _begin_again(self) -> None:
+        """Forget all banks but how far the pairs are apart in them."""
         self._legs: list[str] = []
-        self._count, self._gain, self.tilt, self._apart = 0, 0.0, 0.0, 0.0
+        self._count, self._gain, self.tilt = 0, 0.0, 0.0
         self.clear_of_others = True
 
     def look(self, hypotheses: list[Hypothesis], posterior: Posterior) -> bool:
         """Add the Posterior of a bank; return True if the last banks suffice to declare its best pair."""
         one, two = _best(hypotheses, posterior)
+        leads = two is not None and self._leads(hypotheses, posterior, two)
         if one is None or two is None or posterior.log_odds[two] <= posterior.log_odds[one]:
-            self.clear()
+            self._begin_again()
             return False
-        apart = _apart(hypotheses, posterior, two)
         if groups_of(hypotheses[one])[0] not in groups_of(hypotheses[two]):
-            self.clear()  # one foot is explained best by another leg: the body tips otherwise than both predict
-            self.clear_of_others = apart >= self._limits.pair_apart
+            self._begin_again()  # one foot is explained best by another leg: the body tips otherwise than both predict
+            self.clear_of_others = leads
             return False
         if groups_of(hypotheses[two]) != self._legs:
-            self.clear()
+            self._begin_again()
             self._legs = groups_of(hypotheses[two])
         self._count += 1
         self._gain += float(posterior.log_odds[two] - posterior.log_odds[one])
         self.tilt += float(posterior.tilt[two] - posterior.tilt[one])
-        self._apart += apart
-        self.clear_of_others = apart >= self._limits.pair_apart or self._apart >= self._limits.pair_apart_in_all
+        self.clear_of_others = leads
         limits, gain, tilt = self._limits, self._gain, self.tilt
         clear = self._count >= limits.pair_banks and gain >= limits.pair_odds and tilt >= limits.pair_tilt
         more = self._count >= limits.pair_more_banks and gain >= limits.pair_more_odds and tilt >= limits.pair_no_tilt
         return self.clear_of_others and (clear or more)
+
+    def _leads(self, hypotheses: list[Hypothesis], posterior: Posterior, two: int) -> bool:
+        """Add a bank whose best pair is `two`; return whether this pair leads clearly: in this bank, and not behind in
+        the sum of all banks in a row, or in this sum.
+
+        No bank counts for more than `pair_apart`: once the robot lies on its body, one bank may contradict all others.
+        """
+        odds: dict[frozenset[str], float] = {}
+        for k, one in enumerate(hypotheses):
+            if of_foot(one) and len(groups_of(one)) == 2:
+                legs = frozenset(groups_of(one))
+                odds[legs] = max(odds.get(legs, -np.inf), float(posterior.log_odds[k]))
+        limits, legs = self._limits, frozenset(groups_of(hypotheses[two]))
+        best = odds.pop(legs)
+        self._scores.setdefault(legs, 0.0)
+        for pair in self._scores.keys() | odds.keys() - {legs}:
+            behind = min(limits.pair_apart, best - odds.get(pair, -np.inf)) if pair != legs else 0.0
+            self._scores[pair] = self._scores.get(pair, 0.0) - behind
+        others = [score for pair, score in self._scores.items() if pair != legs]
+        lead = self._scores[legs] - max(others, default=-np.inf)
+        apart = best - max(odds.values(), default=-np.inf)
+        return lead >= limits.pair_apart_in_all or (apart >= limits.pair_apart and lead >= 0.0)
 
 
 def choose(
@@ -126,14 +153,3 @@ def _best(hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[int | Non
         some = (k for k, one in enumerate(hypotheses) if of_foot(one) and len(groups_of(one)) == count)
         found.append(max(some, key=lambda k: odds[k], default=None))
     return found[0], found[1]
-
-
-def _apart(hypotheses: list[Hypothesis], posterior: Posterior, two: int) -> float:
-    """Return by how much the log odds of pair `two` exceed those of the best other pair of feet."""
-    legs = set(groups_of(hypotheses[two]))
-    others = [
-        posterior.log_odds[k]
-        for k, one in enumerate(hypotheses)
-        if of_foot(one) and len(groups_of(one)) == 2 and set(groups_of(one)) != legs
-    ]
-    return float(posterior.log_odds[two] - max(others, default=-np.inf))

@@ -331,9 +331,7 @@ EDGES = {
     ),
     "other_tilt": lambda l: chosen(l, 90.0, tilt=-2.6) == "both" and chosen(l, 90.0, tilt=-3.4) == "one",
     "pair_apart": lambda l: is_clear(l, 21.0) and not is_clear(l, 19.0),
-    "pair_apart_in_all": lambda l: (
-        is_clear(l, 13.0, 13.0, 13.0, 13.0, 13.0) and not is_clear(l, 11.0, 11.0, 11.0, 11.0, 11.0)
-    ),
+    "pair_apart_in_all": lambda l: is_clear(l, *[9.0] * 5) and not is_clear(l, *[7.5] * 5),
     "pair_banks": lambda l: lasts(l, *[(40.0, 9.0)] * 2),
     "pair_odds": lambda l: lasts(l, *[(16.0, 9.0)] * 2) and not lasts(l, *[(14.0, 9.0)] * 2),
     "pair_tilt": lambda l: lasts(l, *[(40.0, 4.3)] * 2) and not lasts(l, *[(40.0, 3.7)] * 2),
