@@ -30,6 +30,7 @@ from hexapod_dynamics.gait.get_up_library import find_get_up_library
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground
+from hexapod_dynamics.simulation.terrain import ground_values
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -64,20 +65,21 @@ class Case:
 def rights_itself(case, seed, speed):
     """Whether it stands at the end, time until upright and until it stands [s], saturation [s], heat [K], reason."""
     robot, _ = case.fallen(seed, speed)
-    upright = [np.nan]
+    upright, began = [np.nan], [np.nan]
 
     def watch(robot):
+        if robot.get_up.phase is not Phase.ANNOUNCED and np.isnan(began[0]):
+            began[0] = robot.time
         if robot.get_up.phase in (Phase.SEAT, Phase.STAND) and np.isnan(upright[0]):
             upright[0] = robot.time
 
     robot.before_tick = watch
     robot.get_up.begin(GAIT, case.declared)
-    began = robot.get_up.settings.announce
     robot.run(60.0)
     sits = "cannot stand" in robot.get_up.reason  # upright, and no gait for what is left
     good = (robot.get_up.phase is Phase.DONE or sits) and robot.upright > 0.9
     reason = "" if good else f"{seed}: {robot.get_up.phase.value}, {robot.get_up.reason}"
-    return good, upright[0] - began, robot.time - began, robot.saturated.max(), robot.heat.max(), reason
+    return good, upright[0] - began[0], robot.time - began[0], robot.saturated.max(), robot.heat.max(), reason
 
 
 def row(case, runs, first, speed, out):
@@ -126,10 +128,16 @@ def ground():
     def slope(random, friction):
         return Ground(friction=friction, slope=10.0, slope_yaw=45.0 * random.integers(8))
 
-    def gravel(random, friction):
-        return Ground(friction=friction, rough=0.02, seed=int(random.integers(1000)))
+    def rough(kind):
+        return lambda random, friction: Ground(
+            friction=friction, **ground_values(kind, 0), seed=int(random.integers(1000))
+        )
 
-    kinds = (("slope 10 degrees", slope), ("rough 20 mm", gravel))
+    kinds = (
+        ("slope 10 degrees", slope),
+        ("gravel 20 mm", rough("gravel:0.02")),
+        ("blocks 30 mm", rough("blocks:0.03")),
+    )
     return [
         Case(f"{name}, {who}", declared=morphology, ground=make)
         for name, make in kinds

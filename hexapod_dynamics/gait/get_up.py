@@ -27,13 +27,17 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 STAR = (0.0, 0.0, 1.17)
 TUCK = (0.0, 1.6, -1.0)
+FOLDED = (0.0, -1.6, -1.2)  # below the body: a leg that takes no part in a roll, and is not in the way there
+OVER = (0.0, -1.6, 0.0)  # all legs below the body: one that stands on its edge topples onto them
+TUCKS, HOLD = 0.8, 0.5  # [s] in which it tucks the legs after a roll, in which it lies still then
+LIES_STILL = 0.1  # [s] at rest after which it does not wait for longer
 WITHIN = 0.03  # [rad] from the joint limits
 # Upward component of the body's z axis: of one that lies flat, of one that is upright.
 FLAT, UPRIGHT = 0.85, 0.9
+EDGE, MOST_TOPPLES = 0.6, 3  # size of it below which the robot stands on an edge; tries to topple from there
 TANGLED = 0.3  # [rad] from STAR, after all moves there
 MOST_PLANS = 3  # of ways to STAR, more than there are attempts
 NUDGE, ANSWER = 0.1, 0.4  # [rad] by which each joint is tried, share of it that it must move
-ROLLED = -0.7  # upward component above which a roll has begun: past its second pose it is finished, or it has failed
 
 
 class Phase(Enum):
@@ -43,6 +47,7 @@ class Phase(Enum):
     ANNOUNCED = "about to get up"
     PROBE = "trying the joints"
     STAR = "spreading the legs"
+    TOPPLE = "toppling off its edge"
     LIES = "lying"
     ROLL = "turning over"
     TUCK = "tucking the legs"
@@ -111,6 +116,8 @@ class GetUp:
         limits = np.array([joint.planned_range for joint in joints])
         self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
         self._star = self._within(pose_angles(robot, STAR, STAR))
+        self._over = self._within(pose_angles(robot, OVER, OVER))
+        self._folded = self._within(pose_angles(robot, FOLDED, FOLDED))
         self._tuck = self._within(pose_angles(robot, TUCK, TUCK))
         n = robot.joint_count
         self._names = robot.joint_names
@@ -123,7 +130,7 @@ class GetUp:
         self._poses = np.zeros((0, n))
         self._times: tuple[float, ...] = ()
         self._time = self._lasts = self._hold = self._waited = 0.0
-        self._pose = self._plans = self._tries = self.attempts = 0
+        self._pose = self._plans = self._tries = self._topples = self.attempts = 0
         self._way: Iterator[np.ndarray | None] = iter(())
         self._space = LegSpace(robot)
         self.phase, self.reason = Phase.IDLE, ""
@@ -153,7 +160,7 @@ class GetUp:
         self._gait, self._plan = gait, plan
         self._moves[:] = morphology.moving_mask & morphology.driven_mask
         self._space = LegSpace(self.robot, morphology)
-        self.attempts = self._plans = 0
+        self.attempts = self._plans = self._topples = 0
         self._rest.at_rest = self._rest.falling = 0.0
         self.reason = ""
         self._enter(Phase.ANNOUNCED)
@@ -191,7 +198,8 @@ class GetUp:
         else:
             share = min(1.0, self._time / self._lasts) if self._lasts > 0.0 else 1.0
             self._setpoints[:] = self._from + share * (self._to - self._from)
-            if self._time >= self._lasts + self._hold - 1e-9:
+            late = self._time - self._lasts
+            if late >= self._hold - 1e-9 or (late >= 0.0 and self._is_ready(sensed)):
                 self._next(sensed)
         return self._setpoints if self.active or self.phase is Phase.DONE else None
 
@@ -206,12 +214,18 @@ class GetUp:
             return f"{self._names[j]} does not follow, it is {self._follow.error[j]:.2f} rad off: blocked or held"
         return ""
 
+    def _is_ready(self, sensed: Sensed) -> bool:
+        """Return whether what a phase waits for at its end is there already."""
+        if self.phase is Phase.PROBE:
+            return bool((self._answered | (np.abs(sensed.joints - self._held) > ANSWER * NUDGE)).all())
+        return self.phase is Phase.TUCK and self._rest.at_rest >= LIES_STILL
+
     def _finds_another_way(self, sensed: Sensed) -> bool:
         """Give way once to what blocks a leg on its way to STAR: another leg may not lie where it was measured."""
         if (
             self.phase is not Phase.STAR
             or self._rest.falling > self.settings.free_fall
-            or self._plans >= MOST_PLANS + self.attempts
+            or self._plans >= MOST_PLANS + self.attempts + self._topples
         ):
             return False
         self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
@@ -240,8 +254,10 @@ class GetUp:
             self._go_on_spreading()
         elif phase is Phase.LIES and not self._is_tangled(sensed):
             self._turn_over(up)
+        elif phase is Phase.TOPPLE:
+            self._spread()
         elif phase is Phase.ROLL:
-            self._after_pose(up)
+            self._after_pose()
         elif phase is Phase.TUCK:
             self._after_tuck(up)
         elif phase is Phase.SEAT:
@@ -297,11 +313,13 @@ class GetUp:
         self._enter(Phase.LIES)
 
     def _is_tangled(self, sensed: Sensed) -> bool:
-        """Return whether joints have not reached STAR; then it finds another way there, or gives up."""
+        """Return whether joints have not reached STAR; then it finds another way there, goes on or gives up."""
         off = self._moves & (np.abs(sensed.joints - self._star) > TANGLED)
         if not off.any():
             return False
-        if self._plans < MOST_PLANS + self.attempts:
+        if sensed.up[2] > FLAT and self._plans > 1:
+            return False  # it lies on its belly, and the ground is in the way of a leg: that is no reason to stay there
+        if self._plans < MOST_PLANS + self.attempts + self._topples:
             self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
             self._spread()
         else:
@@ -313,29 +331,31 @@ class GetUp:
         if up > FLAT:
             self._move(Phase.TUCK, self._tuck, 0.5, hold=0.2)
             return
+        if abs(up) < EDGE and self._topples < MOST_TOPPLES:
+            self._topples += 1
+            self._move(Phase.TOPPLE, self._over, 0.3, hold=0.3)
+            return
         if self.attempts >= self.settings.attempts:
             self._end(Phase.FAILED, f"{self.attempts} attempts have not turned the robot over")
             return
         manoeuvre = self._plan[self.attempts % len(self._plan)]
         self.attempts += 1
-        self._poses, self._times = joint_poses(self.robot, manoeuvre), manoeuvre.times
+        self._poses, self._times = joint_poses(self.robot, manoeuvre, self._folded), manoeuvre.times
         self._start_pose(0)
 
     def _start_pose(self, pose: int) -> None:
         self._pose = pose
         self._move(Phase.ROLL, self._poses[pose], self._times[pose])
 
-    def _after_pose(self, up: float) -> None:
-        if self._pose == 1 and up < ROLLED:
-            self._spread()  # it has not left its back: the next attempt
-        elif self._pose + 1 < len(self._poses):
+    def _after_pose(self) -> None:
+        if self._pose + 1 < len(self._poses):
             self._start_pose(self._pose + 1)
         else:
-            self._move(Phase.TUCK, self._tuck, 0.8, hold=0.5)
+            self._move(Phase.TUCK, self._tuck, TUCKS, hold=HOLD)
 
     def _after_tuck(self, up: float) -> None:
         if up > UPRIGHT and self._gait is not None:
-            self._move(Phase.SEAT, seated(self._gait), 0.5)
+            self._move(Phase.SEAT, seated(self._gait), 0.2)
         else:
             self._spread()
 

@@ -6,17 +6,15 @@ serve one set each, and its mirror image. The file names the robot and carries a
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.get_up_manoeuvre import POSES, SIDES, Manoeuvre, best_side, other_side, poses_of
+from hexapod_dynamics.gait.get_up_manoeuvre import POSES, Manoeuvre, Pose, best_side, other_side
 from hexapod_dynamics.gait.packaged import packaged_file
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.plan_library import FORMAT, entries_of, robot_digest
@@ -50,19 +48,38 @@ class GetUpLibrary:
         else:
             self.universal = manoeuvre
 
+    def has(self, lost: Iterable[str]) -> bool:
+        """Whether there is a manoeuvre for this set of lost legs, or for its mirror image."""
+        return any(gone in self._own for gone in self._images(lost))
+
+    def own(self, lost: Iterable[str]) -> list[Manoeuvre]:
+        """Return what was made for this set of lost legs, and the mirror image of what was for its mirror image."""
+        gone, *images = self._images(lost)
+        out = [self._own[gone]] if gone in self._own else []
+        return out + [self._own[one].mirrored(self._partners) for one in images if self._partners and one in self._own]
+
+    def remove(self, lost: Iterable[str]) -> None:
+        """Remove what there is for this set of lost legs and its mirror image."""
+        for gone in self._images(lost):
+            self._own.pop(gone, None)
+
+    def _images(self, lost: Iterable[str]) -> list[frozenset[str]]:
+        gone, partners = frozenset(lost), self._partners
+        return [gone] if partners is None else [gone, frozenset(partners[name] for name in gone)]
+
     def manoeuvres(self, lost: Iterable[str]) -> list[Manoeuvre]:
         """Return what to try without these legs, the most promising first; empty if there is nothing."""
-        gone = frozenset(lost)
-        out = []
-        if gone in self._own:
-            out.append(self._own[gone])
-        elif self._partners is not None:
-            image = self._own.get(frozenset(self._partners[name] for name in gone))
-            if image is not None:
-                out.append(image.mirrored(self._partners))
+        gone, partners = frozenset(lost), self._partners
+        out = self.own(gone)
         if self.universal is not None:
-            side = best_side(self.robot, gone) or SIDES[0]
-            out += [dataclasses.replace(self.universal, pushers=one) for one in (side, other_side(side))]
+            images = {self.universal.pushers: self.universal}
+            if partners is not None:
+                images[other_side(self.universal.pushers)] = self.universal.mirrored(partners)
+            best = best_side(self.robot, gone)
+            if best in images:
+                out.append(images.pop(best))
+            if best is not None or not out:  # without a side of two corner legs it is a last resort
+                out += images.values()
         return out
 
     def __iter__(self) -> Iterator[Manoeuvre]:
@@ -85,7 +102,7 @@ class GetUpLibrary:
     @classmethod
     def _parse(cls, robot: Robot, content: Any) -> GetUpLibrary:
         entries = entries_of(robot, content, "manoeuvres")
-        return cls(robot, [_read(Section(entry, f"manoeuvres[{k}]")) for k, entry in enumerate(entries)])
+        return cls(robot, [_read(robot, Section(entry, f"manoeuvres[{k}]")) for k, entry in enumerate(entries)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the library."""
@@ -110,30 +127,35 @@ def find_get_up_library(robot: Robot) -> GetUpLibrary:
     return GetUpLibrary(robot) if path is None else GetUpLibrary.load(robot, path)
 
 
-def _read(section: Section) -> Manoeuvre:
+def _read(robot: Robot, section: Section) -> Manoeuvre:
     lost, poses = section.take("lost"), section.take("poses")
     if not isinstance(lost, list) or not all(isinstance(name, str) for name in lost):
         raise HexapodError(f"{section.key('lost')}: {shown(lost)} given, a list of legs needed")
     if not isinstance(poses, list) or len(poses) != POSES:
         raise HexapodError(f"{section.key('poses')}: a list of {POSES} poses needed")
-    angles = [Section({"pose": pose}, section.key(f"poses[{k}]")).vector("pose", 6) for k, pose in enumerate(poses)]
+    found = [_read_pose(robot, Section(pose, section.key(f"poses[{k}]"))) for k, pose in enumerate(poses)]
     times, pushers = section.vector("times", POSES), section.text("pushers")
     section.done()
     try:
-        return Manoeuvre(
-            poses=poses_of(np.array(angles, float)),
-            times=tuple(float(t) for t in times),
-            pushers=pushers,
-            lost=tuple(lost),
-        )
+        return Manoeuvre(tuple(found), tuple(float(t) for t in times), pushers, tuple(lost))
     except HexapodError as error:
         raise HexapodError(f"{section.where}: {error}") from None
+
+
+def _read_pose(robot: Robot, section: Section) -> Pose:
+    pose = {}
+    for name in robot.leg_names:
+        if name in section.values:
+            coxa, femur, tibia = (float(angle) for angle in section.vector(name, 3))
+            pose[name] = coxa, femur, tibia
+    section.done()
+    return pose
 
 
 def _written(manoeuvre: Manoeuvre) -> dict[str, Any]:
     return {
         "lost": list(manoeuvre.lost),
         "pushers": manoeuvre.pushers,
-        "poses": [[round(v, 4) for side in pose for v in side] for pose in manoeuvre.poses],
+        "poses": [{name: [round(v, 3) for v in a] for name, a in pose.items()} for pose in manoeuvre.poses],
         "times": [round(v, 3) for v in manoeuvre.times],
     }

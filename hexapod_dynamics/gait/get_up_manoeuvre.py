@@ -1,8 +1,7 @@
-"""A roll from the back onto the belly: poses of the side that pushes and of the side over which the robot rolls."""
+"""A roll from the back onto the belly: poses of the legs that push and of those over which the robot rolls."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,19 +12,18 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 
 Angles = tuple[float, float, float]  # [rad] of coxa, femur, tibia
-Pose = tuple[Angles, Angles]  # of the pushers, of the pivots
+Pose = dict[str, Angles]  # by leg
 SIDES = ("left", "right")
-POSES, NUMBERS = 4, 28
+POSES = 4
 
 
 @dataclass(frozen=True)
 class Manoeuvre:
     """Poses that turn a robot over which lies on its back.
 
-    poses: of each the joint angles (coxa, femur, tibia) [rad] of the pushers and of the pivots. The coxas of a side's
-    front and rear leg turn by it in opposite directions, that of a middle leg stays at zero (`pose_angles`). times [s]:
-    of each pose, the least. pushers: the side that pushes, "left" or "right"; the robot rolls over the other. lost:
-    names of the legs without which it was made; none for one that serves each set with both corner legs of a side.
+    poses: of each the joint angles (coxa, femur, tibia) [rad] of the legs that take part, by name. times [s]: of each
+    pose, the least. pushers: the side that pushes, "left" or "right"; the robot rolls over the other. lost: names of
+    the legs without which it was made; none for one that serves each set with both corner legs of a side.
     """
 
     poses: tuple[Pose, ...]
@@ -36,32 +34,69 @@ class Manoeuvre:
     def __post_init__(self) -> None:
         if self.pushers not in SIDES:
             raise HexapodError(f"pushers: {self.pushers!r} given, allowed are {' and '.join(SIDES)}")
-        angles = np.asarray(self.poses, float)
-        if angles.shape != (POSES, 2, 3) or len(self.times) != POSES:
-            raise HexapodError(f"a manoeuvre has {POSES} poses of 2 x 3 angles, each with a time; given {angles.shape}")
-        if not (np.isfinite(angles).all() and all(0.05 <= t <= 5.0 for t in self.times)):
+        if len(self.poses) != POSES or len(self.times) != POSES:
+            raise HexapodError(f"a manoeuvre has {POSES} poses, each with a time; given {len(self.poses)}")
+        if any(list(pose) != list(self.poses[0]) for pose in self.poses):
+            raise HexapodError("all poses of a manoeuvre need the same legs in the same order")
+        if not (np.isfinite(self.numbers()).all() and all(0.05 <= t <= 5.0 for t in self.times)):
             raise HexapodError("a manoeuvre needs finite angles [rad] and times from 0.05 to 5 s")
+
+    @property
+    def legs(self) -> tuple[str, ...]:
+        """Names of the legs that take part."""
+        return tuple(self.poses[0])
 
     def mirrored(self, partners: dict[str, str]) -> Manoeuvre:
         """Return the mirror image. partners: each leg's name on the other side."""
         order = {name: k for k, name in enumerate(partners)}
+        poses = tuple(
+            {partners[name]: (-coxa, femur, tibia) for name, (coxa, femur, tibia) in pose.items()}
+            for pose in self.poses
+        )
         lost = sorted((partners[name] for name in self.lost), key=order.__getitem__)
-        return dataclasses.replace(self, pushers=other_side(self.pushers), lost=tuple(lost))
+        return Manoeuvre(poses, self.times, other_side(self.pushers), tuple(lost))
+
+    def turned(self, opposites: dict[str, str]) -> Manoeuvre:
+        """Return it for the robot turned by half a turn about its z axis. opposites: as `opposite_legs`."""
+        order = {name: k for k, name in enumerate(opposites)}
+        poses = tuple({opposites[name]: angles for name, angles in pose.items()} for pose in self.poses)
+        lost = sorted((opposites[name] for name in self.lost), key=order.__getitem__)
+        return Manoeuvre(poses, self.times, other_side(self.pushers), tuple(lost))
+
+    def without(self, lost: Iterable[str]) -> Manoeuvre:
+        """Return the same poses of the other legs, as a Manoeuvre for the set `lost`."""
+        gone = tuple(lost)
+        poses = tuple({name: a for name, a in pose.items() if name not in gone} for pose in self.poses)
+        return Manoeuvre(poses, self.times, self.pushers, gone)
 
     def numbers(self) -> np.ndarray:
-        """Return all angles [rad], then all times [s], as (NUMBERS,): what a search changes."""
-        return np.concatenate([np.asarray(self.poses, float).ravel(), self.times])
+        """Return all angles [rad], then all times [s], as (POSES (3 legs + 1),): what a search changes."""
+        angles = [a for pose in self.poses for of_leg in pose.values() for a in of_leg]
+        return np.array([*angles, *self.times], float)
 
     def with_numbers(self, numbers: np.ndarray) -> Manoeuvre:
-        """Return the manoeuvre of the same side and legs with other `numbers` (NUMBERS,)."""
-        poses = poses_of(np.asarray(numbers[: POSES * 6], float).reshape(POSES, 6))
-        times = tuple(float(np.clip(t, 0.05, 5.0)) for t in numbers[POSES * 6 :])
-        return dataclasses.replace(self, poses=poses, times=times)
+        """Return the manoeuvre of the same legs with other `numbers` (POSES (3 legs + 1),)."""
+        angles = np.asarray(numbers[:-POSES], float).reshape(POSES, len(self.legs), 3).tolist()
+        poses = tuple({name: _angles(a) for name, a in zip(self.legs, pose, strict=True)} for pose in angles)
+        times = tuple(float(np.clip(t, 0.05, 5.0)) for t in numbers[-POSES:])
+        return Manoeuvre(poses, times, self.pushers, self.lost)
 
 
-def poses_of(rows: np.ndarray) -> tuple[Pose, ...]:
-    """Return the poses of rows (POSES, 6) [rad]: three angles of the pushers, three of the pivots."""
-    return tuple(((float(a), float(b), float(c)), (float(d), float(e), float(f))) for a, b, c, d, e, f in rows)
+def _angles(values: Iterable[float]) -> Angles:
+    coxa, femur, tibia = (float(value) for value in values)
+    return coxa, femur, tibia
+
+
+def poses_of_sides(robot: Robot, rows: npt.ArrayLike, pushers: str) -> tuple[Pose, ...]:
+    """Return the poses of rows (POSES, 6) [rad]: three angles of all legs of the side that pushes, three of the others,
+    as in `pose_angles`.
+    """
+    poses = []
+    for row in np.asarray(rows, float):
+        sides = (row[:3], row[3:]) if pushers == "left" else (row[3:], row[:3])
+        angles = pose_angles(robot, *sides).reshape(-1, 3)
+        poses.append({name: _angles(a) for name, a in zip(robot.leg_names, angles, strict=True)})
+    return tuple(poses)
 
 
 def other_side(side: str) -> str:
@@ -82,6 +117,18 @@ def corner_legs(robot: Robot, side: str) -> tuple[str, str]:
         raise HexapodError(f"robot {robot.name}: {len(names)} legs on the {side}; at least 2 are needed to turn over")
     place = {leg.name: leg.mount_position[0] for leg in robot.legs}
     return max(names, key=place.__getitem__), min(names, key=place.__getitem__)
+
+
+def opposite_legs(robot: Robot) -> dict[str, str]:
+    """Return the name of the leg that is mounted where each leg would be after half a turn about z; empty where one has
+    none.
+    """
+    found = {}
+    for leg in robot.legs:
+        for other in robot.legs:
+            if np.abs(leg.mount_position[:2] + other.mount_position[:2]).max() < 1e-3:
+                found[leg.name] = other.name
+    return found if len(found) == len(robot.legs) else {}
 
 
 def coxa_signs(robot: Robot) -> np.ndarray:
@@ -107,13 +154,13 @@ def pose_angles(robot: Robot, left: npt.ArrayLike, right: npt.ArrayLike) -> np.n
     return angles.ravel()
 
 
-def joint_poses(robot: Robot, manoeuvre: Manoeuvre) -> np.ndarray:
-    """Return the joint angles (POSES, n) [rad] of a manoeuvre."""
-    rows = []
-    for pushers, pivots in manoeuvre.poses:
-        left, right = (pushers, pivots) if manoeuvre.pushers == "left" else (pivots, pushers)
-        rows.append(pose_angles(robot, left, right))
-    return np.array(rows)
+def joint_poses(robot: Robot, manoeuvre: Manoeuvre, others: npt.ArrayLike) -> np.ndarray:
+    """Return the joint angles (POSES, n) [rad] of a manoeuvre; others (n,): of the legs that take no part."""
+    rows = np.tile(np.asarray(others, float), (POSES, 1))
+    for row, pose in zip(rows, manoeuvre.poses, strict=True):
+        for name, angles in pose.items():
+            row[robot.leg_joints(name)] = angles
+    return rows
 
 
 def best_side(robot: Robot, lost: Iterable[str]) -> str | None:

@@ -7,6 +7,7 @@ plan --missing RM --plot                  draws gait diagram, footholds, polygon
 plan --missing RM LM --improve            improves this plan of the library, and writes the library to --out
 plan --get-up                             how the robot turns over after a fall, to get_up_jethexa.yaml here
 plan --get-up --missing LF RR             the same for this set of lost legs only
+plan --get-up --improve                   goes on from the manoeuvres that there are
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def main(args=None):
     parser.add_argument("--jobs", type=int, default=0, help="processes; by default one a core")
     parser.add_argument("--again", action="store_true", help="with --missing: search for this plan anew")
     parser.add_argument(
-        "--improve", action="store_true", help="with --missing: go on from the library's plan (four legs), write --out"
+        "--improve", action="store_true", help="go on from the library's plan (--missing, four legs) or manoeuvres"
     )
     parser.add_argument(
         "--most-lost", type=int, default=None, help="largest number of lost legs for which plans are made"
@@ -79,15 +80,20 @@ def _get_up(given):
 
     robot, begin = _robot(given), time.monotonic()
     path = given.out or f"get_up_{robot.name}.yaml"
-    known = GetUpLibrary.load(robot, path) if os.path.exists(path) else find_get_up_library(robot)
-    library = GetUpLibrary(robot) if given.again else known
+    sets = None if given.missing is None else [tuple(given.missing)]
+    library = GetUpLibrary(robot)
+    if not given.again or sets is not None:
+        library = GetUpLibrary.load(robot, path) if os.path.exists(path) else find_get_up_library(robot)
+    if given.again and sets is not None:
+        library.remove(sets[0])
 
-    def report(lost, found):
+    def report(done, count, lost, found):
         library.save(path)  # an interrupted run keeps what has been found
-        print(f"{time.monotonic() - begin:5.0f} s  without {' '.join(lost) or 'nothing':9s} {found}", flush=True)
+        took = time.monotonic() - begin
+        print(f"[{done}/{count}] {took:5.0f} s  without {' '.join(lost) or 'nothing':9s} {found}", flush=True)
 
-    most, sets = given.most_lost or 3, None if given.missing is None else [tuple(given.missing)]
-    make_get_up_library(robot, report, library, most_lost=most, sets=sets)
+    options = {"most_lost": given.most_lost or 3, "sets": sets, "jobs": given.jobs or None}
+    make_get_up_library(robot, report, library, improve=given.improve, **options)
     library.save(path)
     print(f"{len(list(library))} manoeuvres in {path}")
     return 0

@@ -9,7 +9,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.get_up import GetUp, GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
-from hexapod_dynamics.gait.get_up_manoeuvre import NUMBERS, best_side, joint_poses
+from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.robot import Morphology, Robot
@@ -73,6 +73,53 @@ def test_from_the_back_it_rolls_over_and_stands_with_the_gait():
 def test_on_the_belly_it_stands_up_without_a_roll():
     puppet = Puppet(up=1.0).begin().run()
     assert puppet.get_up.phase is Phase.DONE and Phase.ROLL not in puppet.phases
+
+
+def test_it_waits_no_longer_than_for_what_it_waits_for():
+    """The joints answer at once, and the robot is at rest whenever it asks: no time is left over."""
+    puppet, took = Puppet().begin(), {}
+    while puppet.get_up.active:
+        took[puppet.get_up.phase] = took.get(puppet.get_up.phase, 0.0) + DT
+        puppet.tick()
+    assert took[Phase.PROBE] < 0.25 + 2 * DT and took[Phase.LIES] < 2 * DT
+    slow = Puppet().begin()
+    slow.run(until=Phase.TUCK)
+    slow.sensed.rate = (0.1, 0.0, 0.0)  # it sways: the tucked robot is waited for, but not for ever
+    began = 0.0
+    while slow.get_up.phase is Phase.TUCK:
+        slow.tick()
+        began += DT
+    assert began == pytest.approx(took[Phase.TUCK] + 0.5, abs=2 * DT)
+
+
+@pytest.mark.parametrize("up, ends", [(1.0, Phase.DONE), (-1.0, Phase.FAILED)])
+def test_a_leg_in_whose_way_the_ground_is_matters_on_the_back_only(up, ends):
+    puppet = Puppet(up=up).begin().run(until=Phase.STAR)
+    puppet.turns = False
+    while abs(puppet.joints[2] - 1.17) > 0.5:
+        puppet.tick()
+    puppet.held = [2]
+    while puppet.get_up.phase is not Phase.TUCK and puppet.get_up.active:
+        puppet.tick()
+    puppet.held = []
+    if puppet.get_up.active:
+        puppet.joints[2] = puppet.get_up.step(0.0, puppet.sensed)[2]  # the body lifts, and the leg is free
+    puppet.run()
+    assert puppet.get_up.phase is ends
+    assert "no way to spread the legs" in puppet.get_up.reason or ends is Phase.DONE
+
+
+def test_a_robot_that_stands_on_its_edge_topples_first_and_three_times_at_most():
+    puppet = Puppet(up=0.1).begin()
+    puppet.sensed.force = (0.0, 0.0, 9.81)
+    puppet.run(until=Phase.TOPPLE)
+    puppet.sensed.up = (0.0, 0.0, 1.0)
+    puppet.run()
+    assert puppet.get_up.phase is Phase.DONE and puppet.get_up.attempts == 0
+    stays = Puppet(up=0.1).begin()
+    stays.turns, stays.sensed.force = False, (0.0, 0.0, 9.81)
+    stays.run(80.0)
+    assert stays.get_up.phase is Phase.FAILED and stays.phases.count(Phase.TOPPLE) == 3
 
 
 def test_nothing_moves_before_two_seconds_at_rest():
@@ -174,7 +221,7 @@ def test_it_is_refused_while_it_is_under_way_and_without_manoeuvres():
 
 def test_a_manoeuvre_of_the_other_side_is_the_mirror_image():
     universal, partners = LIBRARY.universal, mirror_partners(ROBOT)
-    one, other = joint_poses(ROBOT, universal), joint_poses(ROBOT, universal.mirrored(partners))
+    one, other = (joint_poses(ROBOT, it, np.zeros(18)) for it in (universal, universal.mirrored(partners)))
     for name, image in partners.items():
         np.testing.assert_allclose(
             one[:, ROBOT.leg_joints(name)] * (-1.0, 1.0, 1.0), other[:, ROBOT.leg_joints(image)], atol=1e-12
@@ -184,27 +231,53 @@ def test_a_manoeuvre_of_the_other_side_is_the_mirror_image():
 def test_the_side_with_both_corner_legs_pushes():
     assert best_side(ROBOT, ["RF"]) == "left" and best_side(ROBOT, ["LR", "LM"]) == "right"
     assert best_side(ROBOT, ["LM"]) == "right" and best_side(ROBOT, ["LF", "RR"]) is None
-    assert LIBRARY.manoeuvres(["RF"])[0].pushers == "left"
+    library = GetUpLibrary(ROBOT, [LIBRARY.universal])
+    for lost, side in (["RF"], "left"), (["LR", "LM"], "right"):
+        assert [one.pushers for one in library.manoeuvres(lost)][0] == side
+        assert {one.pushers for one in library.manoeuvres(lost)} == {"left", "right"}
 
 
 def test_a_library_is_read_as_it_was_written_and_that_of_another_robot_is_refused(tmp_path):
-    own = dataclasses.replace(LIBRARY.universal, lost=("LF", "RR"))
+    own = LIBRARY.universal.without(("LF", "RR"))
     library = GetUpLibrary(ROBOT, [LIBRARY.universal, own])
     library.save(tmp_path / "get_up.yaml")
     again = GetUpLibrary.load(ROBOT, tmp_path / "get_up.yaml")
     assert list(again) == list(library)
-    assert (
-        again.manoeuvres(["RF", "LR"])[0].lost == ("LR", "RF") and again.manoeuvres(["RF", "LR"])[0].pushers == "right"
-    )
+    image = again.manoeuvres(["RF", "LR"])[0]
+    assert image.lost == ("LR", "RF") and image.pushers != own.pushers and set(image.legs) == {"LF", "LM", "RR", "RM"}
+    assert again.has(["LF", "RR"]) and again.has(["LR", "RF"]) and not again.has(["LF"])
+    again.remove(["LR", "RF"])
+    assert not again.has(["LF", "RR"])
     text = (tmp_path / "get_up.yaml").read_text()
     (tmp_path / "get_up.yaml").write_text(text.replace("digest: c", "digest: d"))
     with pytest.raises(HexapodError, match="digest"):
         GetUpLibrary.load(ROBOT, tmp_path / "get_up.yaml")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("  - LF:", "  - XX:", "poses.0.*XX"),
+        ("times: [", "times: [.nan, ", "times"),
+        ("pushers: left", "pushers: up", "pushers"),
+        ("  - LF: [", "  - LF: [0.1, ", "LF"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_named(tmp_path, old, new, named):
+    path = tmp_path / "get_up.yaml"
+    GetUpLibrary(ROBOT, [LIBRARY.universal]).save(path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(HexapodError, match=named):
+        GetUpLibrary.load(ROBOT, path)
+
+
 def test_numbers_of_a_manoeuvre_make_the_same_manoeuvre():
     universal = LIBRARY.universal
-    assert universal.numbers().shape == (NUMBERS,) and universal.with_numbers(universal.numbers()) == universal
+    assert universal.numbers().shape == (4 * (18 + 1),) and universal.with_numbers(universal.numbers()) == universal
+    few = universal.without(("LM",))
+    assert few.numbers().shape == (4 * (15 + 1),) and few.with_numbers(few.numbers()) == few
 
 
 # ---- untangling ------------------------------------------------------------------------------------------------------

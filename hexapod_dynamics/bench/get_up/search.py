@@ -1,191 +1,276 @@
 """Searches manoeuvres that turn a robot over, for the legs that are left: CMA-ES over falls in MuJoCo.
 
-A manoeuvre is judged from the back on, in STAR, under conditions that differ in friction, mass, strength and servos:
-what works under one of them is often dynamic and fails under the next. They come one after the other, and the first
-that fails ends it.
+A manoeuvre is judged from the back on, in STAR, under conditions that differ in friction, mass, strength, servos and
+slope: what works under one of them is often dynamic and fails under the next. They come one after the other, and the
+first that fails ends it. Each leg has angles of its own: with those of a side for all its legs, sets of lost legs that
+leave no side its two corner legs had no manoeuvre that works slowly.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.get_up import STAR, TUCK, UPRIGHT, WITHIN
+from hexapod_dynamics.gait.get_up import HOLD, STAR, TUCK, TUCKS, UPRIGHT, WITHIN
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
 from hexapod_dynamics.gait.get_up_manoeuvre import (
+    POSES,
     Manoeuvre,
     best_side,
     joint_poses,
-    other_side,
+    opposite_legs,
     pose_angles,
-    poses_of,
+    poses_of_sides,
 )
 from hexapod_dynamics.gait.planning.cma_es import minimise
+from hexapod_dynamics.gait.planning.making import one_thread
+from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
 
-# What every search starts from: a roll that was found for the JetHexa on all legs, left side pushing.
-FIRST = Manoeuvre(
-    poses=poses_of(
-        np.array(
-            [
-                [-1.72, 1.72, 0.90, 1.37, -0.72, -0.39],
-                [-1.72, -0.12, 1.17, 0.07, -1.67, -0.23],
-                [1.27, -0.31, -0.03, 1.16, 1.38, 0.72],
-                [0.59, 0.67, -1.03, 1.19, 1.34, 0.94],
-            ]
-        )
-    ),
-    times=(0.83, 0.55, 0.19, 0.21),
-    pushers="left",
+# What every search starts from: a roll that was found for the JetHexa on all legs, left side pushing. Rows of (coxa,
+# femur, tibia) of the legs that push and of the others.
+FIRST_POSES = (
+    (-1.72, 1.72, 0.90, 1.37, -0.72, -0.39),
+    (-1.72, -0.12, 1.17, 0.07, -1.67, -0.23),
+    (1.27, -0.31, -0.03, 1.16, 1.38, 0.72),
+    (0.59, 0.67, -1.03, 1.19, 1.34, 0.94),
 )
+FIRST_TIMES = (0.83, 0.55, 0.19, 0.21)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """truth: as for `Truth.parse`; slope [degrees] upward in the direction slope_yaw [degrees] of the robot's x axis;
+    spread [rad]: how far joints are off STAR at the start; speed [rad/s]: of the joints instead of the trial's.
+    """
+
+    truth: str
+    slope: float = 0.0
+    slope_yaw: float = 0.0
+    spread: float = 0.0
+    speed: float | None = None
+
+
 CONDITIONS = (
-    "friction=0.7",
-    "servos=real,seed=11,friction=0.55,mass=1.1",
-    "servos=real,seed=12,friction=0.9,mass=0.95,stiffness=0.85",
-    "servos=real,seed=13,friction=0.6,mass=1.0,stiffness=1.15",
-    "servos=real,seed=14,friction=0.8,mass=1.05",
-    "servos=real,seed=15,friction=0.5,mass=0.9",
-    "servos=real,seed=16,friction=0.75,mass=1.1,stiffness=0.9",
+    Condition("friction=0.7"),
+    Condition("servos=real,seed=11,friction=0.55,mass=1.1"),
+    Condition("servos=real,seed=12,friction=0.9,mass=0.95,stiffness=0.85", spread=0.05),
+    Condition("servos=real,seed=13,friction=0.6,mass=1.0,stiffness=1.15", slope=5.0, slope_yaw=70.0),
+    Condition("servos=real,seed=14,friction=0.8,mass=1.05", slope=5.0, slope_yaw=-110.0),
+    Condition("servos=real,seed=15,friction=0.45,mass=0.9", spread=0.1),
+    Condition("servos=real,seed=16,friction=0.75,mass=1.15,stiffness=0.85", spread=0.05),
+    Condition("servos=real,seed=17,friction=0.5,mass=1.15", slope=4.0, slope_yaw=180.0, spread=0.05),
+    Condition("servos=real,seed=18,friction=1.0,mass=1.0", slope=4.0, spread=0.05),
+    Condition("servos=real,seed=21,friction=0.7,mass=1.1,payload=0.6,payload_x=0.03,payload_y=0.02"),
+    Condition("servos=real,seed=22,friction=0.55,mass=1.0,payload=0.5,payload_x=-0.03,payload_y=-0.03", spread=0.05),
+    Condition("servos=real,seed=19,friction=0.55,mass=1.05", spread=0.05, speed=5.0),
+    Condition("servos=real,seed=20,friction=0.85,mass=0.95", slope=4.0, slope_yaw=90.0, speed=5.0),
 )
 TIMESTEP, TICK = 2e-3, 0.02  # [s]
-TUCKS, HOLDS = 0.8, 0.5  # [s]
-SIGMA = 0.2  # [rad], first step of the search
+SIGMA, SMALL = 0.2, 0.07  # [rad], first step of the search, from a manoeuvre that serves
 SATURATION = 0.2  # [s] of a servo at its limit, in a row, from which on it counts
+LONG = 2.5  # [s] of a manoeuvre that counts as much as SATURATION
+SERVES = 0.9  # cost below which a manoeuvre serves all conditions
+GENTLE = 0.2  # cost from which on no better one is searched
 
 
 class RollTrial:
     """Executes manoeuvres on a robot on its back, without the legs `lost`, no joint faster than speed [rad/s]."""
 
-    def __init__(self, robot: Robot, lost: Iterable[str], speed: float, conditions: Iterable[str] = CONDITIONS) -> None:
+    def __init__(
+        self, robot: Robot, lost: Iterable[str], speed: float, conditions: Iterable[Condition] = CONDITIONS
+    ) -> None:
         self.robot, self.lost, self.speed = robot, tuple(lost), speed
         morphology = Morphology.whole(robot).without(*self.lost)
-        self._physics = [
-            MujocoSimulator(robot, morphology, timestep=TIMESTEP, truth=Truth.parse(text)) for text in conditions
-        ]
         limits = np.array([joint.planned_range for leg in robot.legs for joint in leg.joints])
         self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
         self._moves = morphology.moving_mask
+        self._star = np.clip(pose_angles(robot, STAR, STAR), self._low, self._high)
+        self._tuck = np.clip(pose_angles(robot, TUCK, TUCK), self._low, self._high)
+        self._starts = []
+        for k, one in enumerate(conditions):
+            truth = Truth.parse(one.truth)
+            ground = Ground(friction=truth.friction, slope=one.slope, slope_yaw=one.slope_yaw) if one.slope else None
+            physics = MujocoSimulator(robot, morphology, timestep=TIMESTEP, truth=truth, ground=ground)
+            off = np.random.default_rng(k).uniform(-one.spread, one.spread, robot.joint_count)
+            self._starts.append((physics, np.clip(self._star + off, self._low, self._high), one.speed or speed))
 
-    def cost(self, manoeuvre: Manoeuvre) -> float:
+    def cost(self, manoeuvre: Manoeuvre, least: float = np.inf) -> float:
         """Return the number of conditions that are left from the first that fails on, and how far that failed; below
-        0.5: it serves them all, and the less the gentler.
+        SERVES: it serves them all, and the less the gentler and the shorter.
+
+        least: cost of the best one so far; one that is too long to be better is not executed, and costs SERVES.
         """
-        worst = 0.0
-        for k, physics in enumerate(self._physics):
-            up, at_limit = self._roll(physics, manoeuvre)
+        worst = sum(self._durations(manoeuvre, self.speed)) * 0.1 / LONG
+        if worst >= least:
+            return SERVES + worst - least
+        longest = 0.0
+        for k, (physics, start, speed) in enumerate(self._starts):
+            up, highest, at_limit = self._roll(physics, start, manoeuvre, speed)
             if up < UPRIGHT:
-                return len(self._physics) - k + 1.0 - up
-            worst = max(worst, at_limit)
-        return min(0.45, 0.1 * worst / SATURATION)
+                return len(self._starts) - k + 1.0 - 0.6 * up - 0.4 * highest
+            if speed == self.speed:
+                longest = max(longest, at_limit)
+        return min(0.99 * SERVES, worst + 0.1 * longest / SATURATION)
 
     def passes(self, manoeuvre: Manoeuvre) -> bool:
         """Return whether the manoeuvre turns the robot over under all conditions."""
-        return self.cost(manoeuvre) < 0.5
+        return self.cost(manoeuvre) < SERVES
 
-    def _roll(self, physics: MujocoSimulator, manoeuvre: Manoeuvre) -> tuple[float, float]:
-        """Return the upward component of the body's z axis at the end, and the longest time [s] of a servo in a row at
-        its torque limit.
+    def _targets(self, manoeuvre: Manoeuvre) -> np.ndarray:
+        """Return the joint angles (POSES + 1, n) [rad] of the poses, and of the tucked legs at the end."""
+        poses = [*joint_poses(self.robot, manoeuvre, self._star), self._tuck]
+        return np.clip(poses, self._low, self._high)
+
+    def _durations(self, manoeuvre: Manoeuvre, speed: float) -> list[float]:
+        """Return how long [s] each pose and tucking take."""
+        targets = self._targets(manoeuvre)
+        ways = np.abs(np.diff(targets, axis=0, prepend=self._star[None]))[:, self._moves].max(axis=1)
+        return [
+            max(least, way / self.speed) for least, way in zip((*manoeuvre.times, TUCKS), ways.tolist(), strict=True)
+        ]
+
+    def _roll(
+        self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float
+    ) -> tuple[float, float, float]:
+        """Return the upward component of the body's z axis at the end, the largest one, and the longest time [s] of a
+        servo in a row at its torque limit.
         """
-        star = np.clip(pose_angles(self.robot, STAR, STAR), self._low, self._high)
-        physics.reset(rotation=np.diag([1.0, -1.0, -1.0]), joints=star)
-        here, limit = star, 0.99 * self.robot.servo.torque_limit
-        at_limit, longest = np.zeros(len(star)), 0.0
-        moves = list(zip(joint_poses(self.robot, manoeuvre), manoeuvre.times, strict=True))
-        moves.append((pose_angles(self.robot, TUCK, TUCK), TUCKS))
-        for k, (angles, least) in enumerate(moves):
-            target = np.clip(angles, self._low, self._high)
-            lasts = max(least, float(np.abs(target - here)[self._moves].max()) / self.speed)
+        physics.reset(rotation=np.diag([1.0, -1.0, -1.0]), joints=start)
+        here, limit = self._star, 0.99 * self.robot.servo.torque_limit
+        at_limit, longest, highest = np.zeros(len(start)), 0.0, -1.0
+        moves = zip(self._targets(manoeuvre), self._durations(manoeuvre, speed), strict=True)
+        for k, (target, lasts) in enumerate(moves):
             ticks = max(1, round(lasts / TICK))
-            for tick in range(ticks + (round(HOLDS / TICK) if k + 1 == len(moves) else 0)):
+            for tick in range(ticks + (round(HOLD / TICK) if k == POSES else 0)):
                 physics.command(here + min(1.0, (tick + 1) / ticks) * (target - here), TICK)
                 physics.step(round(TICK / TIMESTEP))
                 at_limit = np.where(np.abs(physics.joint_torques) >= limit, at_limit + TICK, 0.0)
                 longest = max(longest, float(at_limit.max()))
+                highest = max(highest, float(physics.rotation[2, 2]))
             here = target
-        return float(physics.rotation[2, 2]), longest
+        return float(physics.rotation[2, 2]), highest, longest
 
 
-class _Found(Exception):
-    """A manoeuvre serves all conditions."""
+class _Enough(Exception):
+    """As many manoeuvres were tried as wanted."""
 
 
 def search_manoeuvre(
-    trial: RollTrial, start: Manoeuvre, *, generations: int = 40, seed: int = 1, gentle: float = 0.45
-) -> tuple[Manoeuvre | None, int]:
-    """Return the first manoeuvre found from `start` on whose cost is below `gentle`, None if there is none, and how
-    many were tried.
+    trial: RollTrial, start: Manoeuvre, *, most: int = 1500, refine: int = 0, seed: int = 1
+) -> tuple[Manoeuvre | None, float, int]:
+    """Return the best manoeuvre found from `start` on, None if none serves, its cost, and how many were tried.
+
+    most: manoeuvres to try until one serves; refine: how many more from then on, until one costs less than GENTLE.
     """
-    tried, best, least = 0, start, np.inf
+    tried, best, least, until = 0, start, np.inf, most
 
     def judge(points: np.ndarray, values: np.ndarray) -> None:
-        nonlocal tried, best, least
+        nonlocal tried, best, least, until
         for k, point in enumerate(points):
+            if tried >= until or least < GENTLE:
+                raise _Enough
             manoeuvre = start.with_numbers(point)
-            values[k] = trial.cost(manoeuvre)
+            values[k] = trial.cost(manoeuvre, least if least < SERVES else np.inf)
             tried += 1
+            if values[k] < min(least, SERVES) and least >= SERVES:
+                until = tried + refine
             if values[k] < least:
                 best, least = manoeuvre, float(values[k])
-            if least < gentle:
-                raise _Found
 
     try:
-        minimise(judge, start.numbers(), SIGMA, generations, seed=seed)
-    except _Found:
+        judge(start.numbers()[None], np.zeros(1))
+        minimise(judge, start.numbers(), SIGMA if least >= SERVES else SMALL, most + refine, seed=seed)
+    except _Enough:
         pass
-    return (best if least < 0.5 else None), tried
+    return (best if least < SERVES else None), least, tried
+
+
+def first_manoeuvre(robot: Robot) -> Manoeuvre:
+    """Return what the search for the whole robot starts from."""
+    return Manoeuvre(poses_of_sides(robot, FIRST_POSES, "left"), FIRST_TIMES, "left")
 
 
 def find_manoeuvre(
-    robot: Robot, lost: Iterable[str], start: Manoeuvre, *, speed: float, seeds: Iterable[int], generations: int = 40
+    robot: Robot,
+    lost: Iterable[str],
+    starts: Iterable[Manoeuvre],
+    *,
+    speed: float,
+    seeds: Iterable[int] = (1, 2),
+    most: int = 1500,
+    refine: int = 60,
 ) -> tuple[Manoeuvre | None, int]:
-    """Return a manoeuvre for a set of lost legs, from `start` and its mirror image on, and how many were tried."""
-    lost = tuple(lost)
-    trial, count = RollTrial(robot, lost, speed), 0
-    side = best_side(robot, lost) or "left"
+    """Return a manoeuvre for a set of lost legs, found from one of `starts` on, and how many were tried."""
+    lost, count = tuple(lost), 0
+    trial = RollTrial(robot, lost, speed)
     for seed in seeds:
-        for pushers in (side, other_side(side)):
-            begin = Manoeuvre(start.poses, start.times, pushers, lost)
-            found, tried = search_manoeuvre(trial, begin, generations=generations, seed=seed)
+        for start in starts:
+            found, _, tried = search_manoeuvre(trial, start.without(lost), most=most, refine=refine, seed=seed)
             count += tried
             if found is not None:
                 return found, count
     return None, count
 
 
+def starts_of(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[Manoeuvre]:
+    """Return what a search for a set of lost legs starts from: what there is for it, for the set half a turn away, for
+    the whole robot and for its mirror image.
+    """
+    lost, opposites = tuple(lost), opposite_legs(robot)
+    own = list(library.own(lost))
+    if opposites:
+        own += [one.turned(opposites) for one in library.own(opposites[name] for name in lost)]
+    whole = [library.universal or first_manoeuvre(robot)]
+    try:
+        whole.append(whole[0].mirrored(mirror_partners(robot)))
+    except HexapodError:
+        pass  # a robot without a mirror image
+    side = best_side(robot, lost)
+    return own + (sorted(whole, key=lambda one: one.pushers != side) if lost else whole[:1])
+
+
 def make_get_up_library(
     robot: Robot,
-    report: Callable[[tuple[str, ...], str], None],
+    report: Callable[[int, int, tuple[str, ...], str], None],
     library: GetUpLibrary,
     *,
     speed: float = 2.0,
     most_lost: int = 3,
     sets: Iterable[tuple[str, ...]] | None = None,
-    seeds: Iterable[int] = (1, 2),
-    generations: int = 40,
+    improve: bool = False,
+    jobs: int | None = None,
+    most: int = 1500,
+    refine: int = 60,
 ) -> GetUpLibrary:
     """Add to a library what is needed for every set of lost legs, one of each mirror pair; return it.
 
-    report: called with (set, what was found) after each. HexapodError where the whole robot finds no manoeuvre.
+    report: called with (done, all, set, what was found) after each. improve: go on from what there is, too. jobs:
+    processes, one a core by default. HexapodError where the whole robot finds no manoeuvre.
     """
-    if library.universal is None:
-        found, tried = find_manoeuvre(robot, (), FIRST, speed=speed, seeds=seeds, generations=generations)
+    find = partial(find_manoeuvre, robot, speed=speed, most=most, refine=refine)
+    if library.universal is None or (improve and sets is None):
+        found, tried = find((), starts_of(robot, library, ()))
         if found is None:
             raise HexapodError(f"robot {robot.name}: none of {tried} manoeuvres turns it over on all legs")
         library.add(found)
-        report((), f"found after {tried}")
-    if library.universal is None:
-        raise HexapodError("a library needs a manoeuvre for all legs")
-    for lost in PlanLibrary(robot).classes(most_lost) if sets is None else sets:
-        trial = RollTrial(robot, lost, speed)
-        if any(trial.passes(one) for one in library.manoeuvres(lost)[:1]):
-            report(lost, "served")
-            continue
-        found, tried = find_manoeuvre(robot, lost, library.universal, speed=speed, seeds=seeds, generations=generations)
-        if found is not None:
-            library.add(found)
-        report(lost, f"found after {tried}" if found is not None else f"none of {tried} serves")
+        report(0, 0, (), f"found, the best of {tried}")
+    classes = [one for one in (sets or PlanLibrary(robot).classes(most_lost)) if improve or not library.has(one)]
+    with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=one_thread) as pool:
+        futures = {pool.submit(find, one, starts_of(robot, library, one)): one for one in classes}
+        for done, future in enumerate(as_completed(futures), start=1):
+            found, tried = future.result()
+            if found is not None:
+                library.add(found)
+            what = f"found, the best of {tried}" if found is not None else f"none of {tried} serves"
+            report(done, len(classes), futures[future], what)
     return library

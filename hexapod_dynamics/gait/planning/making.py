@@ -103,7 +103,7 @@ def make_library(
     if classes is None:
         # A robot without a tripod needs a plan while it is whole, too.
         classes = ([()] if tripod_plan(robot) is None else []) + library.classes(most)
-    with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+    with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=one_thread) as pool:
         futures = {pool.submit(make_plan, robot, lost): lost for lost in classes}
         for done, future in enumerate(as_completed(futures), start=1):
             try:
@@ -116,7 +116,7 @@ def make_library(
     return library
 
 
-def _one_thread() -> None:
+def one_thread() -> None:
     """Limit the matrix libraries of each process to one core."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
