@@ -29,16 +29,25 @@ ROSDEP = {
     "urdf_parser_py": "urdfdom_py",
     "pinocchio": "pinocchio",
     "tf2_ros": "tf2_ros_py",
-    "casadi": "casadi-pip",
-    "mujoco": "python3-mujoco-pip",
-    "gymnasium": "python3-gymnasium-pip",
 }
-# Without a rosdep key: named in a comment of package.xml.
-PYPI_ONLY = {"vqf", "mpmath", "distributed", "viser", "rosbags", "trimesh", "playwright"}
+# Without a rosdep key, or only with one of pip's, of which bloom makes a Debian package that does not exist: named in a
+# comment of package.xml.
+PYPI_ONLY = {
+    "casadi",
+    "mujoco",
+    "gymnasium",
+    "vqf",
+    "mpmath",
+    "distributed",
+    "viser",
+    "rosbags",
+    "trimesh",
+    "playwright",
+}
 # Imported by kernels that are not compiled, so needed to build only: pyproject.toml, package.xml.
 BUILD = {"cython"}
 PYPI_ONLY |= {"websockets", "msgspec", "rich", "zstandard"}  # which viser brings; rosdep's websockets is older
-OPTIONAL = {"mujoco", "gymnasium", "casadi"}  # for use: package.xml has it among what the tests need
+OPTIONAL = {"mujoco", "gymnasium", "casadi"}  # for use
 JETSON = {"Jetson"}  # the boards' own: PCs are not asked for it
 UBUNTU_22_04 = {
     "setuptools": "59.6.0",
@@ -159,6 +168,7 @@ def test_rosdep_knows_every_key():
     keys = {each.text for each in package if each.tag.endswith("depend")}
     assert keys
     assert keys - NAMES == set()
+    assert not [key for key in keys if key.endswith("-pip")]  # no Debian package may need one
 
 
 def test_package_xml_declares_every_import():
