@@ -20,7 +20,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
 from hexapod_dynamics.gait.get_up_manoeuvre import Manoeuvre, joint_poses, pose_angles
-from hexapod_dynamics.gait.get_up_watch import FollowWatch, RestWatch
+from hexapod_dynamics.gait.get_up_watch import TRIES, FollowWatch, JointProbe, RestWatch
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.robot import Morphology, Robot
@@ -37,7 +37,6 @@ FLAT, UPRIGHT = 0.85, 0.9
 EDGE, MOST_TOPPLES = 0.6, 3  # size of it below which the robot stands on an edge; tries to topple from there
 TANGLED = 0.3  # [rad] from STAR, after all moves there
 MOST_PLANS = 3  # of ways to STAR, more than there are attempts
-NUDGE, ANSWER = 0.1, 0.4  # [rad] by which each joint is tried, share of it that it must move
 
 
 class Phase(Enum):
@@ -124,13 +123,13 @@ class GetUp:
         self._moves = np.ones(n, bool)
         self._rest, self._follow = RestWatch(), FollowWatch(n, dt, self.settings.follow_limit)
         self._setpoints, self._from, self._to = np.full(n, np.nan), np.zeros(n), np.zeros(n)
-        self._held, self._answered = np.zeros(n), np.zeros(n, bool)
+        self._probe = JointProbe(n)
         self._gait: Gait | None = None
         self._plan: list[Manoeuvre] = []
         self._poses = np.zeros((0, n))
         self._times: tuple[float, ...] = ()
         self._time = self._lasts = self._hold = self._waited = 0.0
-        self._pose = self._plans = self._tries = self._topples = self.attempts = 0
+        self._pose = self._plans = self._topples = self.attempts = 0
         self._way: Iterator[np.ndarray | None] = iter(())
         self._space = LegSpace(robot)
         self.phase, self.reason = Phase.IDLE, ""
@@ -217,7 +216,7 @@ class GetUp:
     def _is_ready(self, sensed: Sensed) -> bool:
         """Return whether what a phase waits for at its end is there already."""
         if self.phase is Phase.PROBE:
-            return bool((self._answered | (np.abs(sensed.joints - self._held) > ANSWER * NUDGE)).all())
+            return self._probe.look(sensed.joints)
         return self.phase is Phase.TUCK and self._rest.at_rest >= LIES_STILL
 
     def _finds_another_way(self, sensed: Sensed) -> bool:
@@ -272,35 +271,27 @@ class GetUp:
             return
         self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
         self._follow.start(self._setpoints)
-        self._held[:] = sensed.joints
-        self._answered[:] = ~self._moves
-        self._tries = 0
+        self._probe.start(self._moves, sensed.joints)
         self._nudge()
 
     def _nudge(self) -> None:
-        """Command the joints that have not answered by NUDGE, first towards STAR, then the other way."""
-        way = np.where(self._star >= self._held, 1.0, -1.0)
-        if self._tries == 1:
-            way = -way
-        target = self._held + np.where(self._answered, 0.0, NUDGE * way)
-        self._move(Phase.PROBE, target, 0.25, hold=0.35)
+        self._move(Phase.PROBE, self._probe.targets(self._star), 0.25, hold=0.35)
 
     def _go_on_probing(self, sensed: Sensed) -> None:
-        moved = np.abs(sensed.joints - self._held) > ANSWER * NUDGE
-        self._answered |= moved
-        self._tries += 1
-        if self._answered.all():
+        if self._probe.look(sensed.joints):
             self._spread()
-        elif self._tries < 2:
+        elif self._probe.tries < TRIES:
             self._nudge()
         else:
-            names = ", ".join(name for name, one in zip(self._names, self._answered, strict=True) if not one)
+            names = ", ".join(name for name, one in zip(self._names, self._probe.answered, strict=True) if not one)
             self._end(Phase.STOPPED, f"{names}: does not move; somebody or something holds it, or it is broken")
 
     def _spread(self) -> None:
         """Begin to bring the legs to STAR by a way on which they do not meet, which is found beside it."""
         self._plans += 1
-        here = np.nan_to_num(np.where(self._moves, self._setpoints, self._held))  # a leg that is gone is anywhere
+        here = np.nan_to_num(
+            np.where(self._moves, self._setpoints, self._probe.before)
+        )  # a leg that is gone is anywhere
         self._way = untangled(self._space, here, np.where(self._moves, self._star, np.nan))
         self._move(Phase.STAR, self._setpoints, 0.0)
 

@@ -1,4 +1,4 @@
-"""What stops a robot that gets up: it is being moved, it falls freely, or a joint does not follow its set-point."""
+"""What stops a robot that gets up: it is moved, it falls freely, a joint does not move, or does not follow."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ GRAVITY = 9.81
 # A robot at rest: its gyroscope and the deviation of its specific force from gravity stay below these.
 REST_RATE, REST_FORCE = 0.05, 0.6  # [rad/s], [m/s^2]
 FREE_FORCE = 3.0  # [m/s^2] specific force below which nothing holds the robot
+# [rad] by which each joint is tried, share of it that it must move, how often: towards a pose, then away from it.
+NUDGE, ANSWER, TRIES = 0.1, 0.4, 2
 MEMORY = 0.4  # [s] in which a reading may be late: the bus reads each servo some six times a second
 
 
@@ -52,3 +54,32 @@ class FollowWatch:
         low, high = self._setpoints.min(axis=0), self._setpoints.max(axis=0)
         self.error[:] = np.nan_to_num(np.maximum(low - readings, readings - high))
         self.off_for[:] = np.where(self.error > self._limit, self.off_for + dt, 0.0)
+
+
+class JointProbe:
+    """Whether each joint moves when it is commanded a little way, before anything moves far: one that is held does not.
+
+    answered (n,): joints that have moved, and those that are not tried; before (n,) [rad]: where they were. tries: how
+    often `targets` was asked for.
+    """
+
+    def __init__(self, joints: int) -> None:
+        self.answered, self.tries = np.zeros(joints, bool), 0
+        self.before = np.zeros(joints)
+
+    def start(self, tried: np.ndarray, readings: np.ndarray) -> None:
+        """Begin with the joints of the mask `tried` (n,), which are at `readings` (n,) [rad]."""
+        self.before[:] = readings
+        self.answered[:] = ~tried
+        self.tries = 0
+
+    def targets(self, towards: np.ndarray) -> np.ndarray:
+        """Return set-points (n,) [rad]: NUDGE towards a pose (n,), then away from it, where a joint has not answered."""
+        way = np.where(towards >= self.before, NUDGE, -NUDGE)
+        self.tries += 1
+        return self.before + np.where(self.answered, 0.0, way if self.tries == 1 else -way)
+
+    def look(self, readings: np.ndarray) -> bool:
+        """Note what has moved by the readings (n,) [rad]; return whether every joint has."""
+        self.answered |= np.abs(readings - self.before) > ANSWER * NUDGE
+        return bool(self.answered.all())
