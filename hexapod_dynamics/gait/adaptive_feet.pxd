@@ -16,5 +16,6 @@ cdef void standing_rates(WalkMemory walk, double pace) nogil
 cdef bint put_feet_down(WalkMemory walk, double dt) nogil
 @cython.locals(near=cython.bint, home=cython.bint, halting=cython.bint)
 cdef bint step_feet(WalkMemory walk, double dt) nogil
+cdef bint feet_are_in_place(WalkMemory walk) nogil
 cdef void move_feet(WalkMemory walk) nogil
 cdef void place_all_feet(WalkMemory walk) nogil

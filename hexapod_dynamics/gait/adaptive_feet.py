@@ -139,6 +139,18 @@ def step_feet(walk, dt):
     return home and halting
 
 
+def feet_are_in_place(walk):
+    """Whether every foot stands where it is to stand, to 1 mm."""
+    for i in range(walk.legs_count):
+        if walk.legs[i].used != 0.0:
+            for k in range(2):
+                if abs(walk.feet[i].place[k] - walk.legs[i].foothold[k]) > 1e-3:
+                    return False
+            if walk.feet[i].place[2] > 1e-3:
+                return False
+    return True
+
+
 def move_feet(walk):
     """Move the feet to their places while the belly carries the robot."""
     legs, state, feet = walk.legs, walk.state, walk.feet

@@ -5,7 +5,7 @@ from hexapod_dynamics.gait cimport adaptive_feet, adaptive_press, adaptive_retur
 from hexapod_dynamics.gait cimport adaptive_state as layout
 from hexapod_dynamics.gait.gait_memory cimport WalkMemory
 
-cdef double LIFTING, SHIFTING, LOWERING, MOVING, RETURNING, QUICK, LEVEL, LEVEL_TIME, INCLINED, PATIENCE, BEYOND
+cdef double LIFTING, SHIFTING, LOWERING, MOVING, RETURNING, QUICK, IN_PLACE, LEVEL, LEVEL_TIME, INCLINED, PATIENCE, BEYOND
 cdef double ROWING_TILT
 
 cdef void _follow_command(

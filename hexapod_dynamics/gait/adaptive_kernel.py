@@ -14,6 +14,7 @@ from hexapod_dynamics.gait import adaptive_state as layout
 LIFTING, SHIFTING = 0.20, 0.09
 # Shortest times [s] of lowering, rising; of moving, and with legs that came back; of lowering when the robot tilts.
 LOWERING, MOVING, RETURNING, QUICK = 0.45, 0.6, 1.2, 0.3
+IN_PLACE = 0.02  # in which feet move that stand where they are to stand
 # The body is level again below this share of the tilt that makes it sit, for so long [s]. A belly on sloping ground or
 # on a stump may rest between that share and the tilt itself: there, time counts less.
 LEVEL, LEVEL_TIME, INCLINED = 0.6, 0.3, 0.3
@@ -88,6 +89,8 @@ def begin(walk, mode, quick):
             for k in range(3):
                 feet[i].start[k] = feet[i].place[k]
         state.span = RETURNING if adaptive_return.begin_return(walk) else MOVING
+        if state.fast != 0.0 and state.span == MOVING and adaptive_feet.feet_are_in_place(walk):
+            state.span = IN_PLACE
     elif mode == layout.SETTLE:
         state.span = RETURNING if adaptive_return.begin_return(walk) else 0.0
     elif mode == layout.RISE:

@@ -36,6 +36,7 @@ WITHIN = 0.03  # [rad] from the joint limits
 FLAT, UPRIGHT = 0.85, 0.9
 EDGE, MOST_TOPPLES = 0.6, 3  # size of it below which the robot stands on an edge; tries to topple from there
 TANGLED = 0.3  # [rad] from STAR, after all moves there
+SLOWER, SLOW_LEAST = 2.5, 0.6  # of a slow attempt: factor of the times of its poses, [s] that each has at least before
 MOST_PLANS = 3  # of ways to STAR, more than there are attempts
 
 
@@ -130,6 +131,7 @@ class GetUp:
         self._times: tuple[float, ...] = ()
         self._time = self._lasts = self._hold = self._waited = 0.0
         self._pose = self._plans = self._topples = self.attempts = 0
+        self._slow = False
         self._way: Iterator[np.ndarray | None] = iter(())
         self._space = LegSpace(robot)
         self.phase, self.reason = Phase.IDLE, ""
@@ -329,14 +331,17 @@ class GetUp:
         if self.attempts >= self.settings.attempts:
             self._end(Phase.FAILED, f"{self.attempts} attempts have not turned the robot over")
             return
-        manoeuvre = self._plan[self.attempts % len(self._plan)]
+        # The first manoeuvre, then the same one slowly: what pushes and slides fails alike when it is done alike again.
+        choice = max(0, self.attempts - 1) % len(self._plan)
+        manoeuvre, self._slow = self._plan[choice], self.attempts == 1
         self.attempts += 1
         self._poses, self._times = joint_poses(self.robot, manoeuvre, self._folded), manoeuvre.times
         self._start_pose(0)
 
     def _start_pose(self, pose: int) -> None:
         self._pose = pose
-        self._move(Phase.ROLL, self._poses[pose], self._times[pose])
+        least = self._times[pose]
+        self._move(Phase.ROLL, self._poses[pose], SLOWER * max(least, SLOW_LEAST) if self._slow else least)
 
     def _after_pose(self) -> None:
         if self._pose + 1 < len(self._poses):

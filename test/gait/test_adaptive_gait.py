@@ -278,6 +278,23 @@ def test_it_sits_stands_and_stops_when_asked():
     assert gait.doing == "standing" and np.abs(gait.velocity).max() == 0.0
 
 
+def test_told_to_stand_it_lifts_no_foot_that_stands_where_it_is_to_stand():
+    gait, lasts = AdaptiveGait(plans=LIBRARY).bind(ROBOT), {}
+    for lost in ((), ("LM",)):  # without LM the feet have other places than with it
+        gait.set_morphology(None)
+        gait.reset()
+        gait.sit()
+        for _ in range(100):
+            gait.step(0.02)
+        gait.set_morphology(Morphology.whole(ROBOT).without(*lost))
+        gait.stand()
+        lasts[lost] = 0.0
+        while gait.doing != "standing":
+            gait.step(0.02)
+            lasts[lost] += 0.02
+    assert lasts[()] < 0.6 < lasts["LM",]
+
+
 def test_the_heading_is_held():
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
     gait.sense(0.0, 0.0, 0.0)

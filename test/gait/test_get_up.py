@@ -177,16 +177,18 @@ def test_free_fall_stops_it():
     assert puppet.get_up.phase is Phase.STOPPED and "fall" in puppet.get_up.reason
 
 
-def test_it_gives_up_after_three_attempts_over_both_sides():
+def test_it_gives_up_after_three_attempts_over_both_sides_the_second_one_slowly():
     puppet = Puppet().begin()
     puppet.turns = False
-    sides = set()
+    sides, took = set(), {}
     while puppet.get_up.active:
         puppet.tick()
         if puppet.get_up.phase is Phase.ROLL:
+            took[puppet.get_up.attempts] = took.get(puppet.get_up.attempts, 0.0) + DT
             sides.add(np.sign(puppet.get_up.step(0.0, puppet.sensed)[1]) if "pose 1" in puppet.get_up.doing else 0.0)
     assert puppet.get_up.phase is Phase.FAILED and puppet.get_up.attempts == 3
     assert "3 attempts" in puppet.get_up.reason and {1.0, -1.0} <= sides
+    assert took[1] == pytest.approx(took[3], abs=0.3) and took[2] > 1.5 * took[1]
 
 
 def test_without_a_reading_of_a_joint_it_does_not_start():
