@@ -74,7 +74,7 @@ class JointProbe:
         self.tries = 0
 
     def targets(self, towards: np.ndarray) -> np.ndarray:
-        """Return set-points (n,) [rad]: NUDGE towards a pose (n,), then away from it, where a joint has not answered."""
+        """Return set-points (n,) [rad]: NUDGE towards a pose (n,), then away from it, for what has not answered."""
         way = np.where(towards >= self.before, NUDGE, -NUDGE)
         self.tries += 1
         return self.before + np.where(self.answered, 0.0, way if self.tries == 1 else -way)
