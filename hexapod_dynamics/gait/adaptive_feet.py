@@ -144,7 +144,7 @@ def feet_are_in_place(walk):
     for i in range(walk.legs_count):
         if walk.legs[i].used != 0.0:
             for k in range(2):
-                if abs(walk.feet[i].place[k] - walk.legs[i].foothold[k]) > 1e-3:
+                if math.fabs(walk.feet[i].place[k] - walk.legs[i].foothold[k]) > 1e-3:
                     return False
             if walk.feet[i].place[2] > 1e-3:
                 return False

@@ -27,7 +27,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 STAR = (0.0, 0.0, 1.17)
 TUCK = (0.0, 1.6, -1.0)
-FOLDED = (0.0, -1.6, -1.2)  # below the body: a leg that takes no part in a roll, and is not in the way there
+FOLDED = (0.0, -1.6, -1.2)  # below the body: a leg that takes no part in a roll; with a coxa that does not move: TUCK
 OVER = (0.0, -1.6, 0.0)  # all legs below the body: one that stands on its edge topples onto them
 TUCKS, HOLD = 0.8, 0.5  # [s] in which it tucks the legs after a roll, in which it lies still then
 LIES_STILL = 0.1  # [s] at rest after which it does not wait for longer
@@ -117,7 +117,7 @@ class GetUp:
         self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
         self._star = self._within(pose_angles(robot, STAR, STAR))
         self._over = self._within(pose_angles(robot, OVER, OVER))
-        self._folded = self._within(pose_angles(robot, FOLDED, FOLDED))
+        self._aside = np.zeros(robot.joint_count)  # of legs that take no part in a roll
         self._tuck = self._within(pose_angles(robot, TUCK, TUCK))
         n = robot.joint_count
         self._names = robot.joint_names
@@ -131,7 +131,7 @@ class GetUp:
         self._times: tuple[float, ...] = ()
         self._time = self._lasts = self._hold = self._waited = 0.0
         self._pose = self._plans = self._topples = self.attempts = 0
-        self._slow = False
+        self._slow = self._damaged = False
         self._way: Iterator[np.ndarray | None] = iter(())
         self._space = LegSpace(robot)
         self.phase, self.reason = Phase.IDLE, ""
@@ -158,8 +158,11 @@ class GetUp:
                 f"no manoeuvre turns {self.robot.name} over without {', '.join(lost) or 'any loss'}; "
                 "make one with `ros2 run hexapod_dynamics plan --get-up`"
             )
-        self._gait, self._plan = gait, plan
         self._moves[:] = morphology.moving_mask & morphology.driven_mask
+        self._damaged = any(morphology.existing_mask[self.robot.leg_joints(name)].all() for name in lost)
+        # A leg that is damaged, but there, may be in the way: then what follows is the whole robot's, its side pushing.
+        self._gait, self._plan = gait, plan[:1] + plan[:0:-1] if self._damaged else plan
+        self._fold_aside()
         self._space = LegSpace(self.robot, morphology)
         self.attempts = self._plans = self._topples = 0
         self._rest.at_rest = self._rest.falling = 0.0
@@ -332,10 +335,11 @@ class GetUp:
             self._end(Phase.FAILED, f"{self.attempts} attempts have not turned the robot over")
             return
         # The first manoeuvre, then the same one slowly: what pushes and slides fails alike when it is done alike again.
-        choice = max(0, self.attempts - 1) % len(self._plan)
-        manoeuvre, self._slow = self._plan[choice], self.attempts == 1
+        self._slow = self.attempts == 1 and not self._damaged
+        choice = self.attempts if self._damaged else max(0, self.attempts - 1)
+        manoeuvre = self._plan[choice % len(self._plan)]
         self.attempts += 1
-        self._poses, self._times = joint_poses(self.robot, manoeuvre, self._folded), manoeuvre.times
+        self._poses, self._times = joint_poses(self.robot, manoeuvre, self._aside), manoeuvre.times
         self._start_pose(0)
 
     def _start_pose(self, pose: int) -> None:
@@ -385,6 +389,14 @@ class GetUp:
             self._end(Phase.FAILED, "the robot tipped over while it stood up")
 
     # ---- moves -------------------------------------------------------------------------------------------------------
+
+    def _fold_aside(self) -> None:
+        """Set where the legs are during a roll that take no part in it."""
+        tucked = pose_angles(self.robot, TUCK, TUCK).reshape(-1, 3)
+        folded = pose_angles(self.robot, FOLDED, FOLDED).reshape(-1, 3)
+        moves = self._moves.reshape(-1, 3)
+        tucks = ~moves[:, :1] & moves[:, 1:].all(axis=1, keepdims=True)
+        self._aside[:] = self._within(np.where(tucks, tucked, folded).ravel())
 
     def _within(self, angles: np.ndarray) -> np.ndarray:
         return np.clip(angles, self._low, self._high)

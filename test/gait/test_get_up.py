@@ -191,6 +191,24 @@ def test_it_gives_up_after_three_attempts_over_both_sides_the_second_one_slowly(
     assert took[1] == pytest.approx(took[3], abs=0.3) and took[2] > 1.5 * took[1]
 
 
+@pytest.mark.parametrize("joint, femur", [("coxa", 1.6), ("tibia", -1.6)])
+def test_a_leg_that_is_damaged_but_there_is_put_aside_and_then_takes_part(joint, femur):
+    morphology = Morphology.whole(ROBOT).locked(f"LM.{joint}", float(STANCE[3 if joint == "coxa" else 5]))
+    puppet = Puppet()
+    puppet.turns = False
+    puppet.gait.set_morphology(morphology)
+    puppet.begin(morphology)
+    ends = {}
+    while puppet.get_up.active:
+        puppet.tick()
+        if puppet.get_up.phase is Phase.ROLL:
+            ends[puppet.get_up.attempts, puppet.get_up.doing.split(",")[1]] = puppet.joints[4]
+    assert ends[1, " pose 1 of 4"] == pytest.approx(femur, abs=0.05)
+    universal = LIBRARY.universal.poses[0]["LM"][1]  # its left side pushes
+    assert ends[2, " pose 1 of 4"] == pytest.approx(universal, abs=0.05)
+    assert puppet.get_up.attempts == 3
+
+
 def test_without_a_reading_of_a_joint_it_does_not_start():
     puppet = Puppet().begin()
     puppet.sensed.joints[7] = np.nan
