@@ -59,6 +59,7 @@ class Phase(Enum):
 
 
 ENDED = (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
+_ROLLS_OR_RISES = (Phase.ROLL, Phase.TUCK, Phase.SEAT, Phase.STAND)
 _READY = (Phase.ANNOUNCED, Phase.LIES)  # wait for rest, nothing moves
 
 
@@ -118,6 +119,7 @@ class GetUp:
         self._star = self._within(pose_angles(robot, STAR, STAR))
         self._over = self._within(pose_angles(robot, OVER, OVER))
         self._aside = np.zeros(robot.joint_count)  # of legs that take no part in a roll
+        self._spare = np.zeros(robot.joint_count, bool)  # joints of legs that are damaged but there
         self._tuck = self._within(pose_angles(robot, TUCK, TUCK))
         n = robot.joint_count
         self._names = robot.joint_names
@@ -159,7 +161,11 @@ class GetUp:
                 "make one with `ros2 run hexapod_dynamics plan --get-up`"
             )
         self._moves[:] = morphology.moving_mask & morphology.driven_mask
-        self._damaged = any(morphology.existing_mask[self.robot.leg_joints(name)].all() for name in lost)
+        self._spare[:] = False
+        for name in lost:
+            joints = self.robot.leg_joints(name)
+            self._spare[joints] = morphology.existing_mask[joints].all()
+        self._damaged = bool(self._spare.any())
         # A leg that is damaged, but there, may be in the way: then what follows is the whole robot's, its side pushing.
         self._gait, self._plan = gait, plan[:1] + plan[:0:-1] if self._damaged else plan
         self._fold_aside()
@@ -194,7 +200,7 @@ class GetUp:
             return None if self.phase is Phase.ANNOUNCED or not self.active else self._setpoints
         self._follow.update(dt, self._setpoints, sensed.joints)
         reason = self._trouble()
-        if reason and not self._finds_another_way(sensed):
+        if reason and not (self._finds_another_way(sensed) or self._gives_way(sensed)):
             self._end(Phase.STOPPED, reason)
             return None
         if self.phase is Phase.STAND:
@@ -235,6 +241,16 @@ class GetUp:
         self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
         self._follow.start(self._setpoints)
         self._spread()
+        return True
+
+    def _gives_way(self, sensed: Sensed) -> bool:
+        """Let joints of a damaged leg that are blocked from the roll on stay where they are; False: others are, too."""
+        late = self._follow.off_for > self.settings.follow_time
+        may = self.phase in _ROLLS_OR_RISES and self._rest.falling <= self.settings.free_fall
+        if not may or (late & ~self._spare).any():
+            return False
+        for angles in (self._from, self._to, self._setpoints):
+            angles[late] = sensed.joints[late]
         return True
 
     def _await_rest(self, dt: float, sensed: Sensed) -> None:
@@ -378,7 +394,7 @@ class GetUp:
         self._setpoints += np.clip(left, -most, most)
         if gait.doing == "sitting" and self._time > 5.0:
             self._end(Phase.FAILED, "the gait does not stand up")
-        arrived = gait.doing == "standing" and not np.fmax.reduce(np.abs(left), initial=0.0) > most
+        arrived = gait.doing == "standing" and not np.fmax.reduce(np.abs(left[~self._spare]), initial=0.0) > most
         if not arrived or self._rest.at_rest < self.settings.settle:
             if self._time > 15.0:
                 self._end(Phase.FAILED, "the robot does not come to stand")

@@ -209,6 +209,22 @@ def test_a_leg_that_is_damaged_but_there_is_put_aside_and_then_takes_part(joint,
     assert puppet.get_up.attempts == 3
 
 
+@pytest.mark.parametrize("declared, ends", [(True, Phase.DONE), (False, Phase.STOPPED)])
+def test_a_blocked_joint_of_a_leg_that_is_declared_damaged_gives_way_in_a_roll(declared, ends):
+    morphology = Morphology.whole(ROBOT).limp("LM.coxa") if declared else Morphology.whole(ROBOT)
+    puppet = Puppet()
+    puppet.turns = False
+    puppet.gait.set_morphology(morphology)
+    puppet.begin(morphology).run(until=Phase.ROLL)
+    puppet.held = [4]
+    puppet.run(2.0, until=Phase.TUCK)
+    puppet.held, puppet.sensed.up = [], (0.0, 0.0, 1.0)
+    if puppet.get_up.active:
+        puppet.joints[4] = puppet.get_up.step(0.0, puppet.sensed)[4]
+    puppet.run()
+    assert puppet.get_up.phase is ends
+
+
 def test_without_a_reading_of_a_joint_it_does_not_start():
     puppet = Puppet().begin()
     puppet.sensed.joints[7] = np.nan
