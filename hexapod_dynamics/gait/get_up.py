@@ -1,12 +1,13 @@
 """Gets up again: from any attitude on the ground to standing on the legs that are left.
 
-    rest -> probe -> star -> on the back: four poses -> tuck -> seat -> stand
+    rest -> probe -> star -> on an edge: topple, star -> on the back: four poses -> tuck -> seat -> stand
 
 Each joint is tried first: one that does not move, because somebody holds it, ends it all. STAR, all legs straight out,
 makes a robot lie flat on its belly or on its back, whatever its attitude was; legs that lie across each other go there
-one after the other (untangle.py). From the back one manoeuvre (get_up_manoeuvre.py) rolls it over. With tucked legs and
-upright by the IMU the gait stands up, with the legs that are left. What is measured decides after each phase; what is
-not as expected ends the motion with a reason.
+one after the other (untangle.py). From the back one manoeuvre (get_up_manoeuvre.py) rolls it over; a second attempt is
+slow. A leg that is damaged but there takes no part; joints of it that are blocked stay where they are. With tucked legs
+and upright by the IMU the gait stands up, with the legs that are left. What is measured decides after each phase; what
+is not as expected ends the motion with a reason.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
 from hexapod_dynamics.gait.get_up_manoeuvre import Manoeuvre, joint_poses, pose_angles
-from hexapod_dynamics.gait.get_up_watch import TRIES, FollowWatch, JointProbe, RestWatch
+from hexapod_dynamics.gait.get_up_watch import MEMORY, TRIES, FollowWatch, JointProbe, RestWatch
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.robot import Morphology, Robot
@@ -34,9 +35,10 @@ LIES_STILL = 0.1  # [s] at rest after which it does not wait for longer
 WITHIN = 0.03  # [rad] from the joint limits
 # Upward component of the body's z axis: of one that lies flat, of one that is upright.
 FLAT, UPRIGHT = 0.85, 0.9
-EDGE, MOST_TOPPLES = 0.6, 3  # size of it below which the robot stands on an edge; tries to topple from there
+EDGE, MOST_TOPPLES = 0.6, 3  # its size below which the robot stands on an edge; how often it tries to topple
 TANGLED = 0.3  # [rad] from STAR, after all moves there
-SLOWER, SLOW_LEAST = 2.5, 0.6  # of a slow attempt: factor of the times of its poses, [s] that each has at least before
+# Of a slow attempt: factor of the times of the poses, and the least time [s] of a pose that is multiplied by it.
+SLOWER, SLOW_LEAST = 2.5, 0.6
 MOST_PLANS = 3  # of ways to STAR, more than there are attempts
 
 
@@ -166,7 +168,8 @@ class GetUp:
             joints = self.robot.leg_joints(name)
             self._spare[joints] = morphology.existing_mask[joints].all()
         self._damaged = bool(self._spare.any())
-        # A leg that is damaged, but there, may be in the way: then what follows is the whole robot's, its side pushing.
+        # A damaged leg may be in the way of the roll that was made without it. The next attempts are the whole robot's
+        # roll, first with the side of that leg pushing.
         self._gait, self._plan = gait, plan[:1] + plan[:0:-1] if self._damaged else plan
         self._fold_aside()
         self._space = LegSpace(self.robot, morphology)
@@ -310,9 +313,8 @@ class GetUp:
     def _spread(self) -> None:
         """Begin to bring the legs to STAR by a way on which they do not meet, which is found beside it."""
         self._plans += 1
-        here = np.nan_to_num(
-            np.where(self._moves, self._setpoints, self._probe.before)
-        )  # a leg that is gone is anywhere
+        # A leg that is gone is anywhere.
+        here = np.nan_to_num(np.where(self._moves, self._setpoints, self._probe.before))
         self._way = untangled(self._space, here, np.where(self._moves, self._star, np.nan))
         self._move(Phase.STAR, self._setpoints, 0.0)
 
@@ -329,6 +331,8 @@ class GetUp:
         off = self._moves & (np.abs(sensed.joints - self._star) > TANGLED)
         if not off.any():
             return False
+        if self._time < MEMORY:
+            return True  # what was read last may be older than its last motion
         if sensed.up[2] > FLAT and self._plans > 1:
             return False  # it lies on its belly, and the ground is in the way of a leg: that is no reason to stay there
         if self._plans < MOST_PLANS + self.attempts + self._topples:

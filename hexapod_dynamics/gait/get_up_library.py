@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.get_up_manoeuvre import POSES, Manoeuvre, Pose, best_side, other_side
+from hexapod_dynamics.gait.get_up_manoeuvre import DECIMALS, POSES, Manoeuvre, Pose, best_side, other_side
 from hexapod_dynamics.gait.packaged import packaged_file
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.plan_library import FORMAT, entries_of, robot_digest
@@ -156,6 +156,6 @@ def _written(manoeuvre: Manoeuvre) -> dict[str, Any]:
     return {
         "lost": list(manoeuvre.lost),
         "pushers": manoeuvre.pushers,
-        "poses": [{name: [round(v, 3) for v in a] for name, a in pose.items()} for pose in manoeuvre.poses],
-        "times": [round(v, 3) for v in manoeuvre.times],
+        "poses": [{name: [round(v, DECIMALS) for v in a] for name, a in pose.items()} for pose in manoeuvre.poses],
+        "times": [round(v, DECIMALS) for v in manoeuvre.times],
     }

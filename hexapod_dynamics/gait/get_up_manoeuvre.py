@@ -15,6 +15,7 @@ Angles = tuple[float, float, float]  # [rad] of coxa, femur, tibia
 Pose = dict[str, Angles]  # by leg
 SIDES = ("left", "right")
 POSES = 4
+DECIMALS = 3  # of angles [rad] and times [s] in the file
 
 
 @dataclass(frozen=True)
@@ -48,19 +49,20 @@ class Manoeuvre:
 
     def mirrored(self, partners: dict[str, str]) -> Manoeuvre:
         """Return the mirror image. partners: each leg's name on the other side."""
-        order = {name: k for k, name in enumerate(partners)}
-        poses = tuple(
-            {partners[name]: (-coxa, femur, tibia) for name, (coxa, femur, tibia) in pose.items()}
-            for pose in self.poses
-        )
-        lost = sorted((partners[name] for name in self.lost), key=order.__getitem__)
-        return Manoeuvre(poses, self.times, other_side(self.pushers), tuple(lost))
+        return self._on_other_legs(partners, -1.0)
 
     def turned(self, opposites: dict[str, str]) -> Manoeuvre:
         """Return it for the robot turned by half a turn about its z axis. opposites: as `opposite_legs`."""
-        order = {name: k for k, name in enumerate(opposites)}
-        poses = tuple({opposites[name]: angles for name, angles in pose.items()} for pose in self.poses)
-        lost = sorted((opposites[name] for name in self.lost), key=order.__getitem__)
+        return self._on_other_legs(opposites, 1.0)
+
+    def _on_other_legs(self, names: dict[str, str], coxa_sign: float) -> Manoeuvre:
+        """Return what each leg does for the leg `names` gives it, on the other side of the robot."""
+        order = {name: k for k, name in enumerate(names)}
+        poses = tuple(
+            {names[name]: (coxa_sign * coxa, femur, tibia) for name, (coxa, femur, tibia) in pose.items()}
+            for pose in self.poses
+        )
+        lost = sorted((names[name] for name in self.lost), key=order.__getitem__)
         return Manoeuvre(poses, self.times, other_side(self.pushers), tuple(lost))
 
     def without(self, lost: Iterable[str]) -> Manoeuvre:
@@ -75,10 +77,12 @@ class Manoeuvre:
         return np.array([*angles, *self.times], float)
 
     def with_numbers(self, numbers: np.ndarray) -> Manoeuvre:
-        """Return the manoeuvre of the same legs with other `numbers` (POSES (3 legs + 1),)."""
-        angles = np.asarray(numbers[:-POSES], float).reshape(POSES, len(self.legs), 3).tolist()
+        """Return the manoeuvre of the same legs with other `numbers` (POSES (3 legs + 1),), rounded as the file has them:
+        what was tried is what is kept.
+        """
+        angles = np.round(numbers[:-POSES], DECIMALS).reshape(POSES, len(self.legs), 3).tolist()
         poses = tuple({name: _angles(a) for name, a in zip(self.legs, pose, strict=True)} for pose in angles)
-        times = tuple(float(np.clip(t, 0.05, 5.0)) for t in numbers[-POSES:])
+        times = tuple(float(np.clip(t, 0.05, 5.0)) for t in np.round(numbers[-POSES:], DECIMALS))
         return Manoeuvre(poses, times, self.pushers, self.lost)
 
 

@@ -9,9 +9,10 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.get_up import GetUp, GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
-from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses
+from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses, opposite_legs
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
+from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -262,6 +263,19 @@ def test_a_manoeuvre_of_the_other_side_is_the_mirror_image():
         np.testing.assert_allclose(
             one[:, ROBOT.leg_joints(name)] * (-1.0, 1.0, 1.0), other[:, ROBOT.leg_joints(image)], atol=1e-12
         )
+
+
+def test_a_manoeuvre_of_the_robot_turned_by_half_a_turn_puts_the_feet_where_the_others_were():
+    opposites = opposite_legs(ROBOT)
+    assert opposites == {"LF": "RR", "LM": "RM", "LR": "RF", "RR": "LF", "RM": "LM", "RF": "LR"}
+    own = next(one for one in LIBRARY if one.lost)
+    turned = own.turned(opposites)
+    assert turned.pushers != own.pushers and set(turned.lost) == {opposites[name] for name in own.lost}
+    for name in own.legs:
+        legs = LegKinematics.of(ROBOT, name), LegKinematics.of(ROBOT, opposites[name])
+        for pose, other in zip(own.poses, turned.poses, strict=True):
+            here, there = legs[0].forward(pose[name]), legs[1].forward(other[opposites[name]])
+            np.testing.assert_allclose(legs[0].to_base(here), legs[1].to_base(there) * (-1.0, -1.0, 1.0), atol=1e-9)
 
 
 def test_the_side_with_both_corner_legs_pushes():

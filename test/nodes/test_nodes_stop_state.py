@@ -283,7 +283,8 @@ def test_while_the_disk_is_slow_the_stop_is_at_once_and_nothing_else_waits(slow,
     wait_until(lambda: robot.fastest(time.monotonic() - 0.3) > 0.3, 10, "a request does not wait for the one before")
     again = slow.call(SetBool, "emergency_stop", SetBool.Request(data=True))
     wait_until(lambda: robot.stops, 10, "nor does the next stop")
-    assert len(slow.joints) > 10, "the servos are read and published"
+    wait_until(lambda: len(slow.joints) > 10, 1.0, "the servos are read and published")
+    assert not first.done(), "and the disk still hangs"
     wait_until(lambda: first.done(), 10, "on a disk that hangs it is answered at last")
     assert first.result().success and "would lose this state" in first.result().message
     slow.gate.unlink()

@@ -2,8 +2,8 @@
 
 A manoeuvre is judged from the back on, in STAR, under conditions that differ in friction, mass, strength, servos and
 slope: what works under one of them is often dynamic and fails under the next. They come one after the other, and the
-first that fails ends it. Each leg has angles of its own: with those of a side for all its legs, sets of lost legs that
-leave no side its two corner legs had no manoeuvre that works slowly.
+first that fails ends it. Each leg has angles of its own: with the same angles for all legs of a side, none was found
+for some sets of lost legs.
 """
 
 from __future__ import annotations
@@ -135,9 +135,7 @@ class RollTrial:
         """Return how long [s] each pose and tucking take."""
         targets = self._targets(manoeuvre)
         ways = np.abs(np.diff(targets, axis=0, prepend=self._star[None]))[:, self._moves].max(axis=1)
-        return [
-            max(least, way / self.speed) for least, way in zip((*manoeuvre.times, TUCKS), ways.tolist(), strict=True)
-        ]
+        return [max(least, way / speed) for least, way in zip((*manoeuvre.times, TUCKS), ways.tolist(), strict=True)]
 
     def _roll(
         self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from hexapod_dynamics.bench.get_up.search import GENTLE, Condition, RollTrial, first_manoeuvre, search_manoeuvre
+from hexapod_dynamics.bench.get_up.search import (
+    GENTLE,
+    Condition,
+    RollTrial,
+    first_manoeuvre,
+    make_get_up_library,
+    search_manoeuvre,
+    starts_of,
+)
+from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()
@@ -14,6 +23,13 @@ def test_the_first_manoeuvre_turns_the_whole_robot_over_and_one_that_does_nothin
     assert trial.passes(FIRST)
     nothing = np.tile([0.0, 0.0, 1.0], 24)
     assert trial.cost(FIRST.with_numbers([*nothing, *FIRST.times])) > 2.5  # one condition is left, it lies on its back
+
+
+def test_a_condition_may_have_a_speed_of_its_own():
+    slow, fast = (RollTrial(ROBOT, (), 2.0, [Condition("friction=0.7", speed=speed)]) for speed in (None, 5.0))
+    assert slow.passes(FIRST) and fast.passes(FIRST)
+    took = [trial._starts[0][0].time for trial in (slow, fast)]
+    assert took[1] < 0.75 * took[0]
 
 
 class Bowl:
@@ -45,3 +61,25 @@ def test_the_search_ends_where_a_manoeuvre_is_gentle():
 def test_a_search_without_success_returns_none():
     found, _, tried = search_manoeuvre(Bowl(FIRST.numbers() + 5.0), FIRST, most=30)
     assert found is None and tried == 30
+
+
+def test_a_search_starts_from_what_there_is_for_the_set_and_for_the_set_half_a_turn_away():
+    whole, own = FIRST, FIRST.without(("LF", "LM"))
+    library = GetUpLibrary(ROBOT, [whole, own])
+    assert [one.lost for one in starts_of(ROBOT, library, ["LF", "LM"])] == [("LF", "LM"), (), ()]
+    lost = [one.lost for one in starts_of(ROBOT, library, ["LM", "LR"])]
+    assert lost == [("LM", "LR"), (), ()]  # RR with RM is half a turn away, its mirror image LM with LR
+    assert [one.lost for one in starts_of(ROBOT, library, ["RM"])] == [(), ()]
+    assert starts_of(ROBOT, GetUpLibrary(ROBOT), []) == [FIRST]
+
+
+def test_a_library_keeps_what_serves_and_improves_it_where_asked():
+    library, told = find_get_up_library(ROBOT), []
+    before = library.own(["LM"])[0]
+    made = make_get_up_library(ROBOT, lambda *news: told.append(news), library, sets=[("LM",)], jobs=1)
+    assert made is library and told == [] and library.own(["LM"])[0] == before
+    make_get_up_library(
+        ROBOT, lambda *news: told.append(news), library, sets=[("LM",)], improve=True, jobs=1, most=5, refine=0
+    )
+    assert [news[:3] for news in told] == [(1, 1, ("LM",))] and "found" in told[0][3]
+    assert RollTrial(ROBOT, ("LM",), 2.0, [Condition("friction=0.7")]).passes(library.own(["LM"])[0])
