@@ -77,8 +77,9 @@ class Manoeuvre:
         return np.array([*angles, *self.times], float)
 
     def with_numbers(self, numbers: np.ndarray) -> Manoeuvre:
-        """Return the manoeuvre of the same legs with other `numbers` (POSES (3 legs + 1),), rounded as the file has them:
-        what was tried is what is kept.
+        """Return the manoeuvre of the same legs with other `numbers` (POSES (3 legs + 1),).
+
+        They are rounded as the file has them: what was tried is what is kept.
         """
         angles = np.round(numbers[:-POSES], DECIMALS).reshape(POSES, len(self.legs), 3).tolist()
         poses = tuple({name: _angles(a) for name, a in zip(self.legs, pose, strict=True)} for pose in angles)
