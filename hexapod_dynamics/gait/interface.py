@@ -15,6 +15,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 PRESSED_FOOT = "pressed foot"
 # Key of the value of `gait_state` that says whether the robot lies after a fall or is getting up.
 OFF_ITS_FEET = "off its feet"
+WALKING = "walking"  # of Gait.doing
 # Key of `Gait.report`: whether an obstacle throws the body back now.
 THROWN_BACK = "thrown back by an obstacle"
 

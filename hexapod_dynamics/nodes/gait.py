@@ -15,7 +15,8 @@ from geometry_msgs.msg import Pose, Twist, WrenchStamped
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
-from hexapod_dynamics.gait.interface import OFF_ITS_FEET
+from hexapod_dynamics.gait.brace import Brace
+from hexapod_dynamics.gait.interface import OFF_ITS_FEET, WALKING
 from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.gait.plan_choice import plans_beside
 from hexapod_dynamics.nodes import gait_choice as gaits
@@ -24,7 +25,7 @@ from hexapod_dynamics.nodes.get_up import GetUpControl
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
 from hexapod_dynamics.parameters.common import ROBOT
-from hexapod_dynamics.parameters.gait import COMMANDS, GAIT, SETTINGS
+from hexapod_dynamics.parameters.gait import BRACE, COMMANDS, GAIT, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.cdr import joint_template
 from hexapod_dynamics.ros.crash_recovery import SessionState
@@ -101,6 +102,8 @@ class GaitNode(GuardedNode):
         self._trial, self._trial_message = JointTrial(self.robot), self._message
         self._send = sender(self.create_publisher(JointState, "joint_commands", 10))
         self.get_up = GetUpControl(self, self.period)
+        self._braces, self.brace = declare(self, BRACE), Brace(self.robot)
+        self._still = np.zeros(self.robot.joint_count)
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, self.period, self._tick)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data, newest=True)
@@ -138,10 +141,13 @@ class GaitNode(GuardedNode):
                 self._refuse(error)
                 return
             self.gait.sense(*roll_pitch_yaw(rotation))
-        now = self._attitude_time = time.monotonic()
+        now, last = time.monotonic(), self._attitude_time
+        self._attitude_time = now
         before, rate = self.permit.fallen, message.angular_velocity
         force = [x * a.x + y * a.y + z * a.z for x, y, z in self._axes]
         self.gait.sense_force(*force)
+        if self._braces and last is not None:
+            self.brace.sense(min(now - last, BLIND), force, self.permit.may_walk and self.gait.doing == WALKING)
         self.get_up.sense(now, rotation, (rate.x, rate.y, rate.z), force)
         self.permit.see(self.falls.update(now, rotation, force, self.gait.level), self.falls.upright)
         if self.permit.fallen != before:
@@ -250,6 +256,7 @@ class GaitNode(GuardedNode):
             return
         self.gait.set_morphology(morphology)
         self.get_up.set_morphology(morphology)
+        self.brace.set_morphology(morphology)
         self._moving = morphology.moving_mask.nonzero()[0].tolist()
         self._message = joint_template([self.robot.joint_names[j] for j in self._moving], self._source)
         self._trial.set_morphology(morphology)
@@ -268,9 +275,13 @@ class GaitNode(GuardedNode):
         self._choose_speed(now)
         self.gait.adopt_plan()
         if self.get_up.active:
+            self.brace.stop()
             commands = self.get_up.step(self.period)
         elif not self.permit.may_walk or not self._moving:
+            self.brace.stop()
             return  # the servos hold the pose
+        elif self.brace.needed:
+            commands = self.brace.step(self.period, self.gait.position), self._still
         else:
             # After a stall the gait does not catch up: the legs would jump.
             commands = self.gait.step(min(due * self.period, 0.25 * self.gait.period))
@@ -283,7 +294,7 @@ class GaitNode(GuardedNode):
         if tried is not None:
             positions, velocities, message = [*positions, tried], [*velocities, 0.0], self._trial_message
         self._send(message.bytes(time.time_ns(), [*positions, *velocities]))
-        if self._told != self.gait.doing:
+        if self._told != self._doing:
             self._diagnostics.publish()
 
     def _choose_speed(self, now):
@@ -300,9 +311,13 @@ class GaitNode(GuardedNode):
         """Publish the diagnostics and `gait_state` now."""
         self._diagnostics.publish()
 
+    @property
+    def _doing(self):
+        return "bracing" if self.brace.active else self.gait.doing
+
     def _look(self):
         level, message, values = self._assess()
-        self._told = self.gait.doing
+        self._told = self._doing
         status = DiagnosticStatus(name="gait", hardware_id=self.robot.name, level=LEVELS[level], message=message)
         status.values = [KeyValue(key=key, value=text_of(value)) for key, value in values.items()]
         self._state_publisher.publish(status)
@@ -317,7 +332,8 @@ class GaitNode(GuardedNode):
             "turn [deg/s]": math.degrees(wz),
             "refused messages": self._refusals,
             "last refusal": self._last_refusal,
-            OFF_ITS_FEET: self.permit.fallen or bool(self.get_up.doing),
+            OFF_ITS_FEET: self.permit.fallen or bool(self.get_up.doing) or self.brace.active,
+            "pushes that it braced against": self.brace.count,
         }
         values.update(self.gait.report())
         if self.permit.waiting or self._attitude_time is not None:
@@ -339,7 +355,9 @@ class GaitNode(GuardedNode):
             return lost, "; ".join(words), values
         if self._refusals:
             return "warn", f"refused {self._refusals} messages, the last: {self._last_refusal}", values
-        doing = self.gait.doing
+        doing = self._doing
+        if self.brace.active:
+            return "warn", f"{doing}: it was pushed, or ran against something", values
         if "why" in values:
             return "warn", f"{doing}: {values['why']}", values
         blind = self._attitude_time is None or time.monotonic() - self._attitude_time > BLIND

@@ -48,6 +48,7 @@ COMMANDS = (
         file_reason="a launch starts `servos` and `dynamics`, too",
     ),
 )
+BRACE = ParameterSpec("brace", True, "a walking robot that is pushed stands low and wide at once, then walks on")
 GET_UP = (
     ParameterSpec(
         "get_up",
@@ -59,7 +60,7 @@ GET_UP = (
         "get_up_speed", 2.0, "largest speed of a joint while the robot gets up [rad/s]", low=0.5, high=5.0, in_file=True
     ),
 )
-PARAMETERS = (GAIT, *SETTINGS, *COMMANDS, *GET_UP)
+PARAMETERS = (GAIT, *SETTINGS, *COMMANDS, *GET_UP, BRACE)
 NOTE = (
     f"While `gait` is {', '.join(ADAPTIVE[:-1])} or {ADAPTIVE[-1]}, {', '.join(LIVE)} and the choice among these gaits "
     "can change at any time, also while the robot walks; the others are set at the start. Every other change needs a "

@@ -1,0 +1,112 @@
+"""Pushes that are braced against, and what is no push."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.brace import Brace, BraceSettings
+from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+STANCE = AdaptiveGait().bind(ROBOT).position.copy()
+DT, TICK = 0.01, 0.02
+LEVEL = (0.0, 0.0, 9.81)
+PUSH = (0.0, 9.0, 9.81)
+
+
+def sensed(*pieces, walking=True):
+    """A Brace after pieces of (seconds, specific force)."""
+    brace = Brace(ROBOT)
+    for seconds, force in pieces:
+        for _ in range(round(seconds / DT)):
+            brace.sense(DT, force, walking)
+    return brace
+
+
+def feet(joints):
+    legs = [LegKinematics.of(ROBOT, name) for name in ROBOT.leg_names]
+    return np.array([leg.to_base(leg.forward(joints[3 * k : 3 * k + 3])) for k, leg in enumerate(legs)])
+
+
+def test_a_push_is_found_within_30_milliseconds():
+    assert not sensed((3.0, LEVEL)).needed
+    assert sensed((3.0, LEVEL), (0.03, PUSH)).needed
+
+
+def test_one_wrong_sample_and_nan_are_no_push():
+    for wrong in ((0.0, 99.0, 9.81), (math.nan, 0.0, 9.81), (1e6, 0.0, 0.0), (math.inf, 0.0, 0.0)):
+        brace = sensed((3.0, LEVEL), (DT, wrong), (1.0, LEVEL))
+        assert not brace.needed and brace.count == 0
+        assert sensed((3.0, LEVEL), (DT, wrong), (1.0, LEVEL), (0.1, PUSH)).needed  # and it is found afterwards
+
+
+def test_a_robot_that_does_not_walk_is_not_braced():
+    assert not sensed((3.0, LEVEL), (0.5, PUSH), walking=False).needed
+
+
+def test_a_slope_is_no_push():
+    steep = 9.81 * math.sin(math.radians(35.0))
+    assert not sensed((30.0, (steep, 0.0, 8.0))).needed
+
+
+def test_what_each_step_brings_is_usual():
+    steps = [(0.3, LEVEL), (0.04, (5.0, 0.0, 9.81))] * 20
+    brace = sensed(*steps)
+    assert not brace.needed
+    brace = sensed(*steps, (0.08, (0.0, 16.0, 9.81)))
+    assert brace.needed
+
+
+def test_the_feet_go_outwards_and_the_body_down_and_all_comes_back():
+    brace = sensed((3.0, LEVEL), (0.05, PUSH))
+    gait, track = STANCE.copy(), []
+    while brace.needed:
+        track.append(brace.step(TICK, gait).copy())
+        assert len(track) < 200
+    rates = np.abs(np.diff([gait, *track], axis=0)) / TICK
+    assert rates.max() <= ROBOT.servo.speed_limit + 1e-9
+    before, braced = feet(gait), feet(track[len(track) // 2])
+    assert (np.hypot(*braced[:, :2].T) > np.hypot(*before[:, :2].T) + 0.03).all()
+    assert (braced[:, 2] > before[:, 2] + 0.04).all()
+    np.testing.assert_array_equal(track[-1], gait)
+    assert brace.count == 1 and 0.4 <= len(track) * TICK <= 1.5
+
+
+def test_lost_legs_and_locked_joints_stay():
+    brace = sensed((3.0, LEVEL), (0.05, PUSH))
+    brace.set_morphology(Morphology.whole(ROBOT).without("LF").locked("RM.femur", 0.3))
+    for _ in range(15):
+        out = brace.step(TICK, STANCE)
+    np.testing.assert_array_equal(out[:3], STANCE[:3])
+    femur = ROBOT.joint_names.index("femur_joint_RM")
+    step = 15 * TICK * ROBOT.servo.speed_limit
+    assert out[femur] == pytest.approx(np.clip(0.3, STANCE[femur] - step, STANCE[femur] + step))
+    assert not np.allclose(out[3:6], STANCE[3:6])
+
+
+def test_stop_ends_it():
+    brace = sensed((3.0, LEVEL), (0.05, PUSH))
+    brace.step(TICK, STANCE)
+    brace.stop()
+    assert not brace.needed
+
+
+@pytest.mark.parametrize("wrong", [{"hold": 0.0}, {"forces": (1.0, math.nan)}, {"forces": (1.0,)}])
+def test_wrong_settings_are_refused(wrong):
+    with pytest.raises(HexapodError):
+        BraceSettings(**wrong)
+
+
+def test_pushes_that_turn_the_robot_over_do_not_with_the_brace():
+    pytest.importorskip("mujoco")
+    from support.pushed_walk import pushed
+
+    plain = [pushed(seed, 12.0, False).turned_over for seed in (1, 2, 3)]
+    braced = [pushed(seed, 12.0, True) for seed in (1, 2, 3)]
+    assert sum(plain) >= 2
+    assert not any(walk.turned_over for walk in braced)
+    assert all(walk.brace.count == 1 for walk in braced)

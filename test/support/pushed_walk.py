@@ -1,0 +1,73 @@
+"""A walk in MuJoCo that is pushed from the side, with and without the brace, at the rates of the node `gait`."""
+
+import math
+
+import numpy as np
+
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.brace import Brace
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import roll_pitch_yaw
+from hexapod_dynamics.simulation import MujocoSimulator, Truth
+
+ROBOT = Robot.jethexa()
+TICK, STEP, SAMPLES = 0.02, 0.002, 2  # [s] of the gait, of the simulation; samples of the IMU in a tick
+NOISE = 0.05  # [m/s^2] of a sample
+OVER = 0.5  # upward component of the body's z axis below which the robot has turned over
+AFTER = 2.5  # [s]
+
+
+class PushedWalk:
+    """Truth `servos=real` of the seed, friction 0.5 to 0.9, masses +-10 %, `truth` added (as ",rough=0.008")."""
+
+    def __init__(self, seed, *, lost=(), braced=True, truth="", speed=0.07):
+        random = np.random.default_rng((5, seed))
+        friction, mass = random.uniform(0.5, 0.9), random.uniform(0.9, 1.1)
+        drawn = Truth.parse(f"servos=real,seed={seed},friction={friction},mass={mass}{truth}")
+        morphology = Morphology.whole(ROBOT).without(*lost)
+        self.physics = MujocoSimulator(ROBOT, timestep=STEP, truth=drawn)
+        self.gait, self.brace = AdaptiveGait().bind(ROBOT), Brace(ROBOT)
+        self.gait.set_morphology(morphology)
+        self.brace.set_morphology(morphology)
+        self.physics.set_morphology(morphology)
+        self.gait.command(speed, 0.0, 0.0)
+        self.physics.reset(joints=self.gait.position.copy())
+        joints = [joint for leg in ROBOT.legs for joint in leg.joints]
+        self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], ROBOT.servo.stiffness)
+        self._guard.meet(np.zeros(len(joints), np.int64), self.gait.position.copy(), np.ones(len(joints), bool))
+        self._offsets, self._noise, self.braced = np.zeros(len(joints)), np.random.default_rng(seed), braced
+        self.random, self.lowest = random, 1.0
+
+    def run(self, seconds, force=0.0, direction=0.0, height=0.0):
+        """Walk for so many seconds; meanwhile a horizontal force [N] acts `height` [m] above the body's origin."""
+        physics = self.physics
+        for _ in range(round(seconds / TICK)):
+            horizontal = [force * math.cos(direction), force * math.sin(direction), 0.0]
+            push = physics.rotation.T @ np.array(horizontal)
+            physics.push([*push, *np.cross([0.0, 0.0, height], push)])
+            self.gait.sense(*roll_pitch_yaw(physics.rotation))
+            if self.braced and self.brace.needed:
+                setpoints = self.brace.step(TICK, self.gait.position)
+            else:
+                setpoints = self.gait.step(TICK)[0]
+            physics.command(self._guard.update(setpoints, self._offsets, TICK), TICK)
+            for _ in range(SAMPLES):
+                physics.step(round(TICK / SAMPLES / STEP))
+                sample = physics._specific_force() + self._noise.normal(0.0, NOISE, 3)
+                self.brace.sense(TICK / SAMPLES, sample, self.gait.walking)
+            self.lowest = min(self.lowest, physics.rotation[2, 2])
+        return self
+
+    @property
+    def turned_over(self):
+        """Whether it has turned over at any time."""
+        return self.lowest < OVER
+
+
+def pushed(seed, impulse, braced, *, lost=(), lasts=0.3, height=0.06):
+    """Return a walk that is pushed once, at a random time and from a random direction, by an impulse [N s]."""
+    walk = PushedWalk(seed, lost=lost, braced=braced)
+    walk.run(4.0 + walk.random.uniform(0.0, 2.0))
+    walk.run(lasts, impulse / lasts, walk.random.uniform(-math.pi, math.pi), height)
+    return walk.run(AFTER)
