@@ -91,6 +91,12 @@ class Robot:
                 sys.exit("the launch has ended by itself: run it by hand to see why")
         return done()
 
+    def command(self, x, y, turn):
+        """Command a velocity [m/s, m/s, rad/s]."""
+        message = Twist()
+        message.linear.x, message.linear.y, message.angular.z = x, y, turn
+        self.cmd_vel.publish(message)
+
     def tear_off(self, leg):
         """Tear a leg off in the simulation."""
         request = SetParametersAtomically.Request()
@@ -119,17 +125,17 @@ def measure(load, minutes, arguments):
         stress = subprocess.Popen(["stress-ng", "--quiet", "--cpu", str(load)]) if load else None
         begin, robot.way = time.monotonic(), 0.0
         while (now := time.monotonic()) < begin + 60.0 * minutes:
-            x, y, turn = COMMANDS[int((now - begin) / PIECE) % len(COMMANDS)]
-            command = Twist()
-            command.linear.x, command.linear.y, command.angular.z = x, y, turn
-            robot.cmd_vel.publish(command)
+            robot.command(*COMMANDS[int((now - begin) / PIECE) % len(COMMANDS)])
             robot.spin(0.2)
             if int((now - begin) / 60.0) != int((now - begin + 0.2) / 60.0):
                 print(f"{(now - begin) / 60:4.0f} min: {robot.state}, {robot.declared}", file=sys.stderr)
         healthy, states, way = list(robot.declared), robot.states.copy(), robot.way
         robot.tear_off("RM")
         torn = time.monotonic()
-        found = robot.spin(FOUND, lambda: any("RM" in name for _, names in robot.declared for name in names))
+        found = False
+        while not found and time.monotonic() < torn + FOUND:
+            robot.command(*COMMANDS[0])
+            found = robot.spin(0.2, lambda: any("RM" in name for _, names in robot.declared for name in names))
         names = sorted({name for _, names in robot.declared[len(healthy) :] for name in names})
         print(f"| load {load}, {minutes:g} min | |\n|---|---|")
         print(f"| healthy parts declared broken | {len(healthy)} {[names for _, names in healthy] or ''} |")

@@ -177,6 +177,8 @@ def main():
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
+    if options.closed and "healthy" in options.cases.split(","):
+        parser.error("the case healthy is replayed, not obeyed: leave out --closed, or healthy from --cases")
     commit = read_commit()
     kept = pickle.loads(options.walks.read_bytes()) if options.walks and options.walks.exists() else {}
     table = make_curve(options, kept) if options.sweep else make_table(options, kept)

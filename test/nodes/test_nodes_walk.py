@@ -163,10 +163,12 @@ def listening(probe, kind, topic):
 
 
 class Attitude:
-    """Publishes imu/data of a robot at rest with a roll angle, 50 times a second."""
+    """Publishes imu/data of a robot at rest with a roll angle, which a force per mass pushes to the left, 50 times a
+    second.
+    """
 
     def __init__(self, probe):
-        self.roll = 0.0
+        self.roll = self.push = 0.0
         self._publisher = listening(probe, Imu, "/g/imu/data")
         self._timer = probe.node.create_timer(0.02, self._publish)
 
@@ -175,7 +177,7 @@ class Attitude:
         message = Imu()
         turn, force = message.orientation, message.linear_acceleration
         turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotation @ ROBOT.imu.rotation)
-        force.x, force.y, force.z = 9.81 * ROBOT.imu.rotation.T @ rotation[2]
+        force.x, force.y, force.z = ROBOT.imu.rotation.T @ (9.81 * rotation[2] + [0.0, self.push, 0.0])
         self._publisher.publish(message)
 
 
@@ -214,6 +216,31 @@ def test_after_a_fall_legs_stop_until_it_is_upright_and_told_to_walk(gait, probe
     walk.publish(Twist())
     wait_until(lambda: speed_of(probe) > 0.1, 10, "told to, it walks again")
     pushed.cancel()
+    imu._timer.cancel()
+    probe.node.destroy_publisher(walk)
+
+
+def test_a_walking_robot_that_is_pushed_braces_and_walks_on_and_a_standing_one_does_not_move(gait, probe):
+    imu, walk = Attitude(probe), listening(probe, Twist, "/g/cmd_vel")
+    forward = Twist()
+    forward.linear.x = 0.05
+    walk.publish(Twist())
+    wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
+    imu.push = 12.0
+    time.sleep(0.5)
+    imu.push = 0.0
+    time.sleep(3.0)  # until a push is no part of the mean any more
+    assert speed_of(probe) < 1e-3
+    walking = probe.node.create_timer(0.1, lambda: walk.publish(forward))
+    wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
+    time.sleep(2.0)
+    states = probe.hear(DiagnosticStatus, "/g/gait_state", LATCHED, keep=100)
+    imu.push = 12.0
+    wait_until(lambda: any(m.message.startswith("bracing") for _, m in list(states)), 5, "it braces")
+    imu.push = 0.0
+    wait_until(lambda: states[-1][1].message.startswith("walking"), 5, "it walks on")
+    wait_until(lambda: speed_of(probe) > 0.1, 5, "its legs move")
+    walking.cancel()
     imu._timer.cancel()
     probe.node.destroy_publisher(walk)
 
