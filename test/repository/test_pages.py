@@ -76,6 +76,11 @@ def test_every_page_that_a_docstring_or_comment_cites_is_in_the_repository():
     assert missing == set()
 
 
+def test_no_file_has_the_marks_of_a_merge():
+    marks = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
+    assert [str(path.relative_to(ROOT)) for path, text in sources() if marks.search(text)] == []
+
+
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: str(page.relative_to(DOCS)))
 def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page):
     text = page.read_text(encoding="utf-8")
