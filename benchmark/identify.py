@@ -1,6 +1,6 @@
 """Prints how well a hidden robot's numbers are identified, and what it carries, on truths that are not the model.
 
-    ./with_ros2 python benchmark/identify.py [--first 1000] [--runs 20] [--walks]
+    ./with_ros2 python benchmark/identify.py [--first 1000] [--runs 20] [--walks] [--jobs 2]
 
 Each run: MuJoCo with servos=real of a seed, everything about it hidden; a suspended and a standing exercise of a minute
 each, recorded at the rates of the nodes; the mass of the empty robot is known from a scale. --walks: then it walks with
@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 from support.identification_rig import record
@@ -76,10 +78,13 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1000, help="first seed")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--walks", action="store_true", help="walk with a weight, too")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     given = parser.parse_args()
     rows, walks = [], []
-    for seed in range(given.first, given.first + given.runs):
-        result, truth, found = identified(seed)
+    seeds = range(given.first, given.first + given.runs)
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        all_found = list(pool.map(identified, seeds)) if given.jobs > 1 else map(identified, seeds)
+    for seed, (result, truth, found) in zip(seeds, all_found, strict=True):
         rows += found
         print(f"seed {seed}: {truth.describe()}", file=sys.stderr, flush=True)
         if given.walks:

@@ -222,7 +222,8 @@ def identify_loads(
         old = robot.body.mass * np.asarray(robot.body.com)
         needed[:, :3] += g * (mass - robot.body.mass) * statics.up
         needed[:, 3:] += g * np.cross(first - old, statics.up)
-        return np.asarray(needed - statics.carried(laws(values).torques(means.lead, means.rate)), np.float64)
+        left = needed - statics.carried(laws(values).torques(means.lead, means.rate))
+        return np.asarray(left * np.exp(-values[0]), np.float64)
 
     k = robot.servo.stiffness
     covariance = np.einsum("bij,bj,bkj->bik", statics.A, k**2 * spread, statics.A)
