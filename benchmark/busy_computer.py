@@ -35,6 +35,7 @@ class Robot:
 
     def __init__(self, arguments):
         self.node = rclpy.create_node("benchmark_busy_computer")
+        self._damaged = set()
         self.declared, self.states, self.reasons = [], collections.Counter(), collections.Counter()
         self.state, self.way, self.place, self.turned_over = "nothing yet", 0.0, None, 0
         heard = self.node.create_subscription
@@ -48,9 +49,10 @@ class Robot:
         self.launch = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
 
     def _morphology(self, message):
-        damaged = [p.name for p in message.changed_parameters if self._is_damage(p)]
-        if damaged:
-            self.declared.append((time.monotonic(), damaged))
+        damaged = {p.name for p in message.new_parameters if self._is_damage(p)}  # the whole set each time
+        new, self._damaged = sorted(damaged - self._damaged), damaged
+        if new:
+            self.declared.append((time.monotonic(), new))
 
     @staticmethod
     def _is_damage(parameter):
