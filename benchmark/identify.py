@@ -80,14 +80,20 @@ def main() -> None:
     parser.add_argument("--walks", action="store_true", help="walk with a weight, too")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     given = parser.parse_args()
-    rows, walks = [], []
     seeds = range(given.first, given.first + given.runs)
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        all_found = list(pool.map(identified, seeds)) if given.jobs > 1 else map(identified, seeds)
-    for seed, (result, truth, found) in zip(seeds, all_found, strict=True):
+        all_found = zip(seeds, pool.map(identified, seeds) if given.jobs > 1 else map(identified, seeds), strict=True)
+        rows, walks = measure(all_found, given.walks)
+    print_tables(rows, walks)
+
+
+def measure(all_found, with_weight: bool):
+    """Rows of all runs, and with a weight what was found of it; a line for each run goes to stderr."""
+    rows, walks = [], []
+    for seed, (result, truth, found) in all_found:
         rows += found
         print(f"seed {seed}: {truth.describe()}", file=sys.stderr, flush=True)
-        if given.walks:
+        if with_weight:
             random = np.random.default_rng((31, seed))
             angle, far, mass = random.uniform(0, 2 * math.pi), 0.06 * math.sqrt(random.random()), random.uniform(0, 0.5)
             x, y = far * math.cos(angle), far * math.sin(angle)
@@ -97,6 +103,11 @@ def main() -> None:
             payload = walk.run(20.0)
             walks.append((mass, x, y, payload))
             print(f"  {mass:.3f} kg at {1e3 * x:.0f} {1e3 * y:.0f} mm: {payload}", file=sys.stderr, flush=True)
+    return rows, walks
+
+
+def print_tables(rows, walks) -> None:
+    """Print the table of the findings and what was found of weights, if any."""
     print("| of those seen | number | median error | 90 % below | within the limit | within 2 of its deviations |")
     print("|---|---|---|---|---|---|")
     for kind in dict.fromkeys(row[0] for row in rows):

@@ -13,7 +13,7 @@ from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
 FIRST = 0.7  # share of the least force that is taken for usual in the first seconds
-BLOCK = 0.3  # [s]
+BLOCK = 0.3  # [s] of samples that are learnt together, once the next such time has passed
 HARDER = 1.5  # largest growth of the usual at once
 PLAUSIBLE = 100.0  # [m/s^2] a message of more is wrong: no push
 
@@ -28,7 +28,8 @@ class BraceSettings:
     the long one those that a robot with legs lost, whose feet land harder, cannot tell from its steps so soon.
 
     out, down: how far the feet move outwards and the body moves down, as shares of the length of a leg. hold [s]: from
-    the last such sample on. back [rad/s]: speed of the joints on their way back.
+    the last such sample on. longest [s]: of one brace, whatever the IMU measures; what shakes for longer is no push.
+    back [rad/s]: speed of the joints on their way back.
     """
 
     smooth_times: tuple[float, ...] = (0.02, 0.05)
@@ -39,6 +40,7 @@ class BraceSettings:
     out: float = 0.33
     down: float = 0.25
     hold: float = 0.4
+    longest: float = 2.0
     back: float = 3.0
 
     def __post_init__(self) -> None:
@@ -100,7 +102,8 @@ class Brace:
         self._filters = [
             _Filter(time, force) for time, force in zip(self.settings.smooth_times, self.settings.forces, strict=True)
         ]
-        self._left, self._before = 0.0, 0.0  # [s] that the push lasts yet; [m/s^2] of the sample before
+        self._left, self._lasted = 0.0, 0.0  # [s] that the brace is held yet; since it began
+        self._before = 0.0  # [m/s^2] of the sample before
         self._setpoints, self._target = np.zeros(robot.joint_count), np.zeros(robot.joint_count)
         self.set_morphology(Morphology.whole(robot))
 
@@ -154,16 +157,18 @@ class Brace:
         gait (n,) [rad]: set-points of the gait at its last step.
         """
         if not self.active:
-            self.active = True
+            self.active, self._lasted = True, 0.0
             self.count += 1
             self._setpoints[:] = gait
             self._aim(gait)
         self._left -= dt
-        braced = self._left > 0.0
+        self._lasted += dt
+        braced = self._left > 0.0 and self._lasted < self.settings.longest
         goal = self._target if braced else gait
         most = dt * (self.robot.servo.speed_limit if braced else self.settings.back)
         self._setpoints += np.clip(goal - self._setpoints, -most, most)
-        self.active = braced or bool(np.any(self._setpoints != gait))
+        if not braced and np.array_equal(self._setpoints, gait):
+            self.stop()
         return self._setpoints
 
     def _aim(self, gait: np.ndarray) -> None:

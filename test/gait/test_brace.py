@@ -76,6 +76,18 @@ def test_the_feet_go_outwards_and_the_body_down_and_all_comes_back():
     assert brace.count == 1 and 0.4 <= len(track) * TICK <= 1.5
 
 
+def test_an_imu_that_shakes_for_ever_is_usual_after_some_braces():
+    brace, bracing = sensed((3.0, LEVEL)), []
+    for k in range(round(60.0 / DT)):
+        shake = 14.0 * math.copysign(1.0, math.sin(2.0 * math.pi * 3.0 * k * DT))
+        brace.sense(DT, (0.0, shake, 9.81), True)
+        if k % 2 == 0 and brace.needed:
+            brace.step(TICK, STANCE)
+        bracing.append(brace.active)
+    assert 1 <= brace.count <= 5
+    assert not any(bracing[-round(30.0 / DT) :])
+
+
 def test_lost_legs_and_locked_joints_stay():
     brace = sensed((3.0, LEVEL), (0.05, PUSH))
     brace.set_morphology(Morphology.whole(ROBOT).without("LF").locked("RM.femur", 0.3))
