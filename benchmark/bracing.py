@@ -4,8 +4,8 @@
 
 MuJoCo, `servos=real` of the seed, friction 0.5 to 0.9, masses +-10 %; 0.07 m/s; after 4 to 6 s a push of 6 to 20 N s
 from a random direction, 0.3 s long, 60 mm above the body's origin (at the origin none of these turns a robot over on
-level ground: it slides), the same with and without the brace. Then walks without a push, on several grounds. A run
-takes about 2 s of CPU time. Progress goes to stderr, the tables to stdout.
+level ground: it slides), the same with and without the brace. Then other pushes and robots, and walks without a push on
+several grounds. A run takes about 2 s of CPU time. Progress goes to stderr, the tables to stdout.
 """
 
 import argparse
@@ -18,6 +18,17 @@ from support.pushed_walk import PushedWalk, pushed
 
 LOST = ((), ("LF",), ("RM",), ("LM", "RM"), ("LF", "RR"))
 BANDS = ((6.0, 10.0), (10.0, 14.0), (14.0, 20.0))  # [N s]
+# What is pushed, and how: values of the Truth, how long [s], how far above the body's origin [m].
+OTHERS = (
+    ("0.1 s long", "", 0.1, 0.06),
+    ("30 mm above", "", 0.3, 0.03),
+    ("100 mm above", "", 0.3, 0.1),
+    ("0.1 s long, 100 mm above", "", 0.1, 0.1),
+    ("lag of 30 ms", ",lag=0.03", 0.3, 0.06),
+    ("play of 2, dead zone of 1 degree", ",hysteresis=2,zone=1", 0.3, 0.06),
+    ("8 mm rough", ",rough=0.008", 0.3, 0.06),
+    ("stiffness 0.7", ",stiffness=0.7", 0.3, 0.06),
+)
 GROUNDS = (
     ("level", "", ()),
     ("level", "", ("LF",)),
@@ -31,9 +42,11 @@ GROUNDS = (
 
 def push(job):
     """Impulse [N s], whether it turns over without the brace and with it, number of braces."""
-    seed, lost = job
+    seed, lost, truth, lasts, height = job
     impulse = float(np.random.default_rng((7, seed)).uniform(BANDS[0][0], BANDS[-1][1]))
-    plain, braced = (pushed(seed, impulse, with_it, lost=lost) for with_it in (False, True))
+    plain, braced = (
+        pushed(seed, impulse, with_it, lost=lost, truth=truth, lasts=lasts, height=height) for with_it in (False, True)
+    )
     print(".", end="", file=sys.stderr, flush=True)
     return impulse, plain.turned_over, braced.turned_over, braced.brace.count
 
@@ -62,12 +75,16 @@ def main():
         heads = " | ".join(f"{low:.0f} to {high:.0f} N s" for low, high in BANDS)
         print(f"| turned over, without and with the brace | all | {heads} |\n|---|---|---|---|---|")
         for lost in LOST:
-            rows = list(pool.map(push, [(given.first + k, lost) for k in range(given.runs)]))
+            rows = list(pool.map(push, [(given.first + k, lost, "", 0.3, 0.06) for k in range(given.runs)]))
             cells = []
             for low, high in ((0.0, 99.0), *BANDS):
                 those = [row for row in rows if low <= row[0] < high]
                 cells.append(f"{sum(r[1] for r in those)}, {sum(r[2] for r in those)} of {len(those)}")
             print(f"| {name(lost)} | {' | '.join(cells)} |", flush=True)
+        print("\n| whole, other pushes and robots | without and with the brace |\n|---|---|")
+        for what, *how in OTHERS:
+            rows = list(pool.map(push, [(given.first + 1000 + k, (), *how) for k in range(given.runs)]))
+            print(f"| {what} | {sum(r[1] for r in rows)}, {sum(r[2] for r in rows)} of {given.runs} |", flush=True)
         print("\n| nobody pushes | braces a minute | turned over |\n|---|---|---|")
         for ground, truth, lost in GROUNDS:
             jobs = [(given.first + k, truth, lost, 15.0 * given.minutes) for k in range(4)]

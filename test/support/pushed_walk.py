@@ -65,9 +65,9 @@ class PushedWalk:
         return self.lowest < OVER
 
 
-def pushed(seed, impulse, braced, *, lost=(), lasts=0.3, height=0.06):
+def pushed(seed, impulse, braced, *, lost=(), truth="", lasts=0.3, height=0.06):
     """Return a walk that is pushed once, at a random time and from a random direction, by an impulse [N s]."""
-    walk = PushedWalk(seed, lost=lost, braced=braced)
+    walk = PushedWalk(seed, lost=lost, braced=braced, truth=truth)
     walk.run(4.0 + walk.random.uniform(0.0, 2.0))
     walk.run(lasts, impulse / lasts, walk.random.uniform(-math.pi, math.pi), height)
     return walk.run(AFTER)
