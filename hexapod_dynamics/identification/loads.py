@@ -223,7 +223,7 @@ def identify_loads(
         needed[:, :3] += g * (mass - robot.body.mass) * statics.up
         needed[:, 3:] += g * np.cross(first - old, statics.up)
         left = needed - statics.carried(laws(values).torques(means.lead, means.rate))
-        # Divided by the stiffness: leads are noisy, weights are known. In weights, too small a stiffness would fit best.
+        # Divided by the stiffness: leads are noisy, weights are known. Weights would favour too small a stiffness.
         return np.asarray(left * np.exp(-values[0]), np.float64)
 
     k = robot.servo.stiffness
