@@ -4,14 +4,14 @@ import os
 import time
 
 import pytest
+from domains import reserve_domain
 
 import rclpy
 
 # A user's own network is not that of the tests: one interface that is not there would fail each of them.
 os.environ.pop("CYCLONEDDS_URI", None)
 
-# Above 100 the ports of DDS run into those that Linux hands out; 232 is the last domain.
-DOMAIN = int(os.environ.get("ROS_DOMAIN_ID") or 20 + os.getpid() % 80)
+DOMAIN = int(os.environ.get("ROS_DOMAIN_ID") or reserve_domain())
 
 
 @pytest.fixture

@@ -1,14 +1,14 @@
 """The command `ros2 bag`: what it records is what was published, and what it plays is what it recorded."""
 
-import os
 import subprocess
 
 import pytest
 from cli_process import POCKET, node, pocket_environment, ros2
+from domains import reserve_domain
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_typestore
 
-ENVIRONMENT = pocket_environment(domain=40 + os.getpid() % 60)
+ENVIRONMENT = pocket_environment(domain=reserve_domain())
 TOPICS = ("/ns/text", "/ns/odometry", "/ns/latched")
 
 

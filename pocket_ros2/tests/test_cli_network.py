@@ -1,6 +1,5 @@
 """The command `ros2` against a node, each in a process of its own."""
 
-import os
 import re
 import signal
 import subprocess
@@ -8,8 +7,9 @@ import time
 
 import pytest
 from cli_process import POCKET, node, pocket_environment, ros2
+from domains import reserve_domain
 
-ENVIRONMENT = pocket_environment(domain=40 + os.getpid() % 60)
+ENVIRONMENT = pocket_environment(domain=reserve_domain())
 NAME = "/ns/everything"
 
 

@@ -1,12 +1,12 @@
 """Both commands `ros2` on both kinds of nodes say the same, where REAL_ROS2_SETUP names a real ROS 2's setup file."""
 
 import difflib
-import os
 import re
 import shlex
 
 import pytest
 from cli_process import POCKET, node, pocket_environment, real_environment, ros2
+from domains import reserve_domain
 from launch_transcript import REAL
 
 pytestmark = pytest.mark.skipif(not REAL, reason="REAL_ROS2_SETUP names no setup file of a real ROS 2")
@@ -73,7 +73,7 @@ def comparable(text):
 @pytest.fixture(scope="module")
 def sides():
     """Return both environments and the domains on which a node of either kind runs."""
-    domain = 40 + os.getpid() % 60
+    domain = reserve_domain()
     real = [real_environment(domain + i) for i in (0, 1)]
     pocket = [pocket_environment(domain + i) for i in (0, 1)]
     with node(real[0], "python3"), node(pocket[1]):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from domains import reserve_domain
 
 SCRIPT = """
 import os, rclpy, socket
@@ -28,7 +29,7 @@ rclpy.shutdown()
 def test_sockets_are_bound_to_loopback_unless_the_network_is_wanted(monkeypatch, local, device):
     monkeypatch.delenv("CYCLONEDDS_URI", raising=False)
     monkeypatch.delenv("ROS_LOCALHOST_ONLY", raising=False)
-    monkeypatch.setenv("ROS_DOMAIN_ID", "87")
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(reserve_domain()))
     if local is not None:
         monkeypatch.setenv("ROS_LOCALHOST_ONLY", local)
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60)

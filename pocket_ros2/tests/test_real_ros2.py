@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from cli_process import pocket_environment, real_environment
+from domains import reserve_domain
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("REAL_ROS2_SETUP"),
@@ -26,7 +27,7 @@ PAIRS = [("pocket", "real"), ("real", "pocket")]
 
 @pytest.fixture(scope="module")
 def environments():
-    domain = int(os.environ.get("ROS_DOMAIN_ID") or 20 + os.getpid() % 80)
+    domain = int(os.environ.get("ROS_DOMAIN_ID") or reserve_domain())
     return {"pocket": (sys.executable, pocket_environment(domain)), "real": ("python3", real_environment(domain))}
 
 
