@@ -11,10 +11,13 @@ the table to stdout. Needs stress-ng (apt).
 import argparse
 import collections
 import math
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -46,7 +49,9 @@ class Robot:
         self.cmd_vel = self.node.create_publisher(Twist, "cmd_vel", 10)
         self.set_damage = self.node.create_client(SetParametersAtomically, "simulator/set_damage")
         command = ["ros2", "launch", "hexapod_dynamics", "walk.launch.py", "status:=false", *arguments]
-        self.launch = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+        self.output = Path(tempfile.gettempdir(), f"busy_computer_{os.getpid()}.log")
+        with self.output.open("w") as file:
+            self.launch = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
 
     def _morphology(self, message):
         damaged = {p.name for p in message.new_parameters if self._is_damage(p)}  # the whole set each time
@@ -149,6 +154,7 @@ def measure(load, minutes, arguments):
             f"after {time.monotonic() - torn:.1f} s: {', '.join(names)}" if found else f"not within {FOUND:g} s {names}"
         )
         print(f"| RM torn off, declared | {after} |", flush=True)
+        print(f"what the launch has printed: {robot.output}", file=sys.stderr)
     finally:
         if stress is not None:
             stress.terminate()

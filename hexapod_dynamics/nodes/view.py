@@ -1,7 +1,6 @@
 """Shows any running robot in the browser, over ROS topics alone: 3-D, damage, drive, stop, hypotheses, plots.
 
-Where there is a simulated robot its true state is solid and the prediction is a translucent ghost; on a real robot the
-solid one stands at the predicted pose with the measured joints. A click on a leg of the simulated robot breaks it.
+A click on a leg of the simulated robot breaks it.
 """
 
 import math
@@ -17,123 +16,31 @@ from scipy.spatial.transform import Rotation
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.bench.view.drive_seat import DriveSeat, page_name
-from hexapod_dynamics.bench.view.panel import NOBODY, Commands, Panel
-from hexapod_dynamics.bench.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim, aim_page, serve
-from hexapod_dynamics.control.support import FORCE_SCALE
+from hexapod_dynamics.bench.view.event_list import EventList
+from hexapod_dynamics.bench.view.hypothesis_bars import Entry, HypothesisBars
+from hexapod_dynamics.bench.view.panel import NOBODY, Panel
+from hexapod_dynamics.bench.view.scene import aim_page, serve
+from hexapod_dynamics.damage.losses import list_losses
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.nodes.view_picture import SILENT_AFTER, Picture
+from hexapod_dynamics.nodes.view_requests import LatestMessages, RosCommands
 from hexapod_dynamics.parameters.view import PARAMETERS
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
 from hexapod_dynamics.ros.running import run
-from hexapod_dynamics.simulation import Ground, Truth
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
-from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.parameter import Parameter
-from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from std_srvs.srv import SetBool, Trigger
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import MarkerArray
 
-NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
-ANOTHER_SIZE = 0.3  # share by which a robot's reach differs before the camera is placed anew
 SPEED_OVER = 1.5  # [s] over which the speed is averaged: the body sways within a step
-SHOWN = 5  # most probable hypotheses
-SUPPORT_EVERY = 3  # pictures; the browser takes new shapes more slowly than new poses
-SUPPORT_OLD = 1.0  # [s] older support is not drawn
 WAITING = "waiting for the robot: neither predicted_state nor simulator/odom is published (same ROS_DOMAIN_ID?)"
 STOPPED = 'EMERGENCY STOP: the pose is frozen until "allow motion"'
+SAMPLE_EVERY, TELL_EVERY = 5, 12  # pictures
 FAILURE_SHOWN = 5.0  # [s] for which a failure of the drawing is shown
-SILENT_AFTER = 2.0  # [s] without a pose the robot is lost
-
-
-class LatestMessages:
-    """The newest message of some topics, with its arrival time."""
-
-    def __init__(self, node):
-        self._node, self._messages = node, {}
-
-    def subscribe(self, kind, topic, qos=NEWEST):
-        """Keep the newest message of a topic; return the subscription."""
-
-        def keep(message):
-            self._messages[topic] = time.monotonic(), message
-
-        return subscribe(self._node, kind, topic, keep, qos)
-
-    def get(self, topic, within=math.inf):
-        """Return the newest message of a topic that came within this time [s], or None."""
-        at, message = self._messages.get(topic, (-math.inf, None))
-        return message if time.monotonic() - at <= within else None
-
-
-class RosCommands(Commands):
-    """Sends what the panel asks for; answers of services become a line in the panel."""
-
-    def __init__(self, node, seat, aim_camera):
-        """aim_camera(client, view): places the camera of a page."""
-        self._node, self._seat, self._aim_camera = node, seat, aim_camera
-        self.stopped = False  # whether the emergency stop is on
-        self.answer = ""
-        self._emergency = node.create_client(SetBool, "emergency_stop")
-        self._tell = node.create_client(SetParametersAtomically, "set_morphology")
-        self._gait = {name: node.create_client(Trigger, name) for name in ("stand", "sit")}
-        self._break = node.create_client(SetParametersAtomically, "simulator/set_damage")
-
-    def drive(self, client, twist):
-        """Repeat this twist as cmd_vel, while the page of this client is open."""
-        if self.stopped and any(twist):
-            problem = 'the emergency stop is on; "allow motion" ends it'
-        else:
-            problem = self._seat.command(client, twist, time.monotonic())
-        if problem:
-            self.answer = f"{page_name(client)}: not driven: {problem}"
-        return self._seat.twist
-
-    def take_over(self, client):
-        """Give the controls to the page of this client."""
-        self._seat.take_over(client, time.monotonic())
-
-    def call_gait(self, service):
-        """Call a service of the gait; driving ends."""
-        self._seat.stand()
-        self._call(self._gait[service], Trigger.Request(), lambda r: (r.success, r.message))
-
-    def aim(self, client, view):
-        """Place the camera of a page."""
-        self._aim_camera(client, view)
-
-    def emergency_stop(self, engaged):
-        """Call the service emergency_stop; driving ends either way."""
-        self._seat.stand()
-        self._call(self._emergency, SetBool.Request(data=engaged), lambda r: (r.success, r.message))
-
-    def break_part(self, values):
-        """Call simulator/set_damage."""
-        self._set(self._break, values)
-
-    def tell(self, values):
-        """Call set_morphology."""
-        self._set(self._tell, values)
-
-    def _set(self, client, values):
-        request = SetParametersAtomically.Request()
-        request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        self._call(client, request, lambda r: (r.result.successful, r.result.reason))
-
-    def _call(self, client, request, read):
-        if not client.service_is_ready():
-            self.answer = f"nobody offers the service {client.srv_name}: is the node running?"
-            return
-        # Stays if the node was killed: ROS knows a killed server for 10 s, and a request to it is lost.
-        self.answer = f"{client.srv_name}: no answer yet; if this stays, ask again"
-        client.call_async(request).add_done_callback(lambda future: self._take(client, *read(future.result())))
-
-    def _take(self, client, done, text):
-        self.answer = f"{client.srv_name}: {'done' if done else 'refused'}{f' ({text})' if text else ''}"
 
 
 class View(GuardedNode):
@@ -167,9 +74,7 @@ class View(GuardedNode):
         self._page.on_alive = lambda client: self._seat.receive_sign_of_life(client, time.monotonic())
         self._server = self._page.server
         self._server.on_client_disconnect(lambda client: self._seat.leave(client.client_id))
-        self._robot = RobotFigure(self._server, "robot", on_click=self._clicked)
-        self._ghost = RobotFigure(self._server, "prediction", opacity=0.25)
-        self._surroundings = Surroundings(self._server)
+        self._picture = Picture(self._server, self._newest, self._clicked)
         self._panel = Panel(self._server, self._commands)
         self._panel.title(self._page.title)
         self._page.on_drive, self._page.on_stop = self._panel.drive_by_axes, self._panel.emergency_stop
@@ -178,10 +83,8 @@ class View(GuardedNode):
         self._broken = None  # the exception for which the node ends
         self._before, self._met = None, False  # when the plots began; whether there was a robot
         self._places = deque()  # (time, x, y) over the last SPEED_OVER seconds
-        self._aimed = JETHEXA_REACH  # [m] reach of the robot that the camera was placed for
-        self._shown_support = None
         self._support = None  # the subscription of that name
-        self._truth, self._ground = "", Ground()
+        self._bars, self._events = HypothesisBars(), EventList()
         self._period, self._closing = 1.0 / values["rate"], threading.Event()
         Diagnostics(self, "browser view", self._diagnose)
         steady_timer(self, 0.1, self._repeat_command)
@@ -246,15 +149,12 @@ class View(GuardedNode):
             o = shown.pose.pose.orientation
             yaw = Rotation.from_quat([o.x, o.y, o.z, o.w]).as_euler("zyx")[0]
         if handle is not None:
-            aim_page(handle, self._robot.reach, view, yaw)
+            aim_page(handle, self._picture.robot.reach, view, yaw)
 
     def _clicked(self, link):
         leg = link.rpartition("_")[2]
-        if self._simulated() and f"legs.{leg}" in self._values("morphology"):
-            self._commands.break_part({f"legs.{leg}": False})
-
-    def _simulated(self):
-        return self._newest.get("simulator/odom", SILENT_AFTER) is not None
+        if self._picture.simulated and f"legs.{leg}" in self._values("simulator/damage"):
+            self._panel.simulated.change({f"legs.{leg}": False})
 
     def _values(self, topic):
         message = self._newest.get(topic)
@@ -303,41 +203,20 @@ class View(GuardedNode):
         return ("error", failed.replace("*", ""), values) if failed else ("ok", "shown in the browser", values)
 
     def _draw(self, ticks):
-        told = self._newest.get("robot_description")
-        true = self._newest.get("simulator/robot_description") if self._simulated() else None
-        for figure, description in ((self._robot, true or told), (self._ghost, told or true)):
-            if description is not None:
-                figure.load(description.data)
-        self._page.title = self._robot_title(self._robot.robot_name)
-        self._panel.title(self._page.title)
-        reach = self._robot.reach
-        if abs(reach / self._aimed - 1.0) > ANOTHER_SIZE:
-            self._aimed = reach
-            aim(self._server, reach)
-        predicted = self._newest.get("predicted_state", SILENT_AFTER)
-        true = self._newest.get("simulator/odom", SILENT_AFTER)
-        shown = true or predicted
-        self._robot.visible = shown is not None
-        self._ghost.visible = true is not None and predicted is not None
-        if shown is not None:
-            joints = self._newest.get("simulator/joint_states" if true is not None else "joint_states")
-            self._place(self._robot, shown, joints)
-            if self._panel.follows:
-                place = shown.pose.pose.position
-                self._surroundings.follow((place.x, place.y))
-        if self._ghost.visible:
-            self._place(self._ghost, predicted, self._newest.get("predicted_joint_states"))
-        if ticks % SUPPORT_EVERY == 0:
-            self._draw_support()
-        if ticks % 5 == 0:
-            path = self._newest.get("predicted_path", SILENT_AFTER)
-            points = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses] if path else []
-            self._surroundings.path(points)
-            self._sample(shown, true, predicted)
-        if ticks % 12 == 0:
-            self._tell_panel(shown)
-            if shown is not None:
-                self._draw_ground(shown.pose.pose.position)
+        panel, picture = self._panel, self._picture
+        picture.draw(
+            ticks,
+            ago=panel.ago,
+            follows=panel.follows,
+            support=self._support is not None,
+            names=panel.shows_names,
+        )
+        self._page.title = self._robot_title(picture.robot.robot_name)
+        panel.title(self._page.title)
+        if ticks % SAMPLE_EVERY == 0:
+            self._sample(picture.shown, picture.true, picture.predicted)
+        if ticks % TELL_EVERY == 0:
+            self._tell_panel(picture.shown)
 
     def _describe_gait(self):
         """Return what the gait does and why, in one line; empty while it publishes nothing."""
@@ -346,44 +225,8 @@ class View(GuardedNode):
             return ""
         values = {pair.key: pair.value for pair in state.values}
         why = values.get("why", "")
+        self._panel.followed(f"the gait follows {values['followed']}" if "followed" in values else "")
         return f"**{state.message}**" + (f": {why}" if why and why not in state.message else "")
-
-    def _draw_ground(self, place):
-        message = self._newest.get("simulator/truth") if self._simulated() else None
-        text = message.data if message is not None else ""
-        if text != self._truth:
-            self._truth, self._ground = text, Truth.parse(text).ground()
-        self._surroundings.ground(self._ground, (place.x, place.y))
-
-    def _draw_support(self):
-        message = self._newest.get("support", SUPPORT_OLD) if self._support is not None else None
-        if message is self._shown_support:
-            return
-        self._shown_support = message
-        feet, forces, corners, spheres = [], [], [], {}
-        for marker in message.markers if message is not None else ():
-            if marker.action != Marker.ADD:
-                continue
-            points = np.array([(p.x, p.y, p.z) for p in marker.points])
-            colour = tuple(int(255 * part) for part in (marker.color.r, marker.color.g, marker.color.b))
-            if marker.type == Marker.ARROW:
-                feet.append(points[0])
-                forces.append((points[1] - points[0]) / FORCE_SCALE)
-            elif marker.type == Marker.LINE_STRIP:
-                corners = points[:-1]
-            elif marker.type == Marker.SPHERE:
-                place = marker.pose.position
-                spheres[marker.ns] = (place.x, place.y, place.z), colour
-        self._surroundings.forces(feet, forces)
-        self._surroundings.polygon(corners)
-        self._surroundings.spheres(spheres)
-
-    @staticmethod
-    def _place(figure, odometry, joints):
-        p, o = odometry.pose.pose.position, odometry.pose.pose.orientation
-        figure.move((p.x, p.y, p.z), (o.x, o.y, o.z, o.w))
-        if joints is not None:
-            figure.turn(dict(zip(joints.name, joints.position, strict=False)))
 
     def _sample(self, shown, true, predicted):
         if shown is None:
@@ -412,32 +255,51 @@ class View(GuardedNode):
         if told:
             self._panel.told.follow(told)
         broken = self._values("simulator/damage")
-        self._panel.simulated.visible = bool(broken)
+        self._panel.simulates(bool(broken))
         if broken:
             self._panel.simulated.follow(broken)
         if shown is None:
             state = f"**robot lost**: no pose for {SILENT_AFTER:.0f} s" if self._met else WAITING
-        elif not self._robot.has_robot:
+        elif not self._picture.robot.has_robot:
             state = "no robot_description yet: is the node robot_description running?"
         else:
             state = "connected"
         self._met = self._met or shown is not None
-        failed = self._failure_line()
-        state = f"{failed}\n\n{state}" if failed else state
+        state = "\n\n".join(filter(None, (self._failure_line(), state, self._picture.hidden, self._ago_line())))
         self._panel.status(state, self._stopped, self._commands.answer, self._describe_gait())
         array = self._newest.get("damage_hypotheses")
         if array is not None:
-            self._panel.hypotheses(sorted((_hypothesis(s) for s in array.status), key=lambda h: -h[1])[:SHOWN])
+            self._panel.hypotheses(self._bars.draw([_entry(status) for status in array.status], time.monotonic()))
+        self._note_events(told, broken)
         self._panel.draw_plots()
 
+    def _ago_line(self):
+        ago = self._panel.ago
+        return f"**the picture is {ago:.1f} s old**: move the slider time to 0 for now" if ago else ""
 
-def _hypothesis(status):
+    def _note_events(self, told, broken):
+        """Note what has changed, with the time of the plots."""
+        at, gait = time.monotonic() - self._started(), self._newest.get("gait_state")
+        if broken:
+            self._events.note_parts(at, "broken in the simulation", list_losses(broken))
+        if told:
+            self._events.note_parts(at, "declared", list_losses(told))
+        if gait is not None:
+            self._events.note(at, "gait", gait.message)
+        self._events.note(at, "emergency stop", "on" if self._stopped else "off")
+        self._panel.events(self._events.draw())
+
+
+def _entry(status):
     values = {pair.key: pair.value for pair in status.values}
     try:
         probability = float(values.get("probability", "nan"))
     except ValueError:
         probability = math.nan
-    return status.name, probability if math.isfinite(probability) else 0.0, values.get("evidence", "")
+    level = status.level if isinstance(status.level, int) else status.level[0]
+    state = {0: "possible", 1: "suspected"}.get(level, "declared")
+    probability = probability if math.isfinite(probability) else 0.0
+    return Entry(status.name, probability, values.get("evidence", ""), state)
 
 
 def main(args=None):

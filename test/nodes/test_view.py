@@ -15,10 +15,10 @@ from playwright.sync_api import sync_playwright
 from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Twist
+from geometry_msgs.msg import Quaternion, Twist, Wrench
 from hexapod_dynamics.bench.view.drive_seat import DriveSeat
-from hexapod_dynamics.bench.view.panel import CONFIRM
-from hexapod_dynamics.nodes.view import RosCommands
+from hexapod_dynamics.bench.view.panel import CONFIRM, PUSH
+from hexapod_dynamics.nodes.view_requests import RosCommands
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
@@ -226,6 +226,48 @@ def test_reset_view_places_the_camera_as_at_the_start(session, page):
     seen("reset view", lambda shown: changed(first, shown) < 3000)  # 16,000 from the top
 
 
+def test_a_finger_drives_while_it_holds_a_button_of_a_phone_and_never_after(session, page):
+    probe, view = session
+    heard = probe.hear(Twist, "cmd_vel")
+    phone = page.context.browser.new_context(viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True)
+    other = phone.new_page()
+    other.set_default_timeout(PATIENCE)
+    other.goto(address(view))
+    other.get_by_text("connected").first.wait_for()
+    for name in ("forward", "turn right"):  # beside the panel, within the picture
+        box = other.get_by_label(name, exact=True).bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 134 and box["height"] >= 44
+    middle = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    fingers = phone.new_cdp_session(other)
+    touch = {"type": "touchStart", "touchPoints": [middle]}
+    fingers.send("Input.dispatchTouchEvent", touch)
+    wait_until(lambda: heard and heard[-1][1].angular.z < -0.1, WAIT, lambda: view.output)
+    fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    wait_until(lambda: heard[-1][1].angular.z == 0.0, WAIT, lambda: view.output)
+    phone.close()
+
+
+def test_the_time_slider_shows_the_past_and_says_so(session, page):
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    slider.press("Home")
+    page.get_by_text("the picture is 60.0 s old").first.wait_for()
+    slider.press("End")
+    page.get_by_text("the picture is").first.wait_for(state="detached")
+
+
+def test_the_simulated_robot_is_pushed_and_put_upright(session, page):
+    probe, view = session
+    pushes, turns = probe.hear(Wrench, "simulator/push"), probe.hear(Quaternion, "simulator/set_attitude")
+    press(page.get_by_text("push the simulated robot"))
+    press(page.get_by_role("button", name="push it to the right"))
+    wait_until(lambda: pushes and pushes[-1][1].force.y == -PUSH, WAIT, lambda: view.output)
+    press(page.get_by_role("button", name="put it on its back"))
+    wait_until(lambda: turns and abs(turns[-1][1].x) > 0.99, WAIT, lambda: view.output)
+    press(page.get_by_role("button", name="put it upright"))
+    wait_until(lambda: turns[-1][1].w == 1.0, WAIT, lambda: view.output)
+
+
 def test_two_viewers_see_and_drive_the_same_robot(session, page):
     probe, view = session
     true = probe.hear(String, "simulator/robot_description", LATCHED)
@@ -244,7 +286,7 @@ def test_two_viewers_see_and_drive_the_same_robot(session, page):
     assert page.get_by_text("connected").first.is_visible()
 
 
-def test_a_click_on_a_leg_breaks_it_and_restore_all_repairs_it(session, page):
+def test_a_click_on_a_leg_breaks_it_and_undo_repairs_it(session, page):
     probe, view = session
     true = probe.hear(String, "simulator/robot_description", LATCHED)
 
@@ -273,7 +315,7 @@ def test_a_click_on_a_leg_breaks_it_and_restore_all_repairs_it(session, page):
 
     wait_until(broken_by_a_click, WAIT, lambda: view.output)
     assert sum(has_leg(true, leg) for leg in LEGS) == len(LEGS) - 1
-    press(page.get_by_role("button", name="restore all").first)
+    press(page.get_by_role("button", name="undo").first)
     wait_until(whole, WAIT, lambda: view.output)
 
 

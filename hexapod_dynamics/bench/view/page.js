@@ -1,4 +1,5 @@
-// Beside viser's own script: a sign of life, driving by held keys or a game pad, the page's title.
+// Beside viser's own script: a sign of life, driving by held keys, a game pad or held buttons of a touch screen, the page's
+// title, and what a click on the robot will do.
 // It sends by the worker that has viser's websocket, so that the server knows which page it is. A hidden page sends nothing,
 // a suspended computer neither. Keys that drive do not reach viser, which would move its camera.
 (() => {
@@ -30,6 +31,36 @@
     if (game) [1, 0, 2].forEach((axis, k) => { sum[k] += stick(game.axes[axis]); });
     return sum.map(part => Math.max(-1, Math.min(1, part)));
   };
+  // Buttons for fingers; a finger that slides off its button, or whose touch the browser takes away, lets go of it.
+  const FINGERS = [
+    ["\u2191", "KeyW", "forward"], ["\u2193", "KeyS", "back"], ["\u2190", "KeyA", "left"], ["\u2192", "KeyD", "right"],
+    ["\u21ba", "KeyQ", "turn left"], ["\u21bb", "KeyE", "turn right"],
+  ];
+  const addFingerButtons = () => {
+    const box = document.createElement("div");
+    box.id = "hexapod-fingers";
+    // Two columns: on a phone the panel leaves 134 pixels beside it.
+    box.style.cssText = "position:fixed;left:6px;bottom:64px;z-index:99;display:grid;gap:6px;"
+      + "grid-template-columns:repeat(2,56px);touch-action:none;user-select:none;-webkit-user-select:none";
+    for (const [sign, code, name] of FINGERS) {
+      const button = document.createElement("button");
+      button.textContent = sign;
+      button.setAttribute("aria-label", name);
+      button.style.cssText = "height:56px;font-size:24px;border:0;border-radius:10px;background:#868e9699;color:#fff;touch-action:none";
+      button.addEventListener("pointerdown", event => {
+        event.preventDefault();
+        button.releasePointerCapture(event.pointerId);
+        held.add(code);
+        drive();
+      });
+      for (const end of ["pointerup", "pointerleave", "pointercancel"])
+        button.addEventListener(end, () => { held.delete(code); drive(); });
+      button.addEventListener("contextmenu", event => event.preventDefault());
+      box.append(button);
+    }
+    document.body.append(box);
+  };
+
   const drive = () => {
     const now = axes(), moves = now.some(part => part !== 0);
     if (moves || moving) send({type: DRIVE, axes: now});
@@ -54,6 +85,24 @@
     event.preventDefault();
     event.stopImmediatePropagation();
   };
+  // viser shows the hand over what can be clicked in the picture.
+  const hint = document.createElement("div");
+  hint.id = "hexapod-hint";
+  hint.textContent = "a click tears this leg off (simulated robot); \u201cundo\u201d brings it back";
+  hint.style.cssText = "position:fixed;z-index:99;display:none;pointer-events:none;padding:2px 8px;border-radius:6px;"
+    + "background:#212529dd;color:#fff;font:12px sans-serif";
+  window.addEventListener("pointermove", event => {
+    const over = event.target.tagName === "CANVAS" && [event.target, document.body]
+      .some(element => getComputedStyle(element).cursor === "pointer");
+    hint.style.display = over ? "block" : "none";
+    hint.style.left = event.clientX + 14 + "px";
+    hint.style.top = event.clientY + 14 + "px";
+  }, true);
+  window.addEventListener("DOMContentLoaded", () => {
+    document.body.append(hint);
+    if (matchMedia("(any-pointer: coarse)").matches) addFingerButtons();
+  });
+
   window.addEventListener("keydown", onKey, true);
   window.addEventListener("keyup", onKey, true);
   window.addEventListener("blur", release);

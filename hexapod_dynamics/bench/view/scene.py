@@ -14,7 +14,8 @@ from hexapod_dynamics.bench.view.web_page import WebPage
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.simulation.ground import Ground
 
-PATH, POLYGON, FORCE = (40, 110, 220), (240, 150, 30), (220, 40, 40)
+PATH, POLYGON, FORCE, TRAIL = (40, 110, 220), (240, 150, 30), (220, 40, 40), (120, 120, 120)
+TRAIL_LINES = 256  # most lines of the trail
 WORLD = "/world"  # frame in the scene of everything that is drawn
 JETHEXA_REACH = 0.26  # [m], as UrdfModel.reach
 CAMERA, LOOK_AT = (1.55, -1.85, 1.55), (0.0, 0.0, 0.2)  # of a robot whose reach is 1
@@ -70,7 +71,10 @@ class RobotFigure:
     def __init__(
         self, server: Any, name: str, *, opacity: float | None = None, on_click: Callable[[str], None] | None = None
     ) -> None:
-        """`name`: of its node in the scene. opacity: of a ghost. on_click: gets the name of a clicked link."""
+        """`name`: of its node in the scene. opacity: of a ghost. on_click: gets the name of a clicked link.
+
+        A robot that can be clicked has the names of its legs at their hips.
+        """
         self._server, self._name, self._opacity, self._on_click = server, name, opacity, on_click
         self._model: UrdfModel | None = None
         self.reach = JETHEXA_REACH  # [m] of the robot; that of a JetHexa while there is none
@@ -78,6 +82,8 @@ class RobotFigure:
         self._base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
         self._frames: dict[str, object] = {}
         self._handles: list = []
+        self._labels: list = []
+        self._labels_visible = True
         self._values: dict[str, float] = {}
 
     @property
@@ -89,6 +95,18 @@ class RobotFigure:
     def visible(self, value: bool) -> None:
         if self._base.visible != value:
             self._base.visible = value
+
+    @property
+    def labels_visible(self) -> bool:
+        """Whether the names of the legs are drawn."""
+        return self._labels_visible
+
+    @labels_visible.setter
+    def labels_visible(self, value: bool) -> None:
+        if self._labels_visible != value:
+            self._labels_visible = value
+            for label in self._labels:
+                label.visible = value
 
     @property
     def has_robot(self) -> bool:
@@ -107,7 +125,7 @@ class RobotFigure:
         model = parse(text)
         for handle in reversed(self._handles):
             handle.remove()
-        self._handles, self._frames, self._values = [], {}, {}
+        self._handles, self._labels, self._frames, self._values = [], [], {}, {}
         self._text, self._model, self.reach = text, model, model.reach
         paths = {model.root: f"{WORLD}/{self._name}/{model.root}"}
         self._handles.append(self._server.scene.add_frame(paths[model.root], show_axes=False))
@@ -122,6 +140,14 @@ class RobotFigure:
         for link, meshes in model.meshes.items():
             for k, mesh in enumerate(meshes):
                 self._handles.append(self._mesh(f"{paths[link]}/mesh{k}", link, mesh))
+        if self._on_click is not None:
+            for leg, link in model.hips.items():
+                label = self._server.scene.add_label(
+                    f"{paths[link]}/name", leg, position=(0.0, 0.0, 0.2 * self.reach), anchor="bottom-center"
+                )
+                label.visible = self._labels_visible
+                self._labels.append(label)
+                self._handles.append(label)
 
     def _mesh(self, path: str, link: str, mesh: Any) -> Any:
         opacity = self._opacity if self._opacity is not None else mesh.rgba[3] if mesh.rgba[3] < 1.0 else None
@@ -171,7 +197,7 @@ class Surroundings:
         self._grid = server.scene.add_grid(
             f"{WORLD}/ground", width=8.0, height=8.0, cell_size=0.1, section_size=SECTION, plane_opacity=0.15
         )
-        self._mesh = self._path = self._forces = self._polygon = None
+        self._mesh = self._path = self._forces = self._polygon = self._trail = None
         self._ground: Ground | None = None
         self._around = np.zeros(2)
         self._spheres: dict[str, Any] = {}
@@ -208,6 +234,19 @@ class Surroundings:
     def path(self, points: np.ndarray) -> None:
         """Draw the path ahead: points (k, 3) [m]."""
         self._path = self._lines(self._path, f"{WORLD}/path", points, PATH, closed=False)
+
+    def trail(self, points: np.ndarray) -> None:
+        """Draw where the robot was: points (k, 3) [m], the oldest first; with fewer than two hide it.
+
+        It always has TRAIL_LINES lines, of which some have no length: the browser takes new shapes slowly.
+        """
+        points = np.asarray(points, float).reshape(-1, 3)[-TRAIL_LINES - 1 :]
+        if len(points) < 2:
+            if self._trail is not None:
+                self._trail.visible = False
+            return
+        points = np.concatenate([np.broadcast_to(points[0], (TRAIL_LINES + 1 - len(points), 3)), points])
+        self._trail = self._lines(self._trail, f"{WORLD}/trail", points, TRAIL, closed=False)
 
     def polygon(self, points: np.ndarray) -> None:
         """Draw the support polygon with corners (k, 3) [m] in order; with fewer than two corners hide it."""

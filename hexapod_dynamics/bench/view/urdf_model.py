@@ -55,6 +55,16 @@ class UrdfModel:
     name: str = ""
 
     @property
+    def hips(self) -> dict[str, str]:
+        """The first moving link of each leg by the leg's name, of links that are named <link>_<leg>."""
+        hips: dict[str, str] = {}
+        for joint in self.joints:
+            leg = joint.child.rpartition("_")[2]
+            if joint.kind != "fixed" and f"foot_{leg}" in self.meshes:
+                hips.setdefault(leg, joint.child)
+        return hips
+
+    @property
     def reach(self) -> float:
         """Largest distance [m] of a link's frame from the root's, all joints at zero."""
         places = {self.root: (Rotation.identity(), np.zeros(3))}

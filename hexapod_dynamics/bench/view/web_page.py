@@ -87,7 +87,7 @@ class WebPage:
         except BaseException:
             self._socket.close()
             raise
-        self.server.gui.configure_theme(show_share_button=False)
+        set_theme(self.server, dark=False)
 
     @property
     def url(self) -> str:
@@ -223,6 +223,11 @@ class WebPage:
     def _is_clickable(self, client: int, name: str) -> bool:
         handle = self.server.scene._handle_from_node_name.get(name)
         return handle is not None and bool(handle._impl.click_cb) and client in self.server.get_clients()
+
+
+def set_theme(server: Any, *, dark: bool) -> None:
+    """Make all pages light or dark; without the button that opens a public tunnel."""
+    server.gui.configure_theme(dark_mode=dark, show_share_button=False)
 
 
 class _Host(str):

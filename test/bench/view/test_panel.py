@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 from support.bent_joint import BENT
 
-from hexapod_dynamics.bench.view import panel
-from hexapod_dynamics.bench.view.panel import PartsFolder
+from hexapod_dynamics.bench.view import parts_folder
+from hexapod_dynamics.bench.view.parts_folder import PartsFolder
 from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -49,7 +49,7 @@ class Gui:
         self.menus.append(Control(label, states[0]))
         return self.menus[-1]
 
-    def add_button(self, label):
+    def add_button(self, label, hint=""):
         return self._add("button", label)
 
     def add_folder(self, label, **options):
@@ -72,7 +72,7 @@ class Folder:
 @pytest.fixture
 def clock(monkeypatch):
     clock = SimpleNamespace(now=100.0)
-    monkeypatch.setattr(panel.time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(parts_folder.time, "monotonic", lambda: clock.now)
     return clock
 
 
@@ -110,7 +110,7 @@ def test_what_the_robot_refused_is_put_back(folder, clock):
     parts, controls, sent = folder
     controls["box", "LF tibia"].press(False)
     parts.follow(WHOLE.parameters())
-    clock.now += panel.UNANSWERED + 0.1
+    clock.now += parts_folder.UNANSWERED + 0.1
     parts.follow(WHOLE.parameters())
     assert controls["box", "LF tibia"].value is True
     assert len(sent) == 1
@@ -160,3 +160,19 @@ def test_a_menu_lists_another_kind_of_damage_and_sends_its_value(clock):
         assert sent.pop() == {"locked.LF.coxa": False, "limp.LF.coxa": False, "bent.LF.coxa": 0.0}
         menu.press("bent")
         assert WHOLE.updated(sent.pop()) == WHOLE.updated({"bent.LF.coxa": BENT.menu_value})
+
+
+def test_undo_takes_back_what_a_person_changed_and_skips_what_the_robot_refused(folder):
+    parts, controls, sent = folder
+    undo = controls["button", "undo"]
+    assert undo.visible is False
+    controls["box", "RM"].press(False)
+    lost = WHOLE.without("RM")
+    parts.follow(lost.parameters())
+    controls["box", "LF"].press(False)  # refused: nothing comes of it
+    assert undo.visible is True
+    undo.press()
+    assert lost.updated(sent[-1]).is_whole and sent[-1]["legs.RM"] is True
+    assert undo.visible is False
+    undo.press()
+    assert len(sent) == 3

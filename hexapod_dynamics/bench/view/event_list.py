@@ -1,0 +1,38 @@
+"""What happened to the robot, with times: lost, declared, restored, stopped, what the gait changed to."""
+
+from __future__ import annotations
+
+import html
+from collections import deque
+from collections.abc import Sequence
+
+SHOWN = 8
+NOTHING = '<div style="font-size:12px;margin:6px 8px">nothing yet</div>'
+
+
+class EventList:
+    """Notes changes of named states; the first value of a state is what the robot was before, not an event."""
+
+    def __init__(self) -> None:
+        self._events: deque[tuple[float, str]] = deque(maxlen=SHOWN)
+        self._states: dict[str, str] = {}
+
+    def note(self, time: float, what: str, state: str) -> None:
+        """Note a state at a time [s]; an event, "what: state", if it is another one than before."""
+        before = self._states.get(what)
+        self._states[what] = state
+        if before is not None and before != state:
+            self._events.appendleft((time, f"{what}: {state}"))
+
+    def note_parts(self, time: float, what: str, parts: Sequence[str]) -> None:
+        """Note a list of parts, such as what is declared missing; none of them: "nothing"."""
+        self.note(time, what, ", ".join(parts) or "nothing")
+
+    def draw(self) -> str:
+        """Return the HTML of the list, the newest event first."""
+        rows = (
+            f'<div style="font-size:12px;margin:3px 8px;display:flex;gap:8px"><span style="min-width:3.6em;'
+            f'text-align:right;opacity:0.7">{time:.1f} s</span><span>{html.escape(text)}</span></div>'
+            for time, text in self._events
+        )
+        return "".join(rows) or NOTHING

@@ -1,0 +1,52 @@
+"""The shown robot's last minute: where it was, for the time slider and the trail."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+LENGTH, EVERY = 60.0, 0.1  # [s] how far back, and between two samples
+TRAIL_STEP = 0.02  # [m] between two points of the trail
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The shown robot at a time [s]: position (3,) [m], quaternion (4,) x y z w, joints [rad or m], its URDF."""
+
+    time: float
+    position: np.ndarray
+    quaternion: np.ndarray
+    joints: Mapping[str, float]
+    urdf: str
+
+
+class LastMinute:
+    """Keeps samples of the last LENGTH seconds, one every EVERY seconds."""
+
+    def __init__(self) -> None:
+        self._samples: deque[Sample] = deque()
+        self._trail: deque[tuple[float, np.ndarray]] = deque()
+
+    def add(self, sample: Sample) -> None:
+        """Add a sample, if the last one is old enough."""
+        if self._samples and sample.time - self._samples[-1].time < EVERY:
+            return
+        self._samples.append(sample)
+        if not self._trail or np.linalg.norm(sample.position - self._trail[-1][1]) > TRAIL_STEP:
+            self._trail.append((sample.time, sample.position))
+        oldest = sample.time - LENGTH
+        while self._samples[0].time < oldest:
+            self._samples.popleft()
+        while self._trail and self._trail[0][0] < oldest:
+            self._trail.popleft()
+
+    def at(self, time: float) -> Sample | None:
+        """Return the sample nearest to a time [s]; None if there is none."""
+        return min(self._samples, key=lambda sample: abs(sample.time - time), default=None)
+
+    def trail(self) -> np.ndarray:
+        """Return the places (k, 3) [m] of the body, the oldest first, TRAIL_STEP apart."""
+        return np.array([place for _, place in self._trail]).reshape(-1, 3)

@@ -1,0 +1,133 @@
+"""Check boxes and menus of a robot's legs, links and joints, with undo."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from hexapod_dynamics.damage import KINDS
+
+WORKS = "works"  # of a joint's menu, beside the names of the kinds of damage of a joint
+UNANSWERED = 2.0  # [s] a person's change that the robot has not followed by then is put back
+UNDOS = 20
+
+
+class PartsFolder:
+    """Check boxes for legs and links, menus for joints; shows the morphology, sends the changes of the user.
+
+    The robot's answer to a change comes later than the next `follow`, which must not take the change back meanwhile:
+    a control follows the robot when the robot changes, or when it has differed from it for `UNANSWERED` seconds.
+    """
+
+    def __init__(self, gui: Any, label: str, send: Any, *, expand: bool) -> None:
+        """`send`: gets {name: value} after each change by a person."""
+        self._gui, self._deliver = gui, send
+        self._values: dict[str, bool | float] = {}  # of the robot, at the last `follow`
+        self._before: list[dict[str, bool | float]] = []  # what the robot was before each change by a person
+        self._folder = gui.add_folder(label, expand_by_default=expand)
+        self._built: list[Any] = []
+        self._undo: Any = None  # its button
+        self._boxes: dict[str, Any] = {}
+        self._menus: dict[str, Any] = {}
+        self._names: tuple[str, ...] = ()
+        self._whole: dict[str, bool | float] = {}  # the named values of the whole robot
+        self._followed: dict[str, bool | str] = {}  # of each control, what the robot was at the last `follow`
+        self._differs: dict[str, float] = {}  # controls that differ from the robot, since when [s]
+
+    @property
+    def visible(self) -> bool:
+        """Whether the folder is shown."""
+        return bool(self._folder.visible)
+
+    @visible.setter
+    def visible(self, value: bool) -> None:
+        if self._folder.visible != value:
+            self._folder.visible = value
+
+    def follow(self, values: Mapping[str, bool | float]) -> None:
+        """Show the whole set of named values; builds the check boxes at the first one or for another robot."""
+        self._values = dict(values)
+        names = tuple(name for name in values if name.split(".")[0] in ("legs", "links"))
+        kinds = {name: name.split(".")[0] for name in values}
+        self._whole = {name: KINDS.values[kind].intact for name, kind in kinds.items() if kind in KINDS.values}
+        if names != self._names:
+            self._build(names)
+        for name, box in self._boxes.items():
+            self._show(name, box, bool(values[name]))
+        for part, menu in self._menus.items():
+            states = (kind.name for kind in KINDS.joint_kinds if kind.is_declared(values, part))
+            self._show(part, menu, next(states, WORKS))
+
+    def change(self, values: dict[str, bool | float]) -> None:
+        """Send a person's change, which `undo` takes back."""
+        self._before = [*self._before, self._values][-UNDOS:]
+        self._undo.visible = True
+        self._deliver(values)
+
+    def undo(self) -> None:
+        """Make the robot what it was before the last change by a person."""
+        back: dict[str, bool | float] = {}
+        while self._before and not back:  # what the robot refused is no change
+            before = self._before.pop()
+            back = {name: value for name, value in before.items() if self._values.get(name) != value}
+        self._undo.visible = bool(self._before)
+        if back:
+            self._deliver(back)
+
+    def _show(self, name: str, control: Any, value: bool | str) -> None:
+        now, changed = time.monotonic(), self._followed.get(name) != value
+        self._followed[name] = value
+        if control.value == value:
+            self._differs.pop(name, None)
+        elif changed or now - self._differs.setdefault(name, now) > UNANSWERED:
+            control.value = value
+            self._differs.pop(name, None)
+
+    def _build(self, names: tuple[str, ...]) -> None:
+        for handle in self._built:
+            handle.remove()
+        self._built = []
+        self._boxes, self._menus, self._names, self._followed, self._differs = {}, {}, names, {}, {}
+        self._before = []
+        with self._folder:
+            restore = self._gui.add_button("restore all")
+            restore.on_click(lambda _: self.change(dict(self._whole)))
+            self._undo = self._gui.add_button("undo", hint="take the last change back")
+            self._undo.on_click(lambda _: self.undo())
+            self._undo.visible = False
+            self._built += [restore, self._undo]
+            for name in names:
+                if name.startswith("legs."):
+                    self._built.append(self._add_box(name, name.partition(".")[2]))
+            links = self._gui.add_folder("links and joints", expand_by_default=False)
+            self._built.append(links)  # takes what is in it along
+        folders: dict[str, Any] = {}
+        for name in names:
+            kind, _, part = name.partition(".")
+            leg, _, link = part.partition(".")
+            if kind != "links":
+                continue
+            if leg not in folders:
+                with links:
+                    folders[leg] = self._gui.add_folder(leg, expand_by_default=False)
+            with folders[leg]:
+                self._add_box(name, f"{leg} {link}")
+                menu = self._gui.add_dropdown(f"{link} joint", (WORKS, *(kind.name for kind in KINDS.joint_kinds)))
+            menu.on_update(lambda event, part=part: self._menu_changed(event, part))
+            self._menus[part] = menu
+
+    def _add_box(self, name: str, label: str) -> Any:
+        box = self._gui.add_checkbox(label, True)
+        box.on_update(lambda event: self._box_changed(event, name))
+        self._boxes[name] = box
+        return box
+
+    def _box_changed(self, event: Any, name: str) -> None:
+        if event.client is not None:  # a person, not `follow`
+            self.change({name: bool(event.target.value)})
+
+    def _menu_changed(self, event: Any, part: str) -> None:
+        if event.client is not None:
+            chosen = event.target.value
+            self.change({f"{k.values[0].prefix}.{part}": k.choose(k.name == chosen) for k in KINDS.joint_kinds})
