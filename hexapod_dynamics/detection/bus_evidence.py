@@ -25,13 +25,19 @@ class SilentChain:
 
 
 class BusEvidence:
-    """Stores when each servo answered last; a servo is silent after `silent_after` [s], later on a slow bus."""
+    """Stores when each servo answered last; a servo is silent after `silent_after` [s], later on a slow bus.
+
+    Silence is measured by a clock that runs while readings come: of a pause in which nobody is read it counts the first
+    `longest_gap` seconds. What a computer that stands still has not read is not silent.
+    """
 
     def __init__(self, robot: Robot, silent_after: Any, limits: DetectorLimits = LIMITS) -> None:
         n = robot.joint_count
         self.robot, self._after, self._limits = robot, silent_after, limits
         self.heard = np.full(n, -np.inf)  # time of the last reading
         self._first = np.inf  # time of the first reading of any
+        self._latest, self._clock = -np.inf, 0.0  # time of the latest one; the clock of readings then [s]
+        self._clock_heard = np.full(n, limits.first_round)  # that clock at the last reading of each
         self._readings = 0  # of all servos so far
         self._reading = np.zeros(n, np.int64)  # number of the last reading of each servo
         self._told = np.zeros(n, bool)  # the driver reports it as silent
@@ -42,7 +48,10 @@ class BusEvidence:
     def measured(self, time: float, joint: Any) -> None:
         """Register a reading of a joint."""
         self._first = min(self._first, time)
+        self._clock = self._clock_at(time)
+        self._latest = max(self._latest, time)
         self.heard[joint] = max(self.heard[joint], time)
+        self._clock_heard[joint] = self._clock
         self._readings += 1
         self._reading[joint] = self._readings
         self._told[joint] = False
@@ -50,9 +59,16 @@ class BusEvidence:
     def expect(self, time: float, joints: np.ndarray) -> None:
         """Allow time for the first answer of joints (n,) bool that were attached again."""
         self.heard[joints] = time + self._limits.first_round
+        self._clock_heard[joints] = self._clock_at(time) + self._limits.first_round
         self._reading[joints] = self._readings
         self._told[joints] = False
         self._back[joints] = 0
+
+    def _clock_at(self, time: float) -> float:
+        """The clock of readings [s] at a time."""
+        if not np.isfinite(self._latest):
+            return self._clock
+        return self._clock + min(max(time - self._latest, 0.0), self._limits.longest_gap)
 
     def told(self, time: float, silent: np.ndarray, let_go: np.ndarray) -> None:
         """Register a report of the driver: silent servos, servos whose torque is off, each (n,) bool."""
@@ -106,12 +122,14 @@ class BusEvidence:
         if not np.isfinite(heard).any():
             return np.zeros(len(self.heard), bool)
         # For a servo that never answered, the time counts from the first answer of any servo.
-        age = time - np.where(np.isfinite(self.heard), self.heard, self._first + self._limits.first_round)
+        age = self._clock_at(time) - self._clock_heard
         pace = self.pace(time, expected)
         over = expected & self.passed_over(expected)
         # 0.585 s from its last answer: one servo that is torn off has to be named within 0.6 s.
         told = over & self._told & (age > max(limits.told_silences * after, limits.told_rounds * pace))
-        silent = told | (over & (age > max(limits.silent_silences * after, limits.silent_rounds * pace)))
+        # Where readings are late or lost by chance, a servo has to fail more often than others: the driver reports so.
+        timely = pace <= limits.late_round
+        silent = told | (timely & over & (age > limits.silent_silences * after))
         # All servos of a chain do not fail together by chance, so a chain is detected sooner than one servo.
         quick = over & (age > max(limits.chain_silences * after, limits.chain_rounds * pace))
         for leg in self.robot.legs:
@@ -119,7 +137,8 @@ class BusEvidence:
             joints = joints[expected[joints]]
             for first in range(len(joints) - 1):
                 chain = joints[first:]
-                if quick[chain].all() and (self._told[chain].any() or len(chain) > 2):
+                proven = self._told[chain]
+                if quick[chain].all() and (proven.all() or timely and (proven.any() or len(chain) > 2)):
                     silent[chain] = True
                     break
         return silent

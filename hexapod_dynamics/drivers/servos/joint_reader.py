@@ -21,6 +21,7 @@ from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
 _SUPPLY_READS = 3  # number of reads whose median is the supply voltage
 _QUICK = 0.003  # [s] shortest wait for a servo that has failed while others answer
+_LOSSY = 0.1  # share of lost answers of the others, from which on all are waited for alike
 _FORGET = 0.97  # factor of the longest delay of the latest answers with each answer
 _STEADY = 0.3  # [rad/s] a joint that is read to be slower stands
 _SETTLED_AFTER = 0.15  # [s] after a freeze no joint may move any more
@@ -281,7 +282,8 @@ class JointReader:
         failing = was_silent or self._silence.failing[index] > 0
         doubted = failing or self._state.unanswered > 1
         timeout = max(servos.reply_timeout, min(0.002 + 1.5 * self._delay, servos.patience))
-        if failing and self._state.unanswered < len(self.map):
+        # While the line loses answers of all, or the computer is late, the test of silence needs equal chances.
+        if failing and self._state.unanswered < len(self.map) and self._silence.loss(index) < _LOSSY:
             timeout = min(timeout, max(_QUICK, 0.002 + 3.0 * self._delay))
         value = servos.read(index, quantity, None if doubted else self._idle, timeout)
         if value is None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-_CHANCE = 1e-3  # probability that failures in a row are caused by the line
+_CHANCE = 1e-5  # probability that failures in a row are caused by the line
 _WITNESSES = 3  # answers of other servos that prove that the line works
 
 
@@ -15,14 +15,17 @@ class ServoLossDetector:
 
     While joint j fails, the other joints show the loss rate of the line: S of their answers arrived, F requests to
     those of them that answered at least once were lost. With the loss rate of the line p = (F + 1/2) / (S + F + 1), j
-    is silent after k failures in a row where p^k < 1/1000. Joints that never answer in this time are not counted: nine
-    servos behind a broken cable do not increase the loss rate.
+    is silent after k failures in a row where p^k < 1e-5. Joints that never answer in this time are not counted: nine
+    servos behind a broken cable do not increase the loss rate. Of failures between which no other joint answered one
+    counts: while a computer stands still every request fails.
     """
 
     def __init__(self, n: int, silent_after: int) -> None:
         self._silent_after = silent_after  # consecutive failures, on a line without losses
         self._failures = np.zeros(n, np.int64)
         self._good, self._lost = np.zeros(n, np.int64), np.zeros(n, np.int64)  # so far
+        self._answers = 0  # of all, so far
+        self._answers_then = np.zeros(n, np.int64)  # that number at the last failure that counted
         self._good_before = np.zeros((n, n), np.int64)  # row j: those counts when j's failures began
         self._lost_before = np.zeros((n, n), np.int64)
 
@@ -40,9 +43,13 @@ class ServoLossDetector:
         if answered:
             self._failures[index] = 0
             self._good[index] += 1
+            self._answers += 1
             return
         if self._failures[index] == 0:
             self._good_before[index], self._lost_before[index] = self._good, self._lost
+        elif self._answers == self._answers_then[index]:
+            return
+        self._answers_then[index] = self._answers
         self._failures[index] += 1
         self._lost[index] += 1
 

@@ -29,7 +29,7 @@ def bus_of(limits, silent, age, pace=0.0, told=False):
     for k in range(40):
         for joint in range(18):
             evidence.measured(SINCE - 0.05 * (39 - k), joint)
-    for time in np.linspace(SINCE + 0.01, now - pace, 10):
+    for time in np.linspace(SINCE + 0.01, now - pace, 2 + int(age / 0.04)):
         for joint in np.flatnonzero(~mask(silent)):
             evidence.measured(time, joint)
     if told:
@@ -41,6 +41,16 @@ def falls_silent(limits, silent, age, **values):
     """Whether these servos are silent."""
     evidence, now = bus_of(limits, silent, age, **values)
     return bool(evidence.silent(now, ALL)[silent].all())
+
+
+def silent_after_pause(limits, rest):
+    """Whether a leg is silent `rest` [s] after a pause of 2 s in which nobody was read, from which on others are."""
+    evidence, _ = bus_of(limits, LEG, 0.02)
+    for time in np.linspace(SINCE + 2.02, SINCE + 2.02 + rest, 2 + int(rest / 0.02)):
+        for joint in np.flatnonzero(~mask(LEG)):
+            evidence.measured(time, joint)
+    evidence.told(SINCE + 2.02 + rest, mask(LEG), NONE)
+    return bool(evidence.silent(SINCE + 2.02 + rest, ALL)[LEG].all())
 
 
 def is_overdue(limits, age, pace=0.0):
@@ -185,9 +195,10 @@ EDGES = {
     "told_silences": lambda l: changes(lambda age: falls_silent(l, SERVO, age, told=True), 0.55, 0.62),
     "told_rounds": lambda l: changes(lambda age: falls_silent(l, SERVO, age, told=True, pace=0.2), 0.95, 1.05),
     "silent_silences": lambda l: changes(lambda age: falls_silent(l, SERVO, age), 1.42, 1.58),
-    "silent_rounds": lambda l: changes(lambda age: falls_silent(l, SERVO, age, pace=0.25), 1.9, 2.1),
     "chain_silences": lambda l: changes(lambda age: falls_silent(l, LEG, age), 0.36, 0.42),
-    "chain_rounds": lambda l: changes(lambda age: falls_silent(l, LEG, age, pace=0.2), 0.85, 0.95),
+    "chain_rounds": lambda l: changes(lambda age: falls_silent(l, LEG, age, pace=0.2, told=True), 0.85, 0.95),
+    "longest_gap": lambda l: changes(lambda rest: silent_after_pause(l, rest), 0.16, 0.2),
+    "late_round": lambda l: changes(lambda pace: not falls_silent(l, LEG, 0.9, pace=pace), 0.085, 0.115),
     "overdue_silences": lambda l: changes(lambda age: is_overdue(l, age), 0.21, 0.24),
     "overdue_rounds": lambda l: changes(lambda age: is_overdue(l, age, pace=0.2), 0.41, 0.47),
     "dead_silences": lambda l: changes(lambda age: is_dead(l, age), 0.85, 0.95),
