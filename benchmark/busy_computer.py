@@ -130,11 +130,12 @@ def measure(load, minutes, arguments):
             sys.exit("it does not walk")
         robot.states.clear()
         stress = subprocess.Popen(["stress-ng", "--quiet", "--cpu", str(load)]) if load else None
-        begin, robot.way = time.monotonic(), 0.0
+        begin, robot.way, loads = time.monotonic(), 0.0, []
         while (now := time.monotonic()) < begin + 60.0 * minutes:
             robot.command(*COMMANDS[int((now - begin) / PIECE) % len(COMMANDS)])
             robot.spin(0.2)
             if int((now - begin) / 60.0) != int((now - begin + 0.2) / 60.0):
+                loads.append(os.getloadavg()[0])
                 print(f"{(now - begin) / 60:4.0f} min: {robot.state}, {robot.declared}", file=sys.stderr)
         healthy, states, way = list(robot.declared), robot.states.copy(), robot.way
         robot.tear_off("RM")
@@ -146,6 +147,7 @@ def measure(load, minutes, arguments):
         names = sorted({name for _, names in robot.declared[len(healthy) :] for name in names})
         print(f"| load {load}, {minutes:g} min | |\n|---|---|")
         print(f"| healthy parts declared broken | {len(healthy)} {[names for _, names in healthy] or ''} |")
+        print(f"| load average, largest | {sum(loads) / max(len(loads), 1):.1f}, {max(loads, default=0.0):.1f} |")
         print(f"| way, samples turned over | {way:.1f} m, {robot.turned_over} |")
         shares = (f"{state} {100 * seconds / sum(states.values()):.0f} %" for state, seconds in states.most_common(6))
         print(f"| gait | {'; '.join(shares)} |")

@@ -15,6 +15,9 @@ import numpy.typing as npt
 from hexapod_dynamics.drivers.imu.complementary_filter import ComplementaryFilter
 from hexapod_dynamics.errors import DeviceError
 
+_EDGE = 0.05  # [s] at each end of a gap, in which the rate is taken for that of the sample there
+_MEAN = 0.5  # [s] of the mean rate, which stands for what is between
+
 
 class AttitudeFilter(Protocol):
     """Estimates the attitude world <- chip from samples at a constant rate; yaw is zero at the start."""
@@ -98,6 +101,7 @@ class OrientationFilter:
         self._filter = make(self._period, accel_time_constant, bias_limit)
         self._turn = math.cos(0.5 * heading), math.sin(0.5 * heading)
         self._accel, self._gyro = np.zeros(3), np.zeros(3)
+        self._before, self._mean = np.zeros(3), np.zeros(3)  # rate of the last sample; over the last half second
         self._last: float | None = None  # [s] of the last sample
 
     def update(
@@ -105,8 +109,9 @@ class OrientationFilter:
     ) -> tuple[float, float, float, float]:
         """Take one sample (SI, chip axes) at time t [s]; returns the quaternion (x, y, z, w) world <- chip.
 
-        A gap of up to a second is bridged with the rate at its end. Steps are counted on one grid of time, so that
-        samples that come late and then early are not integrated twice.
+        A gap of up to a second is bridged: with the rates at its ends, for 0.05 s each, and the mean rate between. A
+        foot's impact of 2 rad/s would else be 60 degrees of tilt after half a second in which a computer was too busy.
+        Steps are counted on one grid of time, so that samples that come late and then early are not integrated twice.
         """
         self._accel[:], self._gyro[:] = acceleration, angular_velocity
         longest = round(1.0 / self._period)
@@ -115,10 +120,19 @@ class OrientationFilter:
             self._last, steps = t, min(max(steps, 1), longest)
         else:
             self._last += steps * self._period
-        for _ in range(steps - 1):
-            self._filter.predict(self._gyro)
+        missed, edge = steps - 1, round(_EDGE / self._period)
+        for k in range(missed):
+            if k < min(edge, missed / 2):
+                rate = self._before
+            elif missed - k <= edge:
+                rate = self._gyro
+            else:
+                rate = self._mean
+            self._filter.predict(rate)
         if steps > 0:
             self._filter.update(self._gyro, self._accel)
+            self._before[:] = self._gyro
+            self._mean += (self._gyro - self._mean) * (self._period / _MEAN)
         w, x, y, z = self._filter.quaternion
         c, s = self._turn
         return c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z
