@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
-from hexapod_dynamics.bench.view.urdf_model import UrdfModel, parse
+from hexapod_dynamics.bench.view.urdf_model import UrdfModel, merged, parse
 from hexapod_dynamics.bench.view.web_page import WebPage
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.simulation.ground import Ground
 
 PATH, POLYGON, FORCE, TRAIL = (40, 110, 220), (240, 150, 30), (220, 40, 40), (120, 120, 120)
+GHOST = (0.45, 0.5, 0.6, 1.0)
 TRAIL_LINES = 256  # most lines of the trail
 WORLD = "/world"  # frame in the scene of everything that is drawn
 JETHEXA_REACH = 0.26  # [m], as UrdfModel.reach
@@ -138,7 +139,9 @@ class RobotFigure:
             self._frames[joint.name] = frame
             self._handles.append(frame)
         for link, meshes in model.meshes.items():
-            for k, mesh in enumerate(meshes):
+            # A ghost has one mesh a link, of one colour: fewer things to draw.
+            shown = meshes if self._opacity is None else [merged(meshes, GHOST)] if meshes else []
+            for k, mesh in enumerate(shown):
                 self._handles.append(self._mesh(f"{paths[link]}/mesh{k}", link, mesh))
         if self._on_click is not None:
             for leg, link in model.hips.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -116,12 +117,18 @@ def _meshes(link: ET.Element, colours: dict[str, tuple[float, ...]]) -> list[Urd
             )
         rotation, position = origin_of(visual)
         parts.setdefault(rgba, []).append((shape[0] @ rotation.T + position, shape[1]))
-    meshes = []
-    for rgba, pieces in parts.items():
-        starts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
-        faces = [faces + start for (_, faces), start in zip(pieces, starts, strict=False)]
-        meshes.append(UrdfMesh(np.concatenate([v for v, _ in pieces]), np.concatenate(faces), rgba))
-    return meshes
+    return [_joined(pieces, rgba) for rgba, pieces in parts.items()]
+
+
+def merged(meshes: Sequence[UrdfMesh], rgba: tuple[float, ...]) -> UrdfMesh:
+    """Return some meshes of one link as one of one colour."""
+    return _joined([(mesh.vertices, mesh.faces) for mesh in meshes], rgba)
+
+
+def _joined(pieces: Sequence[tuple[Vector, NDArray[np.int64]]], rgba: tuple[float, ...]) -> UrdfMesh:
+    starts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
+    faces = [faces + start for (_, faces), start in zip(pieces, starts, strict=False)]
+    return UrdfMesh(np.concatenate([v for v, _ in pieces]), np.concatenate(faces), rgba)
 
 
 def _shape(geometry: ET.Element) -> tuple[Vector, NDArray[np.int64]] | None:
