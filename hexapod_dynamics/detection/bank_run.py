@@ -23,7 +23,10 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 @dataclass(frozen=True)
 class BankResult:
-    """Result of a bank; first: its first slice that was compared; suspicion: that at its start."""
+    """What a hypothesis bank has found.
+
+    first: number of the first slice that was compared; suspicion: the detector's suspicion when the bank was started.
+    """
 
     hypotheses: list[Hypothesis]
     posterior: Posterior

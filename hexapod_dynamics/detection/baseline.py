@@ -171,13 +171,13 @@ class Baseline:
 
 
 def _of_load(load: np.ndarray, motion: np.ndarray | None) -> np.ndarray:
-    """Regressors (..., n, 4) of joints."""
+    """Return the regressors (..., n, 4) of each joint's residual: its load, a constant, two of its motion."""
     moving = np.zeros((*load.shape, 2)) if motion is None else -motion
     return np.concatenate([np.stack([load, np.ones_like(load)], axis=-1), moving], axis=-1)
 
 
 def _of_yaw(yaw: np.ndarray) -> np.ndarray:
-    """Regressors (..., 2, 4) of roll and pitch."""
+    """Return the regressors (..., 2, 4) of roll and pitch: the slope to east and north, a constant of each."""
     c, s, zero, one = np.cos(yaw), np.sin(yaw), np.zeros_like(yaw), np.ones_like(yaw)
     roll = np.stack([s, -c, one, zero], axis=-1)
     return np.stack([roll, np.stack([c, s, zero, one], axis=-1)], axis=-2)

@@ -115,25 +115,25 @@ def model_source(rows: Rows, lanes: int) -> LibrarySource:
 
 @lru_cache(maxsize=64)
 def leg_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
-    """Library of `leg_source`, loaded or compiled."""
+    """Return the compiled functions of `leg_source`, loaded from the cache or compiled now."""
     return library(leg_source(leg_type, rows, lanes))
 
 
 @lru_cache(maxsize=64)
 def matrix_library(name: str, leg_type: LegType, rows: Rows, lanes: int) -> Library:
-    """Library of `matrix_source`."""
+    """Return the compiled functions of `matrix_source`, loaded from the cache or compiled now."""
     return library(matrix_source(name, leg_type, rows, lanes))
 
 
 @lru_cache(maxsize=64)
 def batch_library(leg_type: LegType, rows: Rows, lanes: int) -> Library:
-    """Library of `batch_source`."""
+    """Return the compiled functions of `batch_source`, loaded from the cache or compiled now."""
     return library(batch_source(leg_type, rows, lanes))
 
 
 @lru_cache(maxsize=8)
 def model_library(rows: Rows, lanes: int) -> Library:
-    """Library of `model_source`."""
+    """Return the compiled functions of `model_source`, loaded from the cache or compiled now."""
     return library(model_source(rows, lanes))
 
 

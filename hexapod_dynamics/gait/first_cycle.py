@@ -52,7 +52,9 @@ def found_of(array):
 
 
 def rehearse(walk, box, body_mass, gravity, least, scratch, found):
-    """Walk on from the present state for CYCLES; fill found with the worst from when all feet stand.
+    """Simulate the gait from its present state for CYCLES; put the worst of what is evaluated into `found`.
+
+    The evaluation begins when all feet stand.
 
     The arrays of `walk` are advanced: give it copies. box (6,) [m]: the body's box and its centre of mass. Ends early
     when the score is not above `least` [m].

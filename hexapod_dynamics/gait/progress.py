@@ -26,7 +26,11 @@ HARMONICS, AVERAGED = 5, 1.5
 
 @dataclass(frozen=True)
 class SetbackLimits:
-    """Setback of a robot that makes no way, below which it does again; cycles for which it lasts until it counts."""
+    """When a robot counts as held by an obstacle.
+
+    set_back: share of its speed that it loses to being thrown back, from which on it is held; free: below which it is
+    free again; cycles: for how many gait cycles that has to last.
+    """
 
     set_back: float
     free: float

@@ -54,7 +54,7 @@ class SlopeReference:
         return sin * self.east + cos * self.north, cos * self.east - sin * self.north
 
     def learn(self, dt: float, sits: bool) -> None:
-        """Let dt [s] pass; sits: the robot sits or moves its feet in the air."""
+        """Move the learnt slope towards the attitude, dt [s] after the last call; sits: no foot has to stand."""
         if not self._known:
             return
         self._sat = self._sat + dt if sits else 0.0

@@ -1,4 +1,4 @@
-"""Parameters of which one node assumes what another does: a parameter file sets them for all nodes together.
+"""Parameters that several nodes must have alike: a parameter file sets them for all nodes together.
 
 The gait commands each `command_period`, the servos move in that time and within the guard's bounds, and the observer of
 `dynamics` lets its model do the same.

@@ -50,7 +50,7 @@ class BoardHealth:
 
 
 class BoardListener:
-    """Whom the board's unasked frames reach, in the thread that reads the port; each call returns soon."""
+    """Gets what the board sends by itself. Called in the thread that reads the port: a call must not wait."""
 
     def on_imu(self, values: tuple[float, ...], stamp: float) -> None:
         """Take ax, ay, az [g], gx, gy, gz [deg/s] of the monotonic time `stamp` [s]."""
