@@ -67,6 +67,9 @@ class DecisionMaker:
         self._asked: dict[tuple, float] = {}  # values of decisions that are not executed yet: time
         self._found: dict[tuple, Decision] = {}  # values of decisions: the Decision, until it is undone
         self._lasting = LastingEvidence(settings)
+        # [s] for which joints and banks have to say the same: not at once where the computer is often late.
+        self.patience = 0.0
+        self._said: dict[str, tuple[float, float]] = {}  # what they say: since when, and when last
         self.zone = 0.0  # [rad] dead zone of the servos, as identified
         self.suspect: tuple[str, float, float] | None = None  # (name, probability, since)
         self._named: tuple[str, int, float] = ("", 0, -math.inf)  # group of which banks in a row are sure, count, since
@@ -85,6 +88,7 @@ class DecisionMaker:
         self._found = {key: one for key, one in self._found.items() if all(self.own.get(n) == v for n, v in key)}
         self.suspect, self._lasts = None, False
         self._named = "", 0, -math.inf
+        self._said.clear()
         self._lasting.clear()
 
     def _decide(
@@ -98,6 +102,14 @@ class DecisionMaker:
         if action == "declare":
             self._found[key] = Decision(action, name, values, probability, text, since)
         return [Decision(action, name, values, probability, text, since)]
+
+    def _lasts_enough(self, time: float, what: str) -> bool:
+        """Note that joints or a bank say this; return whether they have said it for `patience`, or since before."""
+        since, last = self._said.get(what, (time, time))
+        if time - last > self._limits.busy_pause:
+            since = time
+        self._said[what] = since, time
+        return time - since >= self.patience
 
     def findings(self, hypotheses: list[Hypothesis], posterior: Posterior | None) -> list[Finding]:
         """Return the Findings: those decided, then those that the last bank (hypotheses and Posterior, or None)
@@ -205,7 +217,7 @@ class DecisionMaker:
             one = news[joint]
             what = locked(self.robot, joint, one.angle)
             probability = 1.0 / (1.0 + math.exp(self.settings.prior * -1.0 - one.evidence))
-            if probability < self.settings.declare:
+            if probability < self.settings.declare or not self._lasts_enough(time, f"{joint} locked"):
                 continue
             text = f"{what.name}: its reading stands still while its command moves (p = {probability:.3f})"
             found += self._decide(time, "declare", what.name, what.values, probability, text, time)
@@ -254,6 +266,8 @@ class DecisionMaker:
             what = self._kind_of(what, news, bool(left < self._limits.explains_leg))
             if what is None:
                 return []
+        if not self._lasts_enough(time, group):
+            return []
         return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
 
     def _note_suspected(self, time: float) -> None:

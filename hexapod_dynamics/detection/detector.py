@@ -250,6 +250,7 @@ class DamageDetector:
     def update(self, time: float) -> list[Decision]:
         """Process all data up to `time` [s]; return the list of new Decisions."""
         self.time = time
+        self.decisions.patience = self.settings.limits.busy_patience if self._lateness.often(time) else 0.0
         if self._lateness.look(time):
             self._ignore_late(time)
         if self._lateness.recent(time):  # the model does not start yet: what comes may be late, too

@@ -13,6 +13,7 @@ their commands wait look locked. Three signs, each enough:
 from __future__ import annotations
 
 import math
+from collections import deque
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class Lateness:
         self._command, self._reading = math.inf, math.inf  # oldest stamps since the last update
         self._gap = 0.0
         self._usual = 0.0  # lag [s] of these servos
+        self._signs: deque[float] = deque(maxlen=limits.busy_signs)  # times of the last ones, `busy_apart`
 
     def command(self, time: float) -> None:
         """Note a command with its time."""
@@ -79,6 +81,13 @@ class Lateness:
 
     def _note(self, time: float, why: str) -> None:
         self._last_late, self.why = time, why
+        if not self._signs or time - self._signs[-1] > self._limits.busy_apart:
+            self._signs.append(time)
+
+    def often(self, time: float) -> bool:
+        """Return True if commands or readings have been late several times in the last seconds."""
+        limits = self._limits
+        return len(self._signs) == limits.busy_signs and time - self._signs[0] < limits.busy_within
 
     def recent(self, time: float) -> bool:
         """Return True if commands or readings were late recently."""

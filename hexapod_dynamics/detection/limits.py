@@ -65,6 +65,11 @@ class DetectorLimits:
     lag_readings: int = _count(8, "readings", "of such joints that a lag needs")
     lag_joints: int = _count(6, "joints", "that a lag needs")
     late_for: float = _limit(0.3, "s", "without a sign of lateness after which the model may start again")
+    busy_signs: int = _count(3, "signs", "of lateness from which on a computer is often late")
+    busy_within: float = _limit(20.0, "s", "in which these have come")
+    busy_apart: float = _limit(0.5, "s", "at least between two of them")
+    busy_patience: float = _limit(3.0, "s", "for which joints and banks then have to say the same")
+    busy_pause: float = _limit(1.5, "s", "at most between two times at which they say it")
 
     # ---- commanded_model.py, running_model.py: the model under the commands
     command_pause: float = _limit(0.1, "s", "without commands after which the servos hold")

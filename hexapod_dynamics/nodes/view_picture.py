@@ -34,6 +34,7 @@ class Picture:
         self._past = LastMinute()
         self._aimed = JETHEXA_REACH  # [m] reach of the robot that the camera was placed for
         self._shown_support = None
+        self._trail_steps = -1  # of the trail that is drawn
         self._truth, self._ground = "", Ground()
         self.shown = self.true = self.predicted = None  # Odometry messages of the present
         self.hidden = ""  # why the prediction is not drawn, if there is one
@@ -64,9 +65,16 @@ class Picture:
             path = self._newest.get("predicted_path", SILENT_AFTER) if past is None and not self.hidden else None
             points = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses] if path else []
             self._surroundings.path(points)
-            self._surroundings.trail(self._past.trail() if names else np.empty((0, 3)))
+            self._draw_trail(names)
         if ticks % GROUND_EVERY == 0 and self.shown is not None:
             self._draw_ground(self.shown.pose.pose.position)
+
+    def _draw_trail(self, wanted):
+        """Draw the trail where it has got a point since the last picture: it is a long message."""
+        steps = self._past.steps if wanted else -1
+        if steps != self._trail_steps:
+            self._trail_steps = steps
+            self._surroundings.trail(self._past.trail() if wanted else np.empty((0, 3)))
 
     def _read_descriptions(self):
         """Load the URDF of the prediction; return that of the robot as it is, "" while there is none."""

@@ -29,6 +29,7 @@ class LastMinute:
     def __init__(self) -> None:
         self._samples: deque[Sample] = deque()
         self._trail: deque[tuple[float, np.ndarray]] = deque()
+        self.steps = 0  # how many points the trail has got so far
 
     def add(self, sample: Sample) -> None:
         """Add a sample, if the last one is old enough."""
@@ -37,6 +38,7 @@ class LastMinute:
         self._samples.append(sample)
         if not self._trail or np.linalg.norm(sample.position - self._trail[-1][1]) > TRAIL_STEP:
             self._trail.append((sample.time, sample.position))
+            self.steps += 1
         oldest = sample.time - LENGTH
         while self._samples[0].time < oldest:
             self._samples.popleft()

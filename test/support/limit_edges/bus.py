@@ -152,6 +152,14 @@ def recent(limits, age):
     return late.recent(age)
 
 
+def often(limits, count=3, apart=1.0, age=0.0):
+    """Whether a computer is often late, `age` [s] after the last of so many signs of it."""
+    late = Lateness(limits)
+    for k in range(count):
+        late.lags(k * apart, 1.0)
+    return late.often((count - 1) * apart + age)
+
+
 # ---- joints that follow again
 
 
@@ -220,6 +228,9 @@ EDGES = {
     "lag_readings": lambda l: changes(lambda count: has_lag(l, np.arange(count)), 7, 8),
     "lag_joints": lambda l: changes(lambda count: has_lag(l, np.arange(12) % count), 5, 6),
     "late_for": lambda l: changes(lambda age: not recent(l, age), 0.28, 0.32),
+    "busy_signs": lambda l: changes(lambda count: often(l, count), 2, 3),
+    "busy_within": lambda l: changes(lambda age: not often(l, age=age), 17.0, 19.0),
+    "busy_apart": lambda l: changes(lambda apart: often(l, apart=apart), 0.48, 0.52),
     "mended_away": lambda l: changes(lambda angle: mends(l, [angle] * 8), 0.076, 0.084),
     "mended_near": lambda l: changes(lambda angle: mends(l, [angle] * 8, locked=None), 0.037, 0.033),
     "mended_for": lambda l: changes(lambda first: mends(l, [0.3] * 10, step=0.1, first=first), 1.15, 1.25),

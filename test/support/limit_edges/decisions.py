@@ -151,6 +151,19 @@ def repeats(limits, age):
     return bool(maker._decide(age, "declare", "LM", {"legs.LM": False}, 0.99, "", 0.0))
 
 
+def says(limits, times):
+    """Whether a joint is declared at the last of these times [s], at all of which it looks locked: often late."""
+    maker, detector = DecisionMaker(ROBOT, settings_of(limits)), stand_in(limits)
+    detector.decisions = maker
+    DamageDetector.update(detector, 0.0)  # it is late, and often
+    return [maker._lasts_enough(time, "2 locked") for time in times][-1]
+
+
+def with_pause(pause):
+    """Times every 0.1 s for 4 s, with a pause [s] after 2 s."""
+    return [*np.arange(0.0, 2.05, 0.1), *np.arange(2.0 + pause, 4.05, 0.1)]
+
+
 # ---- the detector: its methods on a stand-in
 
 
@@ -276,6 +289,8 @@ EDGES = {
     "warned_banks": lambda l: warns(l, 0.0, 1.5, 3.0),
     "warned": lambda l: changes(lambda p: warns(l, 0.0, 1.5, 3.0, probability=p), 0.88, 0.92),
     "warned_after": lambda l: changes(lambda last: warns(l, 0.0, 0.5, last), 1.15, 1.25),
+    "busy_patience": lambda l: changes(lambda last: says(l, np.arange(0.0, last, 0.1)), 2.8, 3.2),
+    "busy_pause": lambda l: changes(lambda pause: not says(l, with_pause(pause)), 1.4, 1.6),
     "repeat_after": lambda l: changes(lambda age: repeats(l, age), 4.8, 5.2),
     "torn_lean": lambda l: changes(lambda roll: leaning(l, (1.0, roll))._leant == 1.0, 0.115, 0.125),
     "torn_for": lambda l: changes(lambda age: not moves_otherwise(l, age), 1.9, 2.1),
