@@ -28,6 +28,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 STAR = (0.0, 0.0, 1.17)
 TUCK = (0.0, 1.6, -1.0)
+PROBE_HOLD = 1.0  # [s] at most until each joint that is tried has been read where it moved to: readings may be late
 FOLDED = (0.0, -1.6, -1.2)  # below the body: a leg that takes no part in a roll; with a coxa that does not move: TUCK
 OVER = (0.0, -1.6, 0.0)  # all legs below the body: one that stands on its edge topples onto them
 TUCKS, HOLD = 0.8, 0.5  # [s] in which it tucks the legs after a roll, in which it lies still then
@@ -299,7 +300,7 @@ class GetUp:
         self._nudge()
 
     def _nudge(self) -> None:
-        self._move(Phase.PROBE, self._probe.targets(self._star), 0.25, hold=0.35)
+        self._move(Phase.PROBE, self._probe.targets(self._star), 0.25, hold=PROBE_HOLD)
 
     def _go_on_probing(self, sensed: Sensed) -> None:
         if self._probe.look(sensed.joints):
