@@ -106,8 +106,9 @@ class BusEvidence:
         )
 
     def passed_over(self, expected: np.ndarray) -> np.ndarray:
-        """Servos (n,) bool after whose last reading others, a third of the expected ones at least, were read 1.5 times.
+        """Servos (n,) bool that were left out of the last one and a half polling rounds.
 
+        Since the last reading of such a servo at least a third of the expected ones were read, 1.5 times on average.
         Time alone proves nothing: while six torn-off servos are asked in vain, or the machine stands still, nobody is
         read for half a second; and afterwards those that are read last look silent beside the first.
         """

@@ -57,7 +57,7 @@ class UrdfModel:
 
     @property
     def hips(self) -> dict[str, str]:
-        """The first moving link of each leg by the leg's name, of links that are named <link>_<leg>."""
+        """The name of each leg's first moving link, by the name of the leg; links are named <link>_<leg>."""
         hips: dict[str, str] = {}
         for joint in self.joints:
             leg = joint.child.rpartition("_")[2]
