@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.settings_check import require_positive
 
 # Time [s] without commands after which the servos, by default, approach the next ones slowly (`PoseGuard.pause`). The
 # models that execute the same commands assume it.
@@ -37,9 +38,7 @@ class GuardSettings:
     offset_speed: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, value in self.__dict__.items():
-            if not (np.isfinite(value) and value > 0.0):
-                raise DeviceError(f"{name} is {value}: a finite number above 0 is needed")
+        require_positive(self.__dict__, DeviceError)
 
 
 class PoseGuard:

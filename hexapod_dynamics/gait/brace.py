@@ -11,6 +11,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.settings_check import require_positive
 
 FIRST = 0.7  # share of the least force that is taken for usual in the first seconds
 BLOCK = 0.3  # [s] of samples that are learnt together, once the next such time has passed
@@ -44,10 +45,7 @@ class BraceSettings:
     back: float = 3.0
 
     def __post_init__(self) -> None:
-        for name, value in self.__dict__.items():
-            for number in value if isinstance(value, tuple) else (value,):
-                if not (math.isfinite(number) and number > 0):
-                    raise HexapodError(f"{name}: given {value!r}, finite numbers above 0 are needed")
+        require_positive(self.__dict__)
         if len(self.smooth_times) != len(self.forces):
             raise HexapodError("smooth_times and forces: one force for each time is needed")
 

@@ -25,6 +25,7 @@ from hexapod_dynamics.gait.get_up_watch import MEMORY, TRIES, FollowWatch, Joint
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.settings_check import require_positive
 
 STAR = (0.0, 0.0, 1.17)
 TUCK = (0.0, 1.6, -1.0)
@@ -84,9 +85,7 @@ class GetUpSettings:
     free_fall: float = 0.25
 
     def __post_init__(self) -> None:
-        for name, value in self.__dict__.items():
-            if not (np.isfinite(value) and value > 0):
-                raise HexapodError(f"{name}: given {value!r}, a finite number above 0 is needed")
+        require_positive(self.__dict__)
 
 
 @dataclass

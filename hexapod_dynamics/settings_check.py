@@ -1,0 +1,17 @@
+"""Checks what settings have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from hexapod_dynamics.errors import HexapodError
+
+
+def require_positive(values: Mapping[str, Any], error: type[HexapodError] = HexapodError) -> None:
+    """Raise `error` for the first of some named numbers, or tuples of numbers, that is not finite and above 0."""
+    for name, value in values.items():
+        for number in value if isinstance(value, tuple) else (value,):
+            if not (math.isfinite(number) and number > 0):
+                raise error(f"{name}: given {value!r}, a finite number above 0 is needed")
