@@ -99,6 +99,7 @@ class DamageDetector:
         # Commands or readings come too late to compare with the model.
         self.disturbed, self._disturbed_until = False, -math.inf
         self._lateness = Lateness(s.limits)
+        self._seldom_read = -math.inf  # time at which a polling round took long
         self._settling = Settling(s.slice, s.limits)
         # Of a lost foot that a bank has decided on: its values, and the slice in which it was lost.
         self._onsets: list[tuple[dict, int]] = []
@@ -250,7 +251,9 @@ class DamageDetector:
     def update(self, time: float) -> list[Decision]:
         """Process all data up to `time` [s]; return the list of new Decisions."""
         self.time = time
-        self.decisions.patience = self.settings.limits.busy_patience if self._lateness.often(time) else 0.0
+        limits = self.settings.limits
+        busy = self._lateness.often(time) or time - self._seldom_read < limits.seldom_for
+        self.decisions.patience = limits.busy_patience if busy else 0.0
         if self._lateness.look(time):
             self._ignore_late(time)
         if self._lateness.recent(time):  # the model does not start yet: what comes may be late, too
@@ -349,7 +352,10 @@ class DamageDetector:
     def _from_bus(self, time: float) -> list[Decision]:
         """Decide on silent servos unless the bus is slow; check whether commands or readings are late."""
         limits = self.settings.limits
-        slow = self.bus_evidence.pace(time, self.morphology.existing_mask) > limits.slow_bus
+        pace = self.bus_evidence.pace(time, self.morphology.existing_mask)
+        slow = pace > limits.slow_bus
+        if pace > limits.late_round:  # a few late readings of one joint would be all that there is of it
+            self._seldom_read = time
         if slow:
             self._disturbed_until = time + limits.disturbed_for
         self.disturbed = time < max(self._disturbed_until, self._commanded.late_at + limits.disturbed_for)
