@@ -238,7 +238,7 @@ class DetectorLimits:
     most_answer: float = _limit(0.6, "", "largest share of them, with which the others do not make it slow")
     rounds_over: float = _limit(1.5, "readings", "of each other servo while one is passed over")
     longest_gap: float = _limit(0.2, "s", "without any reading that counts as silence of those that are not read")
-    late_round: float = _limit(0.1, "s", "polling round above which only servos are silent that the driver reports so")
+    late_round: float = _limit(0.15, "s", "polling round above which only servos are silent that the driver reports so")
     over_share: float = _limit(1 / 3, "", "of the servos that were read since")
     told_silences: float = _limit(1.95, "silences", "after which a servo is silent that the driver reports so")
     told_rounds: float = _limit(5.0, "rounds", "the same")

@@ -206,7 +206,7 @@ EDGES = {
     "chain_silences": lambda l: changes(lambda age: falls_silent(l, LEG, age), 0.36, 0.42),
     "chain_rounds": lambda l: changes(lambda age: falls_silent(l, LEG, age, pace=0.2, told=True), 0.85, 0.95),
     "longest_gap": lambda l: changes(lambda rest: silent_after_pause(l, rest), 0.16, 0.2),
-    "late_round": lambda l: changes(lambda pace: not falls_silent(l, LEG, 0.9, pace=pace), 0.085, 0.115),
+    "late_round": lambda l: changes(lambda pace: not falls_silent(l, LEG, 0.9, pace=pace), 0.13, 0.17),
     "overdue_silences": lambda l: changes(lambda age: is_overdue(l, age), 0.21, 0.24),
     "overdue_rounds": lambda l: changes(lambda age: is_overdue(l, age, pace=0.2), 0.41, 0.47),
     "dead_silences": lambda l: changes(lambda age: is_dead(l, age), 0.85, 0.95),
