@@ -254,6 +254,7 @@ class DamageDetector:
         limits = self.settings.limits
         busy = self._lateness.often(time) or time - self._seldom_read < limits.seldom_for
         self.decisions.patience = limits.busy_patience if busy else 0.0
+        self.window.timing = limits.busy_timing if busy else limits.window_timing
         if self._lateness.look(time):
             self._ignore_late(time)
         if self._lateness.recent(time):  # the model does not start yet: what comes may be late, too

@@ -70,6 +70,7 @@ class DetectorLimits:
     busy_apart: float = _limit(0.5, "s", "at least between two of them")
     busy_patience: float = _limit(3.0, "s", "for which joints and banks then have to say the same")
     seldom_for: float = _limit(5.0, "s", "after a polling round above `late_round`, in which the same holds")
+    busy_timing: float = _limit(0.1, "s", "of the time of a reading then, instead of `window_timing`")
     busy_pause: float = _limit(1.5, "s", "at most between two times at which they say it")
 
     # ---- commanded_model.py, running_model.py: the model under the commands

@@ -30,6 +30,7 @@ class MeasurementWindow:
         self._angle, self._residual = np.zeros(_KEPT), np.zeros(_KEPT)
         self._load, self._weight, self._rate = np.zeros(_KEPT), np.zeros(_KEPT), np.zeros(_KEPT)
         self._next = 0
+        self.timing = limits.window_timing  # [s] standard deviation of the time of a reading against the command
         self._tilts: dict[
             int, list[Any]
         ] = {}  # slice: [count, sum roll, sum pitch, first time, first yaw, last time, last yaw, heading]
@@ -63,8 +64,7 @@ class MeasurementWindow:
         modelled, rate, load = self._model.joint_at(self._place[k], self._joint[k])
         self._residual[k], self._load[k] = self._angle[k] - modelled, load
         self._rate[k] = self._model.rate_at(self._place[k], int(self._joint[k]))
-        limits = self._limits
-        self._weight[k] = 1.0 / (limits.least_reading**2 + (limits.window_timing * rate) ** 2)
+        self._weight[k] = 1.0 / (self._limits.least_reading**2 + (self.timing * rate) ** 2)
 
     def add_joint(self, time: float, joint: int, angle: float) -> bool:
         """Add a reading [rad] at a time [s]; return False if the model has not reached that time yet."""

@@ -159,15 +159,15 @@ def says(limits, times):
     return [maker._lasts_enough(time, "2 locked") for time in times][-1]
 
 
-def waits(limits, age):
-    """Whether what a joint says has to last, so long [s] after a slow polling round."""
+def after_slow_round(limits, age):
+    """A stand-in for a detector, so long [s] after a slow polling round."""
     detector = stand_in(limits)
     detector.decisions, detector.morphology = DecisionMaker(ROBOT, settings_of(limits)), WHOLE
     detector._lateness.often.return_value, detector._disturbed_until, detector._commanded.late_at = False, 0.0, 0.0
     detector.bus_evidence.pace.return_value = 0.2
     DamageDetector._from_bus(detector, 0.0)
     DamageDetector.update(detector, age)
-    return detector.decisions.patience > 0.0
+    return detector
 
 
 def with_pause(pause):
@@ -301,7 +301,8 @@ EDGES = {
     "warned": lambda l: changes(lambda p: warns(l, 0.0, 1.5, 3.0, probability=p), 0.88, 0.92),
     "warned_after": lambda l: changes(lambda last: warns(l, 0.0, 0.5, last), 1.15, 1.25),
     "busy_patience": lambda l: changes(lambda last: says(l, np.arange(0.0, last, 0.1)), 2.8, 3.2),
-    "seldom_for": lambda l: changes(lambda age: not waits(l, age), 4.8, 5.2),
+    "seldom_for": lambda l: changes(lambda age: not after_slow_round(l, age).decisions.patience, 4.8, 5.2),
+    "busy_timing": lambda l: near(after_slow_round(l, 1.0).window.timing, 0.1),
     "busy_pause": lambda l: changes(lambda pause: not says(l, with_pause(pause)), 1.4, 1.6),
     "repeat_after": lambda l: changes(lambda age: repeats(l, age), 4.8, 5.2),
     "torn_lean": lambda l: changes(lambda roll: leaning(l, (1.0, roll))._leant == 1.0, 0.115, 0.125),
