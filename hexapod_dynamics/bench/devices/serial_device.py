@@ -113,6 +113,7 @@ class SerialDevice(ABC):
         self._order = itertools.count()
         self._master = self._slave = -1
         self._lock = threading.Lock()  # guards the two descriptors
+        self._events_lock = threading.Lock()  # guards _events: `at` may be called in any thread
         self._wake_read, self._wake_write = os.pipe()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="serial_device", daemon=True)
@@ -207,12 +208,14 @@ class SerialDevice(ABC):
 
     def at(self, when: float, action: Callable[[float], object], end: float, urgent: bool = True) -> None:
         """Call action(when) in the device's thread at the monotonic time `when` [s]; see Event."""
-        heapq.heappush(self._events, Event(when, next(self._order), action, end, urgent))
+        with self._events_lock:
+            heapq.heappush(self._events, Event(when, next(self._order), action, end, urgent))
 
     def drop_events(self, until: float) -> None:
         """Forget what the host's bytes after the monotonic time `until` [s] would have caused."""
-        self._events = [event for event in self._events if event.end <= until]
-        heapq.heapify(self._events)
+        with self._events_lock:
+            self._events = [event for event in self._events if event.end <= until]
+            heapq.heapify(self._events)
 
     def _run(self) -> None:
         set_timer_slack()
@@ -231,12 +234,16 @@ class SerialDevice(ABC):
                 if ready:
                     self._hear()
             now = time.monotonic()
-            while self._events and self._events[0].when <= now:
-                event = heapq.heappop(self._events)
+            while (event := self._next_due(now)) is not None:
                 event.action(event.when)
 
+    def _next_due(self, now: float) -> Event | None:
+        with self._events_lock:
+            return heapq.heappop(self._events) if self._events and self._events[0].when <= now else None
+
     def _next_urgent(self) -> float:
-        return min((event.when for event in self._events if event.urgent), default=time.monotonic() + 0.1)
+        with self._events_lock:
+            return min((event.when for event in self._events if event.urgent), default=time.monotonic() + 0.1)
 
     def _hear(self) -> None:
         with self._lock:
