@@ -213,6 +213,19 @@ def test_the_robot_stands_when_the_page_that_drives_is_closed_or_silent(view, en
         assert len(view.speeds()) == before + len(after)
 
 
+def test_a_slow_page_is_drawn_without_shadows_and_no_other(view):
+    slow, other = view.page(), view.page()
+
+    def shadows(page):
+        return [m["cast_shadow"] for m in list(page.messages) if m["type"] == "EnableLightsMessage"]
+
+    slow.send({"type": "HexapodSlow"})
+    wait_until(lambda: shadows(slow) == [False], 20, view.output)
+    assert not shadows(other)
+    slow.send({"type": "HexapodSlow", "more": 1})
+    wait_until(lambda: view.count("dropped messages") == 1, 20, view.output)
+
+
 def test_one_page_drives_and_the_others_ask(view):
     one, two = view.page(beats=True), view.page(beats=True)
     one.set(FORWARD, 0.1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # Sent by the script that the page gets (page_script.py); they do not go on to viser.
-ALIVE, DRIVE, STOP = "HexapodAlive", "HexapodDrive", "HexapodStop"
+ALIVE, DRIVE, STOP, SLOW = "HexapodAlive", "HexapodDrive", "HexapodStop", "HexapodSlow"
 LONGEST_TEXT, LONGEST_LIST, LARGEST = 200, 4, 1e6
 ROUNDING = 1e-9  # by which a slider's value may be beyond its ends
 

@@ -3,7 +3,7 @@
 // It sends by the worker that has viser's websocket, so that the server knows which page it is. A hidden page sends nothing,
 // a suspended computer neither. Keys that drive do not reach viser, which would move its camera.
 (() => {
-  const ALIVE = "$alive", DRIVE = "$drive", STOP = "$stop", TITLE_ID = "$title";
+  const ALIVE = "$alive", DRIVE = "$drive", STOP = "$stop", SLOW = "$slow", TITLE_ID = "$title";
   const post = Worker.prototype.postMessage;
   let link = null;
   Worker.prototype.postMessage = function (data, ...rest) {
@@ -85,6 +85,20 @@
     event.preventDefault();
     event.stopImmediatePropagation();
   };
+  // A page that draws few pictures, without a graphics processor, asks once for a simpler one.
+  const FEWEST = 12, OVER = 4000;  // [1/s], [ms]
+  let pictures = 0, looks = 0;
+  const count = () => { pictures += 1; requestAnimationFrame(count); };
+  requestAnimationFrame(count);
+  const look = setInterval(() => {
+    const slow = pictures < FEWEST * OVER / 1000 && document.visibilityState === "visible";
+    pictures = 0;
+    if (slow && link && (looks += 1) > 1) {  // not while it is being loaded
+      send({type: SLOW});
+      clearInterval(look);
+    }
+  }, OVER);
+
   // viser shows the hand over what can be clicked in the picture.
   const hint = document.createElement("div");
   hint.id = "hexapod-hint";

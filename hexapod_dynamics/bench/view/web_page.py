@@ -26,6 +26,7 @@ from hexapod_dynamics.bench.view.access import Access
 from hexapod_dynamics.bench.view.client_messages import (
     ALIVE,
     DRIVE,
+    SLOW,
     STOP,
     Control,
     Fields,
@@ -181,6 +182,9 @@ class WebPage:
         if message == {"type": ALIVE}:
             self.on_alive(client)
             return False
+        if message == {"type": SLOW}:
+            self._draw_less(client)
+            return False
         if message == {"type": STOP}:
             self.on_stop()
             return False
@@ -191,6 +195,12 @@ class WebPage:
         if problem:
             self.dropped[problem] += 1
         return not problem
+
+    def _draw_less(self, client: int) -> None:
+        """Draw no shadows on a page that is slow: each mesh with a shadow is drawn several times."""
+        handle = self.server.get_clients().get(client)
+        if handle is not None:
+            handle.scene.configure_default_lights(cast_shadow=False)
 
     def _take_axes(self, client: int, axes: Axes | None) -> None:
         if axes is None:
