@@ -65,8 +65,8 @@ class BusEvidence:
         self._back[joints] = 0
 
     def _clock_at(self, time: float) -> float:
-        """The clock of readings [s] at a time."""
-        if not np.isfinite(self._latest):
+        """Return what the clock of readings shows [s] at a time."""
+        if self._latest == -np.inf:
             return self._clock
         return self._clock + min(max(time - self._latest, 0.0), self._limits.longest_gap)
 

@@ -67,9 +67,9 @@ class DecisionMaker:
         self._asked: dict[tuple, float] = {}  # values of decisions that are not executed yet: time
         self._found: dict[tuple, Decision] = {}  # values of decisions: the Decision, until it is undone
         self._lasting = LastingEvidence(settings)
-        # [s] for which joints and banks have to say the same: not at once where the computer is often late.
+        # [s] for which joints and banks have to find the same damage: 0 unless the computer is often late.
         self.patience = 0.0
-        self._said: dict[str, tuple[float, float]] = {}  # what they say: since when, and when last
+        self._said: dict[str, tuple[float, float]] = {}  # what they find: since when, and when last
         self.zone = 0.0  # [rad] dead zone of the servos, as identified
         self.suspect: tuple[str, float, float] | None = None  # (name, probability, since)
         self._named: tuple[str, int, float] = ("", 0, -math.inf)  # group of which banks in a row are sure, count, since
@@ -104,7 +104,7 @@ class DecisionMaker:
         return [Decision(action, name, values, probability, text, since)]
 
     def _lasts_enough(self, time: float, what: str) -> bool:
-        """Note that joints or a bank say this; return whether they have said it for `patience`, or since before."""
+        """Note that joints or a bank find this damage now; return whether they have found it for `patience` [s]."""
         since, last = self._said.get(what, (time, time))
         if time - last > self._limits.busy_pause:
             since = time

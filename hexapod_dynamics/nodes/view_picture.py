@@ -31,7 +31,7 @@ class Picture:
         self.robot = RobotFigure(server, "robot", on_click=on_click)
         self._ghost = RobotFigure(server, "prediction", opacity=0.25)
         self._surroundings = Surroundings(server)
-        self._past = LastMinute()
+        self._past, self._now = LastMinute(), None  # samples of the robot that is shown
         self._aimed = JETHEXA_REACH  # [m] reach of the robot that the camera was placed for
         self._shown_support = None
         self._trail_steps = -1  # of the trail that is drawn

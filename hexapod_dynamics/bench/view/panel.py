@@ -32,6 +32,12 @@ def _legend(*entries: tuple[str, str]) -> str:
     return f'<div style="font-size:11px;margin:4px 8px;display:flex;flex-wrap:wrap;gap:2px 10px">{"".join(rows)}</div>'
 
 
+def _set_content(handle: Any, content: str) -> None:
+    """Change a text of the page; what has not changed is not sent."""
+    if handle.content != content:
+        handle.content = content
+
+
 LEGEND = _legend(
     ("#db2828", "foot forces"),
     ("#f0961e", "support polygon"),
@@ -190,8 +196,7 @@ class Panel:
 
     def driving(self, text: str, *, stands: bool, may_take_over: bool) -> None:
         """Show who drives, or why nobody does any more, and the button "take over"; stands: sliders to zero."""
-        if self._driver.content != text:
-            self._driver.content = text
+        _set_content(self._driver, text)
         if self._take_over.visible != may_take_over:
             self._take_over.visible = may_take_over
         if stands:
@@ -200,29 +205,24 @@ class Panel:
     def title(self, text: str) -> None:
         """Show what robot this is: the first line, and the page's title."""
         content = f'<div id="{TITLE_ID}" style="font-size:13px;margin:6px 12px">{html.escape(text)}</div>'
-        if self._title.content != content:
-            self._title.content = content
+        _set_content(self._title, content)
 
     def status(self, state: str, stopped: str = "", answer: str = "", does: str = "") -> None:
         """Show at the top how the robot is, what it does and why, that it is stopped, the answer to a request."""
         text = "\n\n".join(line for line in (state, does, f"**{stopped}**" if stopped else "", answer) if line)
-        if self._status.content != text:
-            self._status.content = text
+        _set_content(self._status, text)
 
     def hypotheses(self, bars: str) -> None:
         """Show the bars of the damage detector, HTML."""
-        if self._hypotheses.content != bars:
-            self._hypotheses.content = bars
+        _set_content(self._hypotheses, bars)
 
     def events(self, rows: str) -> None:
         """Show what happened, HTML."""
-        if self._events.content != rows:
-            self._events.content = rows
+        _set_content(self._events, rows)
 
     def followed(self, text: str) -> None:
         """Show the twist that the gait follows."""
-        if self._followed.content != text:
-            self._followed.content = text
+        _set_content(self._followed, text)
 
     def simulates(self, yes: bool) -> None:
         """Show or hide what only a simulated robot can be asked for."""

@@ -102,6 +102,7 @@ class OrientationFilter:
         self._turn = math.cos(0.5 * heading), math.sin(0.5 * heading)
         self._accel, self._gyro = np.zeros(3), np.zeros(3)
         self._before, self._mean = np.zeros(3), np.zeros(3)  # rate of the last sample; over the last half second
+        self._step = np.zeros(3)  # of the mean rate
         self._last: float | None = None  # [s] of the last sample
 
     def update(
@@ -132,7 +133,9 @@ class OrientationFilter:
         if steps > 0:
             self._filter.update(self._gyro, self._accel)
             self._before[:] = self._gyro
-            self._mean += (self._gyro - self._mean) * (self._period / _MEAN)
+            np.subtract(self._gyro, self._mean, out=self._step)
+            self._step *= self._period / _MEAN
+            self._mean += self._step
         w, x, y, z = self._filter.quaternion
         c, s = self._turn
         return c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z
