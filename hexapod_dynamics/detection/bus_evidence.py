@@ -4,6 +4,7 @@ torque.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +70,10 @@ class BusEvidence:
         if self._latest == -np.inf:
             return self._clock
         return self._clock + min(max(time - self._latest, 0.0), self._limits.longest_gap)
+
+    def silence(self, time: float, joints: Sequence[int]) -> float:
+        """Return for how long [s] none of these servos has answered, by the clock of readings."""
+        return self._clock_at(time) - float(self._clock_heard[list(joints)].max())
 
     def told(self, time: float, silent: np.ndarray, let_go: np.ndarray) -> None:
         """Register a report of the driver: silent servos, servos whose torque is off, each (n,) bool."""

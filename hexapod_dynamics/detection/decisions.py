@@ -138,11 +138,11 @@ class DecisionMaker:
         morphology: Morphology,
         angles: np.ndarray,
         timely: bool,
-        moves_otherwise: Callable[[], bool] | None = None,
+        are_gone: Callable[[list[SilentChain]], bool] | None = None,
     ) -> list[Decision]:
         """Decide on silent chains, servos without torque and servos that answer again; timely: no data are late.
 
-        Three silent legs are a fault of the bus, unless the body `moves_otherwise` than its model.
+        Three silent legs are a fault of the bus, unless they `are_gone`.
         """
         if evidence.dead(time):
             return []
@@ -152,7 +152,7 @@ class DecisionMaker:
         late = evidence.overdue(time, expected)
         if len(silences) >= self._limits.many:
             chains = [silence for silence in silences if len(silence.joints) > 1 and not silence.alone]
-            silences = chains if moves_otherwise is not None and moves_otherwise() else []
+            silences = chains if are_gone is not None and are_gone(chains) else []
         if silences:
             for silence in silences:
                 # Servos of one leg fall silent one after another, in the order in which they were read last.

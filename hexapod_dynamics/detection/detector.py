@@ -22,7 +22,7 @@ import numpy as np
 
 from hexapod_dynamics.detection.bank_run import BankResult, BankRun
 from hexapod_dynamics.detection.baseline import Baseline
-from hexapod_dynamics.detection.bus_evidence import BusEvidence
+from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.detection.commanded_model import CommandedModel
 from hexapod_dynamics.detection.decisions import Decision, DecisionMaker, Finding
 from hexapod_dynamics.detection.hypotheses import (
@@ -363,9 +363,7 @@ class DamageDetector:
         if slow:
             return []
         timely = not self.disturbed
-        return self.decisions.from_bus(
-            time, self.bus_evidence, self.morphology, self._angle, timely, self._moves_otherwise
-        )
+        return self.decisions.from_bus(time, self.bus_evidence, self.morphology, self._angle, timely, self._are_gone)
 
     def _note_lean(self, time: float, roll: float, pitch: float) -> None:
         """Note when the body leans otherwise than the model, beyond what it usually does by ground and payload."""
@@ -380,6 +378,27 @@ class DamageDetector:
             self._usual_lean = tuple(
                 u + self.settings.limits.lean_gain * a for u, a in zip(self._usual_lean, apart, strict=True)
             )
+
+    def _are_gone(self, silences: list[SilentChain]) -> bool:
+        """Whether three silent legs or more are gone: the body moves otherwise than the model, or the robot has walked
+        without an answer of any of their servos. Three that are left in the air may bear a body level that lies.
+        """
+        if self._moves_otherwise():
+            return True
+        joints = [joint for silence in silences for joint in silence.joints]
+        whole = bool(silences) and all(silence.link == 0 for silence in silences)
+        if not whole or self.disturbed or not self._walks():
+            return False
+        return self.bus_evidence.silence(self.time, joints) > self.settings.limits.torn_walking
+
+    def _walks(self) -> bool:
+        """Whether set-points have moved in the last half second."""
+        ticks = round(0.5 / self.settings.command_period)
+        if not self.model.started or self.model.tick < ticks:
+            return False
+        rows = self.model.row(np.arange(self.model.tick - ticks, self.model.tick))
+        moved = np.ptp(self.model.targets[rows], axis=0).max()
+        return bool(moved > self.settings.limits.watch_moved)
 
     def _moves_otherwise(self) -> bool:
         """Whether the body has leant otherwise than the model a moment ago (a robot that sat down is level again), or

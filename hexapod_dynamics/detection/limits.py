@@ -294,6 +294,7 @@ class DetectorLimits:
     torn_lean: float = _limit(0.12, "rad", "by which a body leans otherwise than its model when three legs are gone")
     torn_suspicion: float = _limit(6.0, "", "suspicion from which three silent legs are gone although no body leans")
     torn_for: float = _limit(2.0, "s", "for which a lean counts")
+    torn_walking: float = _limit(1.0, "s", "of walking without an answer of three legs, after which they are gone")
     lean_gain: float = _limit(0.01, "", "of the running mean of roll and pitch beyond the model's")
     alone_silent: float = _limit(1.5, "s", "after which a servo is silent while servos further out answer")
     limp_moves: float = _limit(0.0105, "rad", "range of the readings above which a joint is limp, else locked")

@@ -58,6 +58,21 @@ def test_three_legs_torn_off_at_once_are_damage_though_those_left_may_hold_the_b
     assert sorted(values) == [f"legs.{leg}" for leg in lost] and 0.0 < took <= 1.5
 
 
+def test_three_legs_torn_off_in_the_air_of_a_robot_that_stays_level_are_damage_as_it_walks():
+    lost = ("LM", "RR", "RF")  # those that are left bear the body, and it lies level on the ground when they step
+    recorder = Recorder()
+    blind, random = servo_walk(5402, "real", recorder)
+    blind.run(17.0 + random.uniform(0.0, 1.3))
+    begin = blind.time
+    blind.damage(WHOLE.without(*lost))
+    blind.run(1.5)
+    decisions, _ = replay(ROBOT, recorder.calls, more=0.8)
+    assert sorted(name for _, decision in decisions for name in decision.values) == sorted(
+        f"legs.{leg}" for leg in lost
+    )
+    assert begin + 0.5 < decisions[-1][0] <= begin + 1.5
+
+
 def test_a_healthy_walk_with_pushes_and_changing_commands_declares_nothing_and_simulates_few_banks():
     recorder = Recorder()
     blind, random = servo_walk(8001, "real", recorder)

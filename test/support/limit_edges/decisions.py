@@ -204,6 +204,15 @@ def moves_otherwise(limits, age=0.0, suspicion=0.0):
     return DamageDetector._moves_otherwise(detector)
 
 
+def are_gone(limits, age=2.0, *, walks=True, link=0, disturbed=False):
+    """Whether three legs whose servos have not answered for a time [s] are gone, by a body that stays level."""
+    detector = stand_in(limits, time=10.0, disturbed=disturbed)
+    detector._moves_otherwise.return_value, detector._walks.return_value = False, walks
+    detector.bus_evidence.silence.return_value = age
+    silences = [SilentChain(leg, link, False, 10.0 - age, (0, 1, 2)) for leg in ("LM", "RR", "RF")]
+    return DamageDetector._are_gone(detector, silences)
+
+
 def look_at(limits, piece, first=0):
     """A detector that has looked at a suspicious window after a loss, in which all windows from `first` on count."""
     view = SimpleNamespace(
@@ -307,6 +316,7 @@ EDGES = {
     "repeat_after": lambda l: changes(lambda age: repeats(l, age), 4.8, 5.2),
     "torn_lean": lambda l: changes(lambda roll: leaning(l, (1.0, roll))._leant == 1.0, 0.115, 0.125),
     "torn_for": lambda l: changes(lambda age: not moves_otherwise(l, age), 1.9, 2.1),
+    "torn_walking": lambda l: changes(lambda age: are_gone(l, age), 0.95, 1.05),
     "torn_suspicion": lambda l: changes(lambda value: moves_otherwise(l, suspicion=value), 5.7, 6.3),
     "lean_gain": lambda l: near(leaning(l, (1.0, 0.1))._usual_lean[0], 1e-3),
     "bank_windows": lambda l: changes(lambda piece: look_at(l, piece, first=20)._bank.start.called, 22, 23),
