@@ -134,7 +134,7 @@ def measure(load, minutes, arguments):
         while (now := time.monotonic()) < begin + 60.0 * minutes:
             robot.command(*COMMANDS[int((now - begin) / PIECE) % len(COMMANDS)])
             robot.spin(0.2)
-            if int((now - begin) / 60.0) != int((now - begin + 0.2) / 60.0):
+            if now - begin > 60.0 * (len(loads) + 1):
                 loads.append(os.getloadavg()[0])
                 print(f"{(now - begin) / 60:4.0f} min: {robot.state}, {robot.declared}", file=sys.stderr)
         healthy, states, way = list(robot.declared), robot.states.copy(), robot.way
