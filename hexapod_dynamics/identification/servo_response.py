@@ -14,6 +14,7 @@ again with the mean of all joints as prior, because a robot's servos are of one 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +49,9 @@ NOISE = 1.5e-3  # [rad] of a reading beside its resolution
 CREEP = 0.01  # [rad/s] below which friction is viscous
 CLIP = 4.0  # standard deviations at which a residual is limited
 MOVES = 0.05  # [rad] that a set-point must move for a joint to be identified
-KINDS = (0.05, 0.95)  # of the servos' damping, from which the first fits start
+# Latencies and lags [s] and kinds of damping from which the fit may start.
+LATENCIES, LAGS, KINDS = (0.01, 0.016, 0.022, 0.03, 0.04), (0.006, 0.011, 0.016, 0.022), (0.05, 0.95)
+NEARLY, OF_FIRMWARE = 0.35, 0.02  # how far the mean kind may be off 0 or 1 to be it, and its spread then
 ROUNDS = (6, 5)  # Gauss-Newton steps without and with the mean of all joints
 
 
@@ -70,13 +73,12 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     recording.check(robot, "suspended exercise")
     lanes = _Lanes(robot, recording)
     n = robot.joint_count
-    values = np.tile(PRIOR, (n, 1))
     k0 = robot.servo.stiffness
     file = np.tile(PRIOR, (n, 1))
     file[:, [LATENCY, LAG, KIND, WEIGHT]] = 0.017, robot.servo.damping / k0, 1.0, 1.0
     file[:, [ZONE, PLAY, FRICTION]] = 0.0, 0.0, 0.0
     before = _rms(lanes.residuals(file[None])[0], lanes.joint, n)
-    values, information = _better_kind(lanes, values)
+    values, information = _better_kind(lanes)
     moved = lanes.moved
     own = np.array([np.diag(np.linalg.inv(part)) for part in information])
     share = 1.0 / (own[moved] + SPREAD**2)
@@ -84,7 +86,11 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     of_mean = 1.0 / share.sum(axis=0)
     width = SPREAD.copy()
     mean[WEIGHT], width[WEIGHT] = PRIOR[WEIGHT], WIDTH[WEIGHT]
-    values, information, noise = lanes.fit(values, mean, width, ROUNDS[1])
+    if abs(mean[KIND] - round(mean[KIND])) < NEARLY:  # a firmware feeds the rate forward or it does not
+        mean[KIND], width[KIND] = round(mean[KIND]), OF_FIRMWARE
+    starts = np.stack([values, np.where(moved[:, None], mean, values)])
+    best = np.argmin(lanes.left(starts), axis=0)
+    values, information, noise = lanes.fit(starts[best, np.arange(n)], mean, width, ROUNDS[1])
     covariance = np.array([np.linalg.inv(part) for part in information])
     variance = np.array([np.diag(part) for part in covariance])
     of_mean[WEIGHT] = 0.0
@@ -93,21 +99,24 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     return ServoResponse(values, np.sqrt(variance), moved, noise, before)
 
 
-def _better_kind(lanes: _Lanes, values: Array) -> tuple[Array, Array]:
-    """Values (n, 8) and information (n, 8, 8) of the better of two fits for each joint: damped either way at the start.
-
-    Latency and lag resemble each other, so that a fit that starts at the wrong kind stays there.
-    """
-    best, information, least = lanes.fit(_at_kind(values, KINDS[0]), PRIOR, WIDTH, ROUNDS[0])
-    other, of_other, noise = lanes.fit(_at_kind(values, KINDS[1]), PRIOR, WIDTH, ROUNDS[0])
+def _better_kind(lanes: _Lanes) -> tuple[Array, Array]:
+    """Values (n, 8) and information (n, 8, 8) of the better of two fits for each joint, started at the two KINDS."""
+    starts = [_best_start(lanes, kind) for kind in KINDS]
+    (best, information, least), (other, of_other, noise) = (lanes.fit(v, PRIOR, WIDTH, ROUNDS[0]) for v in starts)
     better = noise < least
     return np.where(better[:, None], other, best), np.where(better[:, None, None], of_other, information)
 
 
-def _at_kind(values: Array, kind: float) -> Array:
-    changed = values.copy()
-    changed[:, KIND] = kind
-    return changed
+def _best_start(lanes: _Lanes, kind: float) -> Array:
+    """Values (n, 8) from which a fit starts: of a grid of latencies and lags the one that leaves least in all joints.
+
+    The two resemble each other, and a joint that shoots through its dead zone comes to rest elsewhere: a fit that
+    starts with the wrong ones stays there.
+    """
+    grid = np.array(list(itertools.product(LATENCIES, LAGS)))
+    values = np.tile(PRIOR, (len(grid), len(lanes.moved), 1))
+    values[..., [LATENCY, LAG]], values[..., KIND] = grid[:, None], kind
+    return np.asarray(values[np.argmin(lanes.left(values).sum(axis=1))], np.float64)
 
 
 class _Lanes:
@@ -159,6 +168,12 @@ class _Lanes:
         part = self._place - floor
         low = simulated[:, floor, self.joint]
         return self.measured - (low + part * (simulated[:, floor + 1, self.joint] - low))
+
+    def left(self, values: Array) -> Array:
+        """Sum of the squares of what V sets of values (V, n, 8) leave of each joint (V, n)."""
+        squares = np.clip(self.residuals(values) / self.sigma, -CLIP, CLIP) ** 2
+        count = len(self.moved)
+        return np.array([np.bincount(self.joint, row, count) for row in squares])
 
     def _simulate(self, values: Array) -> Array:
         """Angles (V, steps, n) of the encoders."""
