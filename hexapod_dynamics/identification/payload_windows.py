@@ -92,7 +92,7 @@ class WrenchWindows:
         targets, since = self._targets, started - self._times[newest % _ROWS]
         target, before = targets.item(newest % _ROWS, joint), targets.item((newest - 1) % _ROWS, joint)
         setpoint = before + min(max(since / self._period, 0.0), 1.0) * (target - before)
-        # Over two periods: counts make single ones rough.
+        # The mean rate of two periods: set-points are whole counts, so the rate of one period is rough.
         rate = 0.5 * (target - targets.item((newest - 2) % _ROWS, joint)) / self._period
         lead, zone = setpoint - angle - self._lag[joint] * rate, self._zone[joint]
         torque = self._stiffness[joint] * (lead - min(max(lead, -zone), zone))

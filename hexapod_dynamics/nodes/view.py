@@ -168,7 +168,7 @@ class View(GuardedNode):
                 try:
                     with self._server.atomic():
                         self._draw(ticks)
-                except Exception as error:  # of whatever message: the page and /diagnostics say so, the next is drawn
+                except Exception as error:  # the page and diagnostics say so; the next message is drawn
                     self._report_failure(error)
                 ticks += 1
             self._closing.wait(due - time.monotonic())

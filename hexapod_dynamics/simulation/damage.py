@@ -17,7 +17,8 @@ from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.dynamics.workspace import EXTERNAL, Workspace
 from hexapod_dynamics.robot import Morphology
 
-NO_GRAVITY = np.zeros((3, 3))  # in the place of a rotation: its last row times gravity is the weight's direction
+# Given instead of a rotation, of which dynamics needs the last row only: the downward direction in the body's frame.
+NO_GRAVITY = np.zeros((3, 3))
 
 
 def change_morphology(

@@ -88,7 +88,7 @@ def stiffness_at(drive, lag):
 
 
 def add_servos(m, servos, drive, q, nu, h):
-    """Add the servos' torques at the old velocity to the right-hand side and their implicit part to the arrow."""
+    """Add the servos' torques at the old velocity to the right-hand side, their implicit part to the mass matrix."""
     width = m.width
     for joint in range(m.joint_count):
         if m.moving[joint] == 0.0:
