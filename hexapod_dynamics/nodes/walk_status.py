@@ -35,6 +35,8 @@ LASTING = 0.6
 # A node that is not in the graph for so long [s] is absent; one that respawns is back before. One that has never been
 # there is absent from this time [s] on. What a start may take, and how long a report that a node compiles counts [s].
 ABSENT, NEVER_SEEN, LONGEST_START, LONGEST_COMPILING = 5.0, 15.0, 60.0, 60.0
+# Words by which nodes say that this computer is too busy: nothing is broken.
+BUSY = ("too busy", "readings come late", "arrive too late")
 # Columns of the line. Names of nodes that do not fit are counted instead; the message of each is printed above once.
 WIDTH = 100
 # Terminal colours of what is worse than OK: yellow, red.
@@ -237,8 +239,10 @@ class WalkStatus(GuardedNode):
         self._told = {name: told for name, told in self._told.items() if name in complaints}
         known = {f"{prefix}damage_manager" for prefix in ("", self.get_namespace().strip("/") + "/")}
         starting -= {name.rpartition("/")[2] for name in self._compiling}
+        busy = {name for name, (message, _) in complaints.items() if any(words in message for words in BUSY)}
         wrong = {
-            "not well": complaints.keys() - known,
+            "not well": complaints.keys() - known - busy,
+            "computer too busy": busy,
             "absent": absent,
             "starting": starting,
             "compiling, once": compiling,
