@@ -1,13 +1,14 @@
 """Predictions against a truth that is not their model: truth x mismatch x damage, with drift, attitude error, NEES.
 
 python benchmark/prediction.py [--runs 100] [--seconds 60] [--physics mujoco] [--gait both] [--seed 0] [--rough 0.008]
-                               [--minutes 40] [--jobs 1] [--damage] [--servos real]
+                               [--minutes 40] [--jobs 1] [--damage] [--servos real [--identified]]
 
-`--gait both`: adaptive and tripod in turn, two walks each. `--minutes`: no walk is begun later, and the summary is of
-those that were walked. The columns "in band": share of the time in which the normalised squared error of (x, y, yaw),
-or of (roll, pitch), lies within the 95 % band of its chi-square. "doubt": the highest level, 1 a warning, 2 an error;
-with --damage also the time [s] from the damage (at 5 s) to the first warning. At the end, for all walks and for each
-gait and ground, what issue 11 asks for.
+--identified: no payload; each truth once with the catalogue's robot, once with what `identify` finds of it in two
+exercises. `--gait both`: adaptive and tripod in turn, two walks each. `--minutes`: no walk is begun later, and the
+summary is of those that were walked. The columns "in band": share of the time in which the normalised squared error
+of (x, y, yaw), or of (roll, pitch), lies within the 95 % band of its chi-square. "doubt": the highest level, 1 a
+warning, 2 an error; with --damage also the time [s] from the damage (at 5 s) to the first warning. At the end, for
+all walks and for each gait and ground, what issue 11 asks for.
 """
 
 import argparse
@@ -16,10 +17,13 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
+from support.identification_rig import record
 from support.sensed_walk import SensedWalk, errors, random_truth
 
+from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.truth import SERVOS
@@ -56,9 +60,23 @@ def damages(whole):
     ]
 
 
-def measure(physics, gait, truth, seed, seconds, damage=None, spread=None):
-    """Walk once; damage: (morphology, told), after 5 s. Returns the figures of a row and (doubt, time) pairs."""
-    walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait](), spread=spread)
+def identified(truth, seed):
+    """Return the Robot that a suspended and a standing exercise of a truth show, whose mass is known from a scale."""
+    robot = Robot.jethexa()
+    hanging = record(robot, truth, suspended_exercise(robot), suspended=True, seed=seed)
+    standing = record(robot, truth, standing_exercise(robot), suspended=False, seed=seed)
+    weight = WholeBodyModel(truth.robot(robot)).total_mass()
+    return identify(robot, hanging, standing, weighed=weight).robot
+
+
+def measure(physics, gait, truth, seed, seconds, damage=None, spread=None, known=False):
+    """Walk once; damage: (morphology, told), after 5 s; known: the software has the identified robot. Returns the
+    figures of a row and (doubt, time) pairs.
+    """
+    robot = None
+    if known:
+        robot, spread = identified(truth, seed), Spread(mounting=np.radians(0.2), angles=np.radians(0.4))
+    walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait](), spread=spread, known=robot)
     walk.run(DAMAGED_AT)
     if damage is not None:
         walk.damage(damage[0], told=damage[1])
@@ -87,8 +105,12 @@ def summary(name, table):
     )
 
 
-def print_summary(table, gaits, rough):
-    """Print the figures of all walks, of each gait and of each ground; table (walks, 9), gaits and rough by walk."""
+def print_summary(table, runs):
+    """Print the figures of all walks, of each gait, ground and robot; table (walks, 9), runs: (seed, gait, truth,
+    whether the robot was identified) of each.
+    """
+    _, gaits, truths, known = (np.array(one, object) for one in zip(*runs, strict=True))
+    rough, known = np.array([truth.rough > 0.0 for truth in truths]), known.astype(bool)
     print(
         "\n                       drift %           tilt deg      in band %              drift %, median\n"
         "                 walks   median    95 %       rms  worst     pose     tilt  doubts   odometry   commands\n"
@@ -96,7 +118,7 @@ def print_summary(table, gaits, rough):
     )
     groups = [("all", np.full(len(table), True))]
     groups += [(gait, gaits == gait) for gait in GAITS]
-    groups += [("smooth ground", ~rough), ("rough ground", rough)]
+    groups += [("smooth ground", ~rough), ("rough ground", rough), ("catalogue", ~known), ("identified", known)]
     for name, chosen in groups:
         if chosen.any() and (name == "all" or not chosen.all()):
             print(summary(name, table[chosen]))
@@ -126,6 +148,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=float("inf"), help="no walk is begun later")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--servos", choices=sorted(SERVOS), help="servos that are not springs, and an IMU askew")
+    parser.add_argument("--identified", action="store_true", help="with the catalogue's robot, then with its own")
     parser.add_argument("--damage", action="store_true", help="one table of damages, told and untold, instead")
     options = parser.parse_args()
     print("   way m  drift%  odometry%  commands%  yaw deg  tilt rms  pose in band %  tilt in band %  doubt")
@@ -137,34 +160,36 @@ def main():
     truths = [random_truth(rng, options.rough * (k % 2)) for k in range(options.runs)]
     spread = None
     if options.servos:
+        no_load = ",payload=0" if options.identified else ""
         spread = Spread(mounting=np.radians(1.0), angles=np.radians(1.0))
         truths = [
-            Truth.parse(f"servos={options.servos},seed={options.seed + k},rough={one.rough}")
+            Truth.parse(f"servos={options.servos},seed={options.seed + k},rough={one.rough}{no_load}")
             for k, one in enumerate(truths)
         ]
     both = list(GAITS)
-    gaits = [both[k // 2 % 2] if options.gait == "both" else options.gait for k in range(options.runs)]
+    runs = [
+        (options.seed + k, both[k // 2 % 2] if options.gait == "both" else options.gait, truths[k], known)
+        for k in range(options.runs)
+        for known in ((False, True) if options.identified else (False,))
+    ]
     table = []
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        for first in range(0, options.runs, options.jobs):
+        for first in range(0, len(runs), options.jobs):
             if time.monotonic() - began > 60.0 * options.minutes:
                 break
-            batch = range(first, min(first + options.jobs, options.runs))
+            batch = runs[first : first + options.jobs]
             walks = [
-                pool.submit(
-                    measure, options.physics, gaits[k], truths[k], options.seed + k, options.seconds, None, spread
-                )
-                for k in batch
+                pool.submit(measure, options.physics, gait, truth, seed, options.seconds, None, spread, known)
+                for seed, gait, truth, known in batch
             ]
-            for k, walk in zip(batch, walks, strict=True):
+            for (_, gait, truth, known), walk in zip(batch, walks, strict=True):
                 figures, said = walk.result()
                 table.append(figures)
-                at = f"{k + 1}/{options.runs}, {(time.monotonic() - began) / 60.0:.1f} min:"
-                print(
-                    shape.format(*figures), at, gaits[k], truths[k].describe(), *(text for text, _ in said), flush=True
-                )
-    walked = len(table)
-    print_summary(np.array(table), np.array(gaits[:walked]), np.array([truth.rough > 0.0 for truth in truths[:walked]]))
+                at = f"{len(table)}/{len(runs)}, {(time.monotonic() - began) / 60.0:.1f} min:"
+                gait += " identified" if known else ""
+                print(shape.format(*figures), at, gait, truth.describe(), *(text for text, _ in said), flush=True)
+    walked = runs[: len(table)]
+    print_summary(np.array(table), walked)
 
 
 if __name__ == "__main__":

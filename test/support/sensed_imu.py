@@ -47,13 +47,15 @@ class DirectI2cBus:
 class SensedImu:
     """Attitudes of a simulated robot from its calibrated IMU, with the settings that the nodes have by default.
 
-    simulator: a RobotSimulator. rotation (3, 3): base_link <- chip. seed: of the noise.
+    simulator: a RobotSimulator. rotation (3, 3): base_link <- chip. seed: of the noise. known: the rotation that the
+    software has, by default the same.
     """
 
-    def __init__(self, simulator: Any, rotation: np.ndarray, *, seed: int = 0) -> None:
+    def __init__(self, simulator: Any, rotation: np.ndarray, *, seed: int = 0, known: np.ndarray | None = None) -> None:
         settings = Mpu6050Settings()
         self.delay = settings.delay  # [s] by which the nodes stamp a sample earlier than it was read
         self._simulator, self._chip = simulator, np.asarray(rotation)
+        self._known = self._chip if known is None else known
         left = np.random.default_rng(seed).normal(0.0, np.sqrt(settings.gyro_variance / CALIBRATED), 3)
         self._sensor = VirtualMpu6050(gyro_bias=left, accel_bias=np.zeros(3), seed=seed)
         self._bus = DirectI2cBus(self._sensor)
@@ -74,4 +76,4 @@ class SensedImu:
         """Read the chip at t [s]; returns the attitude (3, 3) world <- base_link."""
         sample = self._driver.read()
         quaternion = self._filter.update(sample.acceleration, sample.angular_velocity, t)
-        return rotation_from_quaternion(quaternion) @ self._chip.T
+        return rotation_from_quaternion(quaternion) @ self._known.T

@@ -45,6 +45,10 @@ def random_truth(rng: np.random.Generator, rough: float = 0.0) -> Truth:
     return replace(truth, rough=rng.uniform(0.0, rough), seed=int(rng.integers(1, 10_000)))
 
 
+def _zeros(robot: Robot) -> np.ndarray:
+    return np.array([joint.servo_zero for leg in robot.legs for joint in leg.joints])
+
+
 class LegOdometry:
     """Planar motion of the body from joint angles alone: the feet that are lowest stand still."""
 
@@ -78,9 +82,10 @@ class LegOdometry:
 class SensedWalk:
     """One run: `run(seconds)` appends rows to `rows`, ten a second. gait: a TripodGait by default, not bound.
 
-    spread: of the Observer. A row: time, true x, y, yaw, roll, pitch, predicted the same five, x, y, yaw of odometry
-    and of integrated commands, the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch),
-    row by row: 31 numbers.
+    spread: of the Observer. known: the Robot that drivers, observer and feed-forward have, with servo zeros and the
+    mounting of the IMU as identified; by default `robot`. A row: time, true x, y, yaw, roll, pitch, predicted the
+    same five, x, y, yaw of odometry and of integrated commands, the level of doubt (0, 1, 2), then the covariance
+    of (x, y, yaw) and of (roll, pitch), row by row: 31 numbers.
     """
 
     def __init__(
@@ -93,14 +98,18 @@ class SensedWalk:
         robot: Robot | None = None,
         gait: Any = None,
         spread: Any = None,
+        known: Robot | None = None,
     ) -> None:
-        self.robot = robot or Robot.jethexa()
-        robot = self.robot
-        self.gait = (gait or TripodGait()).bind(robot)
-        self.truth = PHYSICS[physics](robot, truth=truth)
-        self.truth.reset(joints=self.gait.position)
+        hidden = robot or Robot.jethexa()
+        self.robot = robot = known or hidden
+        # What the servos read at a joint's zero, by the catalogue and by what is known.
+        self._zeros = _zeros(robot) - _zeros(hidden)
+        self.gait = (gait or TripodGait()).bind(hidden)
+        self.truth = PHYSICS[physics](hidden, truth=truth)
+        self.truth.reset(joints=self.gait.position + self._zeros)
         self.truth.step(500)
-        self.readings, self.imu = Readings(self.truth), SensedImu(self.truth, robot.imu.rotation, seed=seed)
+        self.readings = Readings(self.truth)
+        self.imu = SensedImu(self.truth, hidden.imu.rotation, seed=seed, known=robot.imu.rotation)
         self.observer, self.forward = (
             Observer(robot, command_delay=DELAY, timestep=2e-3, spread=spread),
             Feedforward(robot),
@@ -117,7 +126,7 @@ class SensedWalk:
         self.said: dict[str, float] = {}  # doubts, and the time [s] of each one's first row
         self.velocity, self.ms, self._joint = velocity, 0, 0
         self._frame: Any = None  # of the world, at the observer's start: place and yaw
-        self._read = self.readings.joints()
+        self._read = self.readings.joints() - self._zeros
 
     def damage(self, morphology: Morphology, *, told: bool = False) -> None:
         """Break the robot; told: and its software."""
@@ -157,7 +166,7 @@ class SensedWalk:
                 vx, vy, wz = 0.02 * np.asarray(twist)
                 self.dead += [cos * vx - sin * vy, sin * vx + cos * vy, wz]
             while self.sent and self.sent[0][0] <= t + 1e-9:
-                self.truth.command(self.sent.pop(0)[1], 0.02)
+                self.truth.command(self.sent.pop(0)[1] + self._zeros, 0.02)
             self.truth.step(5)
             self.ms += 5
             self._sense(1e-3 * self.ms)
@@ -168,7 +177,7 @@ class SensedWalk:
     def _sense(self, t: float) -> None:
         self.imu.follow(t)
         angles = np.full(18, np.nan)
-        now = self.readings.joints()
+        now = self.readings.joints() - self._zeros
         if self.ms <= 200:
             angles[:] = now
         angles[self._joint] = self._read[self._joint] = now[self._joint]
