@@ -70,7 +70,8 @@ _READY = (Phase.ANNOUNCED, Phase.LIES)  # wait for rest, nothing moves
 @dataclass(frozen=True)
 class GetUpSettings:
     """speed [rad/s]: of any joint. announce [s]: at rest, before anything moves. patience [s]: in which it must come to
-    rest. settle [s]: at rest, between two phases. attempts: to turn over, until it gives up. follow_limit [rad],
+    rest. readings [s]: in which what is not measured has to come, before anything moves. settle [s]: at rest, between
+    two phases. attempts: to turn over, until it gives up. follow_limit [rad],
     follow_time [s]: a joint that is further from its set-points for longer stops the motion. free_fall [s]: that stops
     it; a body that tips over its pivots at 5 rad/s falls for 0.15 s.
     """
@@ -78,6 +79,7 @@ class GetUpSettings:
     speed: float = 2.0
     announce: float = 2.0
     patience: float = 10.0
+    readings: float = 30.0
     settle: float = 0.3
     attempts: int = 3
     follow_limit: float = 0.6
@@ -133,7 +135,8 @@ class GetUp:
         self._plan: list[Manoeuvre] = []
         self._poses = np.zeros((0, n))
         self._times: tuple[float, ...] = ()
-        self._time = self._lasts = self._hold = self._waited = 0.0
+        self._time = self._lasts = self._hold = self._waited = self._lacked = 0.0
+        self._lacks = ""  # what is not measured now, in words
         self._pose = self._plans = self._topples = self.attempts = 0
         self._slow = self._damaged = False
         self._way: Iterator[np.ndarray | None] = iter(())
@@ -182,6 +185,13 @@ class GetUp:
         """Freeze at once; nothing moves until the next `begin`."""
         if self.active:
             self._end(Phase.STOPPED, reason)
+
+    def lack(self, what: str) -> None:
+        """Note what is not measured now, in words: before anything moves it is waited for, later it ends all."""
+        if self.phase is Phase.ANNOUNCED:
+            self._lacks, self._rest.at_rest = what, 0.0
+        else:
+            self.stop(what)
 
     @property
     def doing(self) -> str:
@@ -257,6 +267,12 @@ class GetUp:
         return True
 
     def _await_rest(self, dt: float, sensed: Sensed) -> None:
+        lacks, self._lacks = self._lacks or self._unread(sensed), ""
+        if lacks and self.phase is Phase.ANNOUNCED:
+            self._lacked += dt
+            if self._lacked > self.settings.readings:
+                self._end(Phase.FAILED, lacks)
+            return
         self._waited += dt
         needed = self.settings.announce if self.phase is Phase.ANNOUNCED else self.settings.settle
         if self._rest.at_rest >= needed:
@@ -286,13 +302,15 @@ class GetUp:
         elif phase is Phase.SEAT:
             self._start_standing()
 
+    def _unread(self, sensed: Sensed) -> str:
+        """Return which joints have not been read, in words, empty if none."""
+        unknown = self._moves & ~np.isfinite(sensed.joints)
+        if not unknown.any():
+            return ""
+        names = ", ".join(name for name, one in zip(self._names, unknown, strict=True) if one)
+        return f"{names}: no reading; declare what is lost (set_morphology), then ask again"
+
     def _start_probe(self, sensed: Sensed) -> None:
-        known = np.isfinite(sensed.joints)
-        unknown = self._moves & ~known
-        if unknown.any():
-            names = ", ".join(name for name, one in zip(self._names, unknown, strict=True) if one)
-            self._end(Phase.FAILED, f"{names}: no reading; declare what is lost (set_morphology), then ask again")
-            return
         self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
         self._follow.start(self._setpoints)
         self._probe.start(self._moves, sensed.joints)
@@ -430,7 +448,7 @@ class GetUp:
         self._lasts, self._hold = max(least, way / self.settings.speed), hold
 
     def _enter(self, phase: Phase) -> None:
-        self.phase, self._time, self._waited = phase, 0.0, 0.0
+        self.phase, self._time, self._waited, self._lacked = phase, 0.0, 0.0, 0.0
 
     def _end(self, phase: Phase, reason: str) -> None:
         self._enter(phase)

@@ -128,7 +128,7 @@ class GetUpControl:
         """Return positions and velocities (n,) to command, None: no command."""
         reason = self._missing()
         if reason:
-            self._get_up.stop(reason)
+            self._get_up.lack(reason)
         setpoints = self._get_up.step(dt, self._sensed)
         self._log()
         if setpoints is None:

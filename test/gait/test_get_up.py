@@ -60,6 +60,30 @@ class Puppet:
         return self
 
 
+def test_what_is_not_measured_is_waited_for_before_anything_moves_and_ends_it_later():
+    puppet = Puppet().begin()
+    joints, puppet.sensed.joints = puppet.sensed.joints, np.full(len(STANCE), np.nan)
+    puppet.run(20.0)  # on a computer that is too busy
+    assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
+    puppet.sensed.joints = joints
+    for _ in range(100):
+        puppet.get_up.lack("no imu/data")
+        puppet.tick()
+    assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
+    puppet.run(1.9)
+    assert puppet.get_up.phase is Phase.ANNOUNCED  # it has to rest for 2 s from then on
+    puppet.run(until=Phase.ROLL)
+    puppet.get_up.lack("no imu/data")
+    assert puppet.get_up.phase is Phase.STOPPED and puppet.get_up.reason == "no imu/data"
+    silent = Puppet().begin()
+    silent.sensed.joints[3] = np.nan
+    silent.run(29.5)
+    assert silent.get_up.phase is Phase.ANNOUNCED
+    silent.run(1.0)
+    assert silent.get_up.phase is Phase.FAILED and silent.moved == 0.0
+    assert silent.get_up.reason.startswith(f"{ROBOT.joint_names[3]}: no reading")
+
+
 def test_from_the_back_it_rolls_over_and_stands_with_the_gait():
     puppet = Puppet().begin().run()
     assert puppet.get_up.phase is Phase.DONE and puppet.get_up.attempts == 1
