@@ -1,10 +1,11 @@
 """Estimates the ratio of the true to the modelled way from the servos' sag and the IMU.
 
-    way = (1 + SAG b - STUMBLE max(|z| - CALM, 0)) modelled way
+    way = (1 + SAG (b + p) - STUMBLE max(|z| - CALM, 0)) modelled way
 
-b [rad] is the learnt dead band of the servos: joints that sag by it make longer strides than the model has. z [rad] is
-the innovation of the yaw without its mean over MEAN: a foot that strikes the ground early, on a bump, turns the body
-for a moment, and the step falls short; a steady difference, as in a turn, is none.
+b [rad] is the learnt dead band of the servos: joints that sag by it make longer strides than the model has. So does
+their play p, which no reading shows: it is known where `identify` has found it, else 0. z [rad] is the innovation of
+the yaw without its mean over MEAN: a foot that strikes the ground early, on a bump, turns the body for a moment, and
+the step falls short; a steady difference, as in a turn, is none.
 
 The numbers come from a regression over 91 walks of 60 s on MuJoCo with random truths (benchmark/prediction.py; of
 the adaptive gait seeds 2000, 3000 and 5100, of the tripod gait 2500 and 5000): the along-track error, 1.7 % of the way
@@ -24,9 +25,10 @@ LARGEST = math.radians(0.4)
 
 
 class SpeedFactor:
-    """The factor less 1, `share`; 0 before the first `update`."""
+    """The factor less 1, `share`; 0 before the first `update`. play [rad]: half of the servos' play, as identified."""
 
-    def __init__(self) -> None:
+    def __init__(self, play: float = 0.0) -> None:
+        self._play = play
         self.clear()
 
     def clear(self) -> None:
@@ -40,5 +42,5 @@ class SpeedFactor:
         """
         turned = yaw_innovation - self._mean
         self._mean -= turned * math.expm1(-dt / MEAN)
-        self.share = SAG * band - STUMBLE * max(min(abs(turned), LARGEST) - CALM, 0.0)
+        self.share = SAG * (band + self._play) - STUMBLE * max(min(abs(turned), LARGEST) - CALM, 0.0)
         return self.share

@@ -15,11 +15,12 @@ class TravelledWay:
     Args:
         model: whose position is corrected.
         spread: standard deviations of which the covariance is made.
+        play: of the servos, as identified [rad].
     """
 
-    def __init__(self, model: Predictor, spread: Spread | None = None) -> None:
+    def __init__(self, model: Predictor, spread: Spread | None = None, play: float = 0.0) -> None:
         self._model = model
-        self.speed_factor, self.uncertainty = SpeedFactor(), PoseUncertainty(spread)
+        self.speed_factor, self.uncertainty = SpeedFactor(play), PoseUncertainty(spread)
         self._before: tuple[list[float], float] = ([0.0, 0.0], 0.0)  # position and time of the last covariance
 
     def begin(self, time: float) -> None:

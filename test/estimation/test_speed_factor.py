@@ -1,12 +1,17 @@
 """The speed factor: what dead band and shaken headings do to the way; a walk whose feet stumble."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
 from hexapod_dynamics.estimation.speed_factor import LARGEST, SAG, STUMBLE, SpeedFactor
-from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
+
+ROBOT = Robot.jethexa()
 
 
 def test_a_dead_band_lengthens_the_way_and_a_shaken_heading_shortens_it():
@@ -24,6 +29,16 @@ def test_a_steady_difference_of_the_heading_as_in_a_turn_is_no_stumble():
     assert factor.share == 0.0
     factor.clear()
     assert factor.update(0.0, 0.006, 0.01) < -0.05
+
+
+def test_play_that_was_identified_lengthens_the_way():
+    """No reading shows play: its strides are longer than the model's, and `identify` has found by how much."""
+    truth, play, drifts = Truth(zone=0.5, hysteresis=0.5), np.radians(0.5), []
+    servo = JointServo(ROBOT.servo.stiffness, play=play)
+    for known in (None, replace(ROBOT, joint_servos=(servo,) * ROBOT.joint_count)):
+        rows = SensedWalk("mujoco", truth, seed=3, gait=AdaptiveGait(), known=known).run(20.0)
+        drifts.append(np.hypot(*(rows[-1, 6:8] - rows[-1, 1:3])) / np.hypot(*rows[-1, 1:3]))
+    assert drifts[1] < 0.6 * drifts[0]
 
 
 @pytest.mark.slow
