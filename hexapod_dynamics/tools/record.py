@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -107,6 +108,8 @@ def _record(given: argparse.Namespace) -> int:
     missing = [photo for photo in given.photos if not photo.is_file()]
     if missing:
         raise HexapodError(f"--photos: no file {missing[0]}")
+    if given.out.exists():
+        raise HexapodError(f"--out: {given.out} exists already; name another folder")
     if shutil.which("ros2") is None:
         raise HexapodError("no command ros2: source your ROS 2, or use ./with_ros2")
     text = describe(given, robot)
@@ -115,8 +118,14 @@ def _record(given: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _end)  # else the recorder, which has a session of its own, would outlive this program
     bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)
     print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:.0f} s"))
+    begun = time.monotonic()
     try:
-        code = bag.wait(given.seconds)
+        while bag.poll() is None and not given.out.is_dir():
+            time.sleep(0.02)
+        if given.out.is_dir():  # at once: a recording that is killed has them, too
+            _describe_in(given.out, file, text, given.photos)
+        left = None if given.seconds is None else max(0.0, given.seconds - (time.monotonic() - begun))
+        code = bag.wait(left)
         print(f"record: ros2 bag record ended with code {code}", file=sys.stderr)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         bag.send_signal(signal.SIGINT)
@@ -128,12 +137,16 @@ def _record(given: argparse.Namespace) -> int:
             raise HexapodError(f"ros2 bag record did not end in {ENDING:.0f} s: {given.out} may lack its end") from None
     if not given.out.is_dir():
         raise HexapodError(f"{given.out}: ros2 bag record has made no folder")
-    shutil.copyfile(file, given.out / "robot.yaml")
-    (given.out / "recording.yaml").write_text(text, encoding="utf-8")
-    for photo in given.photos:
-        shutil.copyfile(photo, given.out / photo.name)
     print(given.out)
     return code
+
+
+def _describe_in(folder: Path, file: Path, text: str, photos: Sequence[Path]) -> None:
+    """Write the robot file, recording.yaml and the photos."""
+    shutil.copyfile(file, folder / "robot.yaml")
+    (folder / "recording.yaml").write_text(text, encoding="utf-8")
+    for photo in photos:
+        shutil.copyfile(photo, folder / photo.name)
 
 
 if __name__ == "__main__":

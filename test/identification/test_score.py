@@ -144,3 +144,9 @@ def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path,
     assert "/diagnostics" in arguments and (bag / "front.jpg").read_bytes() == b"jpg"
     assert Robot.load(bag / "robot.yaml") == ROBOT
     assert yaml.safe_load((bag / "recording.yaml").read_text())["photos"] == ["front.jpg"]
+    (bag / "recording.yaml").write_text("old")
+    assert record.main(given) == 1 and (bag / "recording.yaml").read_text() == "old"
+    killed = tmp_path / "killed"
+    command.write_text('#!/bin/sh\nmkdir "$4"; while [ ! -f "$4/recording.yaml" ]; do sleep 0.05; done; kill -9 $$\n')
+    assert record.main(["--out", str(killed)]) != 0
+    assert Robot.load(killed / "robot.yaml") == ROBOT
