@@ -142,7 +142,7 @@ class DecisionMaker:
     ) -> list[Decision]:
         """Decide on silent chains, servos without torque and servos that answer again; timely: no data are late.
 
-        Three silent legs are a fault of the bus, unless they `are_gone`.
+        Three silent legs are a fault of the bus, unless `are_gone(silent chains)`.
         """
         if evidence.dead(time):
             return []

@@ -381,7 +381,8 @@ class DamageDetector:
 
     def _are_gone(self, silences: list[SilentChain]) -> bool:
         """Whether three silent legs or more are gone: the body moves otherwise than the model, or the robot has walked
-        without an answer of any of their servos. Three that are left in the air may bear a body level that lies.
+        for `torn_walking` seconds without an answer of any of their servos. A body may lie level on the ground
+        without them, as if they were there.
         """
         if self._moves_otherwise():
             return True

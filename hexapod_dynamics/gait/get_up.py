@@ -71,9 +71,9 @@ _READY = (Phase.ANNOUNCED, Phase.LIES)  # wait for rest, nothing moves
 class GetUpSettings:
     """speed [rad/s]: of any joint. announce [s]: at rest, before anything moves. patience [s]: in which it must come to
     rest. readings [s]: in which what is not measured has to come, before anything moves. settle [s]: at rest, between
-    two phases. attempts: to turn over, until it gives up. follow_limit [rad],
-    follow_time [s]: a joint that is further from its set-points for longer stops the motion. free_fall [s]: that stops
-    it; a body that tips over its pivots at 5 rad/s falls for 0.15 s.
+    two phases. attempts: to turn over, until it gives up. follow_limit [rad], follow_time [s]: a joint that is further
+    from its set-points for longer stops the motion. free_fall [s]: that stops it; a body that tips over its pivots at
+    5 rad/s falls for 0.15 s.
     """
 
     speed: float = 2.0
