@@ -9,6 +9,7 @@ from support.identification_rig import record
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.identification import Exercise, identify, standing_exercise, suspended_exercise
+from hexapod_dynamics.identification.servo_response import PLAY, identify_servos
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
@@ -44,6 +45,20 @@ def test_servos_are_identified(result):
     feed, _ = values(result, ".feed_forward")
     assert np.abs(feed - TRUTH.ff).max() < 0.35
     assert result.servos.noise[result.servos.moved].max() < 0.5 * result.servos.before[result.servos.moved].min()
+
+
+def test_latency_lag_and_play_of_servos_that_damp_against_zero_rate_are_told_apart():
+    """A fit from one start had 7 ms too much latency, 6 ms too little lag, and half of the play."""
+    truth = Truth.parse("servos=real,seed=1107,payload=0")
+    whole, third = suspended_exercise(ROBOT), slice(975, 1950)
+    hanging = record(ROBOT, truth, Exercise(whole.time[third], whole.targets[third]), suspended=True, seed=1107)
+    found = identify_servos(ROBOT, hanging)
+    latency, lag, kind = found.values[found.moved][:, :3].mean(axis=0)
+    assert truth.ff == 0.0 and kind < 0.1
+    assert latency == pytest.approx(0.014 + LOOP_PERIOD + truth.delay, abs=0.003)
+    assert lag == pytest.approx(ROBOT.servo.damping / ROBOT.servo.stiffness / truth.stiffness + truth.lag, abs=0.003)
+    play = found.values[found.moved][:, PLAY].mean()
+    assert math.degrees(play) == pytest.approx(truth.hysteresis, abs=0.12)
 
 
 def test_stiffness_and_the_imus_mounting_are_identified(result):
