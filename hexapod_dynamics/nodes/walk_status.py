@@ -99,7 +99,7 @@ def fitted(text, wrong):
     """Return the status line and its end with the problems {what: names of nodes}, together at most WIDTH wide.
 
     Where they are wider the line leaves out that nothing is missing, then the prediction, then the names of the nodes,
-    of which the number is left.
+    of which the number is left, at last that of all.
     """
     end = _problems(wrong)
     for left_out in (r" \| missing: nothing$", r" \| prediction [^|]* off"):
@@ -107,6 +107,8 @@ def fitted(text, wrong):
             text = re.sub(left_out, "", text)
     if len(text + end) > WIDTH:
         end = _problems({what: [f"{len(names)} nodes"] if len(names) > 1 else names for what, names in wrong.items()})
+    if len(text + end) > WIDTH:
+        end = _problems({"not well": [f"{sum(map(len, wrong.values()))} nodes"]})
     return text, end
 
 

@@ -166,6 +166,9 @@ def test_a_line_with_problems_fits_as_well_and_no_number_is_minus_zero():
         begin, end = walk_status.fitted(text, {"not well": names, "absent": set()})
         assert len(begin + end) <= 100 and end == f" | not well: {shown}"
         assert text.startswith(begin) and "missing" not in begin
+    text = walk_status.line(99.0, pose, None, np.zeros(2), ["LM", "RM"])
+    begin, end = walk_status.fitted(text, {"not well": ["dynamics"], "computer too busy": ["servos"]})
+    assert len(begin + end) <= 100 and "LM RM" in begin and end == " | not well: 2 nodes"
 
 
 @pytest.mark.parametrize("level, begin", [(DiagnosticStatus.WARN, "\033[33m"), (DiagnosticStatus.ERROR, "\033[31m")])
