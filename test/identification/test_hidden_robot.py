@@ -50,8 +50,7 @@ def test_servos_are_identified(result):
 def test_latency_lag_and_play_of_servos_that_damp_against_zero_rate_are_told_apart():
     """A fit from one start had 7 ms too much latency, 6 ms too little lag, and half of the play."""
     truth = Truth.parse("servos=real,seed=1107,payload=0")
-    whole, third = suspended_exercise(ROBOT), slice(975, 1950)
-    hanging = record(ROBOT, truth, Exercise(whole.time[third], whole.targets[third]), suspended=True, seed=1107)
+    hanging = record(ROBOT, truth, suspended_exercise(ROBOT), suspended=True, seed=1107)
     found = identify_servos(ROBOT, hanging)
     latency, lag, kind = found.values[found.moved][:, :3].mean(axis=0)
     assert truth.ff == 0.0 and kind < 0.1
