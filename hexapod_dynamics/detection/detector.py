@@ -393,13 +393,13 @@ class DamageDetector:
         return self.bus_evidence.silence(self.time, joints) > self.settings.limits.torn_walking
 
     def _walks(self) -> bool:
-        """Whether set-points have moved in the last half second."""
-        ticks = round(0.5 / self.settings.command_period)
-        if not self.model.started or self.model.tick < ticks:
+        """Whether set-points have moved in both halves of the last `torn_walking` seconds."""
+        half = round(0.5 * self.settings.limits.torn_walking / self.settings.command_period)
+        if not self.model.started or self.model.tick < 2 * half:
             return False
-        rows = self.model.row(np.arange(self.model.tick - ticks, self.model.tick))
-        moved = np.ptp(self.model.targets[rows], axis=0).max()
-        return bool(moved > self.settings.limits.watch_moved)
+        ticks = np.arange(self.model.tick - 2 * half, self.model.tick).reshape(2, half)
+        moved = np.ptp(self.model.targets[self.model.row(ticks)], axis=1).max(axis=1)
+        return bool((moved > self.settings.limits.watch_moved).all())
 
     def _moves_otherwise(self) -> bool:
         """Whether the body has leant otherwise than the model a moment ago (a robot that sat down is level again), or
