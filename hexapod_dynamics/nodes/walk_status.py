@@ -99,7 +99,8 @@ def fitted(text, wrong):
     """Return the status line and its end with the problems {what: names of nodes}, together at most WIDTH wide.
 
     Where they are wider the line leaves out that nothing is missing, then the prediction, then the names of the nodes,
-    of which the number is left, at last that of all.
+    of which the number is left; at last nodes that are not well and nodes that are too busy become one number. What
+    is still wider stays whole: the reason is worth more than the width.
     """
     end = _problems(wrong)
     for left_out in (r" \| missing: nothing$", r" \| prediction [^|]* off"):
@@ -107,8 +108,11 @@ def fitted(text, wrong):
             text = re.sub(left_out, "", text)
     if len(text + end) > WIDTH:
         end = _problems({what: [f"{len(names)} nodes"] if len(names) > 1 else names for what, names in wrong.items()})
-    if len(text + end) > WIDTH:
-        end = _problems({"not well": [f"{sum(map(len, wrong.values()))} nodes"]})
+    busy = len(wrong.get("computer too busy", ()))
+    if busy and len(text + end) > WIDTH:
+        total = busy + len(wrong.get("not well", ()))
+        others = {what: names for what, names in wrong.items() if what not in ("not well", "computer too busy")}
+        end = _problems({"not well": [f"{total} nodes"], **others})
     return text, end
 
 

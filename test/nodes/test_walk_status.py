@@ -169,6 +169,11 @@ def test_a_line_with_problems_fits_as_well_and_no_number_is_minus_zero():
     text = walk_status.line(99.0, pose, None, np.zeros(2), ["LM", "RM"])
     begin, end = walk_status.fitted(text, {"not well": ["dynamics"], "computer too busy": ["servos"]})
     assert len(begin + end) <= 100 and "LM RM" in begin and end == " | not well: 2 nodes"
+    ignored = "malformed messages on /joint_commands from /a_stranger are ignored"
+    _, end = walk_status.fitted(text, {"not well": [], "received": [ignored]})
+    assert end == f" | received: {ignored}"
+    _, end = walk_status.fitted(text, {"not well": [], "computer too busy": ["imu", "servos"], "received": [ignored]})
+    assert end == f" | not well: 2 nodes | received: {ignored}"
 
 
 @pytest.mark.parametrize("level, begin", [(DiagnosticStatus.WARN, "\033[33m"), (DiagnosticStatus.ERROR, "\033[31m")])
