@@ -35,6 +35,7 @@ REGISTERS = (
 )
 FULL_PACK = 12.6  # [V] of three charged lithium cells
 SLOW = math.radians(30.0)  # [rad/s]
+SETTLING = 0.1  # [s], after the end of a motion until the servo rests
 
 
 QUIET = 0.05  # [s] after an answer that is late or damaged
@@ -165,12 +166,12 @@ class ServoTool:
         return True
 
     def _go(self, servo_id, angle):
-        """Move a servo slowly to an angle [rad] from its centre; return after the time that the motion takes."""
+        """Move a servo slowly to an angle [rad] from its centre; return when it has had time to come to rest there."""
         before = self._bus.read(servo_id, Command.POS_READ)
         duration = min(max(abs(angle - before) / SLOW, 0.2), lx.MAX_MOVE_TIME)
         self._bus.send(lx.move_time(servo_id, angle, duration))
         self._bus.drain()
-        time.sleep(duration)
+        time.sleep(duration + SETTLING)
 
     def calibrate(self, which, degrees):
         """Set the deviation (trim) of a servo [deg]; it moves at once. It is saved to flash only if the user agrees."""
