@@ -12,94 +12,28 @@ is not as expected ends the motion with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterator
 
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.get_up_attempts import Attempts
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
-from hexapod_dynamics.gait.get_up_manoeuvre import Manoeuvre, joint_poses, pose_angles
+from hexapod_dynamics.gait.get_up_poses import GetUpPoses, lost_legs, seated
+from hexapod_dynamics.gait.get_up_state import ENDED, ROLLS_OR_RISES, WAITS, GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_watch import MEMORY, TRIES, FollowWatch, JointProbe, RestWatch
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.settings_check import require_positive
 
-STAR = (0.0, 0.0, 1.17)
-TUCK = (0.0, 1.6, -1.0)
 PROBE_HOLD = 1.0  # [s] at most until each joint that is tried has been read where it moved to: readings may be late
-FOLDED = (0.0, -1.6, -1.2)  # below the body: a leg that takes no part in a roll; with a coxa that does not move: TUCK
-OVER = (0.0, -1.6, 0.0)  # all legs below the body: one that stands on its edge topples onto them
 TUCKS, HOLD = 0.8, 0.5  # [s] in which it tucks the legs after a roll, in which it lies still then
 LIES_STILL = 0.1  # [s] at rest after which it does not wait for longer
-WITHIN = 0.03  # [rad] from the joint limits
 # Upward component of the body's z axis: of one that lies flat, of one that is upright.
 FLAT, UPRIGHT = 0.85, 0.9
 EDGE, MOST_TOPPLES = 0.6, 3  # its size below which the robot stands on an edge; how often it tries to topple
 TANGLED = 0.3  # [rad] from STAR, after all moves there
-# Of a slow attempt: factor of the times of the poses, and the least time [s] of a pose that is multiplied by it.
-SLOWER, SLOW_LEAST = 2.5, 0.6
 MOST_PLANS = 3  # of ways to STAR, more than there are attempts
-
-
-class Phase(Enum):
-    """What the robot does, in words for logs."""
-
-    IDLE = "idle"
-    ANNOUNCED = "about to get up"
-    PROBE = "trying the joints"
-    STAR = "spreading the legs"
-    TOPPLE = "toppling off its edge"
-    LIES = "lying"
-    ROLL = "turning over"
-    TUCK = "tucking the legs"
-    SEAT = "bringing the feet to their places"
-    STAND = "standing up"
-    DONE = "stands"
-    STOPPED = "stopped"
-    FAILED = "gave up"
-
-
-ENDED = (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
-_ROLLS_OR_RISES = (Phase.ROLL, Phase.TUCK, Phase.SEAT, Phase.STAND)
-_READY = (Phase.ANNOUNCED, Phase.LIES)  # wait for rest, nothing moves
-
-
-@dataclass(frozen=True)
-class GetUpSettings:
-    """speed [rad/s]: of any joint. announce [s]: at rest, before anything moves. patience [s]: in which it must come to
-    rest. readings [s]: in which what is not measured has to come, before anything moves. settle [s]: at rest, between
-    two phases. attempts: to turn over, until it gives up. follow_limit [rad], follow_time [s]: a joint that is further
-    from its set-points for longer stops the motion. free_fall [s]: that stops it; a body that tips over its pivots at
-    5 rad/s falls for 0.15 s.
-    """
-
-    speed: float = 2.0
-    announce: float = 2.0
-    patience: float = 10.0
-    readings: float = 30.0
-    settle: float = 0.3
-    attempts: int = 3
-    follow_limit: float = 0.6
-    follow_time: float = 0.3
-    free_fall: float = 0.25
-
-    def __post_init__(self) -> None:
-        require_positive(self.__dict__)
-
-
-@dataclass
-class Sensed:
-    """What is measured now: joints (n,) [rad], NaN where not known; of base_link, in its own axes, the upward direction
-    (3,), the angular velocity (3,) [rad/s] and the specific force (3,) [m/s^2].
-    """
-
-    joints: np.ndarray
-    up: Sequence[float]
-    rate: Sequence[float]
-    force: Sequence[float]
 
 
 class GetUp:
@@ -117,14 +51,8 @@ class GetUp:
         self, robot: Robot, library: GetUpLibrary, settings: GetUpSettings | None = None, dt: float = 0.02
     ) -> None:
         self.robot, self.library, self.settings = robot, library, settings or GetUpSettings()
-        joints = [joint for leg in robot.legs for joint in leg.joints]
-        limits = np.array([joint.planned_range for joint in joints])
-        self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
-        self._star = self._within(pose_angles(robot, STAR, STAR))
-        self._over = self._within(pose_angles(robot, OVER, OVER))
-        self._aside = np.zeros(robot.joint_count)  # of legs that take no part in a roll
+        self._pose_of = GetUpPoses(robot)
         self._spare = np.zeros(robot.joint_count, bool)  # joints of legs that are damaged but there
-        self._tuck = self._within(pose_angles(robot, TUCK, TUCK))
         n = robot.joint_count
         self._names = robot.joint_names
         self._moves = np.ones(n, bool)
@@ -132,13 +60,10 @@ class GetUp:
         self._setpoints, self._from, self._to = np.full(n, np.nan), np.zeros(n), np.zeros(n)
         self._probe = JointProbe(n)
         self._gait: Gait | None = None
-        self._plan: list[Manoeuvre] = []
-        self._poses = np.zeros((0, n))
-        self._times: tuple[float, ...] = ()
+        self._attempts = Attempts(robot)
         self._time = self._lasts = self._hold = self._waited = self._lacked = 0.0
         self._lacks = ""  # what is not measured now, in words
-        self._pose = self._plans = self._topples = self.attempts = 0
-        self._slow = self._damaged = False
+        self._plans = self._topples = 0
         self._way: Iterator[np.ndarray | None] = iter(())
         self._space = LegSpace(robot)
         self.phase, self.reason = Phase.IDLE, ""
@@ -170,13 +95,11 @@ class GetUp:
         for name in lost:
             joints = self.robot.leg_joints(name)
             self._spare[joints] = morphology.existing_mask[joints].all()
-        self._damaged = bool(self._spare.any())
-        # A damaged leg may be in the way of the roll that was made without it. The next attempts are the whole robot's
-        # roll, first with the side of that leg pushing.
-        self._gait, self._plan = gait, plan[:1] + plan[:0:-1] if self._damaged else plan
-        self._fold_aside()
+        self._gait = gait
+        self._attempts.begin(plan, damaged=bool(self._spare.any()))
+        self._pose_of.fold_aside(self._moves)
         self._space = LegSpace(self.robot, morphology)
-        self.attempts = self._plans = self._topples = 0
+        self._plans = self._topples = 0
         self._rest.at_rest = self._rest.falling = 0.0
         self.reason = ""
         self._enter(Phase.ANNOUNCED)
@@ -194,10 +117,16 @@ class GetUp:
             self.stop(what)
 
     @property
+    def attempts(self) -> int:
+        """Number of attempts to turn over that have begun."""
+        return self._attempts.count
+
+    @property
     def doing(self) -> str:
         """What it does, in words."""
         if self.phase is Phase.ROLL:
-            return f"{self.phase.value}, pose {self._pose + 1} of {len(self._poses)}, attempt {self.attempts}"
+            turn = self._attempts
+            return f"{self.phase.value}, pose {turn.pose + 1} of {len(turn.poses)}, attempt {turn.count}"
         return f"{self.phase.value}: {self.reason}" if self.reason else self.phase.value
 
     # ---- every tick --------------------------------------------------------------------------------------------------
@@ -208,7 +137,7 @@ class GetUp:
         if not self.active:
             return None
         self._time += dt
-        if self.phase in _READY:
+        if self.phase in WAITS:
             self._await_rest(dt, sensed)
             return None if self.phase is Phase.ANNOUNCED or not self.active else self._setpoints
         self._follow.update(dt, self._setpoints, sensed.joints)
@@ -259,7 +188,7 @@ class GetUp:
     def _gives_way(self, sensed: Sensed) -> bool:
         """Let joints of a damaged leg that are blocked from the roll on stay where they are; False: others are, too."""
         late = self._follow.off_for > self.settings.follow_time
-        may = self.phase in _ROLLS_OR_RISES and self._rest.falling <= self.settings.free_fall
+        may = self.phase in ROLLS_OR_RISES and self._rest.falling <= self.settings.free_fall
         if not may or (late & ~self._spare).any():
             return False
         for angles in (self._from, self._to, self._setpoints):
@@ -317,7 +246,7 @@ class GetUp:
         self._nudge()
 
     def _nudge(self) -> None:
-        self._move(Phase.PROBE, self._probe.targets(self._star), 0.25, hold=PROBE_HOLD)
+        self._move(Phase.PROBE, self._probe.targets(self._pose_of.star), 0.25, hold=PROBE_HOLD)
 
     def _go_on_probing(self, sensed: Sensed) -> None:
         if self._probe.look(sensed.joints):
@@ -333,7 +262,7 @@ class GetUp:
         self._plans += 1
         # A leg that is gone is anywhere.
         here = np.nan_to_num(np.where(self._moves, self._setpoints, self._probe.before))
-        self._way = untangled(self._space, here, np.where(self._moves, self._star, np.nan))
+        self._way = untangled(self._space, here, np.where(self._moves, self._pose_of.star, np.nan))
         self._move(Phase.STAR, self._setpoints, 0.0)
 
     def _go_on_spreading(self) -> None:
@@ -346,7 +275,7 @@ class GetUp:
 
     def _is_tangled(self, sensed: Sensed) -> bool:
         """Return whether joints have not reached STAR; then it finds another way there, goes on or gives up."""
-        off = self._moves & (np.abs(sensed.joints - self._star) > TANGLED)
+        off = self._moves & (np.abs(sensed.joints - self._pose_of.star) > TANGLED)
         if not off.any():
             return False
         if self._time < MEMORY:
@@ -363,33 +292,26 @@ class GetUp:
 
     def _turn_over(self, up: float) -> None:
         if up > FLAT:
-            self._move(Phase.TUCK, self._tuck, 0.5, hold=0.2)
+            self._move(Phase.TUCK, self._pose_of.tuck, 0.5, hold=0.2)
             return
         if abs(up) < EDGE and self._topples < MOST_TOPPLES:
             self._topples += 1
-            self._move(Phase.TOPPLE, self._over, 0.3, hold=0.3)
+            self._move(Phase.TOPPLE, self._pose_of.over, 0.3, hold=0.3)
             return
         if self.attempts >= self.settings.attempts:
             self._end(Phase.FAILED, f"{self.attempts} attempts have not turned the robot over")
             return
-        # The first manoeuvre, then the same one slowly: what pushes and slides fails alike when it is done alike again.
-        self._slow = self.attempts == 1 and not self._damaged
-        choice = self.attempts if self._damaged else max(0, self.attempts - 1)
-        manoeuvre = self._plan[choice % len(self._plan)]
-        self.attempts += 1
-        self._poses, self._times = joint_poses(self.robot, manoeuvre, self._aside), manoeuvre.times
-        self._start_pose(0)
+        self._attempts.next(self._pose_of.aside)
+        self._start_pose()
 
-    def _start_pose(self, pose: int) -> None:
-        self._pose = pose
-        least = self._times[pose]
-        self._move(Phase.ROLL, self._poses[pose], SLOWER * max(least, SLOW_LEAST) if self._slow else least)
+    def _start_pose(self) -> None:
+        self._move(Phase.ROLL, self._attempts.poses[self._attempts.pose], self._attempts.least_time)
 
     def _after_pose(self) -> None:
-        if self._pose + 1 < len(self._poses):
-            self._start_pose(self._pose + 1)
+        if self._attempts.go_on():
+            self._start_pose()
         else:
-            self._move(Phase.TUCK, self._tuck, TUCKS, hold=HOLD)
+            self._move(Phase.TUCK, self._pose_of.tuck, TUCKS, hold=HOLD)
 
     def _after_tuck(self, up: float) -> None:
         if up > UPRIGHT and self._gait is not None:
@@ -428,22 +350,11 @@ class GetUp:
 
     # ---- moves -------------------------------------------------------------------------------------------------------
 
-    def _fold_aside(self) -> None:
-        """Set where the legs are during a roll that take no part in it."""
-        tucked = pose_angles(self.robot, TUCK, TUCK).reshape(-1, 3)
-        folded = pose_angles(self.robot, FOLDED, FOLDED).reshape(-1, 3)
-        moves = self._moves.reshape(-1, 3)
-        tucks = ~moves[:, :1] & moves[:, 1:].all(axis=1, keepdims=True)
-        self._aside[:] = self._within(np.where(tucks, tucked, folded).ravel())
-
-    def _within(self, angles: np.ndarray) -> np.ndarray:
-        return np.clip(angles, self._low, self._high)
-
     def _move(self, phase: Phase, target: np.ndarray, least: float, hold: float = 0.0) -> None:
         """Begin to move all joints uniformly to target (n,) [rad], in `least` [s] or longer, then hold [s]."""
         self._enter(phase)
         self._from[:] = self._setpoints
-        self._to[:] = np.where(self._moves, self._within(target), np.nan)
+        self._to[:] = np.where(self._moves, self._pose_of.within(target), np.nan)
         way = np.fmax.reduce(np.abs(self._to - self._from), initial=0.0)
         self._lasts, self._hold = max(least, way / self.settings.speed), hold
 
@@ -453,28 +364,3 @@ class GetUp:
     def _end(self, phase: Phase, reason: str) -> None:
         self._enter(phase)
         self.reason = reason
-
-
-def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
-    """Return the names of the legs that cannot help to turn over: those without a whole femur and tibia or servo."""
-    out = []
-    for leg in robot.legs:
-        joints = robot.leg_joints(leg.name)
-        works = morphology.existing_mask[joints] & morphology.moving_mask[joints] & morphology.driven_mask[joints]
-        if not works.all() or morphology.remaining(leg.name, leg.link_names[-1]) < 0.7:
-            out.append(leg.name)
-    return tuple(out)
-
-
-def seated(gait: Gait) -> np.ndarray:
-    """Let a gait sit without a robot; return its joint angles (n,) [rad]. A gait that cannot sit stands."""
-    gait.reset()
-    try:
-        gait.sit()
-    except HexapodError:
-        return gait.position.copy()
-    for _ in range(500):
-        if gait.doing == "sitting":
-            break
-        gait.step(0.02)
-    return gait.position.copy()

@@ -10,8 +10,9 @@ import time
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.get_up import GetUp, GetUpSettings, Phase, Sensed
+from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_library import find_get_up_library
+from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
 from hexapod_dynamics.parameters.gait import GET_UP
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.malformed import subscribe

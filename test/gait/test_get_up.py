@@ -7,9 +7,10 @@ import pytest
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.get_up import GetUp, GetUpSettings, Phase, Sensed
+from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses, opposite_legs
+from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.get_up import HOLD, STAR, TUCK, TUCKS, UPRIGHT, WITHIN
+from hexapod_dynamics.gait.get_up import HOLD, TUCKS, UPRIGHT
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
 from hexapod_dynamics.gait.get_up_manoeuvre import (
     POSES,
@@ -29,6 +29,7 @@ from hexapod_dynamics.gait.get_up_manoeuvre import (
     pose_angles,
     poses_of_sides,
 )
+from hexapod_dynamics.gait.get_up_poses import STAR, TUCK, WITHIN
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.making import one_thread
 from hexapod_dynamics.gait.planning.plan import mirror_partners

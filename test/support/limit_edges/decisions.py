@@ -12,10 +12,13 @@ from support.limit_edges.judging import changes, near
 from hexapod_dynamics.detection.bus_evidence import SilentChain
 from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.detector import DamageDetector
+from hexapod_dynamics.detection.disturbance import Disturbance
 from hexapod_dynamics.detection.hypotheses import limp
 from hexapod_dynamics.detection.joint_evidence import JointCondition, look
 from hexapod_dynamics.detection.joint_watch import JointWatch
 from hexapod_dynamics.detection.settings import DetectorSettings
+from hexapod_dynamics.detection.slice_evaluation import SliceEvaluation
+from hexapod_dynamics.detection.torn_legs import TornLegs
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -163,9 +166,9 @@ def after_slow_round(limits, age):
     """A stand-in for a detector, so long [s] after a slow polling round."""
     detector = stand_in(limits)
     detector.decisions, detector.morphology = DecisionMaker(ROBOT, settings_of(limits)), WHOLE
-    detector._lateness.often.return_value, detector._disturbed_until, detector._commanded.late_at = False, 0.0, 0.0
-    detector.bus_evidence.pace.return_value = 0.2
-    DamageDetector._from_bus(detector, 0.0)
+    detector._timing = Disturbance(limits)
+    detector._timing.check(0.0, 0.2, -math.inf)
+    detector._slices.complete.return_value = False
     DamageDetector.update(detector, age)
     return detector
 
@@ -185,84 +188,85 @@ def stand_in(limits, **values):
     return detector
 
 
-def leaning(limits, *leans, usual=(0.0, 0.0)):
-    """A detector that has noted leans of its body, (time [s], roll [rad]), beyond its model's."""
-    detector = stand_in(limits)
-    detector._usual_lean, detector._leant = usual, -math.inf
-    detector.model.tilt, detector.model.row = np.zeros((1, 3)), lambda _: 0
+def torn_legs(limits, *leans):
+    """TornLegs that have noted leans of the body, (time [s], roll [rad]), beyond the model's, which walks."""
+    model = MagicMock(started=True, tick=1000, tilt=np.zeros((1000, 3)), targets=np.zeros((1000, 18)))
+    model.row = lambda tick: tick - 1
+    model.targets[:, 3] = np.sin(0.1 * np.arange(1000))
+    torn = TornLegs(model, settings_of(limits))
     for time, roll in leans:
-        DamageDetector._note_lean(detector, time, roll, 0.0)
-        detector._last_attitude = time
-    return detector
+        torn.measure_attitude(time, roll, 0.0)
+    return torn
 
 
-def moves_otherwise(limits, age=0.0, suspicion=0.0):
-    """Whether the body moves otherwise than its model, so long [s] after it has leant."""
-    detector = leaning(limits)
-    detector._last_attitude, detector._leant = 100.0 + age, 100.0 if suspicion == 0.0 else -math.inf
-    detector._suspicion.value = suspicion
-    return DamageDetector._moves_otherwise(detector)
-
-
-def are_gone(limits, age=2.0, *, walks=True, link=0, disturbed=False):
-    """Whether three legs whose servos have not answered for a time [s] are gone, by a body that stays level."""
-    detector = stand_in(limits, time=10.0, disturbed=disturbed)
-    detector._moves_otherwise.return_value, detector._walks.return_value = False, walks
-    detector.bus_evidence.silence.return_value = age
+def are_gone(limits, age=2.0, *, torn=None, link=0, comparable=True, suspicion=0.0):
+    """Whether three legs whose servos have not answered for a time [s] are gone; by default the body stays level."""
+    bus = MagicMock()
+    bus.silence.return_value = age
     silences = [SilentChain(leg, link, False, 10.0 - age, (0, 1, 2)) for leg in ("LM", "RR", "RF")]
-    return DamageDetector._are_gone(detector, silences)
+    torn = torn or torn_legs(limits, (10.0, 0.0))
+    return torn.are_gone(silences, bus, 10.0, suspicion, comparable=comparable)
 
 
-def look_at(limits, piece, first=0):
-    """A detector that has looked at a suspicious window after a loss, in which all windows from `first` on count."""
-    view = SimpleNamespace(
-        residual=np.zeros((1, 21)), load=np.zeros((1, 18)), yaw=np.zeros(1), motion=np.zeros((1, 18, 2)), noise=None
-    )
-    view.noise = np.ones((1, 21))
-    detector = stand_in(limits, _first_slice=first, time=5.0, disturbed=False, news={}, _moved={first: np.zeros(21)})
-    detector.window.view.return_value = view
-    detector.model.on_feet, detector.model.row = np.ones(512), lambda tick: tick
-    detector.model.snapshots = dict.fromkeys(range(100))
-    detector._settling.skips.return_value = False
-    detector.baseline.predict.return_value = np.zeros(21)
-    detector.morphology, detector._follows_from = WHOLE, np.full(18, -math.inf)
-    detector._commanded.in_step_from = 0
-    detector.servos.learns_start.return_value = detector.servos.measure.return_value = False
-    detector._suspicion.asks.return_value = True
-    detector._bank.busy = False
-    DamageDetector._look_at(detector, piece)
-    return detector
+def leant(limits, age):
+    """Whether silent legs of which nothing else speaks are gone, so long [s] after the body has leant."""
+    return are_gone(limits, 0.5, torn=torn_legs(limits, (10.0 - age, 0.5), (10.0, 0.0)))
+
+
+def evaluation(limits):
+    """A SliceEvaluation of a model that has slices 0 to 99 and stands, and that sees nothing."""
+    commanded = MagicMock(in_step_from=0)
+    commanded.model.on_feet, commanded.model.row = np.ones(4096), lambda tick: tick
+    commanded.model.snapshots, commanded.model.slice_ticks, commanded.model.tick = dict.fromkeys(range(100)), 40, 4000
+    slices = SliceEvaluation(ROBOT, settings_of(limits), commanded)
+    slices.suspicion, slices._measured = MagicMock(deviation=0.0, learnable=False), True
+    return slices
+
+
+def looked_for(limits, piece):
+    """Whether suspicion is looked for in a slice after a start."""
+    slices = evaluation(limits)
+    slices.next = piece
+    slices.evaluate(5.0, 0.0, WHOLE, suspect=False)
+    return slices.suspicion.look.called
+
+
+def asks_bank(limits, piece, first=0):
+    """Whether a bank compares the slices up to this one, after a loss from which on all slices from `first` count."""
+    slices = evaluation(limits)
+    slices.next, slices.first, slices.moved = piece + 1, first, {first: np.zeros(21)}
+    return slices.for_bank() is not None
 
 
 def after_a_slow_bus(limits, pace, later=0.0):
     """Whether a bus with this polling round [s] is no evidence, so long [s] later."""
-    detector = stand_in(limits, _disturbed_until=-math.inf)
-    detector._commanded.late_at = -math.inf
-    detector.bus_evidence.pace.side_effect = [pace, 0.0]
-    DamageDetector._from_bus(detector, 10.0)
-    if later:
-        DamageDetector._from_bus(detector, 10.0 + later)
-        return detector.disturbed
-    return detector._disturbed_until > 10.0
+    timing = Disturbance(limits)
+    slow = timing.check(10.0, pace, -math.inf)
+    if not later:
+        return slow
+    timing.check(10.0 + later, 0.0, -math.inf)
+    return timing.disturbed
 
 
 def lag_of_slow_servos(limits):
     """Lag [s] of all joints that counts, of 50 ms, before that of the servos is identified."""
-    detector = stand_in(limits, _slice=0)
-    detector._lateness.look.return_value = detector._lateness.recent.return_value = False
-    detector._slice_complete.side_effect = [True, False]
+    detector = stand_in(limits)
+    late = detector._timing.lateness
+    late.look.return_value = late.recent.return_value = False
+    detector._slices.complete.side_effect = [True, False]
     detector._from_bus.return_value = []
-    detector.window.lag.return_value, detector.servos.identified = 0.05, False
+    detector._slices.lag.return_value, detector.servos.identified = 0.05, False
     DamageDetector.update(detector, 5.0)
-    return detector._lateness.lags.call_args.args[1]
+    return late.lags.call_args.args[1]
 
 
 def watched_again(limits):
     """Time [s] from which a joint that came back is watched."""
-    detector = stand_in(limits, time=0.0, _onsets=[], _follows_from=np.full(18, -math.inf))
+    detector = stand_in(limits, time=0.0, _onsets=[])
+    detector._slices.follows_from = np.full(18, -math.inf)
     detector.morphology = WHOLE.limp("LF.coxa")
     DamageDetector.set_morphology(detector, WHOLE)
-    return detector._follows_from[0]
+    return detector._slices.follows_from[0]
 
 
 def nothing_found(limits, misfit, *, usual=0.0, declared=0.99):
@@ -273,7 +277,7 @@ def nothing_found(limits, misfit, *, usual=0.0, declared=0.99):
     detector._bank.collect.return_value = result
     detector._found_nothing = lambda *both: DamageDetector._found_nothing(detector, *both)
     DamageDetector._collect(detector, 5.0)
-    return detector._suspicion.found_nothing.called, detector._usual_misfit
+    return detector._slices.suspicion.found_nothing.called, detector._usual_misfit
 
 
 EDGES = {
@@ -314,13 +318,13 @@ EDGES = {
     "busy_timing": lambda l: near(after_slow_round(l, 1.0).window.timing, 0.1),
     "busy_pause": lambda l: changes(lambda pause: not says(l, with_pause(pause)), 1.4, 1.6),
     "repeat_after": lambda l: changes(lambda age: repeats(l, age), 4.8, 5.2),
-    "torn_lean": lambda l: changes(lambda roll: leaning(l, (1.0, roll))._leant == 1.0, 0.115, 0.125),
-    "torn_for": lambda l: changes(lambda age: not moves_otherwise(l, age), 1.9, 2.1),
+    "torn_lean": lambda l: changes(lambda roll: torn_legs(l, (1.0, roll))._leant == 1.0, 0.115, 0.125),
+    "torn_for": lambda l: changes(lambda age: not leant(l, age), 1.9, 2.1),
     "torn_walking": lambda l: changes(lambda age: are_gone(l, age), 0.95, 1.05),
-    "torn_suspicion": lambda l: changes(lambda value: moves_otherwise(l, suspicion=value), 5.7, 6.3),
-    "lean_gain": lambda l: near(leaning(l, (1.0, 0.1))._usual_lean[0], 1e-3),
-    "bank_windows": lambda l: changes(lambda piece: look_at(l, piece, first=20)._bank.start.called, 22, 23),
-    "falling_windows": lambda l: changes(lambda piece: look_at(l, piece)._suspicion.look.called, 2, 3),
+    "torn_suspicion": lambda l: changes(lambda value: are_gone(l, 0.5, suspicion=value), 5.7, 6.3),
+    "lean_gain": lambda l: near(torn_legs(l, (1.0, 0.1))._usual[0], 1e-3),
+    "bank_windows": lambda l: changes(lambda piece: asks_bank(l, piece, first=20), 22, 23),
+    "falling_windows": lambda l: changes(lambda piece: looked_for(l, piece), 2, 3),
     "slow_bus": lambda l: changes(lambda pace: after_a_slow_bus(l, pace), 0.43, 0.47),
     "disturbed_for": lambda l: changes(lambda later: not after_a_slow_bus(l, 1.0, later), 2.4, 2.6),
     "slow_servos": lambda l: near(lag_of_slow_servos(l), 0.03),

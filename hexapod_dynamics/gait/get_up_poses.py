@@ -1,0 +1,64 @@
+"""Poses of a robot that gets up, within its joint limits; which legs take part."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.get_up_manoeuvre import pose_angles
+from hexapod_dynamics.gait.interface import Gait
+from hexapod_dynamics.robot import Morphology, Robot
+
+# Coxa, femur, tibia [rad] of each leg.
+STAR = (0.0, 0.0, 1.17)  # straight out: the robot lies flat on its belly or on its back, whatever its attitude was
+TUCK = (0.0, 1.6, -1.0)
+FOLDED = (0.0, -1.6, -1.2)  # below the body: a leg that takes no part in a roll; with a coxa that does not move: TUCK
+OVER = (0.0, -1.6, 0.0)  # all legs below the body: one that stands on its edge topples onto them
+WITHIN = 0.03  # [rad] from the joint limits
+
+
+class GetUpPoses:
+    """Joint angles (n,) [rad] of a robot: star, over, tuck; aside: of legs that take no part in a roll."""
+
+    def __init__(self, robot: Robot) -> None:
+        limits = np.array([joint.planned_range for leg in robot.legs for joint in leg.joints])
+        self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
+        self.star, self.over, self.tuck, self._folded = (
+            self.within(pose_angles(robot, pose, pose)) for pose in (STAR, OVER, TUCK, FOLDED)
+        )
+        self.aside = self._folded.copy()
+
+    def within(self, angles: np.ndarray) -> np.ndarray:
+        """Return joint angles (n,) [rad] bounded by the joint limits."""
+        return np.clip(angles, self._low, self._high)
+
+    def fold_aside(self, moves: np.ndarray) -> None:
+        """Set `aside` for the joints that move, (n,) bool."""
+        legs = moves.reshape(-1, 3)
+        tucks = ~legs[:, :1] & legs[:, 1:].all(axis=1, keepdims=True)
+        self.aside[:] = np.where(np.repeat(tucks, 3), self.tuck, self._folded)
+
+
+def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
+    """Return the names of the legs that cannot help to turn over: those without a whole femur and tibia or servo."""
+    out = []
+    for leg in robot.legs:
+        joints = robot.leg_joints(leg.name)
+        works = morphology.existing_mask[joints] & morphology.moving_mask[joints] & morphology.driven_mask[joints]
+        if not works.all() or morphology.remaining(leg.name, leg.link_names[-1]) < 0.7:
+            out.append(leg.name)
+    return tuple(out)
+
+
+def seated(gait: Gait) -> np.ndarray:
+    """Let a gait sit without a robot; return its joint angles (n,) [rad]. A gait that cannot sit stands."""
+    gait.reset()
+    try:
+        gait.sit()
+    except HexapodError:
+        return gait.position.copy()
+    for _ in range(500):
+        if gait.doing == "sitting":
+            break
+        gait.step(0.02)
+    return gait.position.copy()
