@@ -7,15 +7,16 @@ serve one set each, and its mirror image. The file names the robot and carries a
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait.get_up_manoeuvre import DECIMALS, POSES, Manoeuvre, Pose, best_side, other_side
-from hexapod_dynamics.gait.packaged import packaged_file
+from hexapod_dynamics.gait.packaged import file_beside, packaged_file
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.plan_library import FORMAT, entries_of, robot_digest
 from hexapod_dynamics.robot import Robot
@@ -121,10 +122,20 @@ def get_up_path(robot: Robot) -> Path | None:
     return packaged_file(f"get_up_{robot.name}.yaml")
 
 
-def find_get_up_library(robot: Robot) -> GetUpLibrary:
-    """Return the library that comes with the package, empty if there is none for the robot."""
+def find_get_up_library(robot: Robot, robot_file: str | os.PathLike[str] = "") -> GetUpLibrary:
+    """Return the library `get_up_NAME.yaml` beside the robot's own file, else that of the package, else an empty one.
+
+    A robot of the same name with other numbers than the package's gets none of its manoeuvres, and a RobotWarning.
+    """
+    beside = file_beside(f"get_up_{robot.name}.yaml", robot_file)
+    if beside is not None:
+        return GetUpLibrary.load(robot, beside)
     path = get_up_path(robot)
-    return GetUpLibrary(robot) if path is None else GetUpLibrary.load(robot, path)
+    try:
+        return GetUpLibrary(robot) if path is None else GetUpLibrary.load(robot, path)
+    except HexapodError as error:
+        warnings.warn(f"{error}; none of these manoeuvres is used", RobotWarning, stacklevel=2)
+        return GetUpLibrary(robot)
 
 
 def _read(robot: Robot, section: Section) -> Manoeuvre:

@@ -1,9 +1,17 @@
-"""Files of the package's folder `config`, in a checkout and in an installation."""
+"""Files of plans and manoeuvres: beside a robot's own file, or in the package's folder `config`, in a checkout and in
+an installation.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+
+def file_beside(name: str, robot_file: str | os.PathLike[str]) -> Path | None:
+    """Return the path of a file in the folder of a robot's own file; None if it is not there, or `robot_file` empty."""
+    path = Path(robot_file).resolve().parent / name
+    return path if str(robot_file) and path.is_file() else None
 
 
 def packaged_file(name: str) -> Path | None:

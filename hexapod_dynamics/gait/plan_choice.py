@@ -11,7 +11,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import leg_table
 from hexapod_dynamics.gait.out_of_the_way import turn_away
-from hexapod_dynamics.gait.packaged import packaged_file
+from hexapod_dynamics.gait.packaged import file_beside, packaged_file
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 from hexapod_dynamics.gait.planning.evaluation import link_points
 from hexapod_dynamics.gait.planning.patterns import pattern_plan, tripod_plan
@@ -48,8 +48,7 @@ def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | Non
 
 def plans_beside(robot: Robot, robot_file: str | os.PathLike[str]) -> Path | None:
     """Return the path of the robot's plans in the folder of its own file (plans_NAME.yaml); None if there are none."""
-    path = Path(robot_file).resolve().parent / f"plans_{robot.name}.yaml"
-    return path if robot_file and path.is_file() else None
+    return file_beside(f"plans_{robot.name}.yaml", robot_file)
 
 
 def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:

@@ -84,11 +84,42 @@ def _identify(given: argparse.Namespace) -> int:
         named = dataclasses.replace(result.robot, name=given.out.stem)  # plans of the robot before are not its own
         given.out.write_text(robot_yaml(named, notes + table(result.findings)), encoding="utf-8")
         print(given.out)
+        take_over_plans(robot, given.robot or "", given.out)
     picture = given.report or (given.out.with_suffix(".png") if given.out is not None else None)
     if picture is not None:
         draw_report(robot, result, picture)
         print(picture)
     return 0
+
+
+def take_over_plans(robot: Robot, robot_file: str | Path, identified: Path) -> None:
+    """Write the robot's plans and manoeuvres, as far as they hold for the identified robot, beside its file."""
+    from hexapod_dynamics.gait.get_up_library import find_get_up_library
+    from hexapod_dynamics.gait.plan_choice import find_library, plans_beside
+    from hexapod_dynamics.gait.planning.transfer import transferred_manoeuvres, transferred_plans
+
+    own = Robot.load(identified)
+    library = find_library(robot, plans_beside(robot, robot_file))
+    if len(library):
+        plans, left = transferred_plans(library, own)
+        path = identified.with_name(f"plans_{own.name}.yaml")
+        plans.save(path)
+        print(f"{path}: {len(plans)} of the {len(library)} plans of {robot.name}")
+        if left:
+            print(f"  none without {', without '.join(' '.join(lost) for lost in left)}")
+            print(f"  plans of its own: `ros2 run hexapod_dynamics plan --robot {identified} --out {path}`")
+    manoeuvres = find_get_up_library(robot, robot_file)
+    if not list(manoeuvres):
+        return
+    try:
+        found = transferred_manoeuvres(manoeuvres, own)
+    except HexapodError as error:
+        print(f"it does not get up after a fall: {error}")
+        print(f"  ways of its own: `ros2 run hexapod_dynamics plan --get-up --robot {identified}`")
+        return
+    path = identified.with_name(f"get_up_{own.name}.yaml")
+    found.save(path)
+    print(f"{path}: {len(list(found))} ways to get up after a fall")
 
 
 if __name__ == "__main__":

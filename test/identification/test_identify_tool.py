@@ -1,5 +1,7 @@
 """The tool `identify` and the bags that it reads."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from rosbags.rosbag2 import Writer
@@ -7,7 +9,11 @@ from rosbags.typesys import Stores, get_typestore
 
 from hexapod_dynamics.bench.identification.bag import read_bag
 from hexapod_dynamics.errors import IdentificationError
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.get_up_library import find_get_up_library
+from hexapod_dynamics.gait.plan_choice import plans_beside
+from hexapod_dynamics.identification import robot_yaml
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools import identify
 
 ROBOT = Robot.jethexa()
@@ -93,3 +99,20 @@ def test_the_tool_writes_exercises_and_names_what_is_wrong(tmp_path, capsys):
     for wrong, named in (([], "no bag"), (["--exercise", "standing"], "--out"), (["x", "--weight", "-1"], "kilograms")):
         assert identify.main(wrong) == 1
         assert named in capsys.readouterr().err
+
+
+def test_plans_and_manoeuvres_come_beside_the_identified_file(tmp_path, capsys):
+    links = tuple(dataclasses.replace(one, mass=1.2 * one.mass) for one in ROBOT.legs[0].links)
+    legs = (dataclasses.replace(ROBOT.legs[0], links=links), *ROBOT.legs[1:])
+    mine, file = dataclasses.replace(ROBOT, name="mine", legs=legs), tmp_path / "mine.yaml"
+    file.write_text(robot_yaml(mine, ""), encoding="utf-8")
+    identify.take_over_plans(ROBOT, "", file)
+    said, robot = capsys.readouterr().out, Robot.load(file)
+    assert "28 of the 28 plans of jethexa" in said and "ways to get up" in said and "none without" not in said
+    assert find_get_up_library(robot, file).manoeuvres(["RM"])
+    gait = AdaptiveGait(plans=plans_beside(robot, file)).bind(robot, Morphology.whole(robot).without("RM", "LM"))
+    assert gait.plan is not None and len(gait.plan.legs) == 4
+    heavy = dataclasses.replace(mine, body=dataclasses.replace(mine.body, mass=3.0 * mine.body.mass))
+    file.write_text(robot_yaml(heavy, ""), encoding="utf-8")
+    identify.take_over_plans(ROBOT, "", file)
+    assert "does not get up" in capsys.readouterr().out

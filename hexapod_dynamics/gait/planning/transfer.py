@@ -1,0 +1,102 @@
+"""Plans and manoeuvres of a robot for another one of the same shape with other masses, as one that was identified.
+
+A plan keeps its phases and its sway; its feet move under the body by as much as the zero-moment point has moved, and
+its margin is computed anew. One with less than the least margin that a search accepts is left out. A manoeuvre of
+getting up was found under masses of 0.9 to 1.1 times the robot's and works from LIGHTEST to HEAVIEST
+(docs/results/get_up.md).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.get_up_library import GetUpLibrary
+from hexapod_dynamics.gait.leg_table import MASS, USED, leg_table
+from hexapod_dynamics.gait.planning.evaluation import MARGIN
+from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator
+from hexapod_dynamics.gait.planning.making import SHARES, demands
+from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.planning.search import Search
+from hexapod_dynamics.robot import Morphology, Robot
+
+MADE_FOR = 0.9  # share of its margin that a plan has at the speeds for which it was made
+LIGHTEST, HEAVIEST = 0.85, 1.3  # times the mass of the robot that a manoeuvre was made for
+SMALL = 1e-6  # [m, rad]: numbers of a robot file are rounded
+
+
+def transferred_plans(library: PlanLibrary, robot: Robot) -> tuple[PlanLibrary, list[tuple[str, ...]]]:
+    """Return the plans of a library for another Robot, and the sets of lost legs whose plan does not do there.
+
+    Raises HexapodError where the robots differ in more than masses and servos.
+    """
+    _check_shape(library.robot, robot)
+    kept, left = PlanLibrary(robot), []
+    for plan in library:
+        moved = transferred_plan(library.robot, robot, plan)
+        if moved is None:
+            left.append(tuple(name for name in robot.leg_names if name not in plan.legs))
+        else:
+            kept.add(moved)
+    return kept, left
+
+
+def transferred_plan(robot: Robot, other: Robot, plan: GaitPlan) -> GaitPlan | None:
+    """Return a robot's plan for another robot of the same shape; None where its margin is too small there."""
+    shift = _middle(other, plan) - _middle(robot, plan)
+    moved = plan.shifted(*shift.tolist())
+    for share in SHARES:
+        before = _margin(robot, plan, share)
+        if before >= MADE_FOR * plan.margin:  # or for a share of the speeds
+            margin = _margin(other, moved, share)
+            least = demands(other, len(plan.legs), share).least_margin
+            return dataclasses.replace(moved, margin=margin) if margin >= least else None
+    return None
+
+
+def transferred_manoeuvres(library: GetUpLibrary, robot: Robot) -> GetUpLibrary:
+    """Return the manoeuvres of a library for another Robot; HexapodError says why it cannot have them."""
+    _check_shape(library.robot, robot)
+    ratio = _mass(robot) / _mass(library.robot)
+    if not LIGHTEST <= ratio <= HEAVIEST:
+        raise HexapodError(
+            f"robot {robot.name} has {ratio:.2f} times the mass of {library.robot.name}; its manoeuvres are known to "
+            f"work from {LIGHTEST} to {HEAVIEST}"
+        )
+    return GetUpLibrary(robot, library)
+
+
+def _check_shape(robot: Robot, other: Robot) -> None:
+    if robot.leg_names != other.leg_names:
+        raise HexapodError(f"robots {robot.name} and {other.name} have other legs")
+    one, two = (np.delete(leg_table(each), np.s_[MASS:USED], axis=1) for each in (robot, other))
+    apart = np.abs(one - two).max(axis=1)
+    if apart.max() > SMALL:
+        leg = robot.leg_names[int(np.argmax(apart))]
+        raise HexapodError(f"robots {robot.name} and {other.name} differ in shape, as in leg {leg}")
+    if not np.allclose(robot.body.box, other.body.box, atol=SMALL):
+        raise HexapodError(f"robots {robot.name} and {other.name} differ in the body's box")
+
+
+def _mass(robot: Robot) -> float:
+    return robot.body.mass + sum(link.mass for leg in robot.legs for link in leg.links)
+
+
+def _middle(robot: Robot, plan: GaitPlan) -> np.ndarray:
+    """Return the mean zero-moment point (x, y) [m] of a plan on the spot, without the legs that it does not use."""
+    lost = [name for name in robot.leg_names if name not in plan.legs]
+    evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost))
+    evaluator.take(plan)
+    return np.asarray(evaluator.course(np.zeros(3)))[:, :2].mean(axis=0)
+
+
+def _margin(robot: Robot, plan: GaitPlan, share: float) -> float:
+    """Return the least margin [m] of a plan over the twists that plans for so many legs are made for, or a share."""
+    lost = [name for name in robot.leg_names if name not in plan.legs]
+    morphology = Morphology.whole(robot).without(*lost)
+    wanted = demands(robot, len(plan.legs), share)
+    search = Search(robot, plan.legs, wanted, morphology=morphology, height=plan.height, lift=plan.lift)
+    return float(search.judged(plan)[:, MARGIN].min())
