@@ -17,13 +17,11 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
-from support.identification_rig import record
+from support.identification_rig import identified_robot
 from support.sensed_walk import SensedWalk, errors, random_truth
 
-from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
-from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.truth import SERVOS
@@ -60,22 +58,13 @@ def damages(whole):
     ]
 
 
-def identified(truth, seed):
-    """Return the Robot that a suspended and a standing exercise of a truth show, whose mass is known from a scale."""
-    robot = Robot.jethexa()
-    hanging = record(robot, truth, suspended_exercise(robot), suspended=True, seed=seed)
-    standing = record(robot, truth, standing_exercise(robot), suspended=False, seed=seed)
-    weight = WholeBodyModel(truth.robot(robot)).total_mass()
-    return identify(robot, hanging, standing, weighed=weight).robot
-
-
 def measure(physics, gait, truth, seed, seconds, damage=None, spread=None, known=False):
     """Walk once; damage: (morphology, told), after 5 s; known: the software has the identified robot. Returns the
     figures of a row and (doubt, time) pairs.
     """
     robot = None
     if known:
-        robot, spread = identified(truth, seed), Spread(mounting=np.radians(0.2), angles=np.radians(0.4))
+        robot, spread = identified_robot(truth, seed), Spread(mounting=np.radians(0.2), angles=np.radians(0.4))
     walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait](), spread=spread, known=robot)
     walk.run(DAMAGED_AT)
     if damage is not None:

@@ -12,6 +12,9 @@ file to which each run is written as a line of JSON; what it has already is not 
 can be interrupted. --markdown: the page to which the table is appended, with command, commit and truths. --sweep:
 instead of the cases, feet found in time and false alarms over the values of one quantity of the servos. Progress goes
 to stderr, the table to stdout.
+
+Detectors: `new`; `old`; `identified` (with --closed only): the new one and the gait have the robot that `identify`
+finds of the same truth, without its payload, and its plans (40 s more a walk).
 """
 
 import argparse
@@ -24,6 +27,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from support.identification_rig import identified_with_plans
 from support.recorded_walk import Recorder, replay
 from support.servo_walk import disturb_walk, servo_walk
 
@@ -53,6 +57,7 @@ CASES = {
 # [s] after the first declaration in which the others of the same moment may follow: the bus needs no simulation.
 MORE = {"torn2": 0.6, "torn3": 1.0}
 DETECTORS = {"new": DetectorSettings(), "old": DetectorSettings(limits=DetectorLimits.absolute())}
+IDENTIFIED = "identified"
 
 
 def damaged(case, index, random, blind):
@@ -129,12 +134,13 @@ def outcome(case, decisions, begin, truth, detector):
     return ("in time" if at - begin <= CASES[case][1] else "late"), at - begin
 
 
-def run_closed(case, index, seed, servos, settings):
+def run_closed(case, index, seed, servos, name):
     """One walk in which what is declared is obeyed: outcome, time it took [s], speed that it has from 4 s after it was
     found as a share of its speed on all legs, over two cycles each.
     """
-    blind, random = servo_walk(seed, servos, obey=True)
-    blind.detector = type(blind.detector)(ROBOT, settings)
+    known = identified_with_plans if name == IDENTIFIED else None
+    blind, random = servo_walk(seed, servos, obey=True, known=known)
+    blind.detector = type(blind.detector)(blind.robot, DETECTORS.get(name))
     blind.run(WARM_UP + random.uniform(0.0, CYCLE) - MEASURED)
     whole = speed(blind)
     early = len(blind.decisions)
@@ -167,7 +173,9 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="seed of the first walk")
     parser.add_argument("--servos", default="real", help="real, half, model, with commas")
     parser.add_argument("--cases", default=",".join(CASES))
-    parser.add_argument("--detectors", default=",".join(DETECTORS), help=f"of {', '.join(DETECTORS)}, with commas")
+    parser.add_argument(
+        "--detectors", default=",".join(DETECTORS), help=f"of {', '.join([*DETECTORS, IDENTIFIED])}, with commas"
+    )
     parser.add_argument("--minutes", type=float, default=20.0, help="of the case healthy, in all; walks of 2.5 minutes")
     parser.add_argument("--truth", default="", help="values of the Truth instead of the drawn ones, as lag=0.03")
     parser.add_argument("--sweep", default="", help="a value of the Truth, as hysteresis=0,0.5,1: hits, false alarms")
@@ -179,6 +187,10 @@ def main():
     options = parser.parse_args()
     if options.closed and "healthy" in options.cases.split(","):
         parser.error("the case healthy is replayed, not obeyed: leave out --closed, or healthy from --cases")
+    if IDENTIFIED in options.detectors.split(",") and not options.closed:
+        parser.error(
+            "--detectors identified needs --closed: a recorded walk is that of a gait of the catalogue's robot"
+        )
     commit = read_commit()
     kept = pickle.loads(options.walks.read_bytes()) if options.walks and options.walks.exists() else {}
     table = make_curve(options, kept) if options.sweep else make_table(options, kept)
@@ -242,7 +254,7 @@ def measure(servos, case, options, kept):
             for name, cell in zip(names, cells, strict=True):
                 key = f"{name} {servos} {case} {seed}"
                 if key not in known:
-                    known[key] = run_closed(case, index, seed, servos, DETECTORS[name])
+                    known[key] = run_closed(case, index, seed, servos, name)
                     write_log(options, key, known[key])
                 cell.append(known[key])
             continue

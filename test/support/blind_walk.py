@@ -34,6 +34,11 @@ UPDATE_TICKS = 2  # ticks between two updates of the detector, as in its node
 _SILENT_AFTER, _PACE, _SELDOM, _NEWLY, _NEW_PACE = 3, 0.15, 0.5, 1.0, 0.07
 
 
+def servo_zeros(robot: Robot) -> np.ndarray:
+    """Return what each servo reads (n,) [rad] at its joint's zero."""
+    return np.array([joint.servo_zero for leg in robot.legs for joint in leg.joints])
+
+
 class BlindWalk:
     """Runs a simulator, a Gait and a DamageDetector in a closed loop.
 
@@ -42,7 +47,8 @@ class BlindWalk:
     instead of a DamageDetector with these settings. as_nodes: the detector is updated 25 times a second, set-points
     have the feed-forward torques of the node `dynamics`, and the gyroscope errs as a recorded MPU6050 after its
     calibration. chain [s]: from a command to the servos' start without the Truth's delay; by default what the detector
-    assumes. decisions: (time [s], Decision) so far; pressed: (time [s], leg).
+    assumes. known: the Robot that the software has, with the servo zeros and the mounting of the IMU that were
+    identified; by default `robot`. decisions: (time [s], Decision) so far; pressed: (time [s], leg).
     """
 
     def __init__(
@@ -60,7 +66,12 @@ class BlindWalk:
         detector: Any = None,
         as_nodes: bool = False,
         chain: float | None = None,
+        known: Robot | None = None,
     ) -> None:
+        # What the servos read at a joint's zero, and the IMU's axes, by the catalogue and by what is known.
+        hidden, robot = robot, known or robot
+        self._zeros = servo_zeros(robot) - servo_zeros(hidden)
+        self._mounting = hidden.imu.rotation @ robot.imu.rotation.T
         self.robot, self.physics, self.obey, self.dead_band = robot, physics, obey, dead_band
         self.gait, self.trial = gait.bind(robot), JointTrial(robot)
         self.detector = detector or DamageDetector(robot, settings, executor)
@@ -83,7 +94,7 @@ class BlindWalk:
         self._asked, self._answered, self._probed = np.full(n, -np.inf), np.zeros(n), 0.0  # times [s]
         self._answering = np.zeros(n, bool)
         self._steps = round(TICK / physics.timestep)
-        physics.reset(joints=self.gait.position.copy())
+        physics.reset(joints=self.gait.position + self._zeros)
         self._forward = Feedforward(robot) if as_nodes else None
         self._height = 0.0
         self._gyroscope = GyroscopeError(seed, TICK) if as_nodes else None
@@ -123,7 +134,7 @@ class BlindWalk:
         physics = self.physics
         physics.push(self.push)
         if not self.frozen:
-            physics.command(sent, TICK)
+            physics.command(sent + self._zeros, TICK)
         physics.step(self._steps)
         now = self.time + self._chain + TICK
         self._measure(now)
@@ -178,7 +189,7 @@ class BlindWalk:
         back = morphology.existing_mask & ~self.declared.existing_mask
         self._silent[back], self._failures[back] = False, 0
         self._met[back] += 1
-        self._guard.meet(self._met, self.physics.q.copy(), np.ones(len(back), bool))
+        self._guard.meet(self._met, self.physics.q - self._zeros, np.ones(len(back), bool))
         self.declared = morphology
         self.gait.set_morphology(morphology)
         self.trial.set_morphology(morphology)
@@ -198,13 +209,13 @@ class BlindWalk:
         force = physics.specific_force + random.normal(0.0, _ACCELEROMETER, 3)
         self._attitude.update(np.ascontiguousarray(gyro), np.ascontiguousarray(force))
         w, x, y, z = self._attitude.getQuat6D()
-        rotation = rotation_from_quaternion((x, y, z, w))
+        rotation = rotation_from_quaternion((x, y, z, w)) @ self._mounting
         self.detector.measure_attitude(now, rotation)
         # Tilt reflex and heading, as in the node, once the filter has settled from the fall onto the feet at the start.
         if isinstance(self.gait, AdaptiveGait | GaitOfCheckout) and self.time > SETTLED:
             yaw, pitch, roll = euler_zyx(rotation)
             self.gait.sense(roll, pitch, yaw)
-            self.gait.sense_force(*force)
+            self.gait.sense_force(*(self._mounting.T @ force))
         resolution, n, mute = self.robot.servo.resolution, len(physics.q), self._mute()
         angles = np.full(n, np.nan)
         for _ in range(READS):
@@ -220,8 +231,8 @@ class BlindWalk:
                     self._silent[joint] = True
                 continue
             self._failures[joint], self._silent[joint], self._answered[joint] = 0, False, self.time
-            play = self.dead_band * random.uniform(-0.5, 0.5)
-            angles[joint] = np.floor((physics.readings[joint] + play) / resolution + 0.5) * resolution
+            reading = physics.readings[joint] - self._zeros[joint] + self.dead_band * random.uniform(-0.5, 0.5)
+            angles[joint] = np.floor(reading / resolution + 0.5) * resolution
         self.detector.measure_joints(now, angles)
 
     def _next(self) -> int | None:

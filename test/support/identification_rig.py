@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.gait.plan_choice import find_library
+from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.planning.transfer import transferred_plans
+from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.exercise import Exercise
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot
@@ -66,3 +73,19 @@ def record(robot: Robot, truth: Truth, exercise: Exercise, *, suspended: bool, s
     rig = Rig(robot, truth, exercise.targets[0], suspended=suspended, seed=seed)
     rig.play(exercise.time, exercise.targets)
     return rig.recording()
+
+
+def identified_robot(truth: Truth, seed: int) -> Robot:
+    """Return the Robot that a suspended and a standing exercise of a truth show, whose mass is known from a scale."""
+    robot = Robot.jethexa()
+    hanging = record(robot, truth, suspended_exercise(robot), suspended=True, seed=seed)
+    standing = record(robot, truth, standing_exercise(robot), suspended=False, seed=seed)
+    weight = WholeBodyModel(truth.robot(robot)).total_mass()
+    return identify(robot, hanging, standing, weighed=weight).robot
+
+
+def identified_with_plans(truth: Truth) -> tuple[Robot, PlanLibrary]:
+    """Return the Robot that is identified of a truth on level ground without a payload, and its plans."""
+    bare = dataclasses.replace(truth, payload=0.0, rough=0.0, terrain="flat")
+    robot = dataclasses.replace(identified_robot(bare, truth.seed), name="identified")
+    return robot, transferred_plans(find_library(Robot.jethexa(), None), robot)[0]
