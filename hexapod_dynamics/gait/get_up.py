@@ -51,7 +51,7 @@ class GetUp:
         self, robot: Robot, library: GetUpLibrary, settings: GetUpSettings | None = None, dt: float = 0.02
     ) -> None:
         self.robot, self.library, self.settings = robot, library, settings or GetUpSettings()
-        self._pose_of = GetUpPoses(robot)
+        self._poses = GetUpPoses(robot)
         self._spare = np.zeros(robot.joint_count, bool)  # joints of legs that are damaged but there
         n = robot.joint_count
         self._names = robot.joint_names
@@ -97,7 +97,7 @@ class GetUp:
             self._spare[joints] = morphology.existing_mask[joints].all()
         self._gait = gait
         self._attempts.begin(plan, damaged=bool(self._spare.any()))
-        self._pose_of.fold_aside(self._moves)
+        self._poses.fold_aside(self._moves)
         self._space = LegSpace(self.robot, morphology)
         self._plans = self._topples = 0
         self._rest.at_rest = self._rest.falling = 0.0
@@ -246,7 +246,7 @@ class GetUp:
         self._nudge()
 
     def _nudge(self) -> None:
-        self._move(Phase.PROBE, self._probe.targets(self._pose_of.star), 0.25, hold=PROBE_HOLD)
+        self._move(Phase.PROBE, self._probe.targets(self._poses.star), 0.25, hold=PROBE_HOLD)
 
     def _go_on_probing(self, sensed: Sensed) -> None:
         if self._probe.look(sensed.joints):
@@ -262,7 +262,7 @@ class GetUp:
         self._plans += 1
         # A leg that is gone is anywhere.
         here = np.nan_to_num(np.where(self._moves, self._setpoints, self._probe.before))
-        self._way = untangled(self._space, here, np.where(self._moves, self._pose_of.star, np.nan))
+        self._way = untangled(self._space, here, np.where(self._moves, self._poses.star, np.nan))
         self._move(Phase.STAR, self._setpoints, 0.0)
 
     def _go_on_spreading(self) -> None:
@@ -275,7 +275,7 @@ class GetUp:
 
     def _is_tangled(self, sensed: Sensed) -> bool:
         """Return whether joints have not reached STAR; then it finds another way there, goes on or gives up."""
-        off = self._moves & (np.abs(sensed.joints - self._pose_of.star) > TANGLED)
+        off = self._moves & (np.abs(sensed.joints - self._poses.star) > TANGLED)
         if not off.any():
             return False
         if self._time < MEMORY:
@@ -292,16 +292,16 @@ class GetUp:
 
     def _turn_over(self, up: float) -> None:
         if up > FLAT:
-            self._move(Phase.TUCK, self._pose_of.tuck, 0.5, hold=0.2)
+            self._move(Phase.TUCK, self._poses.tuck, 0.5, hold=0.2)
             return
         if abs(up) < EDGE and self._topples < MOST_TOPPLES:
             self._topples += 1
-            self._move(Phase.TOPPLE, self._pose_of.over, 0.3, hold=0.3)
+            self._move(Phase.TOPPLE, self._poses.over, 0.3, hold=0.3)
             return
         if self.attempts >= self.settings.attempts:
             self._end(Phase.FAILED, f"{self.attempts} attempts have not turned the robot over")
             return
-        self._attempts.next(self._pose_of.aside)
+        self._attempts.next(self._poses.aside)
         self._start_pose()
 
     def _start_pose(self) -> None:
@@ -311,7 +311,7 @@ class GetUp:
         if self._attempts.go_on():
             self._start_pose()
         else:
-            self._move(Phase.TUCK, self._pose_of.tuck, TUCKS, hold=HOLD)
+            self._move(Phase.TUCK, self._poses.tuck, TUCKS, hold=HOLD)
 
     def _after_tuck(self, up: float) -> None:
         if up > UPRIGHT and self._gait is not None:
@@ -354,7 +354,7 @@ class GetUp:
         """Begin to move all joints uniformly to target (n,) [rad], in `least` [s] or longer, then hold [s]."""
         self._enter(phase)
         self._from[:] = self._setpoints
-        self._to[:] = np.where(self._moves, self._pose_of.within(target), np.nan)
+        self._to[:] = np.where(self._moves, self._poses.within(target), np.nan)
         way = np.fmax.reduce(np.abs(self._to - self._from), initial=0.0)
         self._lasts, self._hold = max(least, way / self.settings.speed), hold
 

@@ -33,7 +33,7 @@ class GetUpLibrary:
         self.universal: Manoeuvre | None = None
         self._own: dict[frozenset[str], Manoeuvre] = {}
         try:
-            self._partners: dict[str, str] | None = mirror_partners(robot)
+            self._partners: dict[str, str] | None = mirror_partners(robot, masses=False)
         except HexapodError:
             self._partners = None
         for manoeuvre in manoeuvres:

@@ -104,7 +104,7 @@ def take_over_plans(robot: Robot, robot_file: str | Path, identified: Path) -> N
         plans, left = transferred_plans(library, own)
         path = identified.with_name(f"plans_{own.name}.yaml")
         plans.save(path)
-        print(f"{path}: {len(plans)} of the {len(library)} plans of {robot.name}")
+        print(f"{path}: {len(plans)} of {len(plans) + len(left)} plans of {robot.name}")
         if left:
             print(f"  none without {', without '.join(' '.join(lost) for lost in left)}")
             print(f"  plans of its own: `ros2 run hexapod_dynamics plan --robot {identified} --out {path}`")

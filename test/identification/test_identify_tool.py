@@ -1,6 +1,7 @@
 """The tool `identify` and the bags that it reads."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -108,10 +109,13 @@ def test_plans_and_manoeuvres_come_beside_the_identified_file(tmp_path, capsys):
     file.write_text(robot_yaml(mine, ""), encoding="utf-8")
     identify.take_over_plans(ROBOT, "", file)
     said, robot = capsys.readouterr().out, Robot.load(file)
-    assert "28 of the 28 plans of jethexa" in said and "ways to get up" in said and "none without" not in said
-    assert find_get_up_library(robot, file).manoeuvres(["RM"])
+    assert "50 of 50 plans of jethexa" in said and "ways to get up" in said and "none without" not in said
+    assert find_get_up_library(robot, file).manoeuvres(["LF", "RR"])
     gait = AdaptiveGait(plans=plans_beside(robot, file)).bind(robot, Morphology.whole(robot).without("RM", "LM"))
     assert gait.plan is not None and len(gait.plan.legs) == 4
+    for lost in itertools.chain(*(itertools.combinations(ROBOT.leg_names, count) for count in (1, 2, 3))):
+        gait.set_morphology(Morphology.whole(robot).without(*lost))
+        assert gait.plan is not None and not set(lost) & set(gait.plan.legs)
     heavy = dataclasses.replace(mine, body=dataclasses.replace(mine.body, mass=3.0 * mine.body.mass))
     file.write_text(robot_yaml(heavy, ""), encoding="utf-8")
     identify.take_over_plans(ROBOT, "", file)

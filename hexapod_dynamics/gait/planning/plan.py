@@ -76,13 +76,22 @@ class GaitPlan:
         return dataclasses.replace(self, footholds=tuple((x + dx, y + dy) for x, y in self.footholds))
 
 
-def mirror_partners(robot: Robot) -> dict[str, str]:
-    """Return {leg: the leg on the other side}; HexapodError if the robot is not the same on both sides."""
-    partners = {}
+def mirror_partners(robot: Robot, *, masses: bool = True) -> dict[str, str]:
+    """Return {leg: the leg on the other side}; HexapodError if the robot is not the same on both sides.
+
+    masses: whether the legs must be of one module, with the same masses; else the same links and limits suffice.
+    """
+    partners, shapes = {}, {}
+    if not masses:
+        rows = leg_table.leg_table(robot)
+        shapes = {leg.name: rows[k, leg_table.LENGTHS : leg_table.FREE] for k, leg in enumerate(robot.legs)}
     for leg in robot.legs:
         image = np.array(leg.mount_position) * (1.0, -1.0, 1.0)
         for other in robot.legs:
-            if np.allclose(other.mount_position, image, atol=1e-6) and other.module == leg.module:
+            alike = (
+                other.module == leg.module if masses else np.allclose(shapes[leg.name], shapes[other.name], atol=1e-6)
+            )
+            if alike and np.allclose(other.mount_position, image, atol=1e-6):
                 axis, theirs = leg.mount_rotation[:, 0], other.mount_rotation[:, 0]
                 if np.allclose(theirs, axis * (1.0, -1.0, 1.0), atol=1e-6):
                     partners[leg.name] = other.name

@@ -76,6 +76,14 @@ class PlanLibrary:
         image = self._plans.get(frozenset(self._partners[name] for name in lost))
         return None if image is None else image.mirrored(self._partners)
 
+    def with_images(self) -> list[GaitPlan]:
+        """Return all plans, and the mirror image of each whose set of lost legs has no plan of its own."""
+        plans = dict(self._plans)
+        for plan in self._plans.values() if self._partners else ():
+            image = plan.mirrored(self._partners)
+            plans.setdefault(self._lost(image), image)
+        return list(plans.values())
+
     def classes(self, most_lost: int = 3) -> list[tuple[str, ...]]:
         """Return the sets of lost legs, one of each mirror pair, from one leg lost to `most_lost`."""
         from itertools import combinations

@@ -31,11 +31,12 @@ SMALL = 1e-6  # [m, rad]: numbers of a robot file are rounded
 def transferred_plans(library: PlanLibrary, robot: Robot) -> tuple[PlanLibrary, list[tuple[str, ...]]]:
     """Return the plans of a library for another Robot, and the sets of lost legs whose plan does not do there.
 
-    Raises HexapodError where the robots differ in more than masses and servos.
+    Mirror images are plans of their own: the other robot's sides may weigh differently. Raises HexapodError where the
+    robots differ in more than masses and servos.
     """
     _check_shape(library.robot, robot)
     kept, left = PlanLibrary(robot), []
-    for plan in library:
+    for plan in library.with_images():
         moved = transferred_plan(library.robot, robot, plan)
         if moved is None:
             left.append(tuple(name for name in robot.leg_names if name not in plan.legs))
