@@ -85,6 +85,7 @@ class DamageDetector:
         self._lean = 0.0  # larger one of |roll| and |pitch| [rad] in the last attitude
         self._usual_misfit = s.limits.as_usual  # chi-square per feature of banks that have found nothing
         self._timing = Disturbance(s.limits)
+        self._braced = self._brace_began = -math.inf  # time of the last tick of a brace, and of its first
         # Of a lost foot that a bank has decided on: its values, and the slice in which it was lost.
         self._onsets: list[tuple[dict, int]] = []
         self.following = True  # the servos execute the commands
@@ -136,7 +137,7 @@ class DamageDetector:
         self._attitudes.append((time, roll, pitch, yaw))
         self._lean = max(abs(roll), abs(pitch))
         apart = self._torn.measure_attitude(time, roll, pitch)
-        if apart is not None:
+        if apart is not None and time - self._brace_began > self.settings.limits.push_for:
             self._leaning.note(time, apart)
 
     def bus(self, time: float, silent: np.ndarray, let_go: np.ndarray, answering: np.ndarray | None = None) -> None:
@@ -195,6 +196,18 @@ class DamageDetector:
         """Ignore sag, tilt and single servos for some seconds: the robot lies after a fall, or is getting up."""
         self._leaning.clear()  # how far it leant then says nothing of the ground
         self._ignore_late(time)
+
+    def braces(self, time: float) -> None:
+        """Note that the robot braces against a push: as long as the body moves by it, joints and tilt are no evidence.
+
+        The brace's set-points are commands as all others, so the model goes on, and what was lost shows right after it.
+        """
+        limits = self.settings.limits
+        if time - self._braced > limits.push_for:
+            self._brace_began = time
+        self._braced, lasted = time, time - self._brace_began
+        if self.model.started and (lasted < limits.push_for or lasted > limits.push_long):
+            self._slices.disregard(limits.push_before)
 
     def thrown_back(self, time: float) -> None:
         """Note that an obstacle throws the body back: the ground is uneven, and the feet stay where they are."""

@@ -313,6 +313,9 @@ class DetectorLimits:
     disturbed_for: float = _limit(
         2.5, "s", "after a slow bus or late data, for which sag, tilt, single servos are none"
     )
+    push_before: float = _limit(0.15, "s", "before a brace begins in which the push that it answers may have begun")
+    push_for: float = _limit(0.35, "s", "of a brace in which the body moves by the push, which is no evidence")
+    push_long: float = _limit(0.9, "s", "of a brace after which it answers more than one push")
     slow_servos: float = _limit(0.02, "s", "by which all joints may be later before their lag is identified")
     returning: float = _limit(5.0, "s", "in which a joint that came back need not follow")
 

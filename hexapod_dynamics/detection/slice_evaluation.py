@@ -48,6 +48,7 @@ class SliceEvaluation:
         self.moved: dict[int, np.ndarray] = {}  # slice: how far a loss that was decided on moved the model's features
         self.follows_from = np.full(n, -math.inf)  # joints that came back are watched from then on
         self._measured = False  # a joint was read in the last slice
+        self._pushed: set[int] = set()  # slices in which a push moves the body
 
     # ---- changes of the model ----------------------------------------------------------------------------------------
 
@@ -59,6 +60,7 @@ class SliceEvaluation:
         self.suspicion.restart()
         self.baseline.forget_waiting()
         self.watch.clear()
+        self._pushed.clear()
 
     def start_again(self, time: float, morphology: Morphology) -> None:
         """Discard the measurements, and let the model go on from where it is with another morphology."""
@@ -107,6 +109,12 @@ class SliceEvaluation:
         """Return by how much [s] all joints are behind the model in the last two slices; NaN: not known."""
         return self.window.lag(2 * self._settings.slice_ticks)
 
+    def disregard(self, before: float) -> None:
+        """Leave out the present slice and those of the last `before` seconds that are not evaluated yet."""
+        tick, ticks = self._model.tick, self._settings.slice_ticks
+        first = int(tick - before / self._settings.command_period) // ticks
+        self._pushed.update(range(max(first, self.next), tick // ticks + 1))
+
     def evaluate(self, time: float, lean: float, morphology: Morphology, suspect: bool) -> Outcome:
         """Evaluate the next slice, which ends at about `time` [s].
 
@@ -114,6 +122,9 @@ class SliceEvaluation:
         """
         piece, limits, ticks = self.next, self._settings.limits, self._settings.slice_ticks
         self.next += 1
+        if piece in self._pushed:
+            self._pushed.discard(piece)
+            self.window.disregard(piece)
         view = self.window.view(piece, 1)
         residual, load, yaw, motion = view.residual[0], view.load[0], view.yaw[0], view.motion[0]
         self._measured = bool(np.isfinite(load).any())

@@ -42,6 +42,16 @@ class MeasurementWindow:
         self._tilts.clear()
         self._attitudes.clear()
 
+    def disregard(self, piece: int) -> None:
+        """Delete the measurements of slice `piece`: something else than the robot's own state moved it."""
+        ticks = self._model.slice_ticks
+        with np.errstate(invalid="ignore"):
+            self._place[(self._place >= piece * ticks) & (self._place < (piece + 1) * ticks)] = np.nan
+        self._tilts.pop(piece, None)
+        kept = [one for one in self._attitudes if not self._model.place(one[0]) // ticks == piece]
+        self._attitudes.clear()
+        self._attitudes.extend(kept)
+
     def compare_again(self, first: int, retimed: bool = False) -> None:
         """Compare the measurements since the start of slice `first` with the model again, which has changed; retimed:
         and the times of its states.

@@ -28,6 +28,10 @@ class BraceSettings:
     of the last usual_time [s] of this walk: feet that meet edges are no push. The short time finds hard pushes early,
     the long one those that a robot with legs lost, whose feet land harder, cannot tell from its steps so soon.
 
+    A body that sinks because a foot is lost is no push either, and a brace would hide the loss for a moment. It leans
+    before the ground pushes it, and hits the ground. So both samples have to be larger than `share` of the vertical
+    specific force, and not within after_impact [s] of a vertical one of more than `impact` [m/s^2] that is not.
+
     out, down: how far the feet move outwards and the body moves down, as shares of the length of a leg. hold [s]: from
     the last such sample on. longest [s]: of one brace, whatever the IMU measures; what shakes for longer is no push.
     back [rad/s]: speed of the joints on their way back.
@@ -38,6 +42,9 @@ class BraceSettings:
     times: float = 1.7
     usual_time: float = 60.0
     mean_time: float = 2.0
+    share: float = 0.9
+    impact: float = 18.0
+    after_impact: float = 0.1
     out: float = 0.33
     down: float = 0.25
     hold: float = 0.4
@@ -101,7 +108,8 @@ class Brace:
             _Filter(time, force) for time, force in zip(self.settings.smooth_times, self.settings.forces, strict=True)
         ]
         self._left, self._lasted = 0.0, 0.0  # [s] that the brace is held yet; since it began
-        self._before = 0.0  # [m/s^2] of the sample before
+        self._before = 0.0  # [m/s^2] of the sample before; 0 if that was no push
+        self._since_impact = math.inf  # [s]
         self._setpoints, self._target = np.zeros(robot.joint_count), np.zeros(robot.joint_count)
         self.set_morphology(Morphology.whole(robot))
 
@@ -119,13 +127,17 @@ class Brace:
 
         A robot that does not walk is not braced: one that rests does not move because it is touched.
         """
-        settings, x, y = self.settings, *force[:2]
-        if not math.hypot(x, y) < PLAUSIBLE:  # NaN, too
+        settings, (x, y, z) = self.settings, force
+        if not math.hypot(x, y, z) < PLAUSIBLE:  # NaN, too
             return
         mean = self._mean or [x, y]
         share = min(1.0, dt / settings.mean_time)
         self._mean = [mean[0] + share * (x - mean[0]), mean[1] + share * (y - mean[1])]
         pushed, now = False, math.hypot(x - mean[0], y - mean[1])
+        steep = now > settings.share * abs(z)
+        self._since_impact = 0.0 if abs(z) > settings.impact and not steep else self._since_impact + dt
+        if not steep or self._since_impact < settings.after_impact:
+            now = 0.0
         lasting, self._before = min(now, self._before), now  # one wrong sample moves nothing
         for one in self._filters:
             side = one.smooth(dt, x - mean[0], y - mean[1])
@@ -133,7 +145,7 @@ class Brace:
                 continue
             if lasting > one.force and side > max(one.force, settings.times * one.usual):
                 pushed = True
-                if not self.active and self._left <= 0.0:  # if it was the ground, it takes more the next time
+                if not self.needed:  # if it was the ground, it takes more the next time
                     one.grow(side)
             elif not self.active:
                 one.learn(dt, side, settings.usual_time)

@@ -14,6 +14,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 # Key of `Gait.report` with the leg whose foot is pressed down, while it is.
 PRESSED_FOOT = "pressed foot"
 # Key of the value of `gait_state` that says whether the robot lies after a fall or is getting up.
+BRACES = "braces against a push"
 OFF_ITS_FEET = "off its feet"
 WALKING = "walking"  # of Gait.doing
 # Key of `Gait.report`: whether an obstacle throws the body back now.

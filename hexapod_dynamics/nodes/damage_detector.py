@@ -14,7 +14,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
-from hexapod_dynamics.gait.interface import OFF_ITS_FEET, PRESSED_FOOT, THROWN_BACK
+from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, PRESSED_FOOT, THROWN_BACK
 from hexapod_dynamics.nodes.declarations import Declarations
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
@@ -80,7 +80,7 @@ class DamageDetectorNode(GuardedNode):
         subscribe(self, DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
         self._pressed = None  # the leg whose foot the gait presses down
         self._off_its_feet = False  # lying after a fall, or getting up: feet that carry nothing are no evidence then
-        self._thrown_back = False
+        self._thrown_back = self._braces = False
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._presses = self.create_publisher(String, "press_foot", 10)
         self._trials = self.create_publisher(String, "try_joint", 10)
@@ -142,6 +142,7 @@ class DamageDetectorNode(GuardedNode):
         values = {pair.key: pair.value for pair in message.values}
         self._off_its_feet = values.get(OFF_ITS_FEET) == text_of(True)
         self._thrown_back = values.get(THROWN_BACK) == text_of(True)
+        self._braces = values.get(BRACES) == text_of(True)
         leg = values.get(PRESSED_FOOT)
         if leg is not None and leg != self._pressed:
             self.detector.pressed(time.monotonic(), leg)
@@ -181,6 +182,8 @@ class DamageDetectorNode(GuardedNode):
             self.detector.off_its_feet(now)
         if self._thrown_back:
             self.detector.thrown_back(now)
+        if self._braces:
+            self.detector.braces(now)
         self._looked = now
         self._declarations.look(now)
         try:

@@ -16,7 +16,7 @@ from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait.brace import Brace
-from hexapod_dynamics.gait.interface import OFF_ITS_FEET, WALKING
+from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, WALKING
 from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.gait.plan_choice import plans_beside
 from hexapod_dynamics.nodes import gait_choice as gaits
@@ -332,7 +332,8 @@ class GaitNode(GuardedNode):
             "turn [deg/s]": math.degrees(wz),
             "refused messages": self._refusals,
             "last refusal": self._last_refusal,
-            OFF_ITS_FEET: self.permit.fallen or bool(self.get_up.doing) or self.brace.active,
+            OFF_ITS_FEET: self.permit.fallen or bool(self.get_up.doing),
+            BRACES: self.brace.active,
             "pushes that it braced against": self.brace.count,
         }
         values.update(self.gait.report())

@@ -24,7 +24,6 @@ from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import SEVERITY, ServoHealth, figures
 from hexapod_dynamics.drivers.servos.servo_heat import ServoHeat
 from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
-from hexapod_dynamics.drivers.servos.stop_state import StopState
 from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import HexapodError
@@ -32,24 +31,20 @@ from hexapod_dynamics.nodes.board_outputs import BoardOutputs
 from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.foreign_joints import ASKED, ForeignJoints
 from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.nodes.servo_messages import ServoMessages
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
 from hexapod_dynamics.nodes.stop_inputs import StopInputs
+from hexapod_dynamics.nodes.stop_services import StopServices, restored_stop
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros import start
-from hexapod_dynamics.ros.cdr import joint_template
-from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.internals import sender
 from hexapod_dynamics.ros.malformed import subscribe
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, Wanted, load_robot, stamp_seconds
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, load_robot, stamp_seconds
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.callback_groups import ReentrantCallbackGroup
-from sensor_msgs.msg import BatteryState, JointState
-from std_msgs.msg import Bool
-from std_srvs.srv import SetBool, Trigger
+from sensor_msgs.msg import JointState
 
 # A command waits for the next tick for at most this time [s], while commands are punctual for about ALIGNED (`_pace`).
 MOST_LATE, ALIGNED = 0.01, 0.002
@@ -72,7 +67,6 @@ class ServosNode(GuardedNode):
         super().__init__("servos")
         self.robot = load_robot(self)
         self._session_state = SessionState(self)
-        self._requests = ReentrantCallbackGroup()
         self.parameters = parameters = declare_parameters(self, self.robot)
         self._names = list(self.robot.joint_names)
         self._gone = np.zeros(len(self._names), bool)  # declared missing
@@ -83,7 +77,12 @@ class ServosNode(GuardedNode):
         )
         self.chain = ServoChain(parameters.servos, parameters.servo_map, parameters.chain)
         self.control = ServoSupervisor(
-            self.chain, self.guard, parameters.control, self.get_logger().warning, self._restored(), self._keep
+            self.chain,
+            self.guard,
+            parameters.control,
+            self.get_logger().warning,
+            restored_stop(self._session_state, self.get_logger()),
+            lambda stop: self._session_state.post(stop.to_values()),
         )
         self.check = CommandCheck.of_robot(self.robot)
         self.watch = CommandWatch(self, "joint_commands", SourceLock(parameters.control.command_timeout))
@@ -92,22 +91,8 @@ class ServosNode(GuardedNode):
         self._health = ServoHealth(self._names, simulated=not self.get_parameter("port").value)
         self._heat = ServoHeat(self._names)
         self._level, self._next_news = None, 0.0
-        self._stamps, self._last_known = StampConverter(), None
-        self._published = [-np.inf] * len(self._names)
-        self._states = None  # Template of the joints that are known
-        self._fresh = [joint_template([name]) for name in self._names]  # a reading is of one joint
-        self._battery = BatteryState(
-            power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True, location="servo bus"
-        )
-        for field in ("current", "charge", "capacity", "design_capacity", "percentage", "temperature"):
-            setattr(self._battery, field, float("nan"))  # not measured
-
         foreign = isinstance(parameters.servos, TopicServos)  # its driver publishes joint_states
-        self._send_state = None if foreign else sender(self.create_publisher(JointState, "joint_states", 10))
-        publisher = self.create_publisher(JointState, "~/measurements", 10)
-        self._fresh_wanted, self._send_fresh = Wanted(publisher), sender(publisher)
-        self._battery_publisher = self.create_publisher(BatteryState, "battery_state", 10)
-        self._following_publisher, self._following = self.create_publisher(Bool, "~/following", LATCHED), None
+        self._messages = ServoMessages(self, self._names, parameters.stale, joint_states=not foreign)
         longest = min(parameters.control.period, 1.0 / parameters.rate)
         self._ticks = min(MOST_LATE, longest), longest  # [s], and while commands are punctual
         self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
@@ -119,14 +104,6 @@ class ServosNode(GuardedNode):
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        # Reentrant: one that waits for the disk keeps no other waiting. All run in the thread that ticks.
-        for kind, name, callback in (
-            (SetBool, "emergency_stop", self._on_emergency_stop),
-            (SetBool, "~/torque", self._on_torque),
-            (Trigger, "~/release", self._on_release),
-            (Trigger, "~/follow", self._on_follow),
-        ):
-            self.create_service(kind, name, callback, callback_group=self._requests)
         self.diagnostics = Diagnostics(
             self, f"{self.robot.name} servo bus {parameters.servos.port}", self._look, every=self.loop.every
         )
@@ -135,42 +112,10 @@ class ServosNode(GuardedNode):
         self.stop_inputs = StopInputs(
             self.control, self.loop, parameters, self.get_logger(), self.get_namespace(), self._session_state.stored
         )
+        self.stop_services = StopServices(self, self.control, self.stop_inputs, self._session_state, self._tell_news)
         self.board = BoardOutputs.of(self, parameters, self.stop_inputs)
         self.priority = prefer_this_process(PRIORITY)
         self.chain.start()  # the hardware comes last, after all checks
-
-    # What outlives a crash -------------------------------------------------------------------------------------------
-
-    def _restored(self):
-        """Return the stop state from before a crash; one that cannot be read is an emergency stop, one that is missing
-        holds.
-        """
-        stored, stop = self._session_state, None
-        values = stored.load()
-        try:
-            stop = StopState.from_values(values)
-        except HexapodError as error:
-            stored.reject(error)
-        if stored.lost:
-            stop = StopState.lost(None if values is None else stop, stored.problem)
-        elif stored.unreadable:
-            stop = StopState.unreadable(stored.problem)
-        # Stored at the start: an existing file can be written to even when the disk is full.
-        stored.save(stop.to_values())
-        if stop != StopState():
-            frozen = "emergency stop, " if stop.frozen else ""
-            self.get_logger().warning(f"restarted; the state is now: {frozen}{stop.mode} ({stop.reason})")
-        return stop
-
-    def _keep(self, stop):
-        self._session_state.post(stop.to_values())
-
-    async def _stored(self, response):
-        """Return the response of a request when its state is on the disk; meanwhile this node works."""
-        failure = await self._session_state.stored()
-        if failure:
-            response.message += f"; a restart of this node would lose this state: {failure}"
-        return response
 
     # In --------------------------------------------------------------------------------------------------------------
 
@@ -271,35 +216,9 @@ class ServosNode(GuardedNode):
         if self.foreign is not None:
             self.foreign.set_missing(gone)
 
-    async def _on_emergency_stop(self, request, response):
-        refusal = "" if request.data else self.stop_inputs.refuse_resume()
-        response.success, response.message = (False, refusal) if refusal else self.control.emergency_stop(request.data)
+    def _tell_news(self):
+        """Let the next tick look for a change of the diagnostics."""
         self._next_news = 0.0
-        return await self._stored(response)
-
-    async def _on_torque(self, request, response):
-        control = self.control
-        if request.data:
-            refusal = control.stand()
-            done = "torque is on, following joint_commands"
-            if not control.follows:
-                done = "holding where it stands; ~/follow lets joint_commands move the robot"
-        else:
-            refusal, done = control.sit_down("requested by ~/torque", time.monotonic()), "switching torque off"
-            if control.sitting is not None:
-                done = f"sitting down first, torque off in {control.sitting.until_done:.1f} s; ~/release: at once"
-        response.success, response.message = not refusal, refusal or done
-        return await self._stored(response)
-
-    async def _on_release(self, _request, response):
-        refusal = self.control.let_go()
-        done = "torque off; /diagnostics names each servo that has not confirmed it"
-        response.success, response.message = not refusal, refusal or done
-        return await self._stored(response)
-
-    async def _on_follow(self, _request, response):
-        response.success, response.message = self.control.resume()
-        return await self._stored(response)
 
     def _watch_sources(self):
         self._session_state.expire()
@@ -329,35 +248,13 @@ class ServosNode(GuardedNode):
 
     def _publish(self, now, state):
         self.control.hold_when_commands_stop(now)
-        following = self.control.executes
-        if following != self._following:
-            self._following = following
-            self._following_publisher.publish(Bool(data=following))
-        stamps, known = state.stamp.tolist(), state.known.tolist()
-        there = [j for j, stamp in enumerate(stamps) if known[j] and now - stamp < self.parameters.stale]
-        if there:
-            if there != self._last_known:
-                self._last_known = there
-                self._states = joint_template([self._names[j] for j in there])
-            angles, rates = state.angle.tolist(), state.rate.tolist()
-            stamp = self._stamps.nanoseconds_of(max(stamps[j] for j in there))
-            if self._send_state is not None:
-                self._send_state(self._states.bytes(stamp, [*[angles[j] for j in there], *[rates[j] for j in there]]))
-            self._publish_fresh(sorted((stamps[j], j) for j in there if stamps[j] > self._published[j]), angles, rates)
+        self._messages.publish_following(self.control.executes)
+        self._messages.publish_readings(now, state)
         if now > self._next_news:  # a change is told soon
             self._next_news = now + 0.1
             if self._assess(now) != self._level:
                 self.diagnostics.publish()
         self._say_port_trouble(now, state)
-
-    def _publish_fresh(self, readings, angles, rates):
-        """Publish each new reading (monotonic time [s], joint) with the time of the reading, the oldest first."""
-        wanted = self._fresh_wanted(time.monotonic())
-        for read_at, joint in readings:
-            self._published[joint] = read_at
-            if wanted:
-                stamp = self._stamps.nanoseconds_of(read_at)
-                self._send_fresh(self._fresh[joint].bytes(stamp, [angles[joint], rates[joint]]))
 
     def _say_port_trouble(self, now, state):
         """Log once that the port does not open: without a launch, /diagnostics is often not displayed."""
@@ -368,11 +265,7 @@ class ServosNode(GuardedNode):
             self.get_logger().error(f"{state.last_port_error or 'the servo port is not open'}; it is tried again")
 
     def _publish_battery(self):
-        supply = self.control.state.supply
-        if np.isfinite(supply):
-            self._battery.header.stamp = self.get_clock().now().to_msg()
-            self._battery.voltage = float(supply)
-            self._battery_publisher.publish(self._battery)
+        self._messages.publish_battery(self.control.state.supply)
 
     def _assess(self, now):
         """Return level and message: bus, commands, supply, present action, in this order."""

@@ -15,7 +15,7 @@ ROBOT = Robot.jethexa()
 STANCE = AdaptiveGait().bind(ROBOT).position.copy()
 DT, TICK = 0.01, 0.02
 LEVEL = (0.0, 0.0, 9.81)
-PUSH = (0.0, 9.0, 9.81)
+PUSH = (0.0, 12.0, 9.81)
 
 
 def sensed(*pieces, walking=True):
@@ -59,6 +59,15 @@ def test_what_each_step_brings_is_usual():
     assert not brace.needed
     brace = sensed(*steps, (0.08, (0.0, 16.0, 9.81)))
     assert brace.needed
+
+
+def test_a_body_that_sinks_where_a_foot_is_lost_and_hits_the_ground_is_no_push():
+    sinks, hits = (0.15, (4.5, 0.0, 7.0)), (DT, (15.0, 0.0, 31.0))
+    slides, lies = (0.06, (9.0, 0.0, 9.5)), (1.0, LEVEL)
+    assert sensed((3.0, LEVEL), sinks, hits, slides, lies).count == 0
+    assert not sensed((3.0, LEVEL), sinks, hits, slides).needed
+    assert not sensed((3.0, LEVEL), sinks, (0.1, (8.0, 0.0, 12.0))).needed
+    assert sensed((3.0, LEVEL), sinks, hits, slides, (0.1, LEVEL), (0.05, PUSH)).needed  # one that comes afterwards
 
 
 def test_the_feet_go_outwards_and_the_body_down_and_all_comes_back():

@@ -18,6 +18,7 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.brace import Brace
 from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.robot import Morphology, Robot
@@ -45,10 +46,10 @@ class BlindWalk:
     lost_bytes: share of bytes lost on the bus. dead_band [rad]: play of every servo's reading. obey: decisions are
     declared to gait and detector, and feet that it suspects are pressed down; else they are only stored. detector:
     instead of a DamageDetector with these settings. as_nodes: the detector is updated 25 times a second, set-points
-    have the feed-forward torques of the node `dynamics`, and the gyroscope errs as a recorded MPU6050 after its
-    calibration. chain [s]: from a command to the servos' start without the Truth's delay; by default what the detector
-    assumes. known: the Robot that the software has, with the servo zeros and the mounting of the IMU that were
-    identified; by default `robot`. decisions: (time [s], Decision) so far; pressed: (time [s], leg).
+    have the feed-forward torques of the node `dynamics`, the robot braces against pushes, and the gyroscope errs as a
+    recorded MPU6050 after its calibration. chain [s]: from a command to the servos' start without the Truth's delay; by
+    default what the detector assumes. known: the Robot that the software has, with the servo zeros and the mounting of
+    the IMU that were identified; by default `robot`. decisions: (time [s], Decision) so far; pressed: (time [s], leg).
     """
 
     def __init__(
@@ -98,6 +99,8 @@ class BlindWalk:
         self._forward = Feedforward(robot) if as_nodes else None
         self._height = 0.0
         self._gyroscope = GyroscopeError(seed, TICK) if as_nodes else None
+        self.brace = Brace(robot) if as_nodes else None
+        self._shake = np.random.default_rng((3, seed))  # noise of the accelerometer that the brace senses
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
         self._met = np.zeros(n, np.int64)
@@ -122,12 +125,13 @@ class BlindWalk:
 
     def tick(self) -> None:
         """Make one command, 20 ms of physics, the sensor readings and one update of the detector."""
-        command = self.gait.step(TICK)[0].copy()
+        brace = self.brace if self.brace is not None and self.brace.needed else None
+        command = (self.gait.step(TICK)[0] if brace is None else brace.step(TICK, self.gait.position)).copy()
         command[~self.declared.moving_mask] = np.nan
         tried = self.trial.setpoint(self.time)
         if tried is not None:
             command[self.trial.joint] = tried
-        torques = self._torques(command)
+        torques = self._torques(command, self.gait.velocity if brace is None else np.zeros(len(command)))
         self.detector.command(self.time, command, torques)
         sent = self._guard.update(command, torques, TICK)
         sent[self.unplugged | ~self.physics.morphology.existing_mask] = np.nan
@@ -135,7 +139,11 @@ class BlindWalk:
         physics.push(self.push)
         if not self.frozen:
             physics.command(sent + self._zeros, TICK)
-        physics.step(self._steps)
+        for steps in (self._steps // 2, self._steps - self._steps // 2):  # two samples of the IMU
+            physics.step(steps)
+            if self.brace is not None:
+                force = self._mounting.T @ physics.specific_force + self._shake.normal(0.0, _ACCELEROMETER, 3)
+                self.brace.sense(0.5 * TICK, force.tolist(), self.gait.doing == "walking")
         now = self.time + self._chain + TICK
         self._measure(now)
         if round(self.time / TICK) % 15 == 0:
@@ -150,6 +158,8 @@ class BlindWalk:
             self._thrown_back = bool(self.gait.report().get(THROWN_BACK))
         if self._thrown_back:
             self.detector.thrown_back(self.time)
+        if self.brace is not None and self.brace.active:
+            self.detector.braces(self.time)
         for decision in self.detector.update(self.time + TICK):
             self.decisions.append((self.time, decision))
             if self.obey and decision.action != "suspect":
@@ -165,12 +175,12 @@ class BlindWalk:
             self.detector.pressed(self.time, self.pressed[-1][1])
         self._pressing = pressing
 
-    def _torques(self, command: np.ndarray) -> np.ndarray:
-        """Return the feed-forward torques (n,) [N m] of a command (n,) [rad], NaN: no command."""
+    def _torques(self, command: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """Return the feed-forward torques (n,) [N m] of a command (n,) [rad], NaN: none, and its rates [rad/s]."""
         if self._forward is None:
             return np.zeros(len(command))
         joints = np.where(np.isfinite(command), command, 0.0)
-        rates = np.where(np.isfinite(command), self.gait.velocity, 0.0)
+        rates = np.where(np.isfinite(command), velocity, 0.0)
         twist = np.zeros(6)
         twist[[0, 1, 5]] = self.gait.twist
         torques = self._forward.solve(np.eye(3), self._height, twist, joints, rates, np.zeros(len(joints)), joints)
@@ -195,6 +205,8 @@ class BlindWalk:
         self.trial.set_morphology(morphology)
         if self._forward is not None:
             self._forward.set_morphology(morphology)
+        if self.brace is not None:
+            self.brace.set_morphology(morphology)
         self.detector.set_morphology(morphology)
 
     def _mute(self) -> np.ndarray:

@@ -40,6 +40,10 @@ class Recorder:
         """Record that an obstacle throws the body back."""
         self.calls.append(("thrown_back", time))
 
+    def braces(self, time: float) -> None:
+        """Record that the robot braces against a push."""
+        self.calls.append(("braces", time))
+
     def set_morphology(self, morphology: Morphology) -> None:
         """Record a declaration."""
         self.calls.append(("set_morphology", morphology))
@@ -62,7 +66,7 @@ class Silent(Recorder):
     def __init__(self) -> None:
         super().__init__()
         self.command = self.measure_joints = self.measure_attitude = self.bus = lambda *_: None
-        self.thrown_back = lambda _time: None
+        self.thrown_back = self.braces = lambda _time: None
         self.update = lambda _time: []
 
 

@@ -248,6 +248,16 @@ def after_a_slow_bus(limits, pace, later=0.0):
     return timing.disturbed
 
 
+def braced(limits, lasted):
+    """A detector that was told at last, so long [s] after its begin, that the robot braces."""
+    detector = stand_in(limits, _braced=-math.inf, _brace_began=-math.inf)
+    for time in np.arange(0.0, lasted, 0.04):
+        DamageDetector.braces(detector, time)
+    detector._slices.disregard.reset_mock()
+    DamageDetector.braces(detector, lasted)
+    return detector._slices.disregard
+
+
 def lag_of_slow_servos(limits):
     """Lag [s] of all joints that counts, of 50 ms, before that of the servos is identified."""
     detector = stand_in(limits)
@@ -327,6 +337,9 @@ EDGES = {
     "falling_windows": lambda l: changes(lambda piece: looked_for(l, piece), 2, 3),
     "slow_bus": lambda l: changes(lambda pace: after_a_slow_bus(l, pace), 0.43, 0.47),
     "disturbed_for": lambda l: changes(lambda later: not after_a_slow_bus(l, 1.0, later), 2.4, 2.6),
+    "push_before": lambda l: near(braced(l, 0.1).call_args.args[0], 0.15),
+    "push_for": lambda l: changes(lambda lasted: not braced(l, lasted).called, 0.34, 0.36),
+    "push_long": lambda l: changes(lambda lasted: braced(l, lasted).called, 0.88, 0.92),
     "slow_servos": lambda l: near(lag_of_slow_servos(l), 0.03),
     "returning": lambda l: near(watched_again(l), 5.0),
     "nothing": lambda l: changes(lambda p: nothing_found(l, 0.1, declared=p)[0], 0.88, 0.92),

@@ -1,0 +1,72 @@
+"""What `servos` publishes of its bus: joint_states, ~/measurements, ~/following and battery_state."""
+
+import time
+
+import numpy as np
+
+from hexapod_dynamics.ros.cdr import joint_template
+from hexapod_dynamics.ros.clock_offset import StampConverter
+from hexapod_dynamics.ros.internals import sender
+from hexapod_dynamics.ros.node_functions import LATCHED, Wanted
+from sensor_msgs.msg import BatteryState, JointState
+from std_msgs.msg import Bool
+
+
+class ServoMessages:
+    """Publishers of a node. names: of all joints; stale [s]: age from which a reading is not published; joint_states:
+    whether the node publishes this topic, which a foreign driver may do itself.
+    """
+
+    def __init__(self, node, names, stale, *, joint_states=True):
+        self._names, self._stale, self._clock = names, stale, node.get_clock()
+        self._stamps, self._last_known = StampConverter(), None
+        self._published = [-np.inf] * len(names)
+        self._states = None  # Template of the joints that are known
+        self._fresh = [joint_template([name]) for name in names]  # a reading is of one joint
+        self._send_state = sender(node.create_publisher(JointState, "joint_states", 10)) if joint_states else None
+        publisher = node.create_publisher(JointState, "~/measurements", 10)
+        self._fresh_wanted, self._send_fresh = Wanted(publisher), sender(publisher)
+        self._battery = BatteryState(
+            power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True, location="servo bus"
+        )
+        for field in ("current", "charge", "capacity", "design_capacity", "percentage", "temperature"):
+            setattr(self._battery, field, float("nan"))  # not measured
+        self._battery_publisher = node.create_publisher(BatteryState, "battery_state", 10)
+        self._following_publisher, self._following = node.create_publisher(Bool, "~/following", LATCHED), None
+
+    def publish_following(self, following):
+        """Publish whether joint_commands are executed, if that has changed."""
+        if following != self._following:
+            self._following = following
+            self._following_publisher.publish(Bool(data=following))
+
+    def publish_readings(self, now, state):
+        """Publish the readings of a ChainState at the monotonic time `now` [s]: all joints, then each new reading."""
+        stamps, known = state.stamp.tolist(), state.known.tolist()
+        there = [j for j, stamp in enumerate(stamps) if known[j] and now - stamp < self._stale]
+        if not there:
+            return
+        if there != self._last_known:
+            self._last_known = there
+            self._states = joint_template([self._names[j] for j in there])
+        angles, rates = state.angle.tolist(), state.rate.tolist()
+        stamp = self._stamps.nanoseconds_of(max(stamps[j] for j in there))
+        if self._send_state is not None:
+            self._send_state(self._states.bytes(stamp, [*[angles[j] for j in there], *[rates[j] for j in there]]))
+        self._publish_fresh(sorted((stamps[j], j) for j in there if stamps[j] > self._published[j]), angles, rates)
+
+    def _publish_fresh(self, readings, angles, rates):
+        """Publish each new reading (monotonic time [s], joint) with the time of the reading, the oldest first."""
+        wanted = self._fresh_wanted(time.monotonic())
+        for read_at, joint in readings:
+            self._published[joint] = read_at
+            if wanted:
+                stamp = self._stamps.nanoseconds_of(read_at)
+                self._send_fresh(self._fresh[joint].bytes(stamp, [angles[joint], rates[joint]]))
+
+    def publish_battery(self, supply):
+        """Publish the supply [V] of the servos, unless it is NaN: not measured."""
+        if np.isfinite(supply):
+            self._battery.header.stamp = self._clock.now().to_msg()
+            self._battery.voltage = float(supply)
+            self._battery_publisher.publish(self._battery)
