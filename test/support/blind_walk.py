@@ -139,11 +139,7 @@ class BlindWalk:
         physics.push(self.push)
         if not self.frozen:
             physics.command(sent + self._zeros, TICK)
-        for steps in (self._steps // 2, self._steps - self._steps // 2):  # two samples of the IMU
-            physics.step(steps)
-            if self.brace is not None:
-                force = self._mounting.T @ physics.specific_force + self._shake.normal(0.0, _ACCELEROMETER, 3)
-                self.brace.sense(0.5 * TICK, force.tolist(), self.gait.doing == "walking")
+        self._step()
         now = self.time + self._chain + TICK
         self._measure(now)
         if round(self.time / TICK) % 15 == 0:
@@ -152,6 +148,18 @@ class BlindWalk:
         if not self._as_nodes or self._tick % UPDATE_TICKS == 0:
             self._update()
         self.time += TICK
+
+    def _step(self) -> None:
+        """Step the physics by a tick, in which a brace senses two samples of the IMU."""
+        physics, parts = self.physics, 1 if self.brace is None else 2
+        self._force, self._rate = np.zeros(3), np.zeros(3)
+        for _ in range(parts):
+            physics.step(self._steps // parts)
+            self._force += physics.specific_force / parts
+            self._rate += physics.mean_angular_velocity / parts
+            if self.brace is not None:
+                force = self._mounting.T @ physics.specific_force + self._shake.normal(0.0, _ACCELEROMETER, 3)
+                self.brace.sense(TICK / parts, force.tolist(), self.gait.doing == "walking")
 
     def _update(self) -> None:
         if self._tick % 50 == 0:  # `gait_state` comes once a second
@@ -191,7 +199,7 @@ class BlindWalk:
     def _gyro(self) -> np.ndarray:
         """Return what the gyroscope reads (3,) [rad/s]: instantaneous and with noise, or as a recorded MPU6050."""
         if self._gyroscope is not None:
-            return self.physics.mean_angular_velocity + self._gyroscope.sample()
+            return self._rate + self._gyroscope.sample()
         return self.physics.angular_velocity + self._random.normal(0.0, _GYRO, 3)
 
     def declare(self, morphology: Morphology) -> None:
@@ -218,7 +226,7 @@ class BlindWalk:
     def _measure(self, now: Any) -> None:
         random, physics = self._random, self.physics
         gyro = self._gyro()
-        force = physics.specific_force + random.normal(0.0, _ACCELEROMETER, 3)
+        force = self._force + random.normal(0.0, _ACCELEROMETER, 3)
         self._attitude.update(np.ascontiguousarray(gyro), np.ascontiguousarray(force))
         w, x, y, z = self._attitude.getQuat6D()
         rotation = rotation_from_quaternion((x, y, z, w)) @ self._mounting
