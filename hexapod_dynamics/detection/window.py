@@ -48,9 +48,12 @@ class MeasurementWindow:
         with np.errstate(invalid="ignore"):
             self._place[(self._place >= piece * ticks) & (self._place < (piece + 1) * ticks)] = np.nan
         self._tilts.pop(piece, None)
-        kept = [one for one in self._attitudes if not self._model.place(one[0]) // ticks == piece]
-        self._attitudes.clear()
-        self._attitudes.extend(kept)
+        later = []
+        while self._attitudes and (place := self._model.place(self._attitudes[-1][0])) >= piece * ticks:
+            attitude = self._attitudes.pop()
+            if place >= (piece + 1) * ticks:
+                later.append(attitude)
+        self._attitudes.extend(reversed(later))
 
     def compare_again(self, first: int, retimed: bool = False) -> None:
         """Compare the measurements since the start of slice `first` with the model again, which has changed; retimed:

@@ -28,9 +28,10 @@ class BraceSettings:
     of the last usual_time [s] of this walk: feet that meet edges are no push. The short time finds hard pushes early,
     the long one those that a robot with legs lost, whose feet land harder, cannot tell from its steps so soon.
 
-    A body that sinks because a foot is lost is no push either, and a brace would hide the loss for a moment. It leans
-    before the ground pushes it, and hits the ground. So both samples have to be larger than `share` of the vertical
-    specific force, and not within after_impact [s] of a vertical one of more than `impact` [m/s^2] that is not.
+    A body that sinks because a foot is lost is no push either, and a brace would hide the loss for a moment. So the
+    sideways force has to be larger than `share` times the vertical one in both samples: a push is, a body that sinks is
+    not. When such a body hits the ground, the vertical force exceeds `impact` [m/s^2] and the sideways one is less than
+    that share: for after_impact [s] from then on nothing is a push.
 
     out, down: how far the feet move outwards and the body moves down, as shares of the length of a leg. hold [s]: from
     the last such sample on. longest [s]: of one brace, whatever the IMU measures; what shakes for longer is no push.

@@ -99,19 +99,24 @@ def take_over_plans(robot: Robot, robot_file: str | Path, identified: Path) -> N
     from hexapod_dynamics.gait.planning.transfer import transferred_manoeuvres, transferred_plans
 
     own = Robot.load(identified)
-    library = find_library(robot, plans_beside(robot, robot_file))
-    if len(library):
+    try:
+        library = find_library(robot, plans_beside(robot, robot_file))
         plans, left = transferred_plans(library, own)
+    except HexapodError as error:
+        print(f"no plans are taken over: {error}")
+        print(f"  plans of its own: `ros2 run hexapod_dynamics plan --robot {identified}`")
+        return
+    if len(library):
         path = identified.with_name(f"plans_{own.name}.yaml")
         plans.save(path)
         print(f"{path}: {len(plans)} of {len(plans) + len(left)} plans of {robot.name}")
         if left:
             print(f"  none without {', without '.join(' '.join(lost) for lost in left)}")
             print(f"  plans of its own: `ros2 run hexapod_dynamics plan --robot {identified} --out {path}`")
-    manoeuvres = find_get_up_library(robot, robot_file)
-    if not list(manoeuvres):
-        return
     try:
+        manoeuvres = find_get_up_library(robot, robot_file)
+        if not list(manoeuvres):
+            return
         found = transferred_manoeuvres(manoeuvres, own)
     except HexapodError as error:
         print(f"it does not get up after a fall: {error}")

@@ -120,3 +120,6 @@ def test_plans_and_manoeuvres_come_beside_the_identified_file(tmp_path, capsys):
     file.write_text(robot_yaml(heavy, ""), encoding="utf-8")
     identify.take_over_plans(ROBOT, "", file)
     assert "does not get up" in capsys.readouterr().out
+    (tmp_path / "plans_jethexa.yaml").write_text("format: 7\n", encoding="utf-8")  # beside the file it begins with
+    identify.take_over_plans(ROBOT, tmp_path / "jethexa.yaml", file)
+    assert "no plans are taken over: gait plans" in capsys.readouterr().out

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from support.blind_walk import servo_zeros
 from support.sensed_imu import SensedImu
 
 from hexapod_dynamics.control.feedforward import Feedforward
@@ -43,10 +44,6 @@ def random_truth(rng: np.random.Generator, rough: float = 0.0) -> Truth:
     if rough == 0.0:
         return truth
     return replace(truth, rough=rng.uniform(0.0, rough), seed=int(rng.integers(1, 10_000)))
-
-
-def _zeros(robot: Robot) -> np.ndarray:
-    return np.array([joint.servo_zero for leg in robot.legs for joint in leg.joints])
 
 
 class LegOdometry:
@@ -103,7 +100,7 @@ class SensedWalk:
         hidden = robot or Robot.jethexa()
         self.robot = robot = known or hidden
         # What the servos read at a joint's zero, by the catalogue and by what is known.
-        self._zeros = _zeros(robot) - _zeros(hidden)
+        self._zeros = servo_zeros(robot) - servo_zeros(hidden)
         self.gait = (gait or TripodGait()).bind(hidden)
         self.truth = PHYSICS[physics](hidden, truth=truth)
         self.truth.reset(joints=self.gait.position + self._zeros)
