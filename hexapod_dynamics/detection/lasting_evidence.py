@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from hexapod_dynamics.detection.hypotheses import Hypothesis, foot_group, groups_of, leg_of_group, of_foot
 from hexapod_dynamics.detection.leaning import Leaning
 from hexapod_dynamics.detection.limits import DetectorLimits
@@ -279,6 +281,7 @@ def _weight(
     most, share = (limits.misfit, limits.share_left) if foot else (limits.joint_misfit, limits.joint_share_left)
     tilts = foot and left < limits.misfit_tilted and posterior.tilt[k] >= limits.clear_tilt
     shows = tilts or (probed and left < limits.misfit_probed)
-    if (shows or left < max(most, limits.small_share * whole)) and left <= share * whole:
+    little = min(limits.small_share * whole, limits.relative_misfit if foot else np.inf)
+    if (shows or left < max(most, little)) and left <= share * whole:
         return 1.0
     return limits.poor_weight if foot and left < min(limits.poor_misfit, limits.poor_share * whole) else 0.0

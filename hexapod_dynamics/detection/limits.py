@@ -174,7 +174,7 @@ class DetectorLimits:
     lasting_odds: float = _limit(20.0, "nats", "sum of their log odds")
     lasting_tilt: float = _limit(15.0, "nats", "of roll and pitch in the last two of them")
     relative_share: float = _limit(0.75, "", "of the declared robot's chi-square, that a foot may leave; 0: not judged")
-    relative_misfit: float = _limit(12.0, "", "chi-square per feature that a foot may leave in this way")
+    relative_misfit: float = _limit(12.0, "", "chi-square per feature that a foot may leave in these ways")
     relative_tilt: float = _limit(15.0, "nats", "that roll and pitch contribute to a foot that is judged in this way")
     sure_tilt: float = _limit(65.0, "nats", "of roll and pitch in two banks from which such a foot is declared")
     probed_tilt: float = _limit(15.0, "nats", "of roll and pitch in two banks from which such a foot is probed")
@@ -212,6 +212,7 @@ class DetectorLimits:
 
     # ---- one_or_two.py: one foot or a pair; g: log odds of the best pair less those of the best single foot
     alone_early: float = _limit(20.0, "nats", "g below which a foot is declared alone before the window is full")
+    alone_ahead: float = _limit(6.0, "nats", "of a foot beyond all that does not include its leg, to be declared alone")
     pair: float = _limit(25.0, "nats", "g from which a pair is lost where all windows are later")
     pair_at_once: float = _limit(60.0, "nats", "g from which a pair is lost before")
     pair_share: float = _limit(0.4, "", "of the single foot's chi-square that such a pair may leave")
