@@ -27,8 +27,8 @@ from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.robot import Morphology, Robot
 
 PROBE_HOLD = 1.0  # [s] at most until each joint that is tried has been read where it moved to: readings may be late
-TUCKS, HOLD = 0.8, 0.5  # [s] in which it tucks the legs after a roll, in which it lies still then
-LIES_STILL = 0.1  # [s] at rest after which it does not wait for longer
+TUCKS, HOLD = 0.8, 0.5  # [s] in which it tucks the legs after a roll, and for how long it lies then, at most
+CALM = 0.1  # [s] without tipping over, upright, after which it does not wait for longer
 # Upward component of the body's z axis: of one that lies flat, of one that is upright.
 FLAT, UPRIGHT = 0.85, 0.9
 EDGE, MOST_TOPPLES = 0.6, 3  # its size below which the robot stands on an edge; how often it tries to topple
@@ -66,6 +66,7 @@ class GetUp:
         self._plans = self._topples = 0
         self._way: Iterator[np.ndarray | None] = iter(())
         self._space = LegSpace(robot)
+        self._seat = np.zeros(n)  # [rad] of the gait when it sits, as at the beginning
         self.phase, self.reason = Phase.IDLE, ""
 
     # ---- requests ----------------------------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ class GetUp:
         for name in lost:
             joints = self.robot.leg_joints(name)
             self._spare[joints] = morphology.existing_mask[joints].all()
-        self._gait = gait
+        self._gait, self._seat = gait, seated(gait)
         self._attempts.begin(plan, damaged=bool(self._spare.any()))
         self._poses.fold_aside(self._moves)
         self._space = LegSpace(self.robot, morphology)
@@ -170,7 +171,7 @@ class GetUp:
         """Return whether what a phase waits for at its end is there already."""
         if self.phase is Phase.PROBE:
             return self._probe.look(sensed.joints)
-        return self.phase is Phase.TUCK and self._rest.at_rest >= LIES_STILL
+        return self.phase is Phase.TUCK and sensed.up[2] > UPRIGHT and self._rest.calm >= CALM
 
     def _finds_another_way(self, sensed: Sensed) -> bool:
         """Give way once to what blocks a leg on its way to STAR: another leg may not lie where it was measured."""
@@ -225,7 +226,7 @@ class GetUp:
         elif phase is Phase.TOPPLE:
             self._spread()
         elif phase is Phase.ROLL:
-            self._after_pose()
+            self._after_pose(up)
         elif phase is Phase.TUCK:
             self._after_tuck(up)
         elif phase is Phase.SEAT:
@@ -292,7 +293,7 @@ class GetUp:
 
     def _turn_over(self, up: float) -> None:
         if up > FLAT:
-            self._move(Phase.TUCK, self._poses.tuck, 0.5, hold=0.2)
+            self._tuck(0.5, 0.2, up)
             return
         if abs(up) < EDGE and self._topples < MOST_TOPPLES:
             self._topples += 1
@@ -307,15 +308,23 @@ class GetUp:
     def _start_pose(self) -> None:
         self._move(Phase.ROLL, self._attempts.poses[self._attempts.pose], self._attempts.least_time)
 
-    def _after_pose(self) -> None:
+    def _after_pose(self, up: float) -> None:
         if self._attempts.go_on():
             self._start_pose()
         else:
-            self._move(Phase.TUCK, self._poses.tuck, TUCKS, hold=HOLD)
+            self._tuck(TUCKS, HOLD, up)
+
+    def _tuck(self, least: float, hold: float, up: float) -> None:
+        """Begin to tuck the legs; where the robot is upright already, each with its coxa as when the robot sits."""
+        target = self._poses.tuck.copy()
+        if self._gait is not None and up > UPRIGHT:
+            works = self._moves & ~self._spare
+            target[::3] = np.where(works, self._seat, target)[::3]
+        self._move(Phase.TUCK, target, least, hold)
 
     def _after_tuck(self, up: float) -> None:
         if up > UPRIGHT and self._gait is not None:
-            self._move(Phase.SEAT, seated(self._gait), 0.2)
+            self._move(Phase.SEAT, seated(self._gait), 0.1)
         else:
             self._spread()
 

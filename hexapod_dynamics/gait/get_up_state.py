@@ -47,7 +47,7 @@ class GetUpSettings:
     announce: float = 2.0
     patience: float = 10.0
     readings: float = 30.0
-    settle: float = 0.3
+    settle: float = 0.1
     attempts: int = 3
     follow_limit: float = 0.6
     follow_time: float = 0.3

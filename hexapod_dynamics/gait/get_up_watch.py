@@ -10,6 +10,7 @@ import numpy as np
 GRAVITY = 9.81
 # A robot at rest: its gyroscope and the deviation of its specific force from gravity stay below these.
 REST_RATE, REST_FORCE = 0.05, 0.6  # [rad/s], [m/s^2]
+CALM_RATE = 0.5  # [rad/s] below which a body does not tip over any more
 FREE_FORCE = 3.0  # [m/s^2] specific force below which nothing holds the robot
 # [rad] by which each joint is tried, share of it that it must move, how often: towards a pose, then away from it.
 NUDGE, ANSWER, TRIES = 0.1, 0.4, 2
@@ -17,16 +18,19 @@ MEMORY = 0.4  # [s] in which a reading may be late: the bus reads each servo som
 
 
 class RestWatch:
-    """How long the IMU has measured a robot at rest, and how long one in free fall: at_rest, falling [s]."""
+    """How long the IMU has measured a robot at rest, one that hardly turns, and one in free fall: at_rest, calm,
+    falling [s].
+    """
 
     def __init__(self) -> None:
-        self.at_rest = self.falling = 0.0
+        self.at_rest = self.calm = self.falling = 0.0
 
     def update(self, dt: float, rate: Sequence[float], force: Sequence[float]) -> None:
         """Process a sample dt [s] after the one before: angular velocity [rad/s] and specific force [m/s^2], (3,)."""
         turn, size = math.hypot(*rate), math.hypot(*force)
         still = turn < REST_RATE and abs(size - GRAVITY) < REST_FORCE  # False for NaN
         self.at_rest = self.at_rest + dt if still else 0.0
+        self.calm = self.calm + dt if turn < CALM_RATE else 0.0
         self.falling = self.falling + dt if size < FREE_FORCE else 0.0
 
 

@@ -10,6 +10,7 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses, opposite_legs
+from hexapod_dynamics.gait.get_up_poses import seated
 from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
@@ -110,12 +111,31 @@ def test_it_waits_no_longer_than_for_what_it_waits_for():
     assert took[Phase.PROBE] < 0.25 + 2 * DT and took[Phase.LIES] < 2 * DT
     slow = Puppet().begin()
     slow.run(until=Phase.TUCK)
-    slow.sensed.rate = (0.1, 0.0, 0.0)  # it sways: the tucked robot is waited for, but not for ever
+    slow.sensed.rate = (0.7, 0.0, 0.0)  # it sways: the tucked robot is waited for, but not for ever
     began = 0.0
     while slow.get_up.phase is Phase.TUCK:
         slow.tick()
         began += DT
     assert began == pytest.approx(took[Phase.TUCK] + 0.5, abs=2 * DT)
+
+
+def test_what_is_upright_after_the_roll_tucks_its_legs_with_the_coxas_where_they_are_when_it_sits():
+    lost = Morphology.whole(ROBOT).without("LF", "LR")
+    GAIT.set_morphology(lost)
+    seat = seated(GAIT)
+    tucks = []
+    for turns in (True, False):
+        puppet = Puppet()
+        GAIT.set_morphology(lost)
+        puppet.begin(lost)
+        puppet.turns = turns
+        puppet.run(until=Phase.TUCK)
+        puppet.run(until=Phase.SEAT if turns else Phase.STAR)
+        tucks.append(puppet.joints.copy())
+    legs = lost.existing_mask[::3]
+    np.testing.assert_allclose(tucks[0][::3][legs], seat[::3][legs], atol=2.0 * DT)
+    np.testing.assert_allclose(tucks[1][::3][legs], 0.0, atol=2.0 * DT)
+    assert np.abs(seat[::3][legs]).max() > 1.0
 
 
 @pytest.mark.parametrize("up, ends", [(1.0, Phase.DONE), (-1.0, Phase.FAILED)])
