@@ -16,8 +16,9 @@ has to be clear, too: its log odds exceed those of every other pair by 20, and i
 all banks in a row, in which no bank counts for more than 20; or it is ahead of them in this sum by 40. Until then the
 next bank is awaited: half a cycle later a body that tips over shows another direction.
 
-A foot is declared alone only where it explains more, by 6, than everything that does not include its leg: a lost one
-does by 14 and more, and a push that moves a healthy robot on its feet is explained as well by feet of several legs.
+A foot is declared alone only where it explains more than everything that does not include its leg, by 2.2 for each unit
+of the chi-square that it leaves: a push that moves a healthy robot on its feet is explained as well, and as badly, by
+feet of several legs.
 One that fits poorly (LastingEvidence) is declared alone only where g < 0. A second foot that was lost with the first
 in the other half of the gait is found after the first has been declared: the model goes on from the onset without the
 first, and the second shows when the new gait puts weight on it, or when it is pressed down (`doubted`, Probe).
@@ -133,7 +134,8 @@ def choose(
         if gain >= limits.pair and (full or at_once):
             return two
     limit = limits.poor_alone if fits < 1.0 else limits.pair if full else limits.alone_early
-    return one if fits and gain < limit and _lead(hypotheses, posterior, one) >= limits.alone_ahead else None
+    ahead = _lead(hypotheses, posterior, one) >= limits.alone_ahead * posterior.misfit[one]
+    return one if fits and gain < limit and ahead else None
 
 
 def doubted(

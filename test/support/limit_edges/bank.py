@@ -209,7 +209,7 @@ def chosen(limits, gain, *, share=0.2, onset=2, fits=1.0, tilt=0.0, alone=50.0, 
 def alone_beside(limits, other):
     """What is declared where LM alone has log odds of 50, and a limp joint of another leg `other`."""
     odds = np.array([50.0, 0.0, -50.0, other])
-    posterior = Posterior(np.zeros(4), odds, np.full(4, 2), 0.0, np.ones(4), 20.0, SLICES, np.zeros(4))
+    posterior = Posterior(np.zeros(4), odds, np.full(4, 2), 0.0, np.full(4, 2.7), 20.0, SLICES, np.zeros(4))
     return choose(HYPOTHESES, posterior, {0: 1.0}, SURE, False, limits)
 
 
@@ -330,7 +330,7 @@ EDGES = {
     "after_probe": lambda l: probed(l, second=1.8) and not probed(l, second=2.0),
     "second_share": lambda l: second(l, misfit=2.4) and not second(l, misfit=2.6),
     "second_odds": lambda l: second(l, 76.0) and not second(l, 74.0),
-    "alone_ahead": lambda l: alone_beside(l, 43.5) == 0 and alone_beside(l, 44.5) is None,
+    "alone_ahead": lambda l: alone_beside(l, 43.8) == 0 and alone_beside(l, 44.2) is None,
     "alone_early": lambda l: chosen(l, 18.0) == "one" and chosen(l, 22.0) is None,
     "pair": lambda l: chosen(l, 23.0, onset=0) == "one" and chosen(l, 27.0, onset=0) == "both",
     "pair_at_once": lambda l: chosen(l, 56.0) is None and chosen(l, 64.0) == "both",
