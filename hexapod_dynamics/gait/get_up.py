@@ -5,9 +5,10 @@
 Each joint is tried first: one that does not move, because somebody holds it, ends it all. STAR, all legs straight out,
 makes a robot lie flat on its belly or on its back, whatever its attitude was; legs that lie across each other go there
 one after the other (untangle.py). From the back one manoeuvre (get_up_manoeuvre.py) rolls it over; a second attempt is
-slow. A leg that is damaged but there takes no part; joints of it that are blocked stay where they are. With tucked legs
-and upright by the IMU the gait stands up, with the legs that are left. What is measured decides after each phase; what
-is not as expected ends the motion with a reason.
+slow. A leg that is damaged but there takes no part; joints of it that are blocked stay where they are. Where another
+joint is blocked, all joints rest where they are, and the robot begins again with their trial. With tucked legs and
+upright by the IMU the gait stands up, with the legs that are left. What is measured decides after each phase; what is
+not as expected ends the motion with a reason.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up_attempts import Attempts
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
 from hexapod_dynamics.gait.get_up_poses import GetUpPoses, lost_legs, seated
-from hexapod_dynamics.gait.get_up_state import ENDED, ROLLS_OR_RISES, WAITS, GetUpSettings, Phase, Sensed
+from hexapod_dynamics.gait.get_up_state import ANNOUNCES, ENDED, ROLLS_OR_RISES, WAITS, GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_watch import MEMORY, TRIES, FollowWatch, JointProbe, RestWatch
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
@@ -33,6 +34,7 @@ CALM = 0.1  # [s] without tipping over, upright, after which it does not wait fo
 FLAT, UPRIGHT = 0.85, 0.9
 EDGE, MOST_TOPPLES = 0.6, 3  # its size below which the robot stands on an edge; how often it tries to topple
 TANGLED = 0.3  # [rad] from STAR, after all moves there
+MOST_BLOCKED = 2  # how often it begins again after something has blocked a joint
 MOST_PLANS = 3  # of ways to STAR, more than there are attempts
 
 
@@ -63,7 +65,7 @@ class GetUp:
         self._attempts = Attempts(robot)
         self._time = self._lasts = self._hold = self._waited = self._lacked = 0.0
         self._lacks = ""  # what is not measured now, in words
-        self._plans = self._topples = 0
+        self._plans = self._topples = self._blocked = 0
         self._way: Iterator[np.ndarray | None] = iter(())
         self._space = LegSpace(robot)
         self._seat = np.zeros(n)  # [rad] of the gait when it sits, as at the beginning
@@ -100,7 +102,7 @@ class GetUp:
         self._attempts.begin(plan, damaged=bool(self._spare.any()))
         self._poses.fold_aside(self._moves)
         self._space = LegSpace(self.robot, morphology)
-        self._plans = self._topples = 0
+        self._plans = self._topples = self._blocked = 0
         self._rest.at_rest = self._rest.falling = 0.0
         self.reason = ""
         self._enter(Phase.ANNOUNCED)
@@ -144,8 +146,10 @@ class GetUp:
         self._follow.update(dt, self._setpoints, sensed.joints)
         reason = self._trouble()
         if reason and not (self._finds_another_way(sensed) or self._gives_way(sensed)):
-            self._end(Phase.STOPPED, reason)
-            return None
+            if not self._begins_again(sensed, reason):
+                self._end(Phase.STOPPED, reason)
+                return None
+            return self._setpoints
         if self.phase is Phase.STAND:
             self._stand(dt, sensed)
         else:
@@ -196,6 +200,16 @@ class GetUp:
             angles[late] = sensed.joints[late]
         return True
 
+    def _begins_again(self, sensed: Sensed, reason: str) -> bool:
+        """Rest where the joints are, because one is blocked, then try each of them again as at the beginning."""
+        if self._rest.falling > self.settings.free_fall or self._blocked >= MOST_BLOCKED:
+            return False
+        self._blocked += 1
+        self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
+        self._enter(Phase.BLOCKED)
+        self.reason, self._rest.at_rest = reason, 0.0
+        return True
+
     def _await_rest(self, dt: float, sensed: Sensed) -> None:
         lacks, self._lacks = self._lacks or self._unread(sensed), ""
         if lacks and self.phase is Phase.ANNOUNCED:
@@ -204,7 +218,7 @@ class GetUp:
                 self._end(Phase.FAILED, lacks)
             return
         self._waited += dt
-        needed = self.settings.announce if self.phase is Phase.ANNOUNCED else self.settings.settle
+        needed = self.settings.announce if self.phase in ANNOUNCES else self.settings.settle
         if self._rest.at_rest >= needed:
             self._next(sensed)
         elif self._waited > self.settings.patience + needed:
@@ -215,18 +229,20 @@ class GetUp:
     def _next(self, sensed: Sensed) -> None:
         """Decide what follows the phase that has ended."""
         phase, up = self.phase, float(sensed.up[2])
-        if phase is Phase.ANNOUNCED:
+        if phase in ANNOUNCES:
             self._start_probe(sensed)
         elif phase is Phase.PROBE:
             self._go_on_probing(sensed)
         elif phase is Phase.STAR:
             self._go_on_spreading()
         elif phase is Phase.LIES and not self._is_tangled(sensed):
-            self._turn_over(up)
+            self._turn_over(sensed)
         elif phase is Phase.TOPPLE:
             self._spread()
         elif phase is Phase.ROLL:
             self._after_pose(up)
+        elif phase is Phase.RAISE:
+            self._tuck(TUCKS, HOLD, up)
         elif phase is Phase.TUCK:
             self._after_tuck(up)
         elif phase is Phase.SEAT:
@@ -244,6 +260,7 @@ class GetUp:
         self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
         self._follow.start(self._setpoints)
         self._probe.start(self._moves, sensed.joints)
+        self.reason = ""
         self._nudge()
 
     def _nudge(self) -> None:
@@ -291,9 +308,13 @@ class GetUp:
             self._end(Phase.FAILED, f"{names}: no way to spread the legs was found")
         return True
 
-    def _turn_over(self, up: float) -> None:
+    def _turn_over(self, sensed: Sensed) -> None:
+        up = float(sensed.up[2])
         if up > FLAT:
-            self._tuck(0.5, 0.2, up)
+            if self._blocked:
+                self._raise(sensed)
+            else:
+                self._tuck(0.5, 0.2, up)
             return
         if abs(up) < EDGE and self._topples < MOST_TOPPLES:
             self._topples += 1
@@ -304,6 +325,14 @@ class GetUp:
             return
         self._attempts.next(self._poses.aside)
         self._start_pose()
+
+    def _raise(self, sensed: Sensed) -> None:
+        """Begin to raise all legs as they are: what lies beside the body is in the way of a tibia that folds."""
+        self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
+        self._follow.start(self._setpoints)
+        target = self._setpoints.copy()
+        target[1::3] = self._poses.tuck[1::3]
+        self._move(Phase.RAISE, target, 0.5)
 
     def _start_pose(self) -> None:
         self._move(Phase.ROLL, self._attempts.poses[self._attempts.pose], self._attempts.least_time)

@@ -16,11 +16,13 @@ class Phase(Enum):
 
     IDLE = "idle"
     ANNOUNCED = "about to get up"
+    BLOCKED = "waits, because something is in the way"
     PROBE = "trying the joints"
     STAR = "spreading the legs"
     TOPPLE = "toppling off its edge"
     LIES = "lying"
     ROLL = "turning over"
+    RAISE = "raising the legs"
     TUCK = "tucking the legs"
     SEAT = "bringing the feet to their places"
     STAND = "standing up"
@@ -30,8 +32,9 @@ class Phase(Enum):
 
 
 ENDED = (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
-ROLLS_OR_RISES = (Phase.ROLL, Phase.TUCK, Phase.SEAT, Phase.STAND)
-WAITS = (Phase.ANNOUNCED, Phase.LIES)  # for rest: nothing moves
+ROLLS_OR_RISES = (Phase.ROLL, Phase.RAISE, Phase.TUCK, Phase.SEAT, Phase.STAND)
+ANNOUNCES = (Phase.ANNOUNCED, Phase.BLOCKED)  # that it will move in a moment
+WAITS = (*ANNOUNCES, Phase.LIES)  # for rest: nothing moves
 
 
 @dataclass(frozen=True)

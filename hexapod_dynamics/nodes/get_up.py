@@ -12,7 +12,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_library import find_get_up_library
-from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
+from hexapod_dynamics.gait.get_up_state import ANNOUNCES, GetUpSettings, Phase, Sensed
 from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.parameters.gait import GET_UP
 from hexapod_dynamics.robot import Morphology
@@ -152,7 +152,7 @@ class GetUpControl:
         return ""
 
     def _log(self):
-        doing, announces = self._get_up.doing, self._get_up.phase is Phase.ANNOUNCED
+        doing, announces = self._get_up.doing, self._get_up.phase in ANNOUNCES
         if announces != self._buzzes:
             self._buzzes = announces
             self._buzzer.publish(Bool(data=announces))

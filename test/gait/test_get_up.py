@@ -209,11 +209,60 @@ def test_stopped_in_any_phase_it_commands_nothing_until_it_is_asked_again(phase)
     assert puppet.get_up.phase is Phase.DONE
 
 
-def test_a_joint_that_is_caught_on_the_way_stops_it():
+def test_what_is_caught_on_the_way_lets_go_rests_and_is_tried_again():
     puppet = Puppet().begin().run(until=Phase.ROLL)
     puppet.held = [4]
+    puppet.run(until=Phase.BLOCKED)
+    assert ROBOT.joint_names[4] in puppet.get_up.reason and ROBOT.joint_names[4] in puppet.get_up.doing
+    before = puppet.joints.copy()
+    puppet.run(1.9)
+    np.testing.assert_array_equal(puppet.joints, before)  # it lets go where the joints are, and rests for 2 s
+    puppet.held = []
+    puppet.run()
+    assert puppet.phases[-1] is Phase.DONE and puppet.phases.count(Phase.PROBE) == 2
+
+
+def test_what_was_caught_on_the_belly_raises_its_legs_before_it_folds_them():
+    puppet = Puppet(up=1.0).begin().run(until=Phase.TUCK)
+    puppet.held = [5]
+    puppet.run(until=Phase.BLOCKED)
+    puppet.held = []
+    puppet.run(until=Phase.RAISE)
+    puppet.run(until=Phase.TUCK)
+    np.testing.assert_allclose(puppet.joints.reshape(-1, 3)[:, 1:], [[1.6, 1.17]] * 6, atol=2.0 * DT)
+    puppet.run()
+    assert puppet.get_up.phase is Phase.DONE
+
+
+def test_a_hand_that_keeps_hold_of_a_joint_ends_it_when_the_joint_is_tried_again():
+    puppet = Puppet().begin().run(until=Phase.ROLL)
+    puppet.held = [4]
+    puppet.run(until=Phase.BLOCKED)
+    before = puppet.joints.copy()
     puppet.run()
     assert puppet.get_up.phase is Phase.STOPPED and ROBOT.joint_names[4] in puppet.get_up.reason
+    assert np.abs(puppet.joints - before).max() < 0.11
+
+
+def test_something_in_the_way_of_a_joint_for_the_third_time_stops_it():
+    puppet = Puppet().begin()
+    puppet.turns = False
+    for _ in range(3):
+        puppet.run(until=Phase.ROLL)
+        puppet.held = [4]
+        puppet.run(10.0, until=Phase.BLOCKED)
+        puppet.held = []
+    assert puppet.get_up.phase is Phase.STOPPED and puppet.phases.count(Phase.ROLL) == 3
+    assert ROBOT.joint_names[4] in puppet.get_up.reason
+
+
+def test_a_robot_that_is_moved_while_something_is_in_the_way_does_not_go_on():
+    puppet = Puppet().begin().run(until=Phase.ROLL)
+    puppet.held = [4]
+    puppet.run(until=Phase.BLOCKED)
+    puppet.sensed.rate = (0.06, 0.0, 0.0)
+    puppet.run()
+    assert puppet.get_up.phase is Phase.FAILED and "rest" in puppet.get_up.reason
 
 
 def test_free_fall_stops_it():
@@ -255,20 +304,21 @@ def test_a_leg_that_is_damaged_but_there_is_put_aside_and_then_takes_part(joint,
     assert puppet.get_up.attempts == 3
 
 
-@pytest.mark.parametrize("declared, ends", [(True, Phase.DONE), (False, Phase.STOPPED)])
-def test_a_blocked_joint_of_a_leg_that_is_declared_damaged_gives_way_in_a_roll(declared, ends):
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_blocked_joint_of_a_leg_that_is_declared_damaged_gives_way_in_a_roll(declared):
     morphology = Morphology.whole(ROBOT).limp("LM.coxa") if declared else Morphology.whole(ROBOT)
     puppet = Puppet()
     puppet.turns = False
     puppet.gait.set_morphology(morphology)
     puppet.begin(morphology).run(until=Phase.ROLL)
     puppet.held = [4]
-    puppet.run(2.0, until=Phase.TUCK)
+    puppet.run(8.0, until=Phase.TUCK)
+    assert (Phase.BLOCKED in puppet.phases) is not declared
     puppet.held, puppet.sensed.up = [], (0.0, 0.0, 1.0)
-    if puppet.get_up.active:
+    if declared:
         puppet.joints[4] = puppet.get_up.step(0.0, puppet.sensed)[4]
     puppet.run()
-    assert puppet.get_up.phase is ends
+    assert puppet.get_up.phase is (Phase.DONE if declared else Phase.STOPPED)
 
 
 def test_without_a_reading_of_a_joint_it_does_not_start():
