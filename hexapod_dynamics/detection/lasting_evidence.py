@@ -151,7 +151,7 @@ class LastingEvidence:
             if not of_foot(hypothesis):
                 joints.append(hypothesis)
                 continue
-            lasting = self._lasts(group, row[group], before + tilt, probed, second)
+            lasting = self._lasts(group, row[group], before + tilt, probed, second, float(posterior.misfit[best]))
             obvious = float(posterior.log_odds[best]) >= limits.obvious
             if (obvious if aftermath and not probed else lasting) and posterior.onset[best] <= latest:
                 why = "" if probed or self._feet.lasts(bank.time, group) else self._why_uneven(bank, group, best)
@@ -162,11 +162,17 @@ class LastingEvidence:
         return joints, sure, ready
 
     def _lasts(
-        self, group: str, sums: tuple[float, float, float, float], tilt: float, probed: bool, second: bool
+        self,
+        group: str,
+        sums: tuple[float, float, float, float],
+        tilt: float,
+        probed: bool,
+        second: bool,
+        misfit: float,
     ) -> bool:
         """Whether the banks in a row suffice for a foot: their `sums`, what roll and pitch contribute to the last two.
 
-        probed: it is pressed down; second: because it may have been lost together with another.
+        probed: it is pressed down; second: because it may have been lost together with another. misfit: what it leaves.
         """
         limits, (count, relatives, odds, _) = self._limits, sums
         if odds < limits.lasting_odds:
@@ -175,7 +181,8 @@ class LastingEvidence:
             return True
         if relatives < limits.lasting_banks or (second and odds < limits.second_odds):
             return False
-        if tilt >= limits.sure_tilt or probed:
+        often = relatives >= limits.sure_banks and odds >= limits.sure_odds and misfit < limits.poor_misfit
+        if tilt >= limits.sure_tilt or (often and tilt >= 2.0 * limits.relative_tilt) or probed:
             return True
         if tilt >= limits.probed_tilt:
             self.undecided = group

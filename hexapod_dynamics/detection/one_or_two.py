@@ -10,8 +10,9 @@ odds of the best pair less those of the best single foot, has to exceed a limit:
     all slices are later than the onset                                the pair if g >= 25, else the foot alone
     else                                                               wait
 
-Where roll and pitch say little for the pair in all banks in a row, g has to be 0.1 of what the foot alone explains,
-else it is none: with all that the model leaves out, the joints explain a little more by every pair. Which pair it is
+Where roll and pitch say little for the pair in all banks in a row, g has to be 0.1 of what the foot alone explains, or
+the pair has to leave 0.4 of what the foot leaves; else it is none: with all that the model leaves out, the joints
+explain a little more by every pair. Which pair it is
 has to be clear, too: its log odds exceed those of every other pair by 20, and it is behind none of them in the sum of
 all banks in a row, in which no bank counts for more than 20; or it is ahead of them in this sum by 40. Until then the
 next bank is awaited: half a cycle later a body that tips over shows another direction.
@@ -124,14 +125,14 @@ def choose(
     gain = -np.inf if two is None else float(odds[two] - odds[one])
     full = posterior.onset[one] == 0
     if two is not None and clear and good.get(two) and set(groups_of(hypotheses[two])) <= sure:
-        weak = tilt < limits.pair_tilt and gain < limits.pair_of_all * odds[one]
+        much_better = posterior.misfit[two] <= limits.pair_share * posterior.misfit[one]
+        weak = tilt < limits.pair_tilt and gain < limits.pair_of_all * odds[one] and not much_better
         otherwise = posterior.tilt[two] - posterior.tilt[one] < limits.other_tilt
         if weak or (otherwise and not lasting):
             gain = -np.inf
         elif lasting:
             return two
-        at_once = gain >= limits.pair_at_once and posterior.misfit[two] <= limits.pair_share * posterior.misfit[one]
-        if gain >= limits.pair and (full or at_once):
+        if gain >= limits.pair and (full or (gain >= limits.pair_at_once and much_better)):
             return two
     limit = limits.poor_alone if fits < 1.0 else limits.pair if full else limits.alone_early
     ahead = _lead(hypotheses, posterior, one) >= limits.alone_ahead * posterior.misfit[one]

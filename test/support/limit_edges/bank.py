@@ -146,6 +146,11 @@ def twice(limits, **values):
     return declares(limits, *[of_foot(**values)] * 2)
 
 
+def three_times(limits, odds=30.0):
+    """Whether the last of three equal banks declares a foot that fits better than the declared robot, and no more."""
+    return declares(limits, *[of_foot(misfit=2.5, declared=4.0, tilt=18.0, odds=odds)] * 3)
+
+
 def four_times(limits, **values):
     """Whether the last of four equal banks declares a foot."""
     return declares(limits, *[of_foot(**values)] * 4)
@@ -320,6 +325,8 @@ EDGES = {
     "sure_tilt": lambda l: (
         twice(l, misfit=7.0, declared=10.0, tilt=34.0) and not twice(l, misfit=7.0, declared=10.0, tilt=31.0)
     ),
+    "sure_banks": lambda l: three_times(l),
+    "sure_odds": lambda l: three_times(l, 20.5) and not three_times(l, 19.5),
     "probed_tilt": lambda l: (
         [undecided(l, of_foot(tilt=-5.0), of_foot(misfit=7.0, declared=10.0, tilt=tilt)) for tilt in (19.0, 21.0)]
         == [False, True]
@@ -338,7 +345,8 @@ EDGES = {
     "poor_alone": lambda l: chosen(l, -0.5, fits=0.5) == "one" and chosen(l, 0.5, fits=0.5) is None,
     "doubtful": lambda l: second_is_doubted(l, 0.5) and not second_is_doubted(l, -0.5),
     "pair_of_all": lambda l: (
-        chosen(l, 110.0, alone=1000.0, in_a_row=0.0) == "both" and chosen(l, 90.0, alone=1000.0, in_a_row=0.0) == "one"
+        [chosen(l, gain, alone=1000.0, in_a_row=0.0, share=0.5, onset=0) for gain in (110.0, 90.0)] == ["both", "one"]
+        and chosen(l, 90.0, alone=1000.0, in_a_row=0.0, share=0.3, onset=0) == "both"
     ),
     "other_tilt": lambda l: chosen(l, 90.0, tilt=-2.6) == "both" and chosen(l, 90.0, tilt=-3.4) == "one",
     "pair_apart": lambda l: is_clear(l, 21.0) and not is_clear(l, 19.0),
