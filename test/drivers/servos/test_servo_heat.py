@@ -4,25 +4,19 @@ import math
 
 import numpy as np
 import pytest
+from support.servo_temperature import ServoTemperature
 
 from hexapod_dynamics.drivers.servos.servo_heat import HOT, ServoHeat
-
-# [J/K] of winding and case, [K/W] from winding to case and from case to air, [deg C] of the air.
-WINDING, CASE, INSIDE, OUTSIDE, AIR = 8.0, 40.0, 3.0, 9.0, 25.0
 
 
 def warm(powers, seconds, seed=0):
     """Temperatures (T, n) each second of cases whose windings take powers (n,) [W], and what was said at each."""
-    random = np.random.default_rng(seed)
-    powers = np.asarray(powers, float)
-    winding, case = np.full(len(powers), AIR), np.full(len(powers), AIR)
+    truth = ServoTemperature(len(powers), seed=seed)
     heat, temperatures, said = ServoHeat([f"joint_{k}" for k in range(len(powers))]), [], []
     for second in range(seconds):
-        flow = (winding - case) / INSIDE
-        winding = winding + (powers - flow) / WINDING
-        case = case + (flow - (case - AIR) / OUTSIDE) / CASE
-        heat.update(float(second), np.floor(case + random.normal(0.0, 0.2, len(case))))
-        temperatures.append(case)
+        truth.warm(1.0, powers)
+        heat.update(float(second), truth.read())
+        temperatures.append(truth.case.copy())
         said.append(heat.assess())
     return np.array(temperatures), said, heat
 
