@@ -97,7 +97,7 @@ class AdaptiveGait(AdaptivePlans):
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
         self.arrival = Arrival(robot.joint_count)
         self.slope = SlopeReference()
-        self.load = LoadShift(robot.body.mass + sum(link.mass for leg in robot.legs for link in leg.links))
+        self.load = LoadShift(robot.mass)
         self._adopt(morphology)
         if self._given_up and morphology is None:
             raise HexapodError(self._out_of_reach(self.settings))

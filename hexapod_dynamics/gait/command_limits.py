@@ -75,8 +75,7 @@ class CommandLimits:
         self._legs, self._plan = legs.copy(), plan.copy()
         self._scratch, self._found = make_scratch(len(legs)), np.zeros(FINDINGS)
         self._box, self._level_box = robot.body.box_and_com, robot.body.box_and_com
-        masses = [link.mass for leg in robot.legs for link in leg.links]
-        self._weight = (robot.body.mass + sum(masses)) / robot.body.mass
+        self._weight = robot.mass / robot.body.mass
         self._shift, self._lift = np.zeros(2), 0.0
         self._rowing: tuple[float, float] | None = None  # rise, height [m] instead of the plan's numbers
 

@@ -149,9 +149,8 @@ def _with_links(robot: Robot, links: Links) -> Robot:
 
 def _mass_of(loads: Loads, described: Robot, weighed: float | None, robot: Robot) -> float:
     """Mass [kg] of the body: what the legs leave of the whole."""
-    legs = sum(link.mass for leg in described.legs for link in leg.links)
-    file = sum(link.mass for leg in robot.legs for link in leg.links)
-    whole = weighed if weighed is not None else loads.mass + file
+    legs = described.leg_mass
+    whole = weighed if weighed is not None else loads.mass + robot.leg_mass
     if whole <= legs:
         raise IdentificationError(f"weighed: {whole:.3f} kg given, but the legs alone have {legs:.3f} kg")
     return float(whole - legs)

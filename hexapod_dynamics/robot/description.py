@@ -149,6 +149,16 @@ class Robot:
         """Number of all joints."""
         return sum(len(leg.joints) for leg in self.legs)
 
+    @property
+    def leg_mass(self) -> float:
+        """Mass [kg] of all links of all legs."""
+        return sum(link.mass for leg in self.legs for link in leg.links)
+
+    @property
+    def mass(self) -> float:
+        """Mass [kg] of body and legs."""
+        return self.body.mass + self.leg_mass
+
     def _leg_index(self, name: str) -> int:
         try:
             return self.leg_names.index(name)

@@ -44,11 +44,6 @@ def check_robot_file(robot: Robot) -> Iterator[Finding]:
         yield _walk(robot)
 
 
-def total_mass(robot: Robot) -> float:
-    """Mass [kg] of the whole robot."""
-    return robot.body.mass + sum(link.mass for leg in robot.legs for link in leg.links)
-
-
 def _masses(robot: Robot) -> Finding:
     extent = float(max(robot.body.box.max(), 0.01))
     parts = [("body", robot.body.mass, robot.body.inertia, extent)]
@@ -59,9 +54,7 @@ def _masses(robot: Robot) -> Finding:
         if radius > max(MOST_RADIUS * size, 0.05):
             return failed("masses", name, f"radius of gyration {radius:.3f} m, size {size:.3f} m",
                           "check the units of its inertia: kg m^2")  # fmt: skip
-    return passed(
-        "masses", "masses", f"{total_mass(robot):.2f} kg, body {robot.body.mass:.2f} kg: compare with a scale"
-    )
+    return passed("masses", "masses", f"{robot.mass:.2f} kg, body {robot.body.mass:.2f} kg: compare with a scale")
 
 
 def _servos(robot: Robot) -> Finding:
@@ -92,7 +85,7 @@ def _reach(robot: Robot, table: np.ndarray) -> Finding:
 
 def _torques(robot: Robot, table: np.ndarray) -> Finding:
     """Estimate the femur's torque on three legs: a third of the weight, the length of the femur away."""
-    load = total_mass(robot) * robot.gravity / min(STANDING, len(robot.legs))
+    load = robot.mass * robot.gravity / min(STANDING, len(robot.legs))
     lever = float(table[:, LENGTHS + 1].max())
     torque, sag = load * lever, load * lever**2 / robot.servo.stiffness
     limit = robot.servo.torque_limit

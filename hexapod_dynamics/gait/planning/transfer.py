@@ -61,7 +61,7 @@ def transferred_plan(robot: Robot, other: Robot, plan: GaitPlan) -> GaitPlan | N
 def transferred_manoeuvres(library: GetUpLibrary, robot: Robot) -> GetUpLibrary:
     """Return the manoeuvres of a library for another Robot; HexapodError says why it cannot have them."""
     _check_shape(library.robot, robot)
-    ratio = _mass(robot) / _mass(library.robot)
+    ratio = robot.mass / library.robot.mass
     if not LIGHTEST <= ratio <= HEAVIEST:
         raise HexapodError(
             f"robot {robot.name} has {ratio:.2f} times the mass of {library.robot.name}; its manoeuvres are known to "
@@ -80,10 +80,6 @@ def _check_shape(robot: Robot, other: Robot) -> None:
         raise HexapodError(f"robots {robot.name} and {other.name} differ in shape, as in leg {leg}")
     if not np.allclose(robot.body.box, other.body.box, atol=SMALL):
         raise HexapodError(f"robots {robot.name} and {other.name} differ in the body's box")
-
-
-def _mass(robot: Robot) -> float:
-    return robot.body.mass + sum(link.mass for leg in robot.legs for link in leg.links)
 
 
 def _middle(robot: Robot, plan: GaitPlan) -> np.ndarray:
