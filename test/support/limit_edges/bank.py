@@ -326,7 +326,7 @@ EDGES = {
         twice(l, misfit=7.0, declared=10.0, tilt=34.0) and not twice(l, misfit=7.0, declared=10.0, tilt=31.0)
     ),
     "sure_banks": lambda l: three_times(l),
-    "sure_odds": lambda l: three_times(l, 20.5) and not three_times(l, 19.5),
+    "sure_odds": lambda l: three_times(l, 13.7) and not three_times(l, 13.0),
     "probed_tilt": lambda l: (
         [undecided(l, of_foot(tilt=-5.0), of_foot(misfit=7.0, declared=10.0, tilt=tilt)) for tilt in (19.0, 21.0)]
         == [False, True]
