@@ -44,11 +44,16 @@ FREEZES = 0.06  # [s] within which nothing moves any more after a stop
 
 
 class Case:
-    """A row: name, what is lost and declared, the ground, values of the Truth, whether joints are anywhere."""
+    """A row: name, what is lost and declared, the ground, values of the Truth, whether joints are anywhere; within [s]:
+    how soon it is to stand.
+    """
 
-    def __init__(self, name, *, declared=WHOLE, actual=None, ground=None, truth=None, tangled=False, speed=None):
+    def __init__(
+        self, name, *, declared=WHOLE, actual=None, ground=None, truth=None, tangled=False, speed=None, within=9.0
+    ):
         self.name, self.declared, self.actual = name, declared, actual or declared
         self.ground, self.truth, self.tangled, self.speed = ground, truth or {}, tangled, speed
+        self.within = within
 
     def fallen(self, seed, speed):
         """A robot that has fallen, with the random generator of the run."""
@@ -89,10 +94,12 @@ def row(case, runs, first, speed, out):
     good = [r for r in results if r[0]]
     numbers = np.array([r[1:5] for r in good] or [[np.nan] * 4])
     (up, stands, sat, heat), worst = np.median(numbers, axis=0), numbers.max(axis=0)
+    soon = int((numbers[:, 1] <= case.within).sum())
     say(
         out,
-        f"| {case.name} | {len(good)} of {runs} | {up:.1f}, {worst[0]:.1f} | {stands:.1f}, {worst[1]:.1f} | {sat:.2f}, "
-        f"{worst[2]:.2f} | {heat:.1f}, {worst[3]:.1f} | {'; '.join(r[5] for r in results if r[5])[:300]} |",
+        f"| {case.name} | {len(good)} of {runs} | {soon} in {case.within:g} s | {up:.1f}, {worst[0]:.1f} | "
+        f"{stands:.1f}, {worst[1]:.1f} | {sat:.2f}, {worst[2]:.2f} | {heat:.1f}, {worst[3]:.1f} | "
+        f"{'; '.join(r[5] for r in results if r[5])[:300]} |",
     )
 
 
@@ -107,11 +114,11 @@ def say(out, line):
 
 
 def whole():
-    return [Case("whole, near the stance"), Case("whole, near the stance, 5 rad/s", speed=5.0)]
+    return [Case("whole, near the stance"), Case("whole, near the stance, 5 rad/s", speed=5.0, within=7.0)]
 
 
 def tangled():
-    return [Case("whole, joints anywhere", tangled=True)]
+    return [Case("whole, joints anywhere", tangled=True, within=15.0)]
 
 
 def lost():
@@ -256,8 +263,11 @@ def main():
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--out", default="", help="file to which the rows are appended")
     given = parser.parse_args()
-    say(given.out, "| case | success | upright [s]: median, worst | stands [s] | sat [s] | heat [K] | failures |")
-    say(given.out, "|---|---|---|---|---|---|---|")
+    say(
+        given.out,
+        "| case | success | in time | upright [s]: median, worst | stands [s] | sat [s] | heat [K] | failures |",
+    )
+    say(given.out, "|---|---|---|---|---|---|---|---|")
     for name in given.rows.split(","):
         if name in QUIET:
             QUIET[name](given.runs, given.first, given.out)
