@@ -11,6 +11,7 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
+PUSHES = 3  # of push_walk
 CHAIN = 0.014  # [s] from a command to the servos' start without the Truth's delay
 
 
@@ -66,3 +67,15 @@ def disturb_walk(blind: BlindWalk, random: np.random.Generator, until: float) ->
             blind.run(random.uniform(4.0, 8.0))
             blind.push[:] = 0.0
         blind.run(random.uniform(3.0, 6.0))
+
+
+def push_walk(blind: BlindWalk, random: np.random.Generator) -> None:
+    """Push a walk hard from random sides: 4 to 10 N s in 0.1 to 0.6 s, 0 to 60 mm above the body's origin."""
+    for _ in range(PUSHES):
+        angle, lasts = random.uniform(-np.pi, np.pi), (0.1, 0.2, 0.3, 0.6)[random.integers(4)]
+        force = random.uniform(4.0, 10.0) / lasts
+        blind.push[:3] = force * np.cos(angle), force * np.sin(angle), 0.0
+        blind.push[3:] = np.cross([0.0, 0.0, random.uniform(0.0, 0.06)], blind.push[:3])
+        blind.run(lasts)
+        blind.push[:] = 0.0
+        blind.run(4.5)
