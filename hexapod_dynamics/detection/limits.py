@@ -214,7 +214,6 @@ class DetectorLimits:
 
     # ---- one_or_two.py: one foot or a pair; g: log odds of the best pair less those of the best single foot
     alone_early: float = _limit(20.0, "nats", "g below which a foot is declared alone before the window is full")
-    alone_ahead: float = _limit(2.2, "nats", "by chi-square per feature, of a foot beyond all other legs, to be alone")
     pair: float = _limit(25.0, "nats", "g from which a pair is lost where all windows are later")
     pair_at_once: float = _limit(60.0, "nats", "g from which a pair is lost before")
     pair_share: float = _limit(0.4, "", "of the single foot's chi-square that such a pair may leave")

@@ -17,10 +17,7 @@ has to be clear, too: its log odds exceed those of every other pair by 20, and i
 all banks in a row, in which no bank counts for more than 20; or it is ahead of them in this sum by 40. Until then the
 next bank is awaited: half a cycle later a body that tips over shows another direction.
 
-A foot is declared alone only where it explains more than everything that does not include its leg, by 2.2 for each unit
-of the chi-square that it leaves: a push that moves a healthy robot on its feet is explained as well, and as badly, by
-feet of several legs.
-One that fits poorly (LastingEvidence) is declared alone only where g < 0. A second foot that was lost with the first
+A foot that fits poorly (LastingEvidence) is declared alone only where g < 0. A second foot that was lost with the first
 in the other half of the gait is found after the first has been declared: the model goes on from the onset without the
 first, and the second shows when the new gait puts weight on it, or when it is pressed down (`doubted`, Probe).
 """
@@ -135,8 +132,7 @@ def choose(
         if gain >= limits.pair and (full or (gain >= limits.pair_at_once and much_better)):
             return two
     limit = limits.poor_alone if fits < 1.0 else limits.pair if full else limits.alone_early
-    ahead = _lead(hypotheses, posterior, one) >= limits.alone_ahead * posterior.misfit[one]
-    return one if fits and gain < limit and ahead else None
+    return one if fits and gain < limit else None
 
 
 def doubted(
@@ -148,13 +144,6 @@ def doubted(
         return None
     others = set(groups_of(hypotheses[two])) - set(groups_of(declared))
     return leg_of_group(others.pop()) if len(others) == 1 else None
-
-
-def _lead(hypotheses: list[Hypothesis], posterior: Posterior, one: int) -> float:
-    """Return by how much [nats] a hypothesis explains more than every other one that does not include its leg."""
-    leg = set(groups_of(hypotheses[one]))
-    others = (float(posterior.log_odds[k]) for k, what in enumerate(hypotheses) if not leg & set(groups_of(what)))
-    return float(posterior.log_odds[one]) - max(others, default=-np.inf)
 
 
 def _best(hypotheses: list[Hypothesis], posterior: Posterior) -> tuple[int | None, int | None]:

@@ -211,13 +211,6 @@ def chosen(limits, gain, *, share=0.2, onset=2, fits=1.0, tilt=0.0, alone=50.0, 
     return {None: None, 0: "one", 1: "both"}[found]
 
 
-def alone_beside(limits, other):
-    """What is declared where LM alone has log odds of 50, and a limp joint of another leg `other`."""
-    odds = np.array([50.0, 0.0, -50.0, other])
-    posterior = Posterior(np.zeros(4), odds, np.full(4, 2), 0.0, np.full(4, 2.7), 20.0, SLICES, np.zeros(4))
-    return choose(HYPOTHESES, posterior, {0: 1.0}, SURE, False, limits)
-
-
 def weighed(gain, tilt):
     """A Posterior of HYPOTHESES in which both(LM, RR) gains so much over LM, the best single foot."""
     odds, tilts = np.array([50.0, 0.0, 50.0 + gain, -50.0]), np.array([20.0, 20.0, 20.0 + tilt, 0.0])
@@ -337,7 +330,6 @@ EDGES = {
     "after_probe": lambda l: probed(l, second=1.8) and not probed(l, second=2.0),
     "second_share": lambda l: second(l, misfit=2.4) and not second(l, misfit=2.6),
     "second_odds": lambda l: second(l, 76.0) and not second(l, 74.0),
-    "alone_ahead": lambda l: alone_beside(l, 43.8) == 0 and alone_beside(l, 44.2) is None,
     "alone_early": lambda l: chosen(l, 18.0) == "one" and chosen(l, 22.0) is None,
     "pair": lambda l: chosen(l, 23.0, onset=0) == "one" and chosen(l, 27.0, onset=0) == "both",
     "pair_at_once": lambda l: chosen(l, 56.0) is None and chosen(l, 64.0) == "both",
