@@ -177,7 +177,9 @@ class DetectorLimits:
     relative_misfit: float = _limit(12.0, "", "chi-square per feature that a foot may leave in these ways")
     relative_tilt: float = _limit(15.0, "nats", "that roll and pitch contribute to a foot that is judged in this way")
     sure_tilt: float = _limit(65.0, "nats", "of roll and pitch in two banks from which such a foot is declared")
-    sure_banks: float = _limit(2.5, "banks", "in a row, from which one is declared with less that leaves `poor_misfit`")
+    sure_banks: float = _limit(
+        2.5, "banks", "in a row, after which half of it suffices for a foot that leaves `poor_misfit`"
+    )
     sure_odds: float = _limit(40.0, "nats", "sum of the log odds of all of them")
     probed_tilt: float = _limit(15.0, "nats", "of roll and pitch in two banks from which such a foot is probed")
     half_cycle: int = _count(3, "windows", "since its loss after which a foot is declared")

@@ -68,7 +68,6 @@ class GetUp:
         self._plans = self._topples = self._blocked = 0
         self._way: Iterator[np.ndarray | None] = iter(())
         self._space = LegSpace(robot)
-        self._seat = np.zeros(n)  # [rad] of the gait when it sits, as at the beginning
         self.phase, self.reason = Phase.IDLE, ""
 
     # ---- requests ----------------------------------------------------------------------------------------------------
@@ -98,7 +97,7 @@ class GetUp:
         for name in lost:
             joints = self.robot.leg_joints(name)
             self._spare[joints] = morphology.existing_mask[joints].all()
-        self._gait, self._seat = gait, seated(gait)
+        self._gait = gait
         self._attempts.begin(plan, damaged=bool(self._spare.any()))
         self._poses.fold_aside(self._moves)
         self._space = LegSpace(self.robot, morphology)
@@ -348,7 +347,7 @@ class GetUp:
         target = self._poses.tuck.copy()
         if self._gait is not None and up > UPRIGHT:
             works = self._moves & ~self._spare
-            target[::3] = np.where(works, self._seat, target)[::3]
+            target[::3] = np.where(works, seated(self._gait), target)[::3]
         self._move(Phase.TUCK, target, least, hold)
 
     def _after_tuck(self, up: float) -> None:

@@ -119,6 +119,16 @@ def test_it_waits_no_longer_than_for_what_it_waits_for():
     assert began == pytest.approx(took[Phase.TUCK] + 0.5, abs=2 * DT)
 
 
+def test_a_request_alone_does_not_change_what_the_gait_commands():
+    puppet = Puppet()
+    puppet.gait.reset()
+    before = puppet.gait.position.copy()
+    puppet.begin().run(until=Phase.ROLL)
+    puppet.get_up.stop("emergency stop")
+    np.testing.assert_array_equal(puppet.gait.position, before)
+    assert puppet.gait.doing == "standing"
+
+
 def test_what_is_upright_after_the_roll_tucks_its_legs_with_the_coxas_where_they_are_when_it_sits():
     lost = Morphology.whole(ROBOT).without("LF", "LR")
     GAIT.set_morphology(lost)
