@@ -21,12 +21,14 @@ from support.identification_rig import identified_robot
 from support.sensed_walk import SensedWalk, errors, random_truth
 
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
-from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.gait import AdaptiveGait, makers
+from hexapod_dynamics.parameters import gait as gait_parameters
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.truth import SERVOS
 
-GAITS = {"adaptive": AdaptiveGait, "tripod": TripodGait}
+SETTINGS = {one.name: one.default for one in gait_parameters.SETTINGS}
+GAITS = {"adaptive": AdaptiveGait, "tripod": lambda: makers.tripod("tripod", SETTINGS)}  # as the node makes them
 POSE_BAND, TILT_BAND = (0.216, 9.348), (0.0506, 7.378)  # 95 % of chi-square with 3 and 2 degrees of freedom
 
 

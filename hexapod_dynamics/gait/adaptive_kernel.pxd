@@ -5,8 +5,8 @@ from hexapod_dynamics.gait cimport adaptive_feet, adaptive_press, adaptive_retur
 from hexapod_dynamics.gait cimport adaptive_state as layout
 from hexapod_dynamics.gait.gait_memory cimport WalkMemory
 
-cdef double LIFTING, SHIFTING, LOWERING, MOVING, RETURNING, QUICK, IN_PLACE, LEVEL, LEVEL_TIME, INCLINED, PATIENCE, BEYOND
-cdef double ROWING_TILT
+cdef double LIFTING, SHIFTING, STARTING, LOWERING, MOVING, RETURNING, QUICK, IN_PLACE, LEVEL, LEVEL_TIME, INCLINED, PATIENCE
+cdef double BEYOND, ROWING_TILT
 
 cdef void _follow_command(
     layout.Settings *settings, layout.Command *command, layout.State *state, double share, double dt) nogil
@@ -17,7 +17,7 @@ cdef void begin(WalkMemory walk, int mode, bint quick) nogil
 cdef void _go_on(WalkMemory walk) nogil
 cdef double standing_height(WalkMemory walk) nogil
 cdef void _change_height(layout.State *state, double goal) nogil
-@cython.locals(share=cython.double)
+@cython.locals(share=cython.double, walked=cython.double)
 cdef void _advance_mode(WalkMemory walk, double dt) nogil
 cdef void _joints(WalkMemory walk, double dt) nogil
 cdef void _shift_body(layout.Command *command, layout.State *state, double dt) nogil

@@ -10,8 +10,9 @@ import math
 from hexapod_dynamics.gait import adaptive_feet, adaptive_press, adaptive_return, cycle, leg_motion
 from hexapod_dynamics.gait import adaptive_state as layout
 
-# Speed [m/s] at which the body changes its height, and at which it shifts over its feet.
-LIFTING, SHIFTING = 0.20, 0.09
+# Speed [m/s] at which the body changes its height, and at which it shifts over its feet; its acceleration [m/s^2] to
+# the speed that it has in the plan. A body that starts at that speed at once jerks as one that is pushed.
+LIFTING, SHIFTING, STARTING = 0.20, 0.09, 4.0
 # Shortest times [s] of lowering, rising; of moving, and with legs that came back; of lowering when the robot tilts.
 LOWERING, MOVING, RETURNING, QUICK = 0.45, 0.6, 1.2, 0.3
 IN_PLACE = 0.02  # in which feet move that stand where they are to stand
@@ -54,11 +55,15 @@ def planned_sway(walk, axis):
 
 
 def _current_sway(walk, axis):
-    """Return the body's sway now and its rate per unit of phase; weights between an old sway and that of the plan."""
+    """Return the body's sway now and its rate per unit of phase; weights between an old sway and that of the plan.
+
+    Between the two the body shifts, and arrives with the plan's speed.
+    """
     state = walk.state
     w = leg_motion.minimum_jerk(state.weight)
     value, rate = planned_sway(walk, axis)
-    return (1.0 - w) * state.from_sway[axis] + w * value, w * rate, value
+    arriving = rate / walk.plan.period * state.span * leg_motion.run_up(state.weight)
+    return (1.0 - w) * state.from_sway[axis] + w * value + arriving, w * rate, value
 
 
 def _bake(walk):
@@ -98,9 +103,12 @@ def begin(walk, mode, quick):
         state.span = max(0.1, min(LOWERING, (standing_height(walk) - state.height) / LIFTING))
     elif mode == layout.START:
         state.weight = 0.0
-        dx = planned_sway(walk, 0)[0] - state.from_sway[0]
-        dy = planned_sway(walk, 1)[0] - state.from_sway[1]
-        state.span = max(0.02, math.sqrt(dx * dx + dy * dy) / SHIFTING)
+        dx, vx = planned_sway(walk, 0)
+        dy, vy = planned_sway(walk, 1)
+        dx, dy = dx - state.from_sway[0], dy - state.from_sway[1]
+        speed = math.sqrt(vx * vx + vy * vy) / walk.plan.period
+        # 4: the largest acceleration of `run_up`, nearly.
+        state.span = max(0.02, math.sqrt(dx * dx + dy * dy) / SHIFTING, 4.0 * speed / STARTING)
     elif mode == layout.PRESS:
         state.span = adaptive_press.PRESSING
     elif mode == layout.STAND:
@@ -159,7 +167,9 @@ def _advance_mode(walk, dt):
         if adaptive_feet.step_feet(walk, dt):
             begin(walk, layout.STAND, 0)
         return
-    adaptive_feet.carry_ground(walk, dt)
+    # Of the tick in which a start ends, the walk has the rest.
+    walked = max(0.0, state.time - state.span) if mode == layout.START else 0.0
+    adaptive_feet.carry_ground(walk, dt - walked)
     adaptive_feet.standing_rates(walk, 1.0)
     if mode == layout.STAND:
         if adaptive_feet.asked(command):
@@ -177,6 +187,7 @@ def _advance_mode(walk, dt):
         if state.time >= state.span:
             state.fast = 0.0
             state.mode = layout.WALK
+            adaptive_feet.step_feet(walk, walked)
     elif mode == layout.SETTLE:
         adaptive_return.feet_below(walk)
         if adaptive_feet.put_feet_down(walk, dt) and state.time >= state.span:
@@ -224,9 +235,11 @@ def _joints(walk, dt):
     pace = 1.0 / plan.period if state.mode == layout.WALK else 0.0
     sxd, syd = sxd * pace, syd * pace
     if state.mode == layout.START and state.weight < 1.0:
-        rate = leg_motion.minimum_jerk_rate(state.weight) / state.span
-        sxd = rate * (planned_sway(walk, 0)[0] - state.from_sway[0])
-        syd = rate * (planned_sway(walk, 1)[0] - state.from_sway[1])
+        rate, share = leg_motion.minimum_jerk_rate(state.weight) / state.span, leg_motion.run_up_rate(state.weight)
+        x, vx = planned_sway(walk, 0)
+        y, vy = planned_sway(walk, 1)
+        sxd = rate * (x - state.from_sway[0]) + share * vx / plan.period
+        syd = rate * (y - state.from_sway[1]) + share * vy / plan.period
     up, up_rate = 0.0, 0.0
     if state.mode == layout.WALK:
         up, up_rate = cycle.raised(plan, state.phase)

@@ -29,9 +29,10 @@ class BraceSettings:
     the long one those that a robot with legs lost, whose feet land harder, cannot tell from its steps so soon.
 
     A body that sinks because a foot is lost is no push either, and a brace would hide the loss for a moment. So the
-    sideways force has to be larger than `share` times the vertical one in both samples: a push is, a body that sinks is
-    not. When such a body hits the ground, the vertical force exceeds `impact` [m/s^2] and the sideways one is less than
-    that share: for after_impact [s] from then on nothing is a push.
+    sideways force has to be larger than `share` times the vertical one in both samples, and the vertical one larger
+    than `sinking` [m/s^2] in the first of them: who is pushed stands before. When a body that sinks hits the ground,
+    the vertical force exceeds `impact` [m/s^2] and the sideways one is less than that share: for after_impact [s] from
+    then on nothing is a push.
 
     out, down: how far the feet move outwards and the body moves down, as shares of the length of a leg. hold [s]: from
     the last such sample on. longest [s]: of one brace, whatever the IMU measures; what shakes for longer is no push.
@@ -44,6 +45,7 @@ class BraceSettings:
     usual_time: float = 60.0
     mean_time: float = 2.0
     share: float = 0.9
+    sinking: float = 8.0
     impact: float = 18.0
     after_impact: float = 0.1
     out: float = 0.33
@@ -109,7 +111,7 @@ class Brace:
             _Filter(time, force) for time, force in zip(self.settings.smooth_times, self.settings.forces, strict=True)
         ]
         self._left, self._lasted = 0.0, 0.0  # [s] that the brace is held yet; since it began
-        self._before = 0.0  # [m/s^2] of the sample before; 0 if that was no push
+        self._before = 0.0  # [m/s^2] of the sample before; 0 if no push begins with that
         self._since_impact = math.inf  # [s]
         self._setpoints, self._target = np.zeros(robot.joint_count), np.zeros(robot.joint_count)
         self.set_morphology(Morphology.whole(robot))
@@ -139,7 +141,8 @@ class Brace:
         self._since_impact = 0.0 if abs(z) > settings.impact and not steep else self._since_impact + dt
         if not steep or self._since_impact < settings.after_impact:
             now = 0.0
-        lasting, self._before = min(now, self._before), now  # one wrong sample moves nothing
+        lasting = min(now, self._before)  # one wrong sample moves nothing
+        self._before = now if z > settings.sinking else 0.0
         for one in self._filters:
             side = one.smooth(dt, x - mean[0], y - mean[1])
             if not walking:

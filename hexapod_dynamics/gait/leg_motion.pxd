@@ -7,6 +7,8 @@ cdef (double, double) carried(double x, double y, double vx, double vy, double w
 cdef double fraction(double value) nogil
 cdef double minimum_jerk(double s) nogil
 cdef double minimum_jerk_rate(double s) nogil
+cdef double run_up(double s) nogil
+cdef double run_up_rate(double s) nogil
 cdef (double, double, double) in_leg_axes(Leg *legs, int i, double x, double y, double z) nogil
 cdef (double, double, double) from_mount(Leg *legs, int i, double x, double y, double z) nogil
 cdef (double, double, double, double, double, double) leg_angles(

@@ -37,6 +37,18 @@ def minimum_jerk_rate(s):
     return 30.0 * (s * (1.0 - s)) ** 2
 
 
+def run_up(s):
+    """Return the quintic from 0 to 0 with velocity 1 at its end, where all else is zero: see `minimum_jerk`."""
+    s = min(1.0, max(0.0, s))
+    return s * s * s * (s * (7.0 - 3.0 * s) - 4.0)
+
+
+def run_up_rate(s):
+    """Return the derivative of `run_up`."""
+    s = min(1.0, max(0.0, s))
+    return s * s * (s * (28.0 - 15.0 * s) - 12.0)
+
+
 def in_leg_axes(legs, i, x, y, z):
     """Return a vector given in base_link axes in the axes of leg i's mount frame."""
     return (

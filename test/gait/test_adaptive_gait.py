@@ -8,7 +8,7 @@ import pytest
 from support.allocations import least_growth
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait import AdaptiveGait, adaptive_kernel
 from hexapod_dynamics.gait import adaptive_state as kernel
 from hexapod_dynamics.gait.plan_choice import plans_path
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
@@ -20,7 +20,7 @@ from hexapod_dynamics.simulation import Ground, Simulator, Truth
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 LIBRARY = PlanLibrary.load(ROBOT, plans_path(ROBOT))
-SPEED = 0.0769
+SPEED, TICK = 0.0769, 0.02
 
 
 def walking():
@@ -207,6 +207,19 @@ def test_two_legs_lost_it_walks_ten_centimetres_a_second(lost):
     way, turn, tilt = walked(sim, 4)
     assert way[0] == pytest.approx(0.1, rel=0.05)
     assert abs(turn) < 3.0 and tilt < 2.5
+
+
+@pytest.mark.parametrize("lost", ["LF+RF", "LM+LR"])
+def test_it_starts_to_walk_without_a_jerk(lost):
+    """Its body took up the speed of its sway at once, by 9 m/s^2, which was braced against as a push."""
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, WHOLE.without(*lost.split("+")))
+    gait.command(0.07, 0.0, 0.0)
+    places, ticks = [], 0
+    while ticks < 10:
+        gait.step(TICK)
+        places.append(adaptive_kernel.place_of_body(gait._memory)[0])
+        ticks += gait.doing == "walking"
+    assert np.linalg.norm(np.diff(places, 2, axis=0), axis=1).max() / TICK**2 < 6.0
 
 
 @pytest.mark.parametrize("lost", ["", "RM+LM"])

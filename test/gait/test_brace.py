@@ -70,6 +70,13 @@ def test_a_body_that_sinks_where_a_foot_is_lost_and_hits_the_ground_is_no_push()
     assert sensed((3.0, LEVEL), sinks, hits, slides, (0.1, LEVEL), (0.05, PUSH)).needed  # one that comes afterwards
 
 
+def test_a_body_that_falls_onto_its_stumps_is_not_pushed_whatever_stops_them():
+    """Measured in walks that lost two feet: LM and LR, RR and RF, LM and RF."""
+    for force in ((-0.2, 5.3, 5.3), (7.0, 0.4, 7.3), (-7.3, 1.5, 7.5)):
+        assert sensed((3.0, LEVEL), (0.1, force)).count == 0 and not sensed((3.0, LEVEL), (0.1, force)).needed
+    assert sensed((3.0, LEVEL), (DT, (1.3, 10.3, 8.5)), (DT, (-5.5, 7.6, 7.3)), (DT, (0.0, 9.0, 6.2))).needed
+
+
 def test_the_feet_go_outwards_and_the_body_down_and_all_comes_back():
     brace = sensed((3.0, LEVEL), (0.05, PUSH))
     gait, track = STANCE.copy(), []
