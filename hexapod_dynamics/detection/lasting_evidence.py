@@ -152,7 +152,8 @@ class LastingEvidence:
                 joints.append(hypothesis)
                 continue
             lasting = self._lasts(group, row[group], before + tilt, probed, second, float(posterior.misfit[best]))
-            obvious = float(posterior.log_odds[best]) >= limits.obvious
+            in_all = row[group][1] >= limits.lasting_banks and odds >= limits.obvious_in_all
+            obvious = in_all or float(posterior.log_odds[best]) >= limits.obvious
             if (obvious if aftermath and not probed else lasting) and posterior.onset[best] <= latest:
                 why = "" if probed or self._feet.lasts(bank.time, group) else self._why_uneven(bank, group, best)
                 if why:

@@ -184,10 +184,11 @@ class DetectorLimits:
     probed_tilt: float = _limit(15.0, "nats", "of roll and pitch in two banks from which such a foot is probed")
     half_cycle: int = _count(3, "windows", "since its loss after which a foot is declared")
     obvious: float = _limit(400.0, "nats", "above which one bank declares another foot soon after a loss")
+    obvious_in_all: float = _limit(300.0, "nats", "the same, sum of two banks in a row or more")
     aftermath: float = _limit(6.0, "s", "after a loss for which this holds")
     after_probe: float = _limit(1.9, "s", "after a press in which two banks declare its foot whatever the tilt")
     second_share: float = _limit(0.5, "", "of it that a foot may leave that is pressed as the second of a pair")
-    second_odds: float = _limit(150.0, "nats", "sum of its log odds in two banks, from which it is lost, too")
+    second_odds: float = _limit(90.0, "nats", "sum of its log odds in two banks, from which it is lost, too")
 
     # ---- leaning.py: how far the body leans otherwise than its model
     lean_least: float = _limit(np.radians(2.2), "rad", "lean from which a foot may be lost")
