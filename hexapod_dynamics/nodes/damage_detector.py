@@ -66,7 +66,7 @@ class DamageDetectorNode(GuardedNode):
         self._n = self.robot.joint_count
         self._chip = np.asarray(self.robot.imu.rotation)
         self._command, self._angles, self._torques = (np.full(self._n, np.nan) for _ in range(3))
-        self._orders, self._refused, self._lacking = {}, "", None
+        self._orders, self._refused = {}, ""
         self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
         self.loop = TickLoop(self, 1.0 / rate, self._update)
         # The torques first: a command is taken with the latest of them. Depths: what comes between two looks.

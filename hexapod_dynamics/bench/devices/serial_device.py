@@ -75,8 +75,6 @@ class BusFaults:
 class BusCounters:
     """What happened on the wire so far."""
 
-    bytes_from_host: int = 0
-    bytes_to_host: int = 0
     frames: int = 0
     collisions: int = 0
     answers: int = 0
@@ -256,7 +254,6 @@ class SerialDevice(ABC):
         if status and status[0] & termios.TIOCPKT_FLUSHWRITE:
             self.host_flushed(now)
         if data:
-            self.counters.bytes_from_host += len(data)
             self.receive(data, now)
 
     def say(self, data: bytes) -> None:
@@ -271,4 +268,3 @@ class SerialDevice(ABC):
                 return
             except OSError:  # unplugged at this very moment
                 return
-        self.counters.bytes_to_host += len(data)

@@ -127,11 +127,11 @@ class SimulatedRobot:
     ) -> None:
         self.physics = kind(self.robot, morphology, timestep=timestep, truth=truth)
         self.physics.reset(joints=standing)
-        self._rehearse(morphology)
+        self._rehearse()
         self.physics.reset(joints=standing)
         self.set_morphology(morphology)
 
-    def _rehearse(self, morphology: Morphology) -> None:
+    def _rehearse(self) -> None:
         """Step and break the robot, so that nothing is compiled or loaded when that happens in earnest."""
         leg = self.robot.legs[0]
         whole = Morphology.whole(self.robot)

@@ -42,7 +42,6 @@ class BoardHealth:
     damaged: int = 0
     skipped: int = 0
     battery: float = math.nan
-    battery_time: float = -math.inf
     imu_rate: float = math.nan
     imu_lost: int = 0
     last_frame: float = -math.inf
@@ -288,7 +287,7 @@ class BoardPort(SerialLink):
         elif frame.function == Function.SYSTEM:
             battery = frames.parse_battery(frame.data)
             if battery is not None:
-                health.battery, health.battery_time = battery, came
+                health.battery = battery
         elif frame.function == Function.BUTTON:
             button = frames.parse_button(frame.data)
             if button is not None:

@@ -245,3 +245,23 @@ class SerialLink:
             raise self._lost(error) from error
         self.bytes_received += len(dropped)
         return dropped
+
+    def _wait(self, wait: float, now: float, reads: bool = True) -> bytes:
+        """Return the bytes that come within `wait` [s] from the monotonic time `now` [s], possibly none.
+
+        `interrupt` ends the wait. reads: False leaves the bytes in the port, and only waits.
+        """
+        try:
+            ready = select.select([self._fd, self._alarm] if reads else [self._alarm], [], [], wait)[0]
+            self.late_wakes += time.monotonic() - now - wait > LATE
+            if self._alarm in ready:
+                os.read(self._alarm, 4096)
+            if self._fd not in ready:
+                return b""
+            chunk = os.read(self._fd, 4096)
+        except (OSError, ValueError) as error:
+            raise self._lost(error) from error
+        if not chunk:
+            raise self._lost("end of file")
+        self.bytes_received += len(chunk)
+        return chunk

@@ -11,7 +11,7 @@ where X^ = [[ [w], v ], [0, 0]]. Denavit-Hartenberg rows are the special case wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -261,10 +261,6 @@ class Chain:
     def children(self, i: int) -> tuple[int, ...]:
         """Bodies that are attached to body i."""
         return tuple(j for j, parent in enumerate(self.parents) if parent == i)
-
-    def with_gravity(self, gravity: np.ndarray) -> Chain:
-        """The same chain under another gravity (3,) [m/s^2]."""
-        return replace(self, gravity=gravity)
 
     def welded(self, joint: int, q: float) -> Chain:
         """The chain with one joint held for good at q [rad or m]: its body becomes part of the one before it."""

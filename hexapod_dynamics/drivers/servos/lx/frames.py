@@ -199,7 +199,6 @@ class FrameParser:
         self._buffer = bytearray()
         self._consumed = 0
         self.skipped_bytes = 0
-        self.checksum_errors = 0
 
     @property
     def fed(self) -> int:
@@ -226,7 +225,6 @@ class FrameParser:
             if size - at < total:
                 break
             if checksum(bytes(buffer[at + 2 : at + total - 1])) != buffer[at + total - 1]:
-                self.checksum_errors += 1
                 at, skipped = at + 1, skipped + 1
                 continue
             frames.append(

@@ -121,48 +121,9 @@ def angle_offset_write(servo_id: int) -> bytes:
     return _pack(servo_id, Command.ANGLE_OFFSET_WRITE)
 
 
-def angle_limit_write(servo_id: int, lower: float, upper: float) -> bytes:
-    """Set the servo's own angle limits [rad] (flash)."""
-    low, high = count_from_angle(lower), count_from_angle(upper)
-    if low >= high:
-        raise DeviceError(f"angle limits {lower:.4f}..{upper:.4f} rad: the lower one must be the smaller")
-    return _pack(servo_id, Command.ANGLE_LIMIT_WRITE, low, high)
-
-
-def vin_limit_write(servo_id: int, lower: float, upper: float) -> bytes:
-    """Set the supply limits [V] outside which the servo switches its torque off (flash)."""
-    if not 4.5 <= lower < upper <= 14.0:
-        raise DeviceError(f"supply limits {lower}..{upper} V: allowed is 4.5 <= lower < upper <= 14")
-    return _pack(servo_id, Command.VIN_LIMIT_WRITE, round(lower * 1000), round(upper * 1000))
-
-
-def temp_max_limit_write(servo_id: int, limit: int) -> bytes:
-    """Set the temperature [deg C] above which the servo switches its torque off (flash)."""
-    if not 50 <= limit <= 100:
-        raise DeviceError(f"temperature limit {limit} deg C is outside 50..100")
-    return _pack(servo_id, Command.TEMP_MAX_LIMIT_WRITE, limit)
-
-
-def mode_write(servo_id: int, motor: bool, speed: float = 0.0) -> bytes:
-    """Servo mode, or motor mode with a duty in -1..1."""
-    if not -1.0 <= speed <= 1.0:
-        raise DeviceError(f"motor speed {speed} is outside -1..1")
-    return _pack(servo_id, Command.OR_MOTOR_MODE_WRITE, int(motor), 0, round(speed * 1000) if motor else 0)
-
-
 def load_write(servo_id: int, on: bool) -> bytes:
     """Switch torque on (hold) or off."""
     return _pack(servo_id, Command.LOAD_OR_UNLOAD_WRITE, int(on))
-
-
-def led_write(servo_id: int, on: bool) -> bytes:
-    """LED on or off (the wire's value is inverted)."""
-    return _pack(servo_id, Command.LED_CTRL_WRITE, int(not on))
-
-
-def led_error_write(servo_id: int, shown: LedError) -> bytes:
-    """Choose which faults blink the LED."""
-    return _pack(servo_id, Command.LED_ERROR_WRITE, int(shown))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import select
 import termios
 import time
 from collections import deque
@@ -17,7 +15,7 @@ from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, Direction
-from hexapod_dynamics.drivers.servos.serial_link import LATE, SerialLink
+from hexapod_dynamics.drivers.servos.serial_link import SerialLink
 
 _OWED = 32  # requests without an answer that are remembered
 _LATENESS = 1.5  # after a late answer the next one is awaited for this multiple of its delay
@@ -138,19 +136,9 @@ class ServoBus(SerialLink):
             over = now >= deadline
             early = now < earliest
             wait = 0.0 if over else (earliest if early else deadline) - now
-            try:
-                ready = select.select([self._alarm] if early else [self._fd, self._alarm], [], [], wait)[0]
-                self.late_wakes += time.monotonic() - now - wait > LATE
-                if self._alarm in ready:
-                    os.read(self._alarm, 4096)
-                if self._fd not in ready:
-                    continue
-                chunk = os.read(self._fd, 4096)
-            except (OSError, ValueError) as error:
-                raise self._lost(error) from error
+            chunk = self._wait(wait, now, reads=not early)
             if not chunk:
-                raise self._lost("end of file")
-            self.bytes_received += len(chunk)
+                continue
             received += chunk
             if len(received) < size:
                 # No wake for each byte: the rest takes this time.

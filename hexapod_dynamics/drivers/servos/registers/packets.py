@@ -20,7 +20,6 @@ BROADCAST_ID = 254
 class Instruction(IntEnum):
     """What a packet asks for."""
 
-    PING = 0x01
     READ = 0x02
     WRITE = 0x03
     STATUS = 0x55
@@ -83,10 +82,6 @@ class Packets(ABC):
     @abstractmethod
     def feed(self, chunk: bytes) -> list[Status]:
         """Return the answers that are complete with these bytes; packets of this computer (an echo) are none."""
-
-    def ping(self, servo_id: int) -> bytes:
-        """Return the packet that asks a servo to answer."""
-        return self.build(servo_id, Instruction.PING, b"")
 
     def _skip(self, count: int) -> None:
         self.skipped += count

@@ -6,14 +6,12 @@ has a limit, and ends with `interrupt`. The packets are the SDKs', byte for byte
 
 from __future__ import annotations
 
-import os
-import select
 import time
 from collections.abc import Callable, Sequence
 
 from hexapod_dynamics.drivers.servos.interface import Fault
 from hexapod_dynamics.drivers.servos.registers.packets import Packets, Status
-from hexapod_dynamics.drivers.servos.serial_link import LATE, SerialLink
+from hexapod_dynamics.drivers.servos.serial_link import SerialLink
 
 RETURN_DELAY = 0.0006  # [s] after which a servo answers, unless its register says otherwise (250 counts of 2 us)
 
@@ -91,20 +89,3 @@ class RegisterBus(SerialLink):
             noisy = packets.skipped > skipped or packets.incomplete
             self.fault = Fault.GARBAGE if noisy else Fault.TIMEOUT
         return answers
-
-    def _wait(self, wait: float, now: float) -> bytes:
-        """Return what comes within `wait` [s], possibly nothing."""
-        try:
-            ready = select.select([self._fd, self._alarm], [], [], wait)[0]
-            self.late_wakes += time.monotonic() - now - wait > LATE
-            if self._alarm in ready:
-                os.read(self._alarm, 4096)
-            if self._fd not in ready:
-                return b""
-            chunk = os.read(self._fd, 4096)
-        except (OSError, ValueError) as error:
-            raise self._lost(error) from error
-        if not chunk:
-            raise self._lost("end of file")
-        self.bytes_received += len(chunk)
-        return chunk

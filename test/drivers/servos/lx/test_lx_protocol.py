@@ -48,10 +48,6 @@ def test_commands_that_are_never_broadcast_are_these_six():
         lambda: lx.move_time(-1, 0.0, 0.1),
         lambda: lx.id_write(1, 254),
         lambda: lx.angle_offset_adjust(1, 0.6),
-        lambda: lx.angle_limit_write(1, 0.5, 0.5),
-        lambda: lx.vin_limit_write(1, 12.6, 9.0),
-        lambda: lx.temp_max_limit_write(1, 120),
-        lambda: lx.mode_write(1, True, 2.0),
         lambda: lx.read_request(1, Command.MOVE_START),
         lambda: lx.read_request(254, Command.POS_READ),
         lambda: lx_frames.build(1, Command.POS_READ, b"\x00"),
@@ -77,6 +73,11 @@ def test_positions_are_signed(count):
     assert lx.decode(Command.POS_READ, payload) == pytest.approx((count - 500) * COUNT, abs=1e-12)
 
 
+def written(command, *values):
+    """Return the frame that writes raw values to servo 1."""
+    return lx_frames.build(1, command, lx_frames.REQUEST[command].pack(*values))
+
+
 WRITES_AND_READS = [
     (lx.move_time(1, 0.5, 1.25), Command.MOVE_TIME_READ, lx.Move(lx.angle_from_count(lx.count_from_angle(0.5)), 1.25)),
     (
@@ -86,16 +87,16 @@ WRITES_AND_READS = [
     ),
     (lx.angle_offset_adjust(1, -0.1), Command.ANGLE_OFFSET_READ, lx.offset_count(-0.1) * COUNT),
     (
-        lx.angle_limit_write(1, -1.0, 1.2),
+        written(Command.ANGLE_LIMIT_WRITE, lx.count_from_angle(-1.0), lx.count_from_angle(1.2)),
         Command.ANGLE_LIMIT_READ,
         (lx.angle_from_count(lx.count_from_angle(-1.0)), lx.angle_from_count(lx.count_from_angle(1.2))),
     ),
-    (lx.vin_limit_write(1, 9.0, 12.6), Command.VIN_LIMIT_READ, (9.0, 12.6)),
-    (lx.temp_max_limit_write(1, 70), Command.TEMP_MAX_LIMIT_READ, 70),
-    (lx.mode_write(1, True, -0.4), Command.OR_MOTOR_MODE_READ, lx.Mode(True, -0.4)),
+    (written(Command.VIN_LIMIT_WRITE, 9000, 12600), Command.VIN_LIMIT_READ, (9.0, 12.6)),
+    (written(Command.TEMP_MAX_LIMIT_WRITE, 70), Command.TEMP_MAX_LIMIT_READ, 70),
+    (written(Command.OR_MOTOR_MODE_WRITE, 1, 0, -400), Command.OR_MOTOR_MODE_READ, lx.Mode(True, -0.4)),
     (lx.load_write(1, True), Command.LOAD_OR_UNLOAD_READ, True),
-    (lx.led_write(1, False), Command.LED_CTRL_READ, False),
-    (lx.led_error_write(1, lx.LedError.OVER_VOLTAGE), Command.LED_ERROR_READ, lx.LedError.OVER_VOLTAGE),
+    (written(Command.LED_CTRL_WRITE, 1), Command.LED_CTRL_READ, False),
+    (written(Command.LED_ERROR_WRITE, 2), Command.LED_ERROR_READ, lx.LedError.OVER_VOLTAGE),
 ]
 
 
