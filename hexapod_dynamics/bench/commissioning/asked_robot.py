@@ -15,14 +15,14 @@ from hexapod_dynamics.se3 import rotation_x_to, rotation_z
 
 DIRECTIONS = ((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0))
 AXES = ((0.0, 0.0, 1.0), (0.0, -1.0, 0.0), (0.0, -1.0, 0.0))
-THICKNESS = 0.012  # [m] radius of the rods that links are taken for
+THICKNESS = 0.012  # [m] radius of the rods that stand for the links
 NAMES_OF_SIX = ("LF", "LM", "LR", "RR", "RM", "RF")
 NAMES_OF_FOUR = ("LF", "LR", "RR", "RF")
 
 
 @dataclass(frozen=True)
 class Question:
-    """One number that is asked for: key, what it is (with its unit), the JetHexa's value, and its bounds."""
+    """A question for one number: key, meaning with unit, the JetHexa's value, and bounds."""
 
     key: str
     text: str
@@ -81,7 +81,7 @@ def servo_of(torque: float, speed: float) -> Servo:
 
 
 def robot_of_answers(given: dict[str, float], name: str) -> Robot:
-    """Return the Robot of these numbers. RobotError: its legs weigh as much as the whole robot."""
+    """Return the Robot of these numbers; RobotError if its legs weigh as much as the whole robot."""
     count = round(given["legs"])
     body_mass = given["mass"] - count * given["leg_mass"]
     if body_mass <= 0.0:
@@ -111,7 +111,7 @@ def robot_of_answers(given: dict[str, float], name: str) -> Robot:
 
 
 def _leg(name: str, place: np.ndarray, yaw: float, given: dict[str, float], servo: int) -> Leg:
-    """Return a leg of rods whose masses are shared out as the JetHexa's; servo: id of its first one."""
+    """Return a leg of rods; its mass is divided among them as in the JetHexa. servo: id of its first servo."""
     joints, links, end = [], [], np.zeros(3)
     for k, share in enumerate((0.1, 0.35, 0.55)):
         mass, length = share * given["leg_mass"], given[NAMES[k]]

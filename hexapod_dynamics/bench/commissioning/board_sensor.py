@@ -1,4 +1,4 @@
-"""The IMU behind an STM32 board with the calls that the checks need of a chip."""
+"""The IMU behind an STM32 board, with the same methods as an IMU chip, as far as the checks call them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PATIENCE = 0.5  # [s] for the next sample
 
 
 class BoardSensor(BoardListener):
-    """Gives the samples of an open board, each once; OSError where none comes within half a second."""
+    """Gives the samples of an open board, each once; OSError if none arrives within half a second."""
 
     def __init__(self, board: BoardPort) -> None:
         self.identity: int | None = None
@@ -30,7 +30,7 @@ class BoardSensor(BoardListener):
             self._new.notify()
 
     def start(self) -> None:
-        """Wait for a sample, and for the rate at which they come."""
+        """Wait until a sample and the rate of the samples are known."""
         self.read()
         end = time.monotonic() + 3.0
         while not self._board.health.imu_rate > 0.0 and time.monotonic() < end:

@@ -20,7 +20,7 @@ from hexapod_dynamics.simulation import Ground, Simulator
 
 STANDING = 3  # legs that carry the robot in a tripod
 MOST_TORQUE = 0.6  # share of the torque limit that standing may take
-MOST_SAG = 0.01  # [m] by which the body may sink by the servos' stiffness
+MOST_SAG = 0.01  # [m] by which the body may sink because the servos are not stiff
 MOST_RADIUS = 0.8  # radius of gyration of a body as a share of its largest dimension
 SPEED, SECONDS = 0.05, 4.0  # [m/s], [s] of the simulated walk
 
@@ -106,7 +106,7 @@ def _symmetry(robot: Robot) -> Finding:
 
 
 def _walk(robot: Robot) -> Finding:
-    """Let the robot walk in simulation; this also compiles its model, which a launch then needs not do."""
+    """Let the robot walk in simulation; this also compiles its model, so that a later launch starts faster."""
     gait = AdaptiveGait(plans=PlanLibrary(robot)).bind(robot)
     asked = float(gait.command(SPEED, 0.0, 0.0)[0])
     sim = Simulator(robot, gait=gait, timestep=2e-3, command_period=0.02, ground=Ground(friction=0.6))

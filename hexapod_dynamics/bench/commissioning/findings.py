@@ -31,18 +31,18 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """The finding for a terminal, the remedy on a line of its own."""
+        """Return the finding as text for a terminal, with the remedy on a separate line."""
         remedy = f"\n          -> {self.remedy}" if self.remedy else ""
         return f"  {self.outcome.value:8}{self.what}: {self.seen}{remedy}"
 
 
 def passed(check: str, what: str, seen: str) -> Finding:
-    """Return a Finding that is as it should be."""
+    """Return a Finding of a check that passed."""
     return Finding(check, what, Outcome.PASSED, seen)
 
 
 def failed(check: str, what: str, seen: str, remedy: str) -> Finding:
-    """Return a Finding with the remedy."""
+    """Return a Finding of a check that failed, with the remedy."""
     return Finding(check, what, Outcome.FAILED, seen, remedy)
 
 
@@ -76,5 +76,5 @@ def markdown(title: str, about: Iterable[tuple[str, str]], findings: Sequence[Fi
 
 
 def _cell(text: str) -> str:
-    """Text in which no character ends a cell of a table."""
+    """Return a text without characters that would end a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|")

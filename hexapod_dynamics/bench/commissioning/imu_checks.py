@@ -1,7 +1,8 @@
-"""Checks of the IMU: is it there, does it measure, and how is it mounted.
+"""Checks of the IMU: whether it answers and measures, and how it is mounted.
 
-With the chip at rest the specific force points up. Level, its direction in chip axes is the body's z axis; nose down by
-p it is `z cos p - x sin p`, so its change shows where the chip has the body's x axis. Both give the whole mounting.
+With the chip at rest the specific force points up. While the body is level, the direction of this force in chip
+axes is the body's z axis; while it is nose down by p, the direction is `z cos p - x sin p`, and the difference
+yields the body's x axis. Both axes determine the mounting.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SAMPLES, PERIOD = 50, 0.01  # a mean value, [s] between two samples
 REST = 0.6  # [m/s^2] largest standard deviation of a robot that is held still by hand
 NORMS = (6.0, 13.0)  # [m/s^2] of the specific force at rest; the offset of a chip can be 2.4 m/s^2
 LEAST_TILT = math.radians(10.0)
-TOLERANCE = math.radians(25.0)  # between a mounting as found by hand and as written
+TOLERANCE = math.radians(25.0)  # [rad] between the measured mounting and that of the file
 _RIGHT_ANGLES = [
     (rotation_rpy(*np.radians(angles)), angles)
     for angles in sorted(
@@ -97,7 +98,7 @@ def mounting(level: npt.ArrayLike, nose_down: npt.ArrayLike) -> np.ndarray:
 
 
 def angle_between(first: np.ndarray, second: np.ndarray) -> float:
-    """Angle [rad] of the rotation (3, 3) that leads from one to the other."""
+    """Angle [rad] between two rotations (3, 3)."""
     return math.acos(min(1.0, max(-1.0, 0.5 * (float(np.trace(first.T @ second)) - 1.0))))
 
 

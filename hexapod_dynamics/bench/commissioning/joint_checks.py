@@ -1,4 +1,6 @@
-"""Checks that move joints: direction of each, reference pose (trim), stop on the wire. Slow, and asked for."""
+"""Checks that move joints: direction of each, reference pose (trim), emergency stop. Motions are slow, and the
+owner permits each of them.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,7 @@ class JointChecks:
         return failed("directions", name, f"{swing:+.2f} rad: the owner did not see: {motion}", remedy)
 
     def _swing(self, index: int, here: float, size: float) -> float:
-        """A motion [rad] that stays within the limits: upward in the joint's angle if there is room."""
+        """A motion [rad] that stays within the joint's limits; it increases the angle if the limits permit that."""
         return size if here + size <= self.mover.upper[index] else -size
 
     def motion_text(self, index: int, change: float) -> str:
@@ -100,7 +102,7 @@ class JointChecks:
     # Trim ------------------------------------------------------------------------------------------------------------
 
     def trim(self) -> Iterator[Finding]:
-        """Bring one leg after the other to its reference pose, all joints at zero, and ask whether it looks so."""
+        """Bring one leg after the other to its reference pose, all joints at zero, and ask whether it looks right."""
         for leg in self.robot.leg_names:
             if set(self._indices(leg)) & set(self.chosen):
                 yield self._guarded("trim", f"leg {leg}", lambda: self._leg_trim(leg))  # noqa: B023
@@ -175,7 +177,9 @@ class JointChecks:
 def assess_stop(
     name: str, start: float, goal: float, before: float, soon: float, later: float, holds: bool
 ) -> Finding | None:
-    """Judge a stop from the angles [rad] before it, 0.1 s and 0.7 s later; None: the motion was over before."""
+    """Assess a stop from the angles [rad] before it, 0.1 s and 0.7 s later; None if the motion ended before the
+    stop.
+    """
     way = abs(goal - start)
     if abs(goal - before) < 0.25 * way:
         return None

@@ -45,10 +45,12 @@ class Owner(Protocol):
         """Show a text."""
 
     def permits(self, motion: str) -> bool:
-        """Ask whether this motion may begin; False: it is left out."""
+        """Ask whether this motion may begin; return False if it is to be skipped."""
 
     def sees(self, question: str, expected: Expected) -> Answer:
         """Ask what is seen now."""
 
     def holds(self, attitude: Attitude) -> bool:
-        """Ask to hold the robot so, until the answer; False: it is left out."""
+        """Ask the owner to hold the robot in this attitude until he or she answers; return False if it is to be
+        skipped.
+        """

@@ -20,8 +20,9 @@ END_IT = (
 def users_of(path: str | os.PathLike, proc: Path = Path("/proc")) -> list[str]:
     """Return "process PID (program)" of each other process that has the file open, or serves a login on it.
 
-    Descriptors of other users' processes are visible to root only; a login console (agetty) shows by its command line.
-    Processes outside of this container are not visible at all. The simulator that serves a pty is not a user of it.
+    Only root sees the descriptors of other users' processes; a login console (agetty) is recognised by its command
+    line. Processes outside of this container are not visible at all. The simulator that serves a pty is not a user
+    of it.
     """
     device = os.path.realpath(path)
     found = []
@@ -64,7 +65,7 @@ def _open_files(entry: Path) -> Iterator[str]:
 
 
 def check_file(check: str, path: str, group: str) -> list[Finding]:
-    """Check existence, kind and permission of a device file; group: which has access to it on a prepared board."""
+    """Check existence, kind and permission of a device file; group: the group that has access on a prepared board."""
     if not os.path.exists(path):
         remedy = (
             "is the adapter plugged in, is the device given to the container (deploy/compose.yaml)? These exist: "

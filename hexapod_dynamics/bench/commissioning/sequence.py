@@ -35,7 +35,8 @@ class Bench:
     """The robot's devices and its owner; joints: names of the joints that may be moved, empty for all.
 
     bus is closed at first: the check `port` opens it. i2c: number of the I2C bus, or path of a simulated one; empty:
-    the IMU is behind the STM32 board, whose port is `bus`. low, empty [V]: of the pack.
+    the IMU is behind the STM32 board, whose port is `bus`. low, empty [V]: voltages at which the pack is low and
+    empty.
     """
 
     robot: Robot
@@ -73,7 +74,7 @@ def _supply(bench: Bench) -> list[Finding]:
 
 
 def _open_imu(bench: Bench, check: str) -> list[Finding]:
-    """Open the I2C bus once; findings only where that fails."""
+    """Open the I2C bus once; return findings only if that fails."""
     if bench.sensor is not None:
         return []
     if not bench.i2c:
@@ -117,7 +118,7 @@ def _axes(bench: Bench) -> list[Finding]:
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what it does, what is right, its function, and whether it needs the servo bus."""
+    """One check: its description, its expected result, its function, and whether it needs the servo bus."""
 
     title: str
     right: str
@@ -152,7 +153,9 @@ CHECKS = {
 
 
 def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
-    """Run checks in order and yield their findings; a lost port fails its check, and those that need it are not run."""
+    """Run checks in order and yield their findings; if the port is lost, the present check fails, and the checks
+    that need the port are not run.
+    """
     lost = False  # the port could not be opened, or was lost
     try:
         for key in keys:

@@ -11,14 +11,14 @@ from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, ServoInterface
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
-FULL_CELL, USUAL_CELL = 4.2, 3.5  # [V] of a lithium cell: charged, and where most of its charge is gone
+FULL_CELL, USUAL_CELL = 4.2, 3.5  # [V] of a lithium cell: fully charged; most of its charge used
 LOW, EMPTY = SupplyLimits.warn, SupplyLimits.sit  # [V] below which the node `servos` warns, and sits down
-SPREAD = 0.5  # [V] between servos: more is lost in a cable
-WARM, MARGIN = 60, 15  # [deg C] at rest; least distance to a servo's own limit
+SPREAD = 0.5  # [V] difference between servos; a larger one means loss in a cable
+WARM, MARGIN = 60, 15  # [deg C] highest temperature at rest; least distance to a servo's own limit
 
 
 def ask_all(servos: ServoInterface, servo_map: ServoMap) -> dict[str, Fault | None]:
-    """Ask each servo for its position, up to four times: the joint's fault, None if it answers."""
+    """Ask each servo for its position, up to four times; yield the joint's fault, None if the servo answers."""
     answers: dict[str, Fault | None] = {}
     for index, name in enumerate(servo_map.joint_names):
         for _ in range(4):
@@ -82,7 +82,8 @@ def assess_supplies(
 ) -> list[Finding]:
     """Findings on supply voltage, supply limits and temperature.
 
-    low, empty [V]: `warn_voltage` and `sit_voltage` of the node `servos`; they tell the cells of the pack, too.
+    low, empty [V]: `warn_voltage` and `sit_voltage` of the node `servos`; the number of the pack's cells follows
+    from them, too.
     """
     full = FULL_CELL * max(1, round(low / USUAL_CELL))
     findings = [

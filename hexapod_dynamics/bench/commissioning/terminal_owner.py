@@ -1,4 +1,6 @@
-"""The owner at the terminal: questions on stdout, answers from stdin; the end of stdin and every other answer is no."""
+"""The owner at the terminal: questions on stdout, answers from stdin; anything but yes, and the end of stdin,
+means no.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ YES, AGAIN = ("y", "yes"), ("r", "a", "again", "repeat")
 
 
 class TerminalOwner:
-    """An `Owner` who reads and types. permit_all: motions are permitted without a question; what is seen is asked."""
+    """An `Owner` who reads and types. permit_all: motions are permitted without a question, but what the owner
+    sees is asked.
+    """
 
     def __init__(
         self, permit_all: bool = False, say: Callable[[str], object] = print, answers: TextIO | None = None
@@ -36,7 +40,7 @@ class TerminalOwner:
         return Answer.YES if answer in YES else Answer.AGAIN if answer in AGAIN else Answer.NO
 
     def holds(self, attitude: Attitude) -> bool:
-        """Ask to hold the robot so and to answer."""
+        """Ask the owner to hold the robot in this attitude, and to answer."""
         return self._ask(f"{attitude.instruction}, keep it still, then answer y [y/N] ") in YES
 
     def _ask(self, question: str) -> str:

@@ -1,9 +1,9 @@
-"""A simulated STM32 board on a pty: servos on its own line behind it, IMU, battery, buttons and gamepad unasked.
+"""A simulated STM32 board on a pty: a line of servos, and reports of IMU, battery, buttons and gamepad.
 
-It reads the protocol by itself (bitwise CRC, one byte at a time) and shares nothing with the driver. Behind it
-`VirtualServos` hear the frames of the bus servos at 115200 baud: moves in the order of the frame, one read at a time.
-What it cannot understand it ignores. A board at another speed than the host hears and says garbage; one that is reset
-(`reset`) is silent while it starts, and its servos hold.
+Its implementation of the protocol (bitwise CRC, one byte at a time) shares nothing with the driver. Behind it
+`VirtualServos` hear the frames of the bus servos at 115200 baud: moves in the order of the frame, one read at a
+time. Bytes that it cannot read are ignored. A board at another speed than the host receives and sends garbage; one
+that is reset (`reset`) is silent while it starts, and its servos hold.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _SPEEDS = {115200: termios.B115200, 1000000: termios.B1000000}
 _LINE_BYTE = 10.0 / 115200  # [s] of the servos' own line
 _TURNAROUND = 0.0003  # [s] of a servo
 _PATIENCE = 0.004  # [s] for which the board waits for a servo's answer
-_THINKING = 0.0003  # [s] of the board, from a request to the servos' line and back
-_START = 0.3  # [s] of a board that is reset
-_LONGEST_QUEUE = 0.2  # [s] of frames for the servos that the board keeps
+_THINKING = 0.0003  # [s] the board's delay from a request to the servos' line and back
+_START = 0.3  # [s] after a reset in which the board is silent
+_LONGEST_QUEUE = 0.2  # [s] duration of the frames for the servos that the board queues
 _READS = {
     0x05: (Command.POS_READ, "<h"),
     0x07: (Command.VIN_READ, "<H"),
@@ -61,7 +61,7 @@ def frame(function: int, data: bytes) -> bytes:
 
 @dataclass
 class BoardImu:
-    """The chip behind the board, and the exchanges between the two that fail: their samples are not reported."""
+    """The chip behind the board. Exchanges between them can fail; the board does not report their samples."""
 
     sensor: VirtualMpu6050
     faults: I2cFaults
@@ -70,8 +70,8 @@ class BoardImu:
 class BoardDevice(SerialDevice):
     """A board on a pty; `link` is the stable path to open.
 
-    link, session: as in SerialDevice. imu_rate [1/s]: of its IMU frames, with up to usb_jitter [s] of delay; 0: it has
-    no IMU. on_frame(frame, time): called in the device's thread for each frame that the servos hear.
+    link, session: as in SerialDevice. imu_rate [1/s]: rate of the IMU frames, 0 without an IMU; usb_jitter [s]:
+    their largest delay. on_frame(frame, time): called in the device's thread for each frame that the servos hear.
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class BoardDevice(SerialDevice):
         self.servos, self.on_frame = servos, on_frame
         self.baudrate = baudrate
         self.imu = BoardImu(sensor, I2cFaults())
-        self.mute = False  # it neither hears nor speaks
+        self.mute = False  # the board neither receives nor sends
         self.refuse_rate = 0.0  # share of the answers that report a failure
         self._imu_rate, self._jitter = imu_rate, usb_jitter
         self._heard = bytearray()
-        self._host_busy = 0.0  # until then the host's bytes are on their way
-        self._line_free = 0.0  # of the servos' own line
+        self._host_busy = 0.0  # [s] time until which the host's bytes are on the wire
+        self._line_free = 0.0  # [s] time at which the servos' line is free
         self._starting_until = 0.0
         self.beeps: list[tuple[int, int, int, int]] = []  # frequency [Hz], on and off [ms], repeats
 
@@ -110,7 +110,7 @@ class BoardDevice(SerialDevice):
         super().start()
 
     def reset(self) -> None:
-        """Restart the board, as RTS does; the servos keep what they have."""
+        """Restart the board, as RTS does; the servos keep their state."""
         self._starting_until = time.monotonic() + _START
         self._line_free = self._starting_until
 
@@ -144,7 +144,7 @@ class BoardDevice(SerialDevice):
                 self.at(self._host_busy, partial(self._obey, payload), self._host_busy)
 
     def _take(self) -> tuple[int, bytes] | None:
-        """Return function and data of the next frame that has come, None if there is none."""
+        """Return function and data of the next received frame, None if there is none."""
         heard = self._heard
         while len(heard) >= 5:
             if heard[0] != 0xAA or heard[1] != 0x55 or heard[2] > 11:
@@ -161,7 +161,7 @@ class BoardDevice(SerialDevice):
         return None
 
     def host_flushed(self, now: float) -> None:
-        """Forget what the host has flushed and its UART has not sent."""
+        """Drop the bytes that the host has flushed before its UART sent them."""
         until = min(self._host_busy, now + 32 * self.byte_time)
         if until < self._host_busy:
             self._host_busy = until
@@ -218,7 +218,7 @@ class BoardDevice(SerialDevice):
         lx_command, layout = _READS[command]
         answers = self._execute(Frame(servo_id, lx_command, b""), when)
         refused = self.faults.random.random() < self.refuse_rate
-        if len(answers) != 1 or refused:  # nobody, or several at once: the board gets no valid answer
+        if len(answers) != 1 or refused:  # without an answer, or with several at once, the board has no valid one
             self._line_free = max(self._line_free, when + _PATIENCE)
             failure = frame(5, bytes((servo_id, command, 0xFF)))
             late = when + _PATIENCE + _THINKING

@@ -25,7 +25,7 @@ BAUDRATES = {"lx": 115200, "board": 1_000_000, "dynamixel": 1_000_000, "feetech"
 
 
 class ImuDevice(Protocol):
-    """What faults of an IMU need: the chip, and the exchanges that fail."""
+    """The chip, and its exchanges that can fail: what the faults of an IMU act on."""
 
     sensor: VirtualMpu6050
     faults: I2cFaults
@@ -33,7 +33,7 @@ class ImuDevice(Protocol):
 
 @dataclass
 class Hardware:
-    """Servos with their bus, and the IMU; `i2c`: its own bus, None where it is behind the servos' board."""
+    """Servos with their bus, and the IMU; `i2c`: the IMU's own bus, None if the IMU is behind the servos' board."""
 
     servos: VirtualServos
     servo_bus: ServoDevice

@@ -75,7 +75,9 @@ class VirtualMpu6050:
             self._registers[chip.ACCEL_XOUT_H : chip.ACCEL_XOUT_H + 14] = data
 
     def set_motion(self, force: npt.ArrayLike, rate: npt.ArrayLike, t: float, temperature: float | None = None) -> None:
-        """Set specific force (3,) [m/s^2] and angular velocity (3,) [rad/s], chip axes: means since the last call."""
+        """Set the means since the last call of specific force (3,) [m/s^2] and angular velocity (3,) [rad/s], chip
+        axes.
+        """
         with self.lock:
             bands = chip.FILTERS[min(self._registers[chip.CONFIG] & 7, 6)]
             interval = 0.0 if math.isnan(self._motion_time) else max(0.0, t - self._motion_time)
@@ -107,7 +109,7 @@ class VirtualMpu6050:
         period = (1 + self._registers[chip.SMPLRT_DIV]) / (8000.0 if dlpf == 0 else 1000.0)
         if t - self._sampled < period:
             return
-        # The chip's own sampling instants, so that reading faster shows the same sample twice.
+        # The chip samples at instants of its own, so that a faster reader gets the same sample twice.
         self._sampled = t if t - self._sampled > 1.0 else self._sampled + period * int((t - self._sampled) / period)
         if not math.isnan(self._drift_time):
             self.gyro_bias += self.drift * (t - self._drift_time)

@@ -1,8 +1,8 @@
 """Simulated servos with registers (Dynamixel AX-12, XL330; Feetech STS3215) on a pty, at the pace of a real wire.
 
-It has its own reading of the packets and of the register tables and shares neither with the driver; the makers' SDKs
-talk to it, too. Motion and supply are those of `VirtualServos`. Not simulated: EEPROM writes but for the ids, profiles
-of acceleration, multi-turn modes.
+It has its own implementation of the packets and of the register tables and shares neither with the driver; the
+makers' SDKs talk to it, too. Motion and supply are those of `VirtualServos`. Not simulated: EEPROM writes (except
+of the ids), profiles of acceleration, multi-turn modes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 
 _BROADCAST = 254
 _PING, _READ, _WRITE, _SYNC_READ, _SYNC_WRITE, _BULK_READ = 1, 2, 3, 0x82, 0x83, 0x92
-_TURNAROUND = 0.0005  # [s] return delay of 250 counts
+_TURNAROUND = 0.0005  # [s] delay of an answer, 250 counts of the register
 _SPEEDS = {
     57600: termios.B57600,
     115200: termios.B115200,
@@ -32,7 +32,7 @@ _TURN = 2.0 * math.pi
 class VirtualModel:
     """Registers of a simulated model: addresses and sizes; counts and speeds in physical units.
 
-    current [A a count], None without; load: whether a register of the load exists.
+    current [A per count], None if the model has no such register; load: whether a register of the load exists.
     """
 
     number: int
@@ -112,7 +112,7 @@ MODELS = {
 
 @dataclass
 class Request:
-    """A packet of the host; end: number of bytes up to its last one, in what was heard."""
+    """A packet of the host; end: index of the byte behind it in the received bytes."""
 
     servo_id: int
     instruction: int
@@ -183,7 +183,7 @@ class RegisterBusDevice(SerialDevice):
             self.at(end, partial(self._obey, request), end)
 
     def host_flushed(self, now: float) -> None:
-        """Forget what the host has flushed and its UART has not sent."""
+        """Drop the bytes that the host has flushed before its UART sent them."""
         until = min(self._host_busy, now + 32 * self.byte_time)
         if until < self._host_busy:
             self._host_busy = until
@@ -261,7 +261,7 @@ class RegisterBusDevice(SerialDevice):
             self._answer_group(list(words[2 * at :]), address, size, when)
 
     def _answer_group(self, ids: list[int], address: int, size: int, when: float) -> None:
-        """Let the servos answer one after the other; behind one that is missing nobody answers."""
+        """Let the servos answer one after the other; servos behind a missing one do not answer."""
         for servo_id in ids:
             answering = self._addressed(servo_id)
             if not answering:

@@ -1,7 +1,7 @@
 """A simulated serial device on a pty: the port that a driver opens, noise on its line, unplugging, events in time.
 
-What lives behind the port (`servo_bus_device.py`, `board_device.py`, `register_bus_device.py`) is a subclass: it gets
-the host's bytes and schedules what happens.
+What lives behind the port (`servo_bus_device.py`, `board_device.py`, `register_bus_device.py`) is a subclass: it
+receives the host's bytes and schedules the effects.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class BusFaults:
         self.random = random.Random(self.seed)
 
     def noisy(self, data: bytes) -> bytes:
-        """The bytes as they arrive over a bad cable."""
+        """Return the bytes as they arrive over a bad cable."""
         if not (self.drop_rate or self.flip_rate or self.insert_rate):
             return data
         chance, heard = self.random, bytearray()
@@ -67,7 +67,7 @@ class BusFaults:
         return bytes(heard)
 
     def lateness(self) -> float:
-        """Draw how much later than usual [s] an answer comes."""
+        """Draw the additional delay [s] of an answer."""
         return self.late_delay if self.late_rate and self.random.random() < self.late_rate else 0.0
 
 
@@ -82,9 +82,9 @@ class BusCounters:
 
 @dataclass(order=True)
 class Event:
-    """Something that happens at a monotonic time [s]; end: when the host's last byte of its cause is out.
+    """An event at a monotonic time [s]; end: time at which the last byte that causes it has left the host.
 
-    urgent: whether the device wakes for it; others are taken with the next one that is.
+    urgent: whether the device's thread wakes for it; other events happen together with the next urgent one.
     """
 
     when: float
@@ -97,8 +97,8 @@ class Event:
 class SerialDevice(ABC):
     """A device on a pty; `link` is the stable path to open.
 
-    link: symlink that is made (and replaced after an unplug); a record beside it proves whose it is
-    (drivers.simulated_port), session: of the launch.
+    link: symlink that is made (and replaced after an unplug); a record beside it proves which process it belongs
+    to (drivers.simulated_port). session: name of the launch's session.
     """
 
     def __init__(self, link: str | os.PathLike, baudrate: int, session: str = "") -> None:
@@ -120,11 +120,13 @@ class SerialDevice(ABC):
 
     @abstractmethod
     def receive(self, data: bytes, now: float) -> None:
-        """Take bytes that the host has written at the monotonic time `now` [s], before the line's noise."""
+        """Take bytes that the host has written at the monotonic time `now` [s]; noise of the line is not in them
+        yet.
+        """
 
     @abstractmethod
     def host_flushed(self, now: float) -> None:
-        """Forget what the host has written and then flushed, but for what its UART already holds."""
+        """Drop the bytes that the host has written and then flushed, except those that its UART already holds."""
 
     # Life ------------------------------------------------------------------------------------------------------------
 
@@ -134,7 +136,7 @@ class SerialDevice(ABC):
         self._thread.start()
 
     def stop(self) -> None:
-        """Take the port away and end the thread."""
+        """Remove the port and end the thread."""
         self._stopping = True
         os.write(self._wake_write, b"x")
         if self._thread.is_alive():
@@ -200,7 +202,7 @@ class SerialDevice(ABC):
     # The wire --------------------------------------------------------------------------------------------------------
 
     def host_speed(self) -> int:
-        """Speed constant (termios.B...) that the host has set on its end, 0 while it is unplugged."""
+        """Speed constant (termios.B...) that the host has set on its end; 0 while the device is unplugged."""
         with self._lock:
             return termios.tcgetattr(self._slave)[4] if self._slave >= 0 else 0
 
@@ -210,7 +212,7 @@ class SerialDevice(ABC):
             heapq.heappush(self._events, Event(when, next(self._order), action, end, urgent))
 
     def drop_events(self, until: float) -> None:
-        """Forget what the host's bytes after the monotonic time `until` [s] would have caused."""
+        """Remove the events whose cause is a byte of the host after the monotonic time `until` [s]."""
         with self._events_lock:
             self._events = [event for event in self._events if event.end <= until]
             heapq.heapify(self._events)

@@ -1,8 +1,8 @@
 """A serial port (pty) behind which LX/HTD servos live, at the pace of a real wire.
 
-Each byte takes ten bit times both ways, a servo answers after its turnaround time, one wire carries both directions
-(what overlaps is garbled), what the host flushes before it is on the wire is never heard, and `BusFaults` makes it
-misbehave. Physics and bus meet in `VirtualServos`.
+Each byte takes ten bit times in either direction. A servo answers after its turnaround time. One wire carries both
+directions; bytes that overlap are garbled. Bytes that the host flushes before they are on the wire are lost.
+`BusFaults` adds faults. Physics and bus meet in `VirtualServos`.
 """
 
 from __future__ import annotations
@@ -60,14 +60,15 @@ class ServoBusDevice(SerialDevice):
         for frame in self._parser.feed(heard):
             when = end = first + max(0, frame.end - offset) * self.byte_time
             if frame.command in lx_frames.READS:
-                # Answered when the last byte is out: one waking instead of two for each read.
+                # The servo answers when the last byte is out: one waking instead of two for each read.
                 when += self._turnaround + lx_frames.reply_size(frame.command) * self.byte_time + self.faults.lateness()
-            # A latched target waits for its start, so it needs no waking of its own: it is taken with the next.
+            # A latched target waits for its start, so the thread need not wake for it: it is processed with the next
+            # event.
             urgent = frame.command != lx_frames.Command.MOVE_TIME_WAIT_WRITE
             self.at(when, partial(self._happen, frame), end, urgent)
 
     def host_flushed(self, now: float) -> None:
-        """Forget what the host has written and then flushed, but for what its UART already holds."""
+        """Drop the bytes that the host has written and then flushed, except those that its UART already holds."""
         until = min(self._host_busy, now + UART_FIFO * self.byte_time)
         if until < self._host_busy:
             self._host_busy = until

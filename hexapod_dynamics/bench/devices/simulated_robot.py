@@ -48,7 +48,7 @@ class State:
 
 
 class SimulatedRobot:
-    """A Simulator with devices, stepped by a thread of its own.
+    """A Simulator with devices, stepped by its own thread.
 
     Args:
         robot: Robot, each joint with a servo id.
@@ -58,7 +58,7 @@ class SimulatedRobot:
         chunk: duration that is stepped at once [s].
         longest_catch_up: delay [s] up to which the physics catches up with the clock.
         bus: which virtual servo hardware, see `buses`.
-        physics: "built_in" or "mujoco", who simulates. truth: how the simulated robot differs from `robot`.
+        physics: "built_in" or "mujoco". truth: how the simulated robot differs from `robot`.
 
     The robot starts in the standing pose of its gait, its servos switched on.
     """
@@ -111,7 +111,7 @@ class SimulatedRobot:
         try:
             self._make_physics(PHYSICS[physics], morphology, timestep, truth, standing)
         except BaseException:
-            self.hardware.stop()  # drivers would find a robot that stands on nothing
+            self.hardware.stop()  # else drivers would find devices without a simulated robot
             raise
         self._chip = np.asarray(robot.imu.rotation)
         self._push, self._push_ends = NO_WRENCH, math.inf  # [s] monotonic time at which a push ends
@@ -132,7 +132,7 @@ class SimulatedRobot:
         self.set_morphology(morphology)
 
     def _rehearse(self) -> None:
-        """Step and break the robot, so that nothing is compiled or loaded when that happens in earnest."""
+        """Step and break the robot once, so that later nothing has to be compiled or loaded for it."""
         leg = self.robot.legs[0]
         whole = Morphology.whole(self.robot)
         for broken in (whole, whole.without(leg.name), whole.locked(f"{leg.name}.{leg.link_names[0]}", angle=0.0)):
@@ -169,7 +169,9 @@ class SimulatedRobot:
             return morphology
 
     def put(self, rotation: np.ndarray) -> None:
-        """Put the robot at rest where it is, with attitude `rotation` (3, 3) world <- base_link and its joints kept."""
+        """Put the robot at rest at its present place, with attitude `rotation` (3, 3) world <- base_link and
+        unchanged joints.
+        """
         with self.lock:
             physics, place = self.physics, self.physics.position[:2].copy()
             joints = physics.q.copy()
@@ -196,9 +198,9 @@ class SimulatedRobot:
             self._push_ends = (time.monotonic() if math.isnan(self.time) else self.time) + duration
 
     def carry(self, mass: float, place: Sequence[float]) -> None:
-        """Put a load on the body, instead of the one before: mass [kg], place (3,) [m] in base_link.
+        """Put a load on the body in place of the previous one: mass [kg], place (3,) [m] in base_link.
 
-        Its weight acts, its inertia does not: for a load that is fixed from the start see Truth.
+        Only its weight acts, not its inertia; for a load that is fixed from the start see Truth.
         """
         with self.lock:
             self._carried[:] = checked("load", [mass, *place], (4,))
@@ -252,6 +254,6 @@ class SimulatedRobot:
                 if pause > 0.0:
                     time.sleep(pause)
         except Exception as error:
-            # Nobody above this thread would see the error: the next call of `lateness` raises it.
+            # An exception would only end this thread, unnoticed: the next call of `lateness` raises it.
             _log.exception("the physics has stopped")
             self._failure = error

@@ -30,8 +30,8 @@ class SuspendedRobot:
     """Servo bus and IMU of a suspended robot, served by threads from `start` to `stop`.
 
     directory: of the device files. turned_round: joints whose servo is mounted the other way round. imu_rotation (3, 3)
-    body <- chip, if not as in the robot's description. loaded: whether the servos exert torque from the start. bus:
-    which servo hardware, see `buses`.
+    body <- chip, if it differs from the robot's description. loaded: whether the servos exert torque from the
+    start. bus: which servo hardware, see `buses`.
     """
 
     def __init__(
@@ -93,9 +93,10 @@ class SuspendedRobot:
 
 
 class SimulatedOwner:
-    """An `Owner` who looks at a SuspendedRobot: permits everything and answers what is to be seen; say(text) shows it.
+    """An `Owner` who looks at a SuspendedRobot, permits everything and reports what there is to see; say(text)
+    shows a text.
 
-    refuses: words; what contains one of them is not permitted.
+    refuses: words; a request that contains one of them is not permitted.
     """
 
     def __init__(
@@ -118,7 +119,9 @@ class SimulatedOwner:
         return permitted
 
     def sees(self, question: str, expected: Expected) -> Answer:
-        """Compare the true angles with the expected ones: 3 degrees off is seen, as is another joint that moved."""
+        """Compare the true angles with the expected ones: the owner sees a difference of 3 degrees, and a wrong
+        joint that moves.
+        """
         truth = self.robot.angles if expected.absolute else self.robot.angles - self._before
         wanted = np.zeros(len(truth)) if not expected.absolute else truth.copy()
         for name, value in zip(expected.joints, expected.values, strict=True):

@@ -76,7 +76,7 @@ class VirtualServos:
             self._start[limp] = self._target[limp] = (self._shaft - self.offset)[limp]
 
     def setpoints(self, t: float) -> np.ndarray:
-        """Joint set-points (n,) [rad] at time t."""
+        """Return the joint set-points (n,) [rad] at time t."""
         with self.lock:
             return (self._counts(t) + self.offset - self.trim - lx.CENTRE_COUNT) / self.slope
 
@@ -87,7 +87,9 @@ class VirtualServos:
             return self.setpoints(t), target, np.maximum(0.0, self._end - t)
 
     def holding(self) -> np.ndarray:
-        """Which servos (n,) bool exert torque: switched on, neither too hot nor at a wrong voltage."""
+        """Return which servos (n,) bool exert torque: those that are switched on, not too hot, and within their
+        supply limits.
+        """
         with self.lock:
             return self.loaded & self._healthy()
 
@@ -107,17 +109,19 @@ class VirtualServos:
     # Called by buses of other servos: angles [rad] from a servo's centre, in its own direction ------------------------
 
     def move(self, i: int, angle: float, duration: float, t: float) -> None:
-        """Move a servo to an angle in a duration [s], or later beyond its speed; it then exerts torque."""
+        """Move a servo to an angle in a duration [s], or more slowly if it would be too fast; it then exerts
+        torque.
+        """
         with self.lock:
             self._go(i, lx.CENTRE_COUNT + angle * lx.COUNTS_PER_RADIAN, duration, t)
 
     def switch(self, i: int, on: bool, t: float) -> None:
-        """Switch the torque of a servo on, where it stands, or off."""
+        """Switch the torque of a servo on, at its present position, or off."""
         with self.lock:
             self._load(i, on, t)
 
     def shaft(self, i: int) -> float:
-        """Angle of a servo's shaft, as it measures it."""
+        """Return the angle of a servo's shaft as the servo measures it."""
         with self.lock:
             return (float(self._shaft[i]) - int(self.offset[i]) - lx.CENTRE_COUNT) / lx.COUNTS_PER_RADIAN
 
@@ -219,7 +223,7 @@ class VirtualServos:
         self.loaded[i] = on
 
     def power_cycle(self, t: float) -> None:
-        """Lose what is not in flash: torque is off, unsaved deviations are lost."""
+        """Lose what is not in flash: torque and unsaved deviations."""
         with self.lock:
             for i in range(len(self)):
                 self._load(i, False, t)

@@ -25,17 +25,19 @@ TOPICS = (COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU, TORQUES)
 
 
 def read_bag(path: Path, robot: Robot) -> Recording:
-    """Read commands, readings and the IMU of a bag, in whatever namespace; times since its first command.
+    """Read commands, readings and the IMU of a bag, in any namespace; times count from its first command.
 
-    Readings are those of servos/measurements, which bear the time of each, else those of joint_states; the IMU's of
-    imu/data_raw, else of imu/data. Raises IdentificationError for a path that is no bag, and for one that lacks a
-    topic.
+    Readings come from servos/measurements, which has the time of each reading, else from joint_states; the IMU's
+    come from imu/data_raw, else from imu/data. Raises IdentificationError for a path that is no bag, and for one
+    that lacks a topic.
     """
     return _recording(_read(path), robot)
 
 
 def read_log(path: Path, robot: Robot) -> Log:
-    """Read what `read_bag` reads, the attitudes of imu/data and feedforward_torques; raises what `read_bag` raises."""
+    """Read the same as `read_bag`, and also the attitudes of imu/data and feedforward_torques; same errors as
+    `read_bag`.
+    """
     rows = _read(path)
     recording, start = _recording(rows, robot), _commands(rows, robot)[0][0]
     chip = np.asarray(robot.imu.rotation)
@@ -87,7 +89,7 @@ def _read(path: Path) -> dict[str, list[tuple[float, Any]]]:
 
 
 def _topic(name: str) -> str | None:
-    """Which of TOPICS a topic is; the simulator's joints are not the measured ones."""
+    """Return which of TOPICS a topic is; the simulator's true joints are not the measured ones."""
     for topic in TOPICS:
         if name.endswith(f"/{topic}") and not name.endswith("simulator/joint_states"):
             return topic
@@ -100,7 +102,7 @@ def _stamp(message: Any, received: int) -> float:
 
 
 def _commands(rows: dict[str, list[tuple[float, Any]]], robot: Robot) -> list[tuple[float, np.ndarray]]:
-    """Commands with their times from the first that names all joints with those before it."""
+    """Return commands and their times, from the first time at which every joint has been named."""
     index = {name: k for k, name in enumerate(robot.joint_names)}
     commands, last = [], np.full(robot.joint_count, np.nan)
     for time, message in sorted(rows[COMMANDS], key=lambda row: row[0]):

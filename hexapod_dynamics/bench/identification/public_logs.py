@@ -5,7 +5,8 @@
 - `read_jethexa_npz`: Mgineer117/jethexa_ws, `hexapod_data/*.npz`, ten rows a second: states (T, 40): quaternion x, y,
   z, w, 18 joint positions [rad], 18 joint rates; controls (T, 18): commanded joints [rad].
 
-Both count joints instead of naming them: the order is that of the robot file that is given, or `order`, joint names.
+Both count joints instead of naming them: their order is `order` (joint names), by default the order of the robot
+file.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _columns(robot: Robot, order: Sequence[str] | None) -> list[int]:
 def _log(
     sent: np.ndarray, commands: np.ndarray, times: np.ndarray, read: np.ndarray, turned: np.ndarray, turns: np.ndarray
 ) -> Log:
-    """Log of commands (T, n) and readings (T, n) of all joints at once; unreadable ones (NaN) are left out."""
+    """Return the Log of commands (T, n) and readings (T, n) of all joints; readings that are NaN are left out."""
     count, n = read.shape
     joint, at, angles = np.tile(np.arange(n), count), np.repeat(times, n), read.ravel()
     good = np.isfinite(angles)

@@ -13,7 +13,9 @@ from hexapod_dynamics.robot import Robot
 
 
 def table(findings: Iterable[Finding]) -> str:
-    """Lines "name value +- deviation unit (file: ...)"; what is not seen says which motion is missing."""
+    """Lines "name value +- deviation unit (file: ...)"; for a quantity that was not identified, the motion that
+    would be needed.
+    """
     lines = []
     for finding in findings:
         if math.isfinite(finding.deviation):
@@ -26,9 +28,9 @@ def table(findings: Iterable[Finding]) -> str:
 
 
 def draw_report(robot: Robot, result: Identification, path: Path) -> None:
-    """Draw, for each joint, what servos and zeros were found and what remains of the measured angles, before and after.
+    """Draw the identified servos and zeros of each joint, and the residuals of its angles before and after.
 
-    Writes a picture of the format that the path's ending names.
+    The ending of the path decides the format of the picture.
     """
     import matplotlib
 

@@ -15,15 +15,16 @@ class WalkEnv(gymnasium.Env):
     """A robot that is to walk at a velocity: `hexapod_dynamics/Walk-v0`, and with damage `hexapod_dynamics/Damaged-v0`.
 
     Action (n,) in [-1, 1], n joints of the whole robot: where the servos are sent in a control period, the standing
-    pose plus `reach` [rad] times the action; entries of joints that are missing, locked or limp do nothing. Observation
+    pose plus `reach` [rad] times the action; entries of missing, locked or limp joints have no effect. Observation
     and reward: see period_kernel.py. Ends when the body tilts by more than 60 degrees; truncated after 10 s. Every
     episode starts whole, from the standing pose with random deviations of up to `spread` [rad].
 
-    damaged: whether a RandomDamage (`damage`, that with its defaults if None) injures the robot; info["damage"] says
-    how, in the step in which it happens. robot: the JetHexa by default. velocity: forward, left [m/s] and yaw rate
-    [rad/s] asked for, or "random" for other ones in each episode. pose (n,) [rad]: the standing pose, by default that
-    of TripodGait. friction: Coulomb's coefficient of the ground. period, timestep [s]: of control and of the physics.
-    power_weight [1/W]: what the servos' mechanical power, info["power"], costs. HexapodError names what is wrong.
+    damaged: whether a RandomDamage injures the robot (`damage`, or one with default arguments if None);
+    info["damage"] names the injury in the step in which it happens. robot: the JetHexa by default. velocity:
+    forward, left [m/s] and yaw rate [rad/s] asked for, or "random" to draw them anew for each episode. pose (n,)
+    [rad]: the standing pose, by default that of TripodGait. friction: Coulomb's coefficient of the ground. period
+    [s]: of control; timestep [s]: of the physics. power_weight [1/W]: cost of the servos' mechanical power,
+    info["power"]. HexapodError names what is wrong.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "render_fps": 50}

@@ -23,14 +23,14 @@ from hexapod_dynamics.simulation import step as stepping
 # The observation up to the joints.
 OBSERVED = struct(up=3, velocity=3, turning=3, height=1, asked=3)
 UP, VELOCITY, TURNING, HEIGHT, ASKED, JOINTS = columns(OBSERVED)
-# Reward of a period; 1 where the robot has fallen or is not finite; mean mechanical power [W].
+# Reward of a period; 1 if the robot has fallen or its state is not finite; mean mechanical power [W].
 RESULT = struct(reward=1, fallen=1, power=1)
 REWARD, FALLEN, POWER, RESULTS = columns(RESULT)
 # Bounds: of the direction, velocity [m/s], angular velocity [rad/s], height [m], what is asked for, then of the joints.
 BOUNDS = (1.0, 5.0, 30.0, 2.0, 2.0)
 JOINT_BOUNDS = (2 * np.pi, 50.0, 2 * np.pi)
-SPEED_SCALE = 0.05  # [m/s] a deviation of the velocity that costs much of the reward
-TURN_ARM = 0.1  # [m] with which a deviation of the yaw rate counts as one of the velocity
+SPEED_SCALE = 0.05  # [m/s] deviation of the velocity at which the reward has fallen to 1/e
+TURN_ARM = 0.1  # [m] lever arm that converts a deviation of the yaw rate into one of the velocity
 TILTED = 0.5  # cosine of the tilt beyond which the robot has fallen
 
 

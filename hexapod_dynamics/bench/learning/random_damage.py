@@ -11,9 +11,10 @@ SHARE = 0.2, 0.9  # remaining fractions of a broken link
 
 
 class RandomDamage:
-    """At most `most` injuries in an episode, of each kind alike, with exponentially distributed times between them.
+    """At most `most` injuries in an episode, each kind equally likely, with exponentially distributed times
+    between them.
 
-    interval [s]: mean time between them. No two affect the same leg, so that `most` is the number of injured legs.
+    interval [s]: mean time between two injuries. Each leg is injured at most once.
     """
 
     def __init__(self, interval: float = 3.0, most: int = 2) -> None:
@@ -24,9 +25,10 @@ class RandomDamage:
         return np.cumsum(random.exponential(self.interval, self.most)).tolist()
 
     def strike(self, random: np.random.Generator, morphology: Morphology, q: np.ndarray) -> Morphology:
-        """The morphology with one more injury; a joint that locks does so at its present position in q (n,) [rad].
+        """Return the morphology with one more injury; a joint that locks does so at its present position in q (n,)
+        [rad].
 
-        The morphology itself where no leg is intact.
+        The morphology is returned unchanged if no leg is intact.
         """
         robot, whole = morphology.robot, Morphology.whole(morphology.robot)
         sound = [leg for leg in robot.legs if _same(leg.name, morphology, whole)]

@@ -1,4 +1,4 @@
-"""Registers the environments with Gymnasium; HexapodError with the remedy where that is not installed."""
+"""Registers the environments with Gymnasium; HexapodError with the remedy if Gymnasium is not installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EPISODE = 500  # steps: 10 s
 
 
 def register_environments() -> None:
-    """Register the environments, each with its vectorised form; those that are there already stay."""
+    """Register the environments, each with its vectorised form; environments that are registered already stay."""
     for name, damaged in NAMES.items():
         if name not in gymnasium.registry:
             gymnasium.register(

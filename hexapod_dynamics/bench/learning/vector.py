@@ -15,12 +15,13 @@ from hexapod_dynamics.errors import HexapodError
 
 
 class WalkVectorEnv(VectorEnv):
-    """`num_envs` robots as in WalkEnv, whose arguments `options` are; what gymnasium.make_vec makes.
+    """`num_envs` robots as in WalkEnv; `options` are the arguments of WalkEnv. gymnasium.make_vec returns this
+    class.
 
-    The robots are shared out to `threads`, one by default: the physics releases the interpreter's lock, but what is
-    left of Python takes turns (benchmark/learning.py prints what more threads gain). An episode that has ended begins
-    anew with the next step, whose action is ignored for it (AutoresetMode.NEXT_STEP). Each robot has random numbers of
-    its own, so the number of threads changes no result.
+    The robots are distributed over `threads`, one by default: the physics of several threads runs in parallel,
+    their Python code does not (benchmark/learning.py measures the gain of more threads). An episode that has ended
+    begins anew with the next step, whose action is ignored for it (AutoresetMode.NEXT_STEP). Each robot has random
+    numbers of its own, so the number of threads changes no result.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "render_fps": 50, "autoreset_mode": AutoresetMode.NEXT_STEP}
@@ -49,7 +50,9 @@ class WalkVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode of each robot. seed: of the first one, from which the others count on, or one for each."""
+        """Begin an episode of each robot. seed: one for each robot, or that of the first; the next robots then
+        have seed + 1, ...
+        """
         if seed is None and not self._randoms:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
         if seed is not None:

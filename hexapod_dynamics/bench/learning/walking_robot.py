@@ -75,7 +75,7 @@ class WalkingRobot:
         self.results = self._memory.results
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles carry: all but the memory of compiled code."""
+        """Return the state for copies and pickles: everything except the memory of compiled code."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_memory", "results")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -102,7 +102,7 @@ class WalkingRobot:
         return self._memory.out.astype(np.float32)
 
     def step(self, action: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, float, bool, dict[str, Any]]:
-        """Run one period; observation, reward, whether it has fallen, and what there is to say of the period.
+        """Run one period; return observation, reward, whether the robot has fallen, and the dictionary `info`.
 
         action (n,) float64 in [-1, 1]. Damage that falls into the period happens at its beginning.
         """
@@ -110,7 +110,7 @@ class WalkingRobot:
         while self._times and self._times[0] < self.time + self.period:
             del self._times[0]
             if self.damage is None:
-                raise HexapodError("times of damage without a damage that strikes: give `damage`")
+                raise HexapodError("times of damage are given, but no damage: give `damage`, too")
             self.morphology = self.damage.strike(random, self.morphology, self.model.state.q)
             self.model.set_morphology(self.morphology)
             info["damage"] = self.morphology.describe()
@@ -123,7 +123,9 @@ class WalkingRobot:
 
 
 def checked_action(action: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    """The action as a float64 array of that shape, or a HexapodError."""
+    """Return the action as a float64 array of that shape; HexapodError for another shape or a value that is not
+    finite.
+    """
     array = np.asarray(action, np.float64)
     if array.shape != shape or not math.isfinite(array.sum()):
         raise HexapodError(f"action: finite numbers of shape {shape} are needed, given {array.tolist()}")

@@ -35,7 +35,9 @@ def view(azimuth, elevation):
 
 
 def draw(axis, morphology, position, rotation, q, forces, *, azimuth=-150.0, elevation=22.0, tile=0.1):
-    """Draw the robot on a matplotlib axis; forces (legs, 3) [N] show which feet stand. Tiles [m] stay in the world."""
+    """Draw the robot on a matplotlib axis; forces (legs, 3) [N] show which feet stand. Tiles [m] are fixed in the
+    world.
+    """
     looking = view(azimuth, elevation)
 
     def flat(points):

@@ -10,7 +10,8 @@ from hexapod_dynamics.simulation.trajectory import Log
 
 
 def plot_walk(path: str | os.PathLike[str], robot: Robot, parts: dict[str, Log]) -> Log:
-    """Draw the Logs of one Simulator as one walk to a PNG file, with a mark where each part begins; return them joined.
+    """Draw the Logs of one Simulator as one walk to a PNG file, with a mark where each part begins; return the
+    Logs joined.
 
     parts: {text of the mark: Log}, in the order of time.
     """

@@ -1,4 +1,4 @@
-"""Decides who may open the page: the address that was asked for, the origin of the page that asks, and the token."""
+"""Decides who may open the page, by the requested address, the origin of the requesting page, and the token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from hexapod_dynamics.errors import ParameterError
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-EVERYWHERE = ("0.0.0.0", "::", "[::]", "")  # as `host`: every address of this computer
+EVERYWHERE = ("0.0.0.0", "::", "[::]", "")  # values of `host` that mean every address of this computer
 TOKEN_BYTES = 24
 
 
@@ -18,12 +18,14 @@ class Access:
     """The addresses by which a page may be opened, and the random token that each of them contains.
 
     A browser states in `Host` the address that it connects to and in `Origin` the page that asks, and a page cannot
-    change either. A name that an attacker's name server resolves to this computer (DNS rebinding) is none of `Host`'s
-    allowed values; a page of another origin, also of another port of this computer, is none of `Origin`'s.
+    change either. A name that an attacker's name server resolves to this computer (DNS rebinding) is not an
+    allowed value of `Host`; the origin of another site, or of another port of this computer, is not an allowed
+    value of `Origin`.
     """
 
     def __init__(self, host: str, port: int, names: Sequence[str] = (), token: str | None = None) -> None:
-        """Host, port: where the server listens. names: further addresses of it, as `robot.local` or `localhost:9000`.
+        """host, port: address of the server. names: further addresses of it, such as `robot.local` or
+        `localhost:9000`.
 
         token: by default a random one of 192 bits. Raises ParameterError for a name that is no host name or address.
         """

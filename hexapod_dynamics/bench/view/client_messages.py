@@ -1,4 +1,4 @@
-"""Decides which messages of a page reach the server: changes of existing controls by allowed values, and no others."""
+"""Decides which messages of a page reach the server: only changes of existing controls to allowed values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 # Sent by the script that the page gets (page_script.py); they do not go on to viser.
 ALIVE, DRIVE, STOP, SLOW = "HexapodAlive", "HexapodDrive", "HexapodStop", "HexapodSlow"
 LONGEST_TEXT, LONGEST_LIST, LARGEST = 200, 4, 1e6
-ROUNDING = 1e-9  # by which a slider's value may be beyond its ends
+ROUNDING = 1e-9  # by which a slider's value may exceed its range
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Fields:
-    """The fields of one kind of message: those that it must have, and those that it may have."""
+    """The fields of one kind of message: `required` ones, and all that are `allowed`."""
 
     required: frozenset[str]
     allowed: frozenset[str]
@@ -44,8 +44,8 @@ class Fields:
 class MessageFilter:
     """Checks the decoded messages of a page against what exists on the server.
 
-    fields: of the kinds of message that are allowed. control(client, uuid): the Control that a page may change, or
-    None. is_clickable(client, name): whether there is such a part.
+    fields: the allowed kinds of message and their fields. control(client, uuid): the Control that a page may
+    change, or None. is_clickable(client, name): whether a part of this name can be clicked.
     """
 
     def __init__(

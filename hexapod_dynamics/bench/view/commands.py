@@ -13,9 +13,9 @@ class Commands(ABC):
 
     @abstractmethod
     def drive(self, client: int, twist: Twist) -> Twist:
-        """Walk at this twist [m/s, m/s, rad/s] from now on, asked for by a page; all zero: stand.
+        """Walk at this twist [m/s, m/s, rad/s], which a page requests; all zero: stand.
 
-        Returns the twist that holds now: another one if this one is refused.
+        Returns the twist that is executed from now on; it differs if the request is refused.
         """
 
     @abstractmethod
@@ -44,7 +44,9 @@ class Commands(ABC):
 
     @abstractmethod
     def push(self, sideways: float) -> None:
-        """Push the simulated robot's body to its left [N], for the time that the simulator has for it."""
+        """Push the simulated robot's body to its left with a force [N], for the duration that the simulator
+        defines.
+        """
 
     @abstractmethod
     def put(self, roll: float) -> None:

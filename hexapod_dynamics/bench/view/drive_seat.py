@@ -1,4 +1,4 @@
-"""Decides which page drives, within which limits, and that driving ends when nothing is received from that page."""
+"""Decides which page drives and within which limits; driving ends when that page sends nothing any more."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class DriveSeat:
             self._driver, self._fresh, self.ended = client, now, ""
 
     def receive_sign_of_life(self, client: int, now: float) -> None:
-        """Note that a page is open, shown and works."""
+        """Note a page's sign of life: it is open, visible and working."""
         with self._lock:
             self._expire(now)
             if client == self._driver:
@@ -86,7 +86,7 @@ class DriveSeat:
                 self._end(f"{page_name(client)} was closed")
 
     def stand(self) -> None:
-        """Make the robot stand, whoever drives; also a robot that is driven by nobody here."""
+        """Make the robot stand, whichever page drives, even if none does."""
         with self._lock:
             self._twist, self._due, self.ended = STAND, True, ""
 

@@ -1,4 +1,4 @@
-"""What happened to the robot, with times: lost, declared, restored, stopped, what the gait changed to."""
+"""The list of events, with times: parts lost, declared and restored, stops, changes of the gait."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class EventList:
         self._states: dict[str, str] = {}
 
     def note(self, time: float, what: str, state: str) -> None:
-        """Note a state at a time [s]; an event, "what: state", if it is another one than before."""
+        """Note a state at a time [s]; add the event "what: state" if the state has changed."""
         before = self._states.get(what)
         self._states[what] = state
         if before is not None and before != state:
             self._events.appendleft((time, f"{what}: {state}"))
 
     def note_parts(self, time: float, what: str, parts: Sequence[str]) -> None:
-        """Note a list of parts, such as what is declared missing; none of them: "nothing"."""
+        """Note a list of parts, such as those declared missing; an empty list is noted as "nothing"."""
         self.note(time, what, ", ".join(parts) or "nothing")
 
     def draw(self) -> str:

@@ -30,7 +30,7 @@ def draw(record: Record, robot: Robot, title: str = "") -> Figure:
     for name in ("tilt", "gait", "errors", "forces"):
         for k, (t, text) in enumerate(record.events):
             axes[name].axvline(t, color=_colour(text), linewidth=1.0, linestyle=":")
-            # Of several of one kind at nearly the same time the last one is enough.
+            # Of several events of one kind at nearly the same time only the last one is shown.
             soon = any(u - t < BESIDE and other.split()[0] == text.split()[0] for u, other in record.events[k + 1 :])
             if name == "tilt" and not soon:
                 axes[name].annotate(

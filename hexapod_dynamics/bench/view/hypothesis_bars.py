@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 NONE = '<div style="font-size:12px;margin:6px 8px">no hypotheses</div>'
 SHOWN = 5  # the most probable ones
-GONE = 6.0  # [s] for which a suspicion that was dropped is shown as ruled out
-# Word and colour of each state: red, orange and grey differ in lightness too, for who does not see red.
+GONE = 6.0  # [s] for which a dropped suspicion is shown as ruled out
+# Word and colour of each state: red, orange and grey differ in lightness too, for people who do not see red.
 STATES = {
     "declared": "#a61e1e",
     "suspected": "#e8700c",
@@ -29,7 +29,7 @@ class Entry:
 
 
 class HypothesisBars:
-    """Makes the HTML of the bars; remembers what was suspected and no longer is."""
+    """Makes the HTML of the bars; remembers the suspicions that were dropped."""
 
     def __init__(self) -> None:
         self._suspected: dict[str, Entry] = {}

@@ -1,4 +1,4 @@
-"""The shown robot's last minute: where it was, for the time slider and the trail."""
+"""The last minute of the displayed robot's motion, for the time slider and the trail."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LENGTH, EVERY = 60.0, 0.1  # [s] how far back, and between two samples
+LENGTH, EVERY = 60.0, 0.1  # [s] length of the history, and time between two samples
 TRAIL_STEP = 0.02  # [m] between two points of the trail
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The shown robot at a time [s]: position (3,) [m], quaternion (4,) x y z w, joints [rad or m], its URDF."""
+    """The displayed robot at a time [s]: position (3,) [m], quaternion (4,) x y z w, joints [rad or m], URDF."""
 
     time: float
     position: np.ndarray

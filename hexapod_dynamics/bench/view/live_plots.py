@@ -39,7 +39,7 @@ class LivePlots:
         self._data.append((t, *values))
 
     def draw(self) -> None:
-        """Send the present values; a plot of which nothing is known is hidden."""
+        """Send the present values; a plot without values is hidden."""
         if len(self._data) < 2:
             return
         table = np.array(self._data)

@@ -19,12 +19,12 @@ from hexapod_dynamics.bench.view.parts_folder import PartsFolder
 from hexapod_dynamics.bench.view.web_page import set_theme
 
 WIDTH = 290  # [pixels] of the panels at both sides
-HELD: Twist = (0.077, 0.05, 0.3)  # commands of a held key [m/s], [m/s], [rad/s]
+HELD: Twist = (0.077, 0.05, 0.3)  # commands while a key is held [m/s], [m/s], [rad/s]
 CAMERAS = {"reset view": "", "top": "top", "side": "side", "behind": "behind"}  # buttons, and views of scene.aim_page
 CONFIRM = "yes, it may move"  # the button that ends the emergency stop
 NOBODY = "nobody drives"
 TITLE_ORDER, PAGE_ORDER = -1.0, 0.0  # of the robot's and the page's name: above all others
-PUSH = 40.0  # [N] of the buttons, 8 N s with the simulator's duration
+PUSH = 40.0  # [N] force of the push buttons; 8 N s with the simulator's duration
 
 
 def _legend(*entries: tuple[str, str]) -> str:
@@ -33,7 +33,7 @@ def _legend(*entries: tuple[str, str]) -> str:
 
 
 def _set_content(handle: Any, content: str) -> None:
-    """Change a text of the page; what has not changed is not sent."""
+    """Change a text of the page; an unchanged text is not sent."""
     if handle.content != content:
         handle.content = content
 
@@ -49,7 +49,7 @@ LEGEND = _legend(
 
 
 class Panel:
-    """The whole panel: at the right what a person does, at the left what the robot and its software do."""
+    """The whole panel: controls for a person at the right, the state of the robot and its software at the left."""
 
     def __init__(self, server: Any, commands: Commands) -> None:
         self._server, self._commands, gui = server, commands, server.gui
@@ -136,7 +136,7 @@ class Panel:
 
     @property
     def ago(self) -> float:
-        """How long ago [s] the picture is to be of; 0: now."""
+        """Age [s] of the state that the picture is to show; 0: now."""
         return -float(self._ago.value)
 
     def _name_page(self, client: Any) -> None:
@@ -149,7 +149,7 @@ class Panel:
         self._show(self._commands.drive(event.client_id, twist))
 
     def drive_by_axes(self, client: int, axes: Twist) -> None:
-        """Drive as the held keys or the game pad of a page say: (forward, left, turn), each from -1 to 1."""
+        """Drive as the held keys or the game pad of a page command: (forward, left, turn), each from -1 to 1."""
         forward, left, turn = (axis * speed for axis, speed in zip(axes, HELD, strict=True))
         self._show(self._commands.drive(client, (forward, left, turn)))
 
@@ -195,7 +195,9 @@ class Panel:
                 slider.value = value
 
     def driving(self, text: str, *, stands: bool, may_take_over: bool) -> None:
-        """Show who drives, or why nobody does any more, and the button "take over"; stands: sliders to zero."""
+        """Show which page drives, or why driving ended, and the button "take over"; stands: set the sliders to
+        zero.
+        """
         _set_content(self._driver, text)
         if self._take_over.visible != may_take_over:
             self._take_over.visible = may_take_over
@@ -208,7 +210,9 @@ class Panel:
         _set_content(self._title, content)
 
     def status(self, state: str, stopped: str = "", answer: str = "", does: str = "") -> None:
-        """Show at the top how the robot is, what it does and why, that it is stopped, the answer to a request."""
+        """Show at the top the robot's state, what it does and why, whether it is stopped, and the answer to a
+        request.
+        """
         text = "\n\n".join(line for line in (state, does, f"**{stopped}**" if stopped else "", answer) if line)
         _set_content(self._status, text)
 
@@ -225,7 +229,7 @@ class Panel:
         _set_content(self._followed, text)
 
     def simulates(self, yes: bool) -> None:
-        """Show or hide what only a simulated robot can be asked for."""
+        """Show or hide the controls that exist for a simulated robot only."""
         if self._world.visible != yes:
             self._world.visible = self.simulated.visible = yes
 

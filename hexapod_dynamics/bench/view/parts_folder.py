@@ -8,15 +8,15 @@ from typing import Any
 
 from hexapod_dynamics.damage import KINDS
 
-WORKS = "works"  # of a joint's menu, beside the names of the kinds of damage of a joint
-UNANSWERED = 2.0  # [s] a person's change that the robot has not followed by then is put back
+WORKS = "works"  # entry of a joint's menu, beside the names of the kinds of damage of a joint
+UNANSWERED = 2.0  # [s] after which a person's change is reverted if the robot has not followed it
 UNDOS = 20
 
 
 class PartsFolder:
     """Check boxes for legs and links, menus for joints; shows the morphology, sends the changes of the user.
 
-    The robot's answer to a change comes later than the next `follow`, which must not take the change back meanwhile:
+    The robot's answer to a change comes later than the next `follow`, which must not revert the change meanwhile:
     a control follows the robot when the robot changes, or when it has differed from it for `UNANSWERED` seconds.
     """
 
@@ -24,7 +24,7 @@ class PartsFolder:
         """`send`: gets {name: value} after each change by a person."""
         self._gui, self._deliver = gui, send
         self._values: dict[str, bool | float] = {}  # of the robot, at the last `follow`
-        self._before: list[dict[str, bool | float]] = []  # what the robot was before each change by a person
+        self._before: list[dict[str, bool | float]] = []  # the robot's state before each change by a person
         self._folder = gui.add_folder(label, expand_by_default=expand)
         self._built: list[Any] = []
         self._undo: Any = None  # its button
@@ -32,7 +32,7 @@ class PartsFolder:
         self._menus: dict[str, Any] = {}
         self._names: tuple[str, ...] = ()
         self._whole: dict[str, bool | float] = {}  # the named values of the whole robot
-        self._followed: dict[str, bool | str] = {}  # of each control, what the robot was at the last `follow`
+        self._followed: dict[str, bool | str] = {}  # for each control, the robot's state at the last `follow`
         self._differs: dict[str, float] = {}  # controls that differ from the robot, since when [s]
 
     @property
@@ -60,15 +60,15 @@ class PartsFolder:
             self._show(part, menu, next(states, WORKS))
 
     def change(self, values: dict[str, bool | float]) -> None:
-        """Send a person's change, which `undo` takes back."""
+        """Send a person's change; `undo` reverts it."""
         self._before = [*self._before, self._values][-UNDOS:]
         self._undo.visible = True
         self._deliver(values)
 
     def undo(self) -> None:
-        """Make the robot what it was before the last change by a person."""
+        """Restore the robot's state before the last change by a person."""
         back: dict[str, bool | float] = {}
-        while self._before and not back:  # what the robot refused is no change
+        while self._before and not back:  # a request that the robot refused changed nothing
             before = self._before.pop()
             back = {name: value for name, value in before.items() if self._values.get(name) != value}
         self._undo.visible = bool(self._before)
@@ -101,7 +101,7 @@ class PartsFolder:
                 if name.startswith("legs."):
                     self._built.append(self._add_box(name, name.partition(".")[2]))
             links = self._gui.add_folder("links and joints", expand_by_default=False)
-            self._built.append(links)  # takes what is in it along
+            self._built.append(links)  # its contents are removed with it
         folders: dict[str, Any] = {}
         for name in names:
             kind, _, part = name.partition(".")

@@ -17,14 +17,14 @@ from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation.trajectory import Log
 
 Array = NDArray[np.float64]
-LOADED = 0.5  # [N] a foot that carries more stands
+LOADED = 0.5  # [N] a foot with a larger load stands
 ADD = 0  # action of a visualization_msgs/Marker
 LIFTED = 0.004  # [m] a foot at most this high over the lowest one stands
 
 
 @dataclass(eq=False)
 class Track:
-    """A body's motion: time (T,) [s], position (T, 3) [m], quaternion (T, 4) (x, y, z, w)."""
+    """The motion of the body: time (T,) [s], position (T, 3) [m], quaternion (T, 4) (x, y, z, w)."""
 
     time: Array
     position: Array
@@ -39,7 +39,7 @@ class Track:
 
 @dataclass(eq=False)
 class Joints:
-    """Joint angles: time (T,) [s], names, position (T, n) [rad or m], NaN where a joint has no value."""
+    """Joint angles: time (T,) [s], names, position (T, n) [rad or m], NaN if a joint has no value."""
 
     time: Array
     names: tuple[str, ...]
@@ -48,11 +48,11 @@ class Joints:
 
 @dataclass(eq=False)
 class Record:
-    """A walk: `true` and `predicted` motion, `measured` and `commanded` joints; None where nothing was recorded.
+    """A walk: `true` and `predicted` motion, `measured` and `commanded` joints; None if nothing was recorded.
 
-    events: (time [s], text) in order, what broke ("broken: RM missing") and what was declared to the software
-    ("declared: RM missing"). foot_forces: (legs, time (T,) [s], vertical force (T, legs) [N]), true of a Log, of a bag
-    those of the prediction (`forces_predicted`).
+    events: (time [s], text) in order: real damage ("broken: RM missing") and damage declared to the software
+    ("declared: RM missing"). foot_forces: (legs, time (T,) [s], vertical force (T, legs) [N]); the true forces in
+    a Log, the predicted ones in a bag (`forces_predicted`).
     """
 
     true: Track | None = None
@@ -66,8 +66,8 @@ class Record:
     def standing(self, robot: Robot) -> tuple[tuple[str, ...], Array, NDArray[np.bool_]] | None:
         """Legs, times (T,) [s] and whether each foot stands (T, legs); None without the data.
 
-        From the true foot forces where there are some, else from the joints and the body's attitude: a foot at most
-        4 mm over the lowest one stands. A leg with a joint that has no value is taken for lost.
+        Computed from the true foot forces if there are any, else from the joints and the body's attitude: a foot
+        at most 4 mm over the lowest one stands. A leg is considered lost if one of its joints has no value.
         """
         if self.foot_forces is not None and not self.forces_predicted:
             legs, time, forces = self.foot_forces
@@ -87,7 +87,9 @@ class Record:
 
 
 def from_log(log: Log, robot: Robot | None = None) -> Record:
-    """Record of a Log; robot: of the log, default the JetHexa. HexapodError where the joints do not fit."""
+    """Return the Record of a Log; robot: that of the log, by default the JetHexa. HexapodError if the joints do
+    not fit.
+    """
     robot = Robot.jethexa() if robot is None else robot
     if log.joint_positions.shape[1] != robot.joint_count:
         raise HexapodError(f"the log has {log.joint_positions.shape[1]} joints, {robot!r} has {robot.joint_count}")
@@ -101,7 +103,9 @@ def from_log(log: Log, robot: Robot | None = None) -> Record:
 
 
 def from_bag(path: Path, robot: Robot | None = None) -> Record:
-    """Record of a rosbag2 folder with the topics of this package. HexapodError: no bag, or none of them in it."""
+    """Return the Record of a rosbag2 folder with topics of this package. HexapodError if it is no bag, or has none
+    of them.
+    """
     try:
         from rosbags.rosbag2 import Reader, ReaderError
         from rosbags.typesys import Stores, get_typestore
@@ -131,7 +135,7 @@ TOPICS = ("simulator/odom", "predicted_state", "joint_states", "joint_commands",
 
 
 def _time(message: Any, received: int) -> float:
-    """Time [s] of a message's stamp; where it has none, that of its arrival [ns]."""
+    """Time [s] of a message: its stamp, or its arrival [ns] if it has no stamp."""
     head = message if hasattr(message, "stamp") else getattr(message, "header", None)
     if head is None and getattr(message, "markers", None):
         head = message.markers[0].header
@@ -141,7 +145,7 @@ def _time(message: Any, received: int) -> float:
 
 
 def _kind(topic: str) -> str | None:
-    """Which of TOPICS a topic is, in whatever namespace; the simulator's joints are not the measured ones."""
+    """Return which of TOPICS a topic is, in any namespace; the simulator's true joints are not the measured ones."""
     for kind in TOPICS:
         if topic.endswith(f"/{kind}") and not topic.endswith("simulator/joint_states"):
             return kind

@@ -18,8 +18,8 @@ PATH, POLYGON, FORCE, TRAIL = (40, 110, 220), (240, 150, 30), (220, 40, 40), (12
 GHOST = (0.45, 0.5, 0.6, 1.0)
 TRAIL_LINES = 256  # most lines of the trail
 WORLD = "/world"  # frame in the scene of everything that is drawn
-JETHEXA_REACH = 0.26  # [m], as UrdfModel.reach
-CAMERA, LOOK_AT = (1.55, -1.85, 1.55), (0.0, 0.0, 0.2)  # of a robot whose reach is 1
+JETHEXA_REACH = 0.26  # [m] see UrdfModel.reach
+CAMERA, LOOK_AT = (1.55, -1.85, 1.55), (0.0, 0.0, 0.2)  # for a robot whose reach is 1
 SAND, LIGHT = np.array([150.0, 138.0, 118.0]), np.array([-0.6, 0.35, 0.72])
 MESH_SIZE, MESH_STEP = 0.9, 0.03  # [m] half side and spacing of the mesh of a rough ground
 # The ground is drawn again around a robot that is further than this [m] from its middle; sections of its grid [m].
@@ -72,13 +72,14 @@ class RobotFigure:
     def __init__(
         self, server: Any, name: str, *, opacity: float | None = None, on_click: Callable[[str], None] | None = None
     ) -> None:
-        """`name`: of its node in the scene. opacity: of a ghost. on_click: gets the name of a clicked link.
+        """name: of its node in the scene. opacity: below 1 for a ghost. on_click(name): called with the name of a
+        clicked link.
 
-        A robot that can be clicked has the names of its legs at their hips.
+        With `on_click` the names of the legs are shown at their hips.
         """
         self._server, self._name, self._opacity, self._on_click = server, name, opacity, on_click
         self._model: UrdfModel | None = None
-        self.reach = JETHEXA_REACH  # [m] of the robot; that of a JetHexa while there is none
+        self.reach = JETHEXA_REACH  # [m] of the robot; the JetHexa's until there is a robot
         self._text = ""
         self._base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
         self._frames: dict[str, object] = {}
@@ -214,15 +215,15 @@ class Surroundings:
     def ground(self, ground: Ground, around: npt.ArrayLike = (0.0, 0.0)) -> None:
         """Draw the ground around a place (2,) [m]; to be called again as the robot walks.
 
-        A plane is a grid, a rough or stepped ground a mesh. It is sent to the browser when it is another ground, and
-        when the place has come near its edge.
+        A plane is a grid, a rough or stepped ground a mesh. It is sent to the browser when the ground has changed,
+        and when the place has come near the edge of what is drawn.
         """
         moved = float(np.abs(np.asarray(around, float) - self._around).max())
         plane = ground.rough == 0.0 and not ground.steps
         if ground == self._ground and moved <= (PLANE_MARGIN if plane else MESH_MARGIN):
             return
         self._ground = ground
-        self._around = x, y = np.round(np.asarray(around, float) / SECTION) * SECTION  # lines stay where they are
+        self._around = x, y = np.round(np.asarray(around, float) / SECTION) * SECTION  # so that the lines do not move
         if self._mesh is not None:
             self._mesh.remove()
             self._mesh = None
@@ -239,9 +240,9 @@ class Surroundings:
         self._path = self._lines(self._path, f"{WORLD}/path", points, PATH, closed=False)
 
     def trail(self, points: np.ndarray) -> None:
-        """Draw where the robot was: points (k, 3) [m], the oldest first; with fewer than two hide it.
+        """Draw the trail of the robot: points (k, 3) [m], the oldest first; hide it if there are fewer than two.
 
-        It always has TRAIL_LINES lines, of which some have no length: the browser takes new shapes slowly.
+        It always has TRAIL_LINES lines, some of length zero, because the browser processes new shapes slowly.
         """
         points = np.asarray(points, float).reshape(-1, 3)[-TRAIL_LINES - 1 :]
         if len(points) < 2:
@@ -271,7 +272,9 @@ class Surroundings:
             self._forces.points, self._forces.visible = points, True
 
     def spheres(self, places: Mapping[str, tuple[npt.ArrayLike, tuple[int, int, int]]]) -> None:
-        """Draw small spheres {name: (place (3,) [m], colour)}; those of former calls that are not named are hidden."""
+        """Draw small spheres {name: (place (3,) [m], colour)}; spheres of earlier calls that are not named now are
+        hidden.
+        """
         for name, handle in self._spheres.items():
             if name not in places and handle.visible:
                 handle.visible = False

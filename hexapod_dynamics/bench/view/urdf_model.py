@@ -83,7 +83,7 @@ def parse(text: str) -> UrdfModel:
         colours = {m.get("name", ""): _rgba(m) for m in tree.findall("material")}
         joints = [_joint(part, child) for part in all_parts(base) for child in part.children]
         meshes = {part.name: _meshes(part.element, colours) for part in all_parts(base)}
-    except (HexapodError, ValueError, TypeError) as error:  # TypeError, ValueError: of a number that is none
+    except (HexapodError, ValueError, TypeError) as error:  # TypeError, ValueError: a number is expected
         raise HexapodError(f"robot_description cannot be read: {error}") from None
     return UrdfModel(base.name, joints, meshes, tree.get("name", ""))
 
@@ -121,7 +121,7 @@ def _meshes(link: ET.Element, colours: dict[str, tuple[float, ...]]) -> list[Urd
 
 
 def merged(meshes: Sequence[UrdfMesh], rgba: tuple[float, ...]) -> UrdfMesh:
-    """Return some meshes of one link as one of one colour."""
+    """Join meshes of one link into one mesh of one colour."""
     return _joined([(mesh.vertices, mesh.faces) for mesh in meshes], rgba)
 
 

@@ -2,8 +2,8 @@
 
 viser itself accepts every origin, lets every page change and remove each widget, and opens a public tunnel to the page
 when one asks. It has no option against that. `WebPage` therefore replaces, while viser starts its server, the call of
-`websockets.asyncio.server.serve`: requests are checked before viser sees them, and connections hand only those messages
-to viser that pass the filter. Nothing is added to what the server sends, so that pictures cost what they cost.
+`websockets.asyncio.server.serve`: requests are checked before viser sees them, and connections pass only those
+messages to viser that the filter allows. What the server sends is not changed and costs no additional time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _starting = threading.Lock()  # one server starts at a time: the hook below is v
 
 
 class WebPage:
-    """A viser server that only pages with its address reach, and that they cannot change.
+    """A viser server that only pages with its secret address reach; these pages cannot change the server.
 
     server: the viser.ViserServer. url: the address for the browser, with the token. refused, dropped: numbers of
     requests and messages that were not allowed, by reason. Called in the thread of the server: on_alive with the
@@ -100,7 +100,7 @@ class WebPage:
         import rich
 
         console = rich.get_console()
-        quiet, console.quiet = console.quiet, True  # viser reports its end; the launch does that already
+        quiet, console.quiet = console.quiet, True  # keeps viser from reporting its end; the launch reports it already
         try:
             self.server.stop()
         finally:
@@ -122,7 +122,7 @@ class WebPage:
 
         console = rich.get_console()
         with _starting, _replaced(infra, "websockets", _stand_in(infra.websockets, serve)):
-            quiet, console.quiet = console.quiet, True  # viser prints the address without the token
+            quiet, console.quiet = console.quiet, True  # keeps viser from printing the address without the token
             try:
                 server = viser.ViserServer(host=marked, port=self.port, label="hexapod_dynamics", verbose=False)
             finally:
@@ -209,7 +209,9 @@ class WebPage:
             self.on_drive(client, axes)
 
     def _guis(self, client: int) -> Iterator[Any]:
-        """The widgets of all pages and those of this one; none before the page has reported its camera."""
+        """Return the widgets that all pages share and those of this page; none before the page has reported its
+        camera.
+        """
         handle = self.server.get_clients().get(client)
         return iter(() if handle is None else (self.server.gui, handle.gui))
 
@@ -236,12 +238,12 @@ class WebPage:
 
 
 def set_theme(server: Any, *, dark: bool) -> None:
-    """Make all pages light or dark; without the button that opens a public tunnel."""
+    """Make all pages light or dark, and remove the button that opens a public tunnel."""
     server.gui.configure_theme(dark_mode=dark, show_share_button=False)
 
 
 class _Host(str):
-    """The address of a server that is being started; recognised by identity."""
+    """The address of a server that is being started; recognised by its identity as a Python object."""
 
 
 def import_viser() -> tuple[Any, Any]:
