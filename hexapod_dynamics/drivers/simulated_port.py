@@ -47,7 +47,7 @@ class PortClaim:
             raise
 
     def name(self, device: str) -> None:
-        """Write which device the link points to."""
+        """Write to the record which device the link points to."""
         text = json.dumps({"pid": os.getpid(), "device": device, "session": self._session}).encode()
         os.pwrite(self._fd, text, 0)
         os.ftruncate(self._fd, len(text))

@@ -9,18 +9,18 @@ from typing import Any
 from hexapod_dynamics.drivers.jetson_gpio import import_gpio
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
-_PERIOD = 0.01  # [s] between two readings; two in a row that agree count
+_PERIOD = 0.01  # [s] between two readings; two consecutive readings must agree
 _PRIORITY = 13
 LEVELS = ("low", "high")
 
 
 class StopButton:
-    """Calls press() once for each time that the button is pressed; a button that is pressed at the start counts.
+    """Calls press() each time the button is pressed, also if it is pressed at the start.
 
     pin: BCM number. level: "low" or "high", what the pin reads while the button is pressed. gpio: module with the
-    functions of Jetson.GPIO, by default that. Raises MissingPackageError without it.
+    functions of Jetson.GPIO, by default Jetson.GPIO itself. Raises MissingPackageError without it.
 
-    pressed: whether it is pressed now. fault: why the pin cannot be read, else an empty text.
+    pressed: whether the button is pressed now. fault: why the pin cannot be read, else an empty text.
     """
 
     def __init__(self, pin: int, level: str, press: Callable[[], object], gpio: Any = None) -> None:

@@ -1,8 +1,9 @@
 """Asks the node `servos` of this computer and user for the emergency stop, over a UNIX socket and without ROS.
 
 A ROS client imports rclpy, joins the network and discovers the service: 0.4 s of processor time, seconds on a loaded
-computer. Here the stop is one byte in a local socket. This module imports what Python has loaded at its start, or has
-in C (_socket without the enumerations of socket): that is what `hexapod-stop` waits for.
+computer. Here the stop is one byte in a local socket. This module imports only modules that Python has loaded at
+its start or that are written in C (_socket without the enumerations of socket), because imports determine the
+delay of `hexapod-stop`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class StopRequest:
             self._socket.connect(socket_path(namespace))
             self._socket.send(STOP)
             self.sent = True
-        except (OSError, UnsafePathError):  # no node, or one of another user or computer: the service reaches those
+        # there is no node, or it belongs to another user or computer; the service reaches such a node
+        except (OSError, UnsafePathError):
             self.sent = False
 
     def answer(self, timeout: float) -> tuple[bool, str] | None:
@@ -56,7 +58,7 @@ class StopRequest:
             except OSError:
                 more = b""
             if not more:
-                self.sent = False  # the node has ended
+                self.sent = False  # the node has ended without an answer
             self._received += more
         if not self.sent:
             return None

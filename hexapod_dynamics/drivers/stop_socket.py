@@ -1,7 +1,7 @@
-"""The side of the node `servos` of the stop socket: takes requests for the emergency stop, without ROS.
+"""The stop socket in the node `servos`: it accepts requests for the emergency stop, without ROS.
 
 The socket is in the private directory of the simulated devices (mode 0700), and each caller must be the same user, or
-root. All that a caller can do is to stop: nothing here ends a stop.
+root. A caller can only request a stop, not end one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hexapod_dynamics.errors import DeviceError
 
 _PRIORITY = 13  # real-time priority where permitted: above that of the bus thread
 _CHECK = 1.0  # [s] between two checks that the socket still exists
-_PATIENCE = 1.0  # [s] for which a caller may say nothing
+_PATIENCE = 1.0  # [s] for which a caller may send nothing
 _MOST = 16  # callers at a time
 
 
@@ -110,7 +110,7 @@ class StopSocket:
             caller.close()
             return
         self._callers[caller] = time.monotonic()
-        self._serve(caller)  # the request usually comes with the connection: no further wait
+        self._serve(caller)  # the request usually arrives together with the connection
 
     def _serve(self, caller: socket.socket) -> None:
         try:
@@ -132,7 +132,8 @@ class StopSocket:
             del self._callers[caller]
             caller.close()
         if not self._is_there():
-            with contextlib.suppress(DeviceError):  # no directory, or another node is there: tried again in a second
+            # no directory, or another node listens: the next attempt is in a second
+            with contextlib.suppress(DeviceError):
                 listener, self._identity = self._listen()
                 self._listener.close()
                 self._listener = listener
@@ -144,7 +145,7 @@ def _answers(path: str) -> bool:
         probe.settimeout(0.2)
         try:
             probe.connect(path)
-        except BlockingIOError:  # its queue is full
+        except BlockingIOError:  # its queue is full: somebody listens
             return True
         except OSError:
             return False

@@ -1,4 +1,4 @@
-"""Asks the kernel to run a driver's threads before others, where that is permitted."""
+"""Asks the kernel to run a driver's threads before others, if this process may do that."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ NICE = -10
 
 
 def prefer_this_thread(priority: int) -> str:
-    """Give the calling thread the real-time priority `priority` (1..99, SCHED_FIFO), else nice -10; return what it has.
+    """Give the calling thread the real-time priority `priority` (1..99, SCHED_FIFO), else nice -10; return what
+    was achieved.
 
-    A real-time priority needs CAP_SYS_NICE or an rtprio limit (deploy/compose.yaml gives both), and a control group
-    with a real-time budget where the kernel has CONFIG_RT_GROUP_SCHED. What is not permitted is logged at debug level:
-    the thread works without it.
+    A real-time priority needs CAP_SYS_NICE or an rtprio limit (deploy/compose.yaml gives both), and a control
+    group with a real-time budget if the kernel has CONFIG_RT_GROUP_SCHED. A refusal is logged at debug level; the
+    thread works without a priority.
     """
     name = threading.current_thread().name
     try:
@@ -33,11 +34,12 @@ def prefer_this_thread(priority: int) -> str:
 
 
 def prefer_this_process(priority: int) -> str:
-    """Give all threads of this process, and those that they start, SCHED_FIFO `priority`, else nice -10; return that.
+    """Give all threads of this process, and those that they start, SCHED_FIFO `priority`, else nice -10; return
+    which.
 
-    For a process in which one thread must not wait: while the interpreter's lock is held by a thread that waits for a
-    processor, no thread with a higher priority runs Python code either, and the threads of DDS bring the requests.
-    Children of this process must reset it.
+    This is for a process in which one thread must not wait: while a thread that waits for a processor holds the
+    interpreter's lock, no thread with a higher priority runs Python code either; and requests arrive through the
+    threads of DDS. Children of this process must reset it.
     """
     threads = [int(name) for name in os.listdir("/proc/self/task")]
     try:

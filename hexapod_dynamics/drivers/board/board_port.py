@@ -1,4 +1,5 @@
-"""The serial port of the STM32 board: one process owns it, a thread of its own reads it and sorts what comes.
+"""The serial port of the STM32 board: one process owns it, a separate thread reads it and distributes what has
+arrived.
 
 Answers of servos go to the thread that has asked; IMU samples, battery, buttons, gamepad and remote control, which the
 board sends unasked, go to `BoardListener`. RTS and DTR are false before the port is opened, because the board may reset
@@ -26,17 +27,17 @@ from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
 _log = logging.getLogger(__name__)
 _PRIORITY = 12  # real-time priority of the reading thread, where permitted
-_PROOF = 1.0  # [s] within which a board answers or reports after the port was opened
-_ASK_AGAIN = 0.2  # [s] between two questions meanwhile: the board may be starting
+_PROOF = 1.0  # [s] after the opening of the port within which a board must answer or report
+_ASK_AGAIN = 0.2  # [s] between two requests during that time, because the board may still be starting
 _MUTE = 2.0  # [s] without any frame while servos are asked, after which the port is opened again
-_HALF = 0.01  # [s] after which the beginning of a frame is noise: the longest frame takes 0.7 ms
+_HALF = 0.01  # [s] after which an incomplete frame is noise: the longest frame takes 0.7 ms
 _POLL = 0.1  # [s] longest wait of the reading thread
-_OWED = 8  # questions without an answer that are remembered
+_OWED = 8  # number of unanswered requests that are remembered
 
 
 @dataclass
 class BoardHealth:
-    """What has come from the board; any thread may read it. battery: [V], NaN until it was reported."""
+    """What was received from the board; any thread may read it. battery: [V], NaN until the board has reported it."""
 
     frames: dict[str, int] = field(default_factory=dict)
     damaged: int = 0
@@ -49,7 +50,9 @@ class BoardHealth:
 
 
 class BoardListener:
-    """Gets what the board sends by itself. Called in the thread that reads the port: a call must not wait."""
+    """Receives what the board sends without a request. Called in the thread that reads the port: a call must not
+    wait.
+    """
 
     def on_imu(self, values: tuple[float, ...], stamp: float) -> None:
         """Take ax, ay, az [g], gx, gy, gz [deg/s] of the monotonic time `stamp` [s]."""
@@ -67,8 +70,8 @@ class BoardListener:
 class BoardPort(SerialLink):
     """The board behind a serial port.
 
-    first_id: of the servo that is asked after the opening, to find out whether a board is there at all.
-    reply_timeout, patience [s]: as in ServoInterface.
+    first_id: id of the servo that is asked after the opening, to find out whether there is a board. reply_timeout,
+    patience [s]: as in ServoInterface.
     """
 
     def __init__(
@@ -85,13 +88,15 @@ class BoardPort(SerialLink):
         self.reply_timeout, self.patience = reply_timeout, patience
         self.listener, self.health = BoardListener(), BoardHealth()
         self.fault: Fault | None = None  # of the last exchange
-        self.answer: Answer | None = None  # of the last exchange, also one that reports a failure
+        self.answer: Answer | None = None  # of the last exchange, even if the answer reports a failure
         self.reply_time = 0.0  # monotonic [s] of the last answer's arrival
-        self.lateness = 0.0  # longest time [s] from a request that was given up to its answer, since it was set to zero
+        # longest time [s] from an abandoned request to its answer, since this number was set to zero
+        self.lateness = 0.0
         self._first_id = first_id
         self._parser, self._clock = FrameParser(), SampleClock()
         self._answers: deque[tuple[Answer, float]] = deque(maxlen=64)
-        self._owed: deque[tuple[int, int, float]] = deque(maxlen=_OWED)  # id, command, when the request was out
+        # id, command, time at which the request had been sent
+        self._owed: deque[tuple[int, int, float]] = deque(maxlen=_OWED)
         self._failure: OSError | None = None  # of the reading thread
         self._reader: threading.Thread | None = None
         self._end = (-1, -1)  # a pipe: a byte in it ends the reading thread
@@ -112,7 +117,7 @@ class BoardPort(SerialLink):
         self.health.opened += 1
 
     def _await_board(self) -> None:
-        """Ask one servo until any frame of a board has come; nothing that moves is sent before."""
+        """Ask one servo until any frame of a board has arrived; no motion is commanded before that."""
         end, ask = time.monotonic() + _PROOF, 0.0
         while not math.isfinite(self.health.last_frame):
             now = time.monotonic()
@@ -155,9 +160,9 @@ class BoardPort(SerialLink):
     ) -> tuple[int, ...] | None:
         """Ask a servo; return the values of the answer, or None with `fault` set.
 
-        timeout [s]: instead of reply_timeout; it counts from `line_free` [monotonic s], when the servos' own line has
-        carried what was sent before. idle: called after that time; while it returns True, the wait continues, for at
-        most `patience`.
+        timeout [s]: instead of reply_timeout; it counts from `line_free` [monotonic s], the time at which the
+        servos' own line has transmitted everything sent earlier. idle: called after that time; while it returns
+        True, the wait continues, for at most `patience`.
         """
         if self._serial is None:
             raise self._not_open()
@@ -190,7 +195,7 @@ class BoardPort(SerialLink):
                 if answer.servo_id == servo_id and answer.command == command:
                     self.reply_time = came
                     return answer
-                if self._find_late(answer, came):  # this answer will be as late
+                if self._find_late(answer, came):  # the awaited answer will be as late
                     deadline = max(deadline, sent + min(1.5 * self.lateness, self.patience))
                     latest = max(latest, deadline)
             now = time.monotonic()
@@ -212,7 +217,7 @@ class BoardPort(SerialLink):
                 raise self._lost(self._failure)
 
     def _find_late(self, answer: Answer, came: float) -> bool:
-        """Whether this is the answer to a request that was given up; note how late it was."""
+        """Return whether this is the answer to an abandoned request, and store how late it was."""
         for each in self._owed:
             if each[:2] == (answer.servo_id, answer.command):
                 self._owed.remove(each)
@@ -222,7 +227,7 @@ class BoardPort(SerialLink):
 
     @property
     def owes(self) -> bool:
-        """Whether an answer to a request that was given up may still come."""
+        """Whether an answer to an abandoned request may still arrive."""
         return len(self._owed) > 0
 
     def _check_alive(self) -> None:
@@ -273,7 +278,7 @@ class BoardPort(SerialLink):
             return
         try:
             self._report(frame, came, noisy)
-        except Exception:  # an error of whom it concerns must not end the only thread that reads the port
+        except Exception:  # an error in the listener must not end the only thread that reads the port
             _log.exception("the board's %s frame could not be passed on", name)
 
     def _report(self, frame: Frame, came: float, noisy: bool) -> None:

@@ -56,7 +56,7 @@ class ServoCommand(IntEnum):
     READ_TEMPERATURE_LIMIT = 0x3A
 
 
-# What follows id, command and success in the answer to each.
+# Layout of the values behind id, command and success in the answer to each command.
 ANSWERS = {
     ServoCommand.READ_POSITION: struct.Struct("<h"),
     ServoCommand.READ_VOLTAGE: struct.Struct("<H"),
@@ -75,7 +75,7 @@ PRESSED = 0x01  # event of a button; others are its release, clicks and long pre
 
 
 class Frame(NamedTuple):
-    """A frame that has come; `behind`: bytes that stood behind it in the same chunk, as far as it had come."""
+    """A received frame; `behind`: number of bytes received behind it in the same chunk."""
 
     function: int
     data: bytes
@@ -83,7 +83,7 @@ class Frame(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer of a servo; success 0: the servo has answered the board; values: none if it has not."""
+    """An answer about a servo; success 0: the servo has answered the board; values: empty if it has not."""
 
     servo_id: int
     command: int
@@ -156,12 +156,12 @@ def set_positions(duration: float, targets: Sequence[tuple[int, int]]) -> bytes:
 
 
 def stop(ids: Sequence[int]) -> bytes:
-    """Return the frame that stops these servos where they are."""
+    """Return the frame that stops these servos at their present positions."""
     return build(Function.BUS_SERVO, bytes((ServoCommand.STOP, len(ids), *ids)))
 
 
 def parse_answer(data: bytes) -> Answer | None:
-    """Return the answer in the data of a BUS_SERVO frame, None if it is none."""
+    """Return the answer in the data of a BUS_SERVO frame, None if the data is not an answer."""
     if len(data) < 3:
         return None
     servo_id, command, success = data[0], data[1], data[2]
@@ -199,8 +199,8 @@ def parse_pad(data: bytes) -> Pad | None:
 def parse_remote(data: bytes) -> Remote | None:
     """Return the state of the remote control of an SBUS frame's data, None for another length.
 
-    Its last bytes are channels 17 and 18, "signal lost" and "fail-safe": what a receiver then reports is not the
-    sticks.
+    Its last bytes are channels 17 and 18, "signal lost" and "fail-safe"; in the last two cases the reported
+    channels are not the positions of the sticks.
     """
     if len(data) != _REMOTE.size:
         return None
@@ -211,7 +211,9 @@ def parse_remote(data: bytes) -> Remote | None:
 
 
 class FrameParser:
-    """Finds frames in a stream of bytes; after noise it begins again behind the header that was none."""
+    """Finds frames in a stream of bytes; if bytes after a header are no frame, the search continues behind that
+    header.
+    """
 
     def __init__(self) -> None:
         self.damaged = 0  # frames with a wrong CRC
@@ -244,13 +246,13 @@ class FrameParser:
                 return frames
             elif crc8(held[2 : size - 1]) != held[size - 1]:
                 self.damaged += 1
-                self._skip(2)  # a frame may begin within what looked like one
+                self._skip(2)  # a frame may begin within the bytes that looked like a frame
             else:
                 frames.append(Frame(held[2], bytes(held[4 : size - 1]), len(held) - size))
                 del held[:size]
 
     def give_up(self) -> list[Frame]:
-        """Take the beginning of a frame for noise, because nothing has followed; return the frames behind it."""
+        """Treat the beginning of a frame as noise, because nothing has followed; return the frames behind it."""
         if not self._held:
             return []
         self.damaged += 1
@@ -258,7 +260,7 @@ class FrameParser:
         return self.feed(b"")
 
     def reset(self) -> None:
-        """Forget what has come."""
+        """Discard what was received."""
         self._held.clear()
 
     def _skip(self, count: int) -> None:

@@ -15,7 +15,7 @@ _LEFT, _RIGHT, _UP, _DOWN = 9, 13, 15, 11  # of the hat, as the vendor's node re
 
 
 _ENABLE, _STOP = 4, 5  # channels, from 0: the switches that stand for L1 (drive) and B (emergency stop)
-_SWITCHED = 0.3  # of a channel above which its switch is on
+_SWITCHED = 0.3  # value of a channel above which its switch is on
 _RELEASED = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0] * len(_BUTTONS)
 
 

@@ -1,7 +1,7 @@
 """Passes the board's IMU samples from the process that owns its port to the one that publishes them.
 
 A datagram socket in a directory that only this user can write to; the clock is CLOCK_MONOTONIC, which all processes of
-a computer share. The sender never waits: what nobody takes is dropped.
+a computer share. The sender never waits: a sample that no process receives is dropped.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _SAMPLE = struct.Struct("<d6f")  # monotonic time [s]; ax, ay, az [g], gx, gy, g
 _PRIORITY = 10  # real-time priority of the receiving thread, where permitted
 _LOST = 0.5  # [s] without a sample after which the IMU counts as lost
 _FROZEN = 10  # identical samples in a row: real ones differ by their noise
-_LIMIT = 15.9  # [g] a sample beyond is at the end of the widest range
+_LIMIT = 15.9  # [g] a sample beyond this is at the end of the widest range
 
 
 def sample_of(values: Sequence[float], raw: bytes = b"") -> Sample:
-    """Sample in SI units of the board's ax, ay, az [g], gx, gy, gz [deg/s]; it reports no temperature: NaN."""
+    """Convert the board's ax, ay, az [g], gx, gy, gz [deg/s] to a sample in SI units; its temperature is NaN."""
     ax, ay, az, gx, gy, gz = values
     g, degree = STANDARD_GRAVITY, math.radians(1.0)
     clipped = max(map(abs, (ax, ay, az))) > _LIMIT
@@ -47,7 +47,7 @@ class ImuSender:
         self.dropped = 0
 
     def send(self, values: Sequence[float], stamp: float) -> None:
-        """Send a sample of the monotonic time `stamp` [s]; it is dropped where nobody takes it."""
+        """Send a sample of the monotonic time `stamp` [s]; it is dropped if no process receives."""
         try:
             self._socket.sendto(_SAMPLE.pack(stamp, *values), self._path)
         except OSError:  # nobody receives yet, or the receiver is late
@@ -70,14 +70,14 @@ class RelayedImu:
         self._thread = threading.Thread(target=self._run, name="imu", daemon=True)
 
     def start(self) -> None:
-        """Make the socket and receive; raises DeviceError where it cannot be made."""
+        """Create the socket and receive; raises DeviceError if it cannot be created."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
             fresh.unlink(missing_ok=True)
             receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             receiver.bind(str(fresh))
-            fresh.replace(self.path)  # the last one that starts receives
+            fresh.replace(self.path)  # if there are two receivers, the one that started last receives
         except OSError as error:
             raise DeviceError(f"the socket {self.path} of the board's IMU cannot be made: {error}") from error
         self._socket = receiver

@@ -1,8 +1,9 @@
 """Times of samples that a device takes at a constant but unknown rate, from their arrivals over USB.
 
-A USB adapter delivers in pieces: an arrival is later than the sample by a delay that is never negative and changes from
-one to the next by milliseconds. The true times lie on the lower envelope of the arrivals: a line with the device's
-period. A loop of second order follows it: of each block of arrivals the least delayed one corrects line and period.
+A USB adapter delivers in pieces: a sample arrives with a delay that is never negative and that varies from sample
+to sample by milliseconds. The true times lie on the lower envelope of the arrivals: a line with the device's
+period. A loop of second order follows it: in each block of arrivals, the least delayed arrival corrects line and
+period.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ import math
 
 _FIRST = 64  # samples whose mean period begins the loop
 _BLOCK = 16  # samples of which the least delayed one corrects the line
-_PHASE, _PERIOD = 0.3, 0.05  # of a block's error: how much moves the line, how much changes its slope over a block
-_LOST = 0.6  # of a period: a block that is all later than this has lost samples
+_PHASE, _PERIOD = 0.3, 0.05  # shares of a block's error that move the line, and that change its slope over a block
+_LOST = 0.6  # share of a period; if a whole block is later than this, samples were lost
 _RESTART = 0.5  # [s] without a sample, after which everything begins anew
 
 
 class SampleClock:
-    """Gives each arrival [monotonic s] the time at which its sample left the device, but for the shortest delay.
+    """Estimates for each arrival [monotonic s] the time at which its sample left the device, plus the shortest
+    delay.
 
-    No time is later than its arrival, and times never go back.
+    No time is later than its arrival, and times never decrease.
     """
 
     def __init__(self) -> None:
@@ -69,7 +71,7 @@ class SampleClock:
         return stamp
 
     def _pass_over(self, late: float) -> None:
-        """Move the line by the samples that did not come in this time [s]."""
+        """Move the line by the samples that are missing in this time [s]."""
         missed = max(1, round(late / self.period))
         self._line += missed * self.period
         self.lost += missed

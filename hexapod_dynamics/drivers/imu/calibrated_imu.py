@@ -46,10 +46,10 @@ class CalibratedImu:
         self._rate, self._time_constant, self._level = rate, time_constant, level
         self._rotation = np.asarray(rotation)
         self._memory, self._warn = memory, warn
-        self._lock = threading.Lock()  # guards all below between the two threads
-        self._rested = False  # calibrated by this process, standing still
+        self._lock = threading.Lock()  # guards all attributes below between the two threads
+        self._rested = False  # calibrated by this process while the robot stood still
         self._calibrator = RestCalibrator(rate)
-        self._wanted: RestCalibrator | None = None  # of a `calibrate` that waits for its result
+        self._wanted: RestCalibrator | None = None  # set while `calibrate` waits for its result
         self._finished = threading.Event()
         self._filter = self._new_filter()
         self._remember()
@@ -112,7 +112,8 @@ class CalibratedImu:
             self._apply(calibrator, self._level)
             self._finished.set()
         else:
-            # Automatic, after the start, once the robot is at rest; gyro only, because its inclination is unknown.
+            # The automatic calibration, after the start, once the robot is at rest: gyro only, because the robot's
+            # inclination is unknown.
             self._apply(calibrator, level=False)
             calibrator.restart()
 
@@ -133,7 +134,7 @@ class CalibratedImu:
                 json.dumps({"time": time.time(), "gyro": found.gyro.tolist(), "accel": found.accel.tolist()}),
                 encoding="utf-8",
             )
-            draft.replace(self._memory)  # a reader sees all of it or what was before
+            draft.replace(self._memory)  # a reader sees either the complete new file or the old one
         except OSError as error:
             self._warn(f"the offsets cannot be stored for a restart: {error}")
 

@@ -14,18 +14,18 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-_REST_GYRO, _REST_ACCEL = math.radians(2.0), 0.5  # [rad/s], [m/s^2] from their means, as VQF has them
-_REST_TIME, _MEAN_TIME = 1.5, 0.5  # [s] until it counts as rest; of those means
-_REST_BIAS_TIME = 2.0  # [s] in which the bias follows the gyro at rest
-_NORM_TIME = 10.0  # [s] of the mean norm, which the accelerometer's offset makes another one than gravity
+_REST_GYRO, _REST_ACCEL = math.radians(2.0), 0.5  # [rad/s], [m/s^2] from their means: the values of VQF
+_REST_TIME, _MEAN_TIME = 1.5, 0.5  # [s] after which it counts as rest; time constant of those means
+_REST_BIAS_TIME = 2.0  # [s] time constant with which the bias follows the gyro at rest
+_NORM_TIME = 10.0  # [s] time constant of the mean norm, which differs from gravity by the accelerometer's offset
 _NORM_SPAN = 0.25  # relative deviation of the norm at which a sample no longer counts
 
 
 class ComplementaryFilter:
     """Estimates the attitude world <- chip; yaw is zero at the start.
 
-    period [s] between samples; time_constant [s] of the correction by the accelerometer; bias_limit [rad/s]: largest
-    gyro bias on each axis that is estimated. bias (3,) [rad/s] and at_rest are those of the last `update`.
+    period [s] between samples; time_constant [s] of the correction by the accelerometer; bias_limit [rad/s]: bound
+    of the estimated gyro bias on each axis. bias (3,) [rad/s] and at_rest are those of the last `update`.
     """
 
     name = "complementary filter, because vqf is not installed"
@@ -66,7 +66,7 @@ class ComplementaryFilter:
         self._age += self._period
         self._norm += (norm - self._norm) * min(1.0, self._period / min(self._age, _NORM_TIME))
         weight = max(0.0, 1.0 - abs(norm / self._norm - 1.0) / _NORM_SPAN)
-        gain = weight * max(self._gain, 1.0 / self._age)  # at the start: the mean of all samples so far
+        gain = weight * max(self._gain, 1.0 / self._age)  # at the start this yields the mean of all samples so far
         w, x, y, z = self.quaternion
         dx, dy, dz = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)  # R^T e3
         ex, ey, ez = vy * dz - vz * dy, vz * dx - vx * dz, vx * dy - vy * dx

@@ -1,4 +1,4 @@
-"""The thread that reads the IMU at a constant rate and sets the chip up again when it was lost."""
+"""The thread that reads the IMU at a constant rate, and sets the chip up again after it was lost."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class ImuReader:
             due += period
             wait = due - time.monotonic()
             if wait > 0.0:
-                # Not Event.wait: below Python 3.11 its timeout is on the system clock, and stands still if that is set
-                # back.
+                # Not Event.wait: below Python 3.11 its timeout uses the system clock, and gets longer if that clock is
+                # set back.
                 time.sleep(wait)
             elif wait < -period:
                 missed = math.ceil(-wait / period)
@@ -89,7 +89,7 @@ class ImuReader:
         self._close()
 
     def _open(self) -> Mpu6050 | None:
-        """Open the bus and set the chip up, after a pause that grows with the attempts; None where it fails."""
+        """Open the bus and set the chip up, after a pause that grows with the attempts; None if it fails."""
         if self._stop.wait(_BACK_OFF[min(self._attempts, len(_BACK_OFF) - 1)]):
             return None
         self._attempts += 1

@@ -36,13 +36,15 @@ FILTERS = {
 GYRO_NOISE = math.radians(0.005)  # [rad/s/sqrt(Hz)]
 ACCEL_NOISE = 400e-6 * STANDARD_GRAVITY  # [m/s^2/sqrt(Hz)]
 GENUINE = 0x68
-MPU6500_CLASS = (0x70, 0x71, 0x73)  # other temperature formula, accel filter apart
+MPU6500_CLASS = (0x70, 0x71, 0x73)  # with another temperature formula and a separate accelerometer filter
 CLONES = (0x98, 0x72, *MPU6500_CLASS)
 _NOISE_BAND = 1.57  # equivalent noise band of a first-order filter
 
 
 class UnexpectedAnswer(OSError):
-    """The exchange succeeded, but the answer cannot be right; an OSError, as failed exchanges raise one."""
+    """The exchange succeeded, but the answer cannot be right; it is an OSError because failed exchanges raise
+    OSError.
+    """
 
 
 class Sample(NamedTuple):
@@ -59,8 +61,9 @@ class Sample(NamedTuple):
 class Mpu6050Settings:
     """address 0x68 or 0x69; accel_range [g], gyro_range [deg/s], dlpf 0..6, rate [1/s] at which it will be read.
 
-    dlpf: what lies above half of the rate, as when feet touch down, is folded into the turn: the heading drifts;
-    with 4 (20 Hz) less than with 3 (42 Hz) at 100 samples a second. The filter's delay is taken from the stamps.
+    dlpf: frequencies above half of the rate, as when feet touch down, are aliased into the angular velocity, so
+    that the heading drifts: less with 4 (20 Hz) than with 3 (42 Hz) at 100 samples a second. The filter's delay is
+    subtracted from the stamps.
     """
 
     address: int = 0x68
@@ -115,7 +118,7 @@ class Mpu6050Settings:
 
 
 class Mpu6050:
-    """The chip at the end of an open I2C bus; sleep(seconds) waits during `start`."""
+    """The chip on an open I2C bus; sleep(seconds) waits during `start`."""
 
     def __init__(
         self, bus: I2cBus, settings: Mpu6050Settings | None = None, sleep: Callable[[float], object] = time.sleep

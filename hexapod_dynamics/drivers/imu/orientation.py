@@ -15,8 +15,8 @@ import numpy.typing as npt
 from hexapod_dynamics.drivers.imu.complementary_filter import ComplementaryFilter
 from hexapod_dynamics.errors import DeviceError
 
-_EDGE = 0.05  # [s] at each end of a gap, in which the rate is taken for that of the sample there
-_MEAN = 0.5  # [s] of the mean rate, which stands for what is between
+_EDGE = 0.05  # [s] at each end of a gap, in which the rate is assumed to be that of the sample there
+_MEAN = 0.5  # [s] time constant of the mean rate, which is assumed between
 
 
 class AttitudeFilter(Protocol):
@@ -74,7 +74,7 @@ class VqfFilter:
 
 
 def best_filter(period: float, time_constant: float, bias_limit: float) -> AttitudeFilter:
-    """VQF where it is installed, else the complementary filter of this package."""
+    """Return VQF if it is installed, else the complementary filter of this package."""
     try:
         return VqfFilter(period, time_constant, bias_limit)
     except ImportError:
@@ -86,7 +86,7 @@ class OrientationFilter:
 
     rate [1/s]. accel_time_constant [s]: of the correction by the accelerometer; larger ones reject the shocks of steps.
     heading [rad]: yaw of the chip at the start. bias_limit [rad/s]: largest residual bias that the filter estimates.
-    make(period [s], time constant [s], bias limit [rad/s]): gives the AttitudeFilter.
+    make(period [s], time constant [s], bias limit [rad/s]): creates the AttitudeFilter.
     """
 
     def __init__(
@@ -112,7 +112,8 @@ class OrientationFilter:
 
         A gap of up to a second is bridged: with the rates at its ends, for 0.05 s each, and the mean rate between. A
         foot's impact of 2 rad/s would else be 60 degrees of tilt after half a second in which a computer was too busy.
-        Steps are counted on one grid of time, so that samples that come late and then early are not integrated twice.
+        Steps are counted on one grid of time, so that samples that arrive late and then early are not integrated
+        twice.
         """
         self._accel[:], self._gyro[:] = acceleration, angular_velocity
         longest = round(1.0 / self._period)
@@ -142,7 +143,7 @@ class OrientationFilter:
 
     @property
     def name(self) -> str:
-        """Which filter it is."""
+        """Name of the filter."""
         return self._filter.name
 
     @property

@@ -9,8 +9,8 @@ from hexapod_dynamics.drivers.imu.imu_reader import ImuHealth
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Sample
 
 _LOST = 0.5  # [s] without a sample after which the IMU counts as lost
-_OLD = 1.0  # [s] a sample older than this, or later by as much, is not taken: clocks that differ
-_FASTEST = math.radians(2000.0)  # [rad/s] beyond it the other driver does not publish rad/s
+_OLD = 1.0  # [s] a sample whose stamp is this much older or newer than now is rejected: the clocks differ
+_FASTEST = math.radians(2000.0)  # [rad/s] a larger value shows that the other driver does not publish rad/s
 _STRONGEST = 16.5 * STANDARD_GRAVITY  # [m/s^2]
 
 
@@ -23,10 +23,10 @@ class SubscribedImu:
         self._last = -math.inf
 
     def start(self) -> None:
-        """There is nothing to start."""
+        """Do nothing: there is nothing to start."""
 
     def stop(self) -> None:
-        """There is nothing to stop."""
+        """Do nothing: there is nothing to stop."""
 
     def take(self, acceleration: Sequence[float], angular_velocity: Sequence[float], age: float, now: float) -> None:
         """Take a sample [m/s^2, rad/s], `age` [s] old (0 without a stamp), at the monotonic time `now` [s]."""

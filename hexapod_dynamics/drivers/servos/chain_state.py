@@ -17,24 +17,27 @@ class ChainSettings:
     position_rate: float = 20.0  # of each joint, at most
     slow_interval: float = 0.2  # between two reads of voltage, temperature or load state
     refresh_interval: float = 0.5  # an unchanged target is sent again after this
-    starving: tuple = ((0.4, 0.019), (0.15, 0.006))  # oldest measurement [s], from which changes of less [rad] wait ...
-    defer_interval: float = 0.05  # ... by at most this
+    # (age [s] of the oldest measurement, change [rad] of a target below which the write then waits) ...
+    starving: tuple = ((0.4, 0.019), (0.15, 0.006))
+    defer_interval: float = 0.05  # ... at most this long
     silent_write_interval: float = 0.2  # between two targets of a servo that does not answer
     silent_after: int = 3  # reads in a row without an answer, more on a lossy line
-    silent_probe_interval: float = 0.5  # between two questions to one silent servo ...
-    silent_probe_pace: float = 0.15  # ... and to any of them, so that many silent ones leave the wire to the others
-    newly_silent: float = 1.0  # since its last answer, in which a silent servo is asked ...
-    newly_silent_pace: float = 0.07  # ... this long after any silent one
-    doubtful_at_once: int = 4  # questions to joints in doubt between two poses, where several are in doubt
+    silent_probe_interval: float = 0.5  # between two requests to one silent servo ...
+    # ... and between two requests to any silent servos, so that many of them leave the wire to the others
+    silent_probe_pace: float = 0.15
+    newly_silent: float = 1.0  # after its last answer, for which a silent servo is asked ...
+    newly_silent_pace: float = 0.07  # ... this long after the last request to any silent servo
+    doubtful_at_once: int = 4  # requests to joints in doubt between two poses, if several are in doubt
     confirm_interval: float = 0.02  # between two writes of torque on or off to one servo that has not obeyed yet
     lag: float = 0.25  # [rad] away from its target for `lag_reads` reads a joint does not follow
-    lag_reads: int = 3  # one that was asked twice counts twice
-    lag_many: int = 3  # number of joints that do not follow, from which one read of another is enough
-    load_check_lag: float = 0.15  # [rad] from its target a servo is asked whether it holds ...
-    load_check_interval: float = 0.1  # ... one servo in this time
+    lag_reads: int = 3  # a joint that was read twice counts twice
+    lag_many: int = 3  # if this number of joints do not follow, one read is enough for another joint
+    # [rad] distance from its target at which a servo is asked whether it exerts torque ...
+    load_check_lag: float = 0.15
+    load_check_interval: float = 0.1  # ... one servo in each such interval
     suspect_interval: float = 0.05  # between two slow reads while a joint does not follow
-    doubt_interval: float = 0.02  # [s] a joint in doubt is asked behind the one whose turn it is
-    gone_probe_interval: float = 0.5  # between two questions to servos that are known to be off the robot
+    doubt_interval: float = 0.02  # [s] within which a joint in doubt is read after the joint whose turn it is
+    gone_probe_interval: float = 0.5  # between two requests to servos that are known to be off the robot
     reopen_interval: float = 0.5
 
 
@@ -50,17 +53,19 @@ class ChainState:
     loaded: np.ndarray  # 1: torque on, 0: torque off, NaN: not read
     silent: np.ndarray  # bool: does not answer
     gone: np.ndarray  # bool: not on the robot, not read
-    lagging: np.ndarray  # bool: does not reach its target: no torque, blocked or overloaded
-    start_angle: np.ndarray  # [rad] where the servo's own set-point is when a joint is met (again)
-    generation: np.ndarray  # int: rises each time a joint is met (again): start from start_angle
+    lagging: np.ndarray  # bool: joint does not reach its target: no torque, blocked or overloaded
+    # [rad] the servo's own set-point when its joint is measured for the first time, or again after a loss
+    start_angle: np.ndarray
+    generation: np.ndarray  # int: incremented each time this happens: then start from start_angle
     errors: np.ndarray  # (n, len(FAULTS)) int
     unconfirmed: np.ndarray  # bool: has not confirmed the last torque command
     moving: np.ndarray  # bool: found to move although the pose is frozen
     hanging: np.ndarray  # bool: declared missing, but its servo answers
-    left_off: np.ndarray  # bool: torque was switched off while it was declared missing, and not on since
+    # bool: torque was switched off while the joint was declared missing, and has not been switched on since
+    left_off: np.ndarray
     back: np.ndarray  # int: consecutive answers of a servo that is declared missing
-    numbers: np.ndarray  # the arrays of floats above are its rows, so that they are copied at once
-    flags: np.ndarray  # bool, likewise
+    numbers: np.ndarray  # its rows are the arrays of floats above, so that one copy copies them all
+    flags: np.ndarray  # bool: its rows are the arrays of bools above
     connected: bool = False
     epoch: int = 0  # increases with every opening of the port, torque command and freeze: older plans are invalid
     opened: int = 0  # how often the port was opened
@@ -72,16 +77,16 @@ class ChainState:
     last_port_error: str = ""
     supply: float = math.nan  # [V] median of the last voltages of any servo
     bus_load: float = 0.0  # 0..1, share of the wire's time in use (1 s average)
-    heard: float = 0.0  # monotonic [s] of the last good answer of any servo
+    heard: float = 0.0  # monotonic [s] time of the last good answer of any servo
     writes: int = 0
     reads: int = 0
-    late_answers: int = 0  # of `reads` those that came later than the bus's `reply_timeout`
+    late_answers: int = 0  # number of `reads` that were answered later than the bus's `reply_timeout`
     late_wakes: int = 0  # waits of the bus thread that ended late: the machine is too slow or too busy
-    write_time: float = 0.0  # monotonic [s] at which the last pose's start was out
+    write_time: float = 0.0  # monotonic [s] at which the start of the last pose had been sent
 
     @classmethod
     def empty(cls, n: int) -> "ChainState":
-        """State of n joints of which nothing is known."""
+        """Return the state of n joints about which nothing is known."""
         numbers, flags = np.full((7, n), np.nan), np.zeros((7, n), bool)
         state = cls(
             angle=numbers[0],
@@ -114,7 +119,7 @@ class ChainState:
 
     @property
     def unconfirmed_there(self) -> np.ndarray:
-        """Joints (n,) bool that have not confirmed the last torque command, without those that are really missing."""
+        """Joints (n,) bool that have not confirmed the last torque command, except joints that are really missing."""
         return self.unconfirmed & (~self.gone | self.hanging)
 
     @property
@@ -130,6 +135,6 @@ class ChainState:
             self.__dict__[name] = other.__dict__[name]
 
 
-# What `copy_from` copies.
+# The names of what `copy_from` copies.
 _ARRAYS = ("numbers", "flags", "generation", "errors", "back")
 _SINGLE = tuple(each.name for each in fields(ChainState) if each.default is not MISSING)

@@ -16,9 +16,9 @@ import numpy as np
 
 from hexapod_dynamics.errors import DeviceError
 
-# What a servo can be asked for. position: measured angle [rad]; target: the set-point that the servo holds [rad];
-# loaded: whether it exerts torque; voltage [V]; temperature [deg C]. For checks only: its own limits (lower, upper) [V]
-# and [deg C], beyond which it switches its torque off, and its trim (deviation) [rad].
+# What a servo can be asked for. position: measured angle [rad]; target: the servo's present set-point [rad]; loaded:
+# whether it exerts torque; voltage [V]; temperature [deg C]. For checks only: its own limits (lower, upper) [V] and
+# [deg C], beyond which it switches its torque off, and its trim (deviation) [rad].
 Quantity = Literal[
     "position", "target", "loaded", "voltage", "temperature", "voltage_limits", "temperature_limit", "deviation"
 ]
@@ -56,9 +56,9 @@ def no_reply(servo_id: int, what: str, tries: int, fault: Fault | None) -> NoRep
 class PortSettings:
     """The port of the servos; names and units of the parameters of the node `servos`.
 
-    model: of the servos, where a protocol has several; empty: the usual one.
-    patience [s]: the longest wait for an answer while nothing else is to be done. prove(): called before the port is
-    opened; it returns the device behind the path, or raises BusError if that is not the intended one.
+    model: of the servos, if a protocol has several models; empty: the usual one. patience [s]: the longest wait
+    for an answer while no other request is pending. prove(): called before the port is opened; it returns the
+    device behind the path, or raises BusError if that is not the intended one.
     """
 
     port: str
@@ -78,8 +78,9 @@ class ServoInterface(ABC):
     Requests raise BusError when the port fails; a servo that does not answer is no error, except in `require`.
 
     ids: of the servos. port: path, for messages. reply_timeout [s]: an answer that comes later than this after its
-    request is late. patience [s]: the longest that is waited for one. resolution [rad]: between two set-points.
-    readable: lowest and highest angle [rad] that a working servo reports; a reading beyond is an error of the line.
+    request is late. patience [s]: the longest wait for an answer. resolution [rad]: between two set-points.
+    readable: lowest and highest angle [rad] that a working servo reports; a reading outside this range is an error
+    of the line.
     """
 
     ids: tuple[int, ...]
@@ -90,7 +91,8 @@ class ServoInterface(ABC):
     readable: tuple[float, float]
 
     # Of the last request: why it failed; when the value was measured; when its answer was complete; how much later [s]
-    # it came than the protocol needs. A protocol that reads all servos at once gives each value its own `read_time`.
+    # the answer came than the protocol needs. A protocol that reads all servos at once gives each value its own
+    # `read_time`.
     fault: Fault | None = None
     read_time: float = 0.0
     answer_time: float = 0.0
@@ -99,7 +101,9 @@ class ServoInterface(ABC):
     @classmethod
     @abstractmethod
     def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> ServoInterface:
-        """Make it for a port that stays closed, and for the servos of these ids; raises DeviceError for wrong ids."""
+        """Create the interface for the servos of these ids, with its port closed; raises DeviceError for wrong
+        ids.
+        """
 
     # The port --------------------------------------------------------------------------------------------------------
 
@@ -114,10 +118,10 @@ class ServoInterface(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Close the port; what has been sent goes out first."""
+        """Close the port after everything queued has been transmitted."""
 
     def release(self) -> None:
-        """Close the port and return all other hardware."""
+        """Close the port and release all other hardware."""
         self.close()
 
     @property
@@ -137,11 +141,13 @@ class ServoInterface(ABC):
 
     @property
     def late_answers_pending(self) -> bool:
-        """Whether bytes that were no answer have come since the last good answer: late answers may be on the line."""
+        """Whether bytes other than an answer have arrived since the last good answer: late answers may be on the
+        line.
+        """
         return False
 
     def take_lateness(self) -> float:
-        """Longest time [s] from a request that was given up to its answer, since the last call."""
+        """Longest time [s] from an abandoned request to its answer, since the last call."""
         return 0.0
 
     @abstractmethod
@@ -171,23 +177,26 @@ class ServoInterface(ABC):
 
     @abstractmethod
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
-        """Queue torque on (hold where it stands) or off; copies: how often, where a servo does not acknowledge it."""
+        """Queue torque on (the servo holds its present position) or off; copies: how many times it is sent if
+        servos do not acknowledge it.
+        """
 
     # Stops -----------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def stop(self, index: int) -> None:
-        """Queue a stop of one servo where it is; it holds."""
+        """Queue a stop of one servo; it holds its present position."""
 
     @abstractmethod
     def stop_all(self) -> None:
-        """Queue a stop of all servos, as often as it takes on a bad line."""
+        """Queue a stop of all servos, repeated so that a bad line does not lose it."""
 
     @abstractmethod
     def stop_now(self) -> bool:
         """Stop all servos before everything that is queued; return False if the port does not accept that.
 
-        From any thread. What is queued is dropped, waits for answers end, and nothing else is sent until `resume`.
+        Any thread may call it. Queued frames are dropped, waits for answers end, and nothing else is sent until
+        `resume`.
         """
 
     @property
@@ -216,16 +225,16 @@ class ServoInterface(ABC):
         """
 
     def knows(self, index: int, quantity: Quantity) -> bool:
-        """Whether this protocol can tell the quantity of this servo; where it cannot, the servo is not asked."""
+        """Whether this protocol can read the quantity from this servo; if not, the servo is not asked."""
         return True
 
     def figures(self) -> dict[str, Any]:
-        """What else the protocol has to report in `/diagnostics`, by name with unit; called once a second."""
+        """Return further values of the protocol for `/diagnostics`, by name with unit; called once a second."""
         return {}
 
     @abstractmethod
     def identify(self, index: int) -> str | None:
-        """Ask a servo who it is; return its protocol and what it tells of its kind, None with `fault` set."""
+        """Ask a servo for its identity; return its protocol and kind in words, or None with `fault` set."""
 
     def require(self, index: int, quantity: Quantity, retries: int = 2) -> Any:
         """Ask up to 1 + retries times; return the value, or raise NoReply."""

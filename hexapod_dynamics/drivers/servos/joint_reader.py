@@ -20,15 +20,16 @@ from hexapod_dynamics.drivers.servos.servo_loss_detector import ServoLossDetecto
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
 _SUPPLY_READS = 3  # number of reads whose median is the supply voltage
-_QUICK = 0.003  # [s] shortest wait for a servo that has failed while others answer
-_LOSSY = 0.1  # share of lost answers of the others, from which on all are waited for alike
-_FORGET = 0.97  # factor of the longest delay of the latest answers with each answer
-_STEADY = 0.3  # [rad/s] a joint that is read to be slower stands
+_QUICK = 0.003  # [s] shortest wait for a servo that did not answer while others do
+_LOSSY = 0.1  # share of lost answers of the other servos above which all servos get the same timeout
+_FORGET = 0.97  # factor by which the longest recent delay decays with each answer
+_STEADY = 0.3  # [rad/s] a joint with a lower measured speed is at rest
 _SETTLED_AFTER = 0.15  # [s] after a freeze no joint may move any more
 # Pauses [s] before the next request while answers are late, the first and the longest: the line becomes quiet.
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.016
-_GONE_TRIES = 3  # requests after a torque command, without an answer of a servo that is declared missing
-_AWAY = 0.7  # [s] a joint not measured for this time starts from its measured position: it may have lost its supply
+_GONE_TRIES = 3  # number of unanswered requests to a servo that is declared missing, after a torque command
+# [s] a joint that was not measured for this time starts from its measured position: its servo may have lost its supply
+_AWAY = 0.7
 
 
 class JointReader:
@@ -52,20 +53,21 @@ class JointReader:
         self._state, self._lock, self._writer, self._idle = state, lock, writer, idle
         self._silence = ServoLossDetector(n, settings.silent_after)
         self._checks = [PositionGate(lowest=servos.readable[0], highest=servos.readable[1]) for _ in range(n)]
-        self._greeted = np.zeros(n, bool)  # start_angle has been found since it was last lost
+        self._greeted = np.zeros(n, bool)  # start_angle has been determined since the joint was last lost
         self._lag_count = np.zeros(n, np.int64)
-        self._trust_targets = True  # a servo's last latched target is where it holds
-        self._delay = 0.5 * servos.reply_timeout  # [s] of the latest answers
+        self._trust_targets = True  # servos hold at their last latched targets
+        self._delay = 0.5 * servos.reply_timeout  # [s] longest recent delay of the answers
         self.quiet_until = 0.0  # monotonic [s] before which no servo is asked
         self._confirm_turn = 0
         self._next_confirm = np.full(n, -np.inf)
         self._supply: deque[float] = deque(maxlen=_SUPPLY_READS)
         self._next_load_check = self._next_gone = 0.0
         self._gone_turn = -1
-        self._gone_tries = np.zeros(n, np.int64)  # requests to a servo declared missing since a torque command
+        # number of requests, since a torque command, to a servo that is declared missing
+        self._gone_tries = np.zeros(n, np.int64)
 
     def forget(self) -> None:
-        """Discard all state: the port was opened again."""
+        """Discard all state, because the port was opened again."""
         self._gone_tries[:] = 0
         self._greeted[:] = False
         self._trust_targets = True
@@ -75,15 +77,15 @@ class JointReader:
             check.forget()
 
     def expect(self, gone: np.ndarray, back: np.ndarray) -> None:
-        """These joints (masks) have left the robot, those have come back to it."""
+        """Process changes of the morphology (masks): joints that left the robot, and joints that came back to it."""
         self._greeted[back | gone] = False
         self._gone_tries[back] = 0
         self._silence.forget(back)
         self.schedule.forget(back)
 
     def meet_again(self, trust_targets: bool = True) -> None:
-        """Determine every start_angle again, after torque was switched or (trust_targets False) moves were
-        interrupted.
+        """Determine every start_angle again after torque was switched, or after moves were interrupted
+        (trust_targets False).
         """
         self._greeted[:] = False
         self._trust_targets = trust_targets
@@ -91,7 +93,7 @@ class JointReader:
         self._gone_tries[:] = 0
 
     def trust_targets(self) -> None:
-        """From now on a servo's last latched target is where it holds: a pose has been sent."""
+        """Note that a pose has been sent: from now on each servo holds at its last latched target."""
         self._trust_targets = True
 
     def confirm_torque(self, now: float) -> None:
@@ -116,10 +118,11 @@ class JointReader:
             self._gone_tries[index] += 1
             if self._gone_tries[index] >= _GONE_TRIES and not state.hanging[index]:
                 with self._lock:
-                    state.unconfirmed[index] = False  # really missing; `probe_gone` finds it if it is plugged in again
+                    # the servo is really missing; `probe_gone` finds it if it is connected again
+                    state.unconfirmed[index] = False
                 return
         if (loaded is None or bool(loaded) != wanted) and not (wanted and state.gone[index]):
-            # Also without an answer: the request may have been lost like the command.
+            # The command is also repeated without an answer: the request may have been lost like the command.
             self.servos.switch_torque((index,), wanted, copies=2)
 
     def probe_gone(self, now: float) -> None:
@@ -132,9 +135,9 @@ class JointReader:
         index = self._gone_turn = int(after[0] if after.size else gone[0])
         if self._state.torque:
             answered = self.servos.read(index, "position") is not None
-        else:  # it must have no torque either
+        else:  # a servo that is declared missing must have no torque
             answered = self._ask_missing(index) is not None
-            if not answered:  # it may hear what we cannot hear it answer
+            if not answered:  # the servo may receive although its answers are lost
                 self.servos.switch_torque((index,), False, copies=2)
         with self._lock:
             self._state.hanging[index] |= answered
@@ -179,8 +182,8 @@ class JointReader:
             self._greeted[index] = False
         if not self._greeted[index]:
             start = self._find_start(index, angle)
-            # While a servo's torque is off, its target follows its measured position, so that it does not jump when
-            # torque returns.
+            # While a servo's torque is off, its target follows its measured position, so that the joint does not jump
+            # when torque returns.
             self._greeted[index] = self._state.loaded[index] != 0.0 or not self._state.torque
             self._writer.forget(index)
         lagging = self._lags(index, distance > self.settings.lag)
@@ -213,7 +216,8 @@ class JointReader:
         return bool(lagging)
 
     def _find_start(self, index: int, angle: float) -> float:
-        """Set-point of the servo: its last target if it is near and torque is on, else its measured position.
+        """Return the servo's set-point: its last target if that is near the measured position and torque is on,
+        else the measured position.
 
         A loaded leg sags below its set-point; starting from the measured angle would lower the robot at each restart of
         the node.
@@ -248,14 +252,16 @@ class JointReader:
                 state.supply = statistics.median(self._supply)
 
     def _check_load(self, index: int) -> None:
-        """Read the load state of a servo away from its target: faster than to wait until it counts as lagging."""
+        """Read the load state of a servo that is away from its target; this is faster than waiting until the joint
+        counts as lagging.
+        """
         now = time.monotonic()
         if self._state.torque and self._state.loaded[index] != 0.0 and now >= self._next_load_check:
             self._next_load_check = now + self.settings.load_check_interval
             self._ask_loaded(index, tries=3)
 
     def _ask_loaded(self, index: int, tries: int = 1) -> bool | None:
-        """Whether a servo exerts torque; without torque it starts again from its measured position."""
+        """Process whether a servo exerts torque; without torque its joint starts again from the measured position."""
         loaded = None
         if not self.servos.knows(index, "loaded"):
             return None
@@ -269,7 +275,7 @@ class JointReader:
                 if bool(loaded) == self._state.torque:
                     self._state.unconfirmed[index] = False
                 elif not self._state.torque:
-                    self._state.unconfirmed[index] = True  # a servo that was limp has torque: repeat the command
+                    self._state.unconfirmed[index] = True  # a servo that should be limp has torque: repeat the command
             if not loaded and self._state.torque:
                 self._greeted[index] = False
         return loaded
@@ -282,7 +288,8 @@ class JointReader:
         failing = was_silent or self._silence.failing[index] > 0
         doubted = failing or self._state.unanswered > 1
         timeout = max(servos.reply_timeout, min(0.002 + 1.5 * self._delay, servos.patience))
-        # While the line loses answers of all, or the computer is late, the test of silence needs equal chances.
+        # While the line loses answers of all servos, or the computer is late, all servos get the same timeout, so that
+        # the test for silent servos is fair.
         if failing and self._state.unanswered < len(self.map) and self._silence.loss(index) < _LOSSY:
             timeout = min(timeout, max(_QUICK, 0.002 + 3.0 * self._delay))
         value = servos.read(index, quantity, None if doubted else self._idle, timeout)
@@ -321,9 +328,10 @@ class JointReader:
         return value
 
     def _back_off(self, unanswered: int) -> None:
-        """Pause before the next request where answers are late and meet requests on the line, or nobody answers at all.
+        """Pause before the next request if late answers collide with requests on the line, or if no servo answers.
 
-        Requests at the pace of the timeouts would meet each late answer, and pile up before a line that is held up.
+        Requests at the pace of the timeouts would collide with each late answer, and accumulate before a blocked
+        line.
         """
         if unanswered > 1 and (self.servos.late_answers_pending or unanswered > len(self.map)):
             self.quiet_until = time.monotonic() + min(_PAUSE * 2.0 ** min(unanswered - 2, 8), _LONGEST_PAUSE)

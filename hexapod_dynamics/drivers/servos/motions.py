@@ -1,4 +1,4 @@
-"""Where set-points are on their way, for servos that are sent a set-point and a duration and know no stop."""
+"""Present set-points of servos that move to a set-point within a duration and have no stop command."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class Motions:
         self._begin, self._took = [0.0] * n, [1.0] * n  # monotonic time, duration [s]
 
     def forget(self) -> None:
-        """Take it that no set-point is known."""
+        """Note that no set-point is known."""
         n = len(self._to)
         self._from, self._to = [math.nan] * n, [math.nan] * n
 
     def place(self, index: int, now: float, measured: float) -> float:
-        """Set-point [rad] of a servo at the monotonic time `now` [s]; `measured` where it is not known."""
+        """Set-point [rad] of a servo at the monotonic time `now` [s]; `measured` if it is not known."""
         end, begin = self._to[index], self._from[index]
         passed = (now - self._begin[index]) / self._took[index]
         if passed >= 1.0 and not math.isnan(end):

@@ -14,7 +14,7 @@ from hexapod_dynamics.drivers.servos.interface import ServoInterface
 
 _ANY = math.inf  # larger than any change
 _LONGEST = 0.5  # [s] longest duration of a late pose
-_CATCH_UP = 1.1  # times the allowed speed, so that a delay is caught up slowly
+_CATCH_UP = 1.1  # multiple of the allowed speed, so that a delay is caught up slowly
 
 
 class PoseWriter:
@@ -45,9 +45,9 @@ class PoseWriter:
         targets: as `ServoInterface.quantise` gives them; NaN leaves a servo alone.
 
         cancelled: called after the wait; if it returns True (emergency stop, torque off), nothing is sent. A servo
-        whose target has not changed is left alone, and refreshed now and then, because writes are never acknowledged.
-        Waits until earlier frames have been sent. speed (n,) [rad/s]: the duration is extended, to at most 0.5 s, if
-        a servo would be faster.
+        gets an unchanged target only now and then, because writes are never acknowledged. Waits until earlier
+        frames have been sent. speed (n,) [rad/s]: the duration is extended, to at most 0.5 s, if a servo would be
+        faster.
         """
         backlog = self._servos.output_end - time.monotonic()
         if backlog > 0.001:
@@ -59,11 +59,11 @@ class PoseWriter:
         chosen = self._choose(asked, sent, silent, state, now)
         if True not in chosen:
             return False
-        begin = now + self._servos.pose_time(chosen.count(True))  # all are out then
+        begin = now + self._servos.pose_time(chosen.count(True))  # time at which all frames have been sent
         here, durations = self._places(sent, begin), [duration] * len(asked)
         if speed is not None:
-            # A pose that is sent late holds the motion of all the time since the one before; in one period the servos
-            # would catch up at a speed that nobody has allowed. All arrive together, but for those that do not answer.
+            # A late pose contains the motion of the whole time since the previous pose; executed in one period, the
+            # servos would exceed the allowed speed. All servos arrive together, except those that do not answer.
             needed = [
                 max(min(abs(target - place) / (_CATCH_UP * fastest), _LONGEST), duration)
                 if moved and before == before  # not NaN
@@ -81,21 +81,25 @@ class PoseWriter:
         return True
 
     def _choose(self, asked: list, sent: list, silent: list, state: ChainState, now: float) -> list[bool]:
-        """Which servos get a new target; a loop over numbers: numpy takes three times as long for 18."""
+        """Return which servos get a new target. It is a loop over numbers, because numpy takes three times as long
+        for 18.
+        """
         settings, gone = self._settings, state.gone.tolist()
         angles, stamps = state.angle.tolist(), state.stamp.tolist()
         oldest = 0.0
         for j, angle in enumerate(angles):
             if not (silent[j] or gone[j] or math.isnan(angle)):
                 oldest = max(oldest, now - stamps[j])
-        # When reads starve, small changes may wait a cycle or two: each one's 0.9 ms of wire buys half a read.
+        # When there is too little time for reads, small changes may wait a cycle or two: each takes 0.9 ms on the wire,
+        # half of a read.
         small = next((change for limit, change in settings.starving if oldest > limit), 0.0)
         chosen = []
         for j, target in enumerate(asked):
             age = now - self._time[j]
             least = small if age < settings.defer_interval else 0.0
-            # A servo that does not answer may still receive, or be broken off: it is moved less often, so that the wire
-            # is there for the others. Written at the pace of the others, nine of 18 took half of the time for reads.
+            # A servo that does not answer may still receive, or may have been torn off: it is commanded less often, so
+            # that the wire is free for the others. At the normal pace, nine of 18 such servos took half of the time for
+            # reads.
             if silent[j] and age < settings.silent_write_interval:
                 least = _ANY
             # A target that is not known to have been sent (NaN) compares as neither less nor equal.
@@ -104,7 +108,7 @@ class PoseWriter:
         return chosen
 
     def _places(self, sent: list, t: float) -> list[float]:
-        """Where the servos are at the monotonic time t [s] of their present motions [rad]."""
+        """Return the positions [rad] of the servos in their present motions at the monotonic time t [s]."""
         return [
             begin + (end - begin) * min(max((t - since) / took, 0.0), 1.0)
             for begin, end, since, took in zip(self._from, sent, self._begin, self._took, strict=True)

@@ -14,7 +14,7 @@ class PositionGate:
 
     margin [rad]: a reading within this distance of the extrapolated position or of the target is accepted at once,
     unless a corrupted answer arrived in the last `wary_time` [s]. Otherwise, two readings in a row that agree within
-    `agreement` [rad] are accepted. lowest, highest [rad]: no working servo reports an angle beyond.
+    `agreement` [rad] are accepted. lowest, highest [rad]: range of the angles that a working servo reports.
     """
 
     margin: float = 0.2

@@ -1,4 +1,4 @@
-"""The servo protocols by their names: the only place outside a protocol's own directory that knows it."""
+"""The servo protocols by their names: the only module outside a protocol's own directory that refers to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ DEFAULT_PROTOCOL = "lx"
 
 
 def make_servos(settings: PortSettings, ids: Sequence[int], protocol: str = DEFAULT_PROTOCOL) -> ServoInterface:
-    """Make the servos of these ids at a port that stays closed; raises DeviceError for an unknown protocol."""
+    """Create the interface of the servos of these ids, with its port closed; raises DeviceError for an unknown
+    protocol.
+    """
     if protocol not in PROTOCOLS:
         raise DeviceError(f"servo protocol {protocol!r} is unknown; known are {', '.join(PROTOCOLS)}")
     return PROTOCOLS[protocol].from_settings(settings, ids)

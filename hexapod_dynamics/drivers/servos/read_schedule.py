@@ -50,7 +50,7 @@ class ReadSchedule:
         ):
             index = int(self._asked.argmin())  # all alike: round robin
             return index, max(now, self._asked.item(index) + 1.0 / settings.position_rate)
-        # On a bad line reads fail by chance: a servo that has just fallen silent is asked again soon.
+        # On a bad line reads fail by chance: a servo that has only just stopped answering is asked again soon.
         new = now - state.stamp < settings.newly_silent
         pace = np.where(new, settings.newly_silent_pace, settings.silent_probe_pace)
         probes = np.where(new, settings.newly_silent_pace, settings.silent_probe_interval)
@@ -63,7 +63,7 @@ class ReadSchedule:
         if ready.any():
             preferred = ready & ~silent & (self._doubtful if self._doubt_turn else ~self._doubtful)
             if (ready & silent).any() and not (ready & ~silent & self._doubtful & self._doubt_turn).any():
-                preferred = ready & silent  # one now and then, see silent_probe_pace
+                preferred = ready & silent  # sometimes a silent servo is read first, see silent_probe_pace
             ready = preferred if preferred.any() else ready
             # The joint requested longest ago among those that are due.
             return int(np.argmin(np.where(ready, self._asked, np.inf))), now
@@ -80,16 +80,17 @@ class ReadSchedule:
             self._probed = now
 
     def ask_soon(self, index: int) -> None:
-        """Request a joint in doubt again before its turn."""
+        """Mark a joint as in doubt: it is read again before its turn."""
         self._doubtful[index] = True
 
     def probe_soon(self, silent: np.ndarray) -> None:
-        """Request silent joints (mask) one after the other, because one of them has answered again."""
+        """Read silent joints (mask) one after the other, because one of them has answered again."""
         self._asked[silent] = -np.inf
 
     def slow(self, state: ChainState, now: float) -> tuple[Quantity, int]:
-        """Return the next read of SLOW_READS and its joint, -1 if none is due. Every second one is for a joint that
-        does not follow, mostly of its load state; the others are supply voltage, temperature and load state in turn.
+        """Return the next read of SLOW_READS and its joint, -1 if none is due. Every second read is of a joint
+        that does not follow, mostly of its load state; the others read supply voltage, temperature and load state
+        in turn.
         """
         if now < self._next_slow:
             return "loaded", -1

@@ -1,4 +1,4 @@
-"""A serial port of servos that belongs to this process: what each protocol needs of it, whatever its frames are.
+"""A serial port of servos that belongs to this process: the operations that all protocols share.
 
 `SerialLink` is used by one thread at a time (the chain's bus thread, or a tool); only `interrupt` is for any thread. It
 computes the wire time of its own bytes; every wait has a limit.
@@ -22,8 +22,8 @@ from hexapod_dynamics.drivers.servos.interface import BusError
 _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
 BITS_PER_BYTE = 10  # 8N1: start + 8 + stop
-UART_FIFO = 32  # bytes that a UART holds itself and sends whatever is dropped behind it
-LATE = 0.002  # [s] a wait that ends so much after its time is one of a machine that is too slow or too busy
+UART_FIFO = 32  # bytes that a UART holds itself; it sends them even if the queue behind it is dropped
+LATE = 0.002  # [s] if a wait ends this much too late, the machine is too slow or too busy
 _STUCK = 0.5  # [s] for which a port may take no bytes
 
 
@@ -49,7 +49,7 @@ def explain_open_error(port: str, error: Exception) -> str:
 
 
 def claim(fd: int) -> None:
-    """Let no other process open this serial port, root of the host excepted.
+    """Keep all other processes, except root on the host, from opening this serial port.
 
     The lock of a file (pyserial's `exclusive`) does not do that between containers: each has a device file of its own.
     Not for a pty: the kernel would keep the mark after a crash, as long as the simulator has the pty open.
@@ -63,7 +63,7 @@ class SerialLink:
 
     port: device path, best a stable one (/dev/serial/by-id/..., a udev link). prove(): called before the port is opened
     and again before the first byte is written; returns the device behind the path, or raises BusError if it is not the
-    intended one. modem_lines: state of RTS and DTR from before the opening, None: as pyserial sets them.
+    intended one. modem_lines: state of RTS and DTR, set before the opening; None: as pyserial sets them.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class SerialLink:
         self._wire = threading.Lock()  # held to send bytes or to switch the direction
         self._serial: serial.Serial | None = None
         self._fd = -1
-        self._wire_free = 0.0  # monotonic [s] at which our last byte is out
+        self._wire_free = 0.0  # monotonic [s] at which our last byte has been transmitted
 
     @property
     def is_open(self) -> bool:
@@ -95,7 +95,7 @@ class SerialLink:
 
     @property
     def wire_free(self) -> float:
-        """Monotonic time [s] at which everything sent so far is out."""
+        """Monotonic time [s] at which everything sent so far has been transmitted."""
         return self._wire_free
 
     def open(self) -> None:
@@ -119,7 +119,8 @@ class SerialLink:
             self.close()
             raise BusError(explain_open_error(self.port, error)) from error
         if self._prove is not None:
-            # Whoever made the port still has it open: no other device can have taken its place before ours opened it.
+            # The process that made the port still has it open: no other device can have taken its place before we
+            # opened it.
             try:
                 same = self._prove() == device
             except BusError:
@@ -131,8 +132,8 @@ class SerialLink:
         self._wire_free = time.monotonic()
 
     def close(self) -> None:
-        """Close the port; what has been sent goes out first."""
-        with self._wire:  # `interrupt` then writes to no number that another file may have next
+        """Close the port after everything queued has been transmitted."""
+        with self._wire:  # else `interrupt` could write to a descriptor that has been given to another file
             port, self._serial, self._fd = self._serial, None, -1
             pipe, self._alarm, self._ring = (self._alarm, self._ring), -1, -1
         if port is not None:
@@ -141,7 +142,7 @@ class SerialLink:
                 os.close(end)
 
     def release(self) -> None:
-        """Close the port and give back all other hardware."""
+        """Close the port and release all other hardware."""
         self.close()
 
     def _lost(self, error: object) -> BusError:
@@ -179,7 +180,8 @@ class SerialLink:
                 self._count(os.write(self._fd, frames))
                 if waiting:
                     self._wake()
-            except (OSError, termios.error) as error:  # the thread that uses the link finds it, too, and opens it again
+            # the thread that uses the link notices the failure, too, and opens the port again
+            except (OSError, termios.error) as error:
                 _log.warning("servo port %s takes no stop: %s", self.port, error)
                 return False
         return True
@@ -188,15 +190,15 @@ class SerialLink:
         """End a wait for an answer."""
         try:
             os.write(self._ring, b"1")
-        except BlockingIOError:  # thousands of wakes are pending
+        except BlockingIOError:  # the pipe is full: thousands of wakes are pending
             return
 
     def _prepare_to_send(self) -> None:
-        """Make the line ready for bytes; called with the lock of the wire held."""
+        """Switch the line to sending; called with the lock of the wire held."""
 
     def _put(self, frames: bytes) -> None:
         self._prepare_to_send()
-        # Not by pyserial, which waits after each write until the port takes more.
+        # Not with pyserial's write, which waits after each call until the port accepts more.
         sent = self._write(frames)
         while sent < len(frames):
             if not select.select([], [self._fd], [], _STUCK)[1]:
@@ -236,10 +238,11 @@ class SerialLink:
         self._wire_free = min(self._wire_free, time.monotonic() + UART_FIFO * self.byte_time)
 
     def _discard_input(self) -> bytes:
-        """Drop what has come and return it."""
+        """Drop the received bytes and return them."""
         dropped = b""
         try:
-            while stale := os.read(self._fd, 4096):  # empty where nothing is there: pyserial sets VMIN and VTIME to 0
+            # empty if nothing was received, because pyserial sets VMIN and VTIME to 0
+            while stale := os.read(self._fd, 4096):
                 dropped += stale
         except (OSError, ValueError) as error:
             raise self._lost(error) from error

@@ -1,4 +1,4 @@
-"""What all servos on a serial link share: the port, its pace, and interrupting it."""
+"""What all servos on a serial link share: the port, its timing, and its interruption."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hexapod_dynamics.drivers.servos.serial_link import SerialLink
 
 
 class SerialServos(ServoInterface):
-    """Servos behind a SerialLink, which a subclass gives to `_use`."""
+    """Servos behind a SerialLink; a subclass passes the link to `_use`."""
 
     def _use(self, link: SerialLink) -> None:
         self._link, self.port = link, link.port
@@ -22,11 +22,11 @@ class SerialServos(ServoInterface):
         self._link.open()
 
     def close(self) -> None:
-        """Close the port; what has been sent goes out first."""
+        """Close the port after everything queued has been transmitted."""
         self._link.close()
 
     def release(self) -> None:
-        """Close the port and return all other hardware."""
+        """Close the port and release all other hardware."""
         self._link.release()
 
     @property

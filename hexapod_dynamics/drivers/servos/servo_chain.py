@@ -1,9 +1,9 @@
 """The bus thread: it alone uses the servo bus, writes whole poses, reads round robin and recovers from faults.
 
 Other threads send commands (`set_targets`, `set_torque`) and read a copy of the state (`snapshot`).
-Writes go before reads; of several poses only the latest is sent; a servo whose target has not changed is left alone
-(and refreshed now and then, because writes are never acknowledged). Torque on or off is read back from each servo and
-repeated until it is confirmed. A freeze precedes everything else.
+Writes precede reads; of several poses only the latest is sent; an unchanged target is sent again only now and
+then, because writes are never acknowledged. Torque on or off is read back from each servo and repeated until it is
+confirmed. A freeze precedes everything else.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
 _log = logging.getLogger(__name__)
 PRIORITY = 12  # real-time priority of the bus thread, where permitted
-_OVERDUE = 0.05  # [s] after which a bus thread that still waits is woken
-_STOP_AGAIN = 0.02  # [s] after a stop it is sent again: on a bad line all copies of the first may be lost
+_OVERDUE = 0.05  # [s] after the end of its wait at which a bus thread that still waits is woken
+_STOP_AGAIN = 0.02  # [s] after which a stop is sent again: on a bad line all copies of the first may be lost
 
 
 @dataclass
@@ -38,7 +38,7 @@ class _Wishes:
     torque: bool | None = None
     frozen: bool = False
     gone: np.ndarray | None = None
-    stops_sent: bool = False  # `freeze` has put them on the wire itself
+    stops_sent: bool = False  # `freeze` has sent the stops itself
     stop: bool = False
     condition: threading.Condition = field(default_factory=threading.Condition)
 
@@ -59,7 +59,7 @@ class ServoChain:
         self._wishes = _Wishes()
         self._writer = PoseWriter(servos, self.settings)
         self._reader = JointReader(servos, servo_map, self.settings, self._state, self._lock, self._writer, self._idle)
-        self.priority = ""  # of the bus thread: what the kernel has permitted
+        self.priority = ""  # priority of the bus thread that the kernel has permitted
         self._next_reopen = 0.0
         self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
         self._stop_again = math.inf  # monotonic [s] at which the stops are sent once more
@@ -100,7 +100,7 @@ class ServoChain:
     def set_targets(self, angles: np.ndarray, duration: float, epoch: int, speed: np.ndarray | None = None) -> None:
         """Move to joint angles (n,) [rad] in `duration` [s]; replaces a pose that has not been sent yet.
 
-        NaN leaves a joint alone.
+        NaN: the joint gets no new target.
 
         epoch: `ChainState.epoch` of the state the pose was planned from; a pose planned before the port was opened
         again is dropped, because the servos may have moved. speed (n,) [rad/s]: if the pose is sent late, its duration
@@ -116,9 +116,9 @@ class ServoChain:
     def freeze(self, timeout: float = 0.02) -> bool:
         """Stop all motion now and send no pose until `unfreeze`; return whether this was sent within `timeout` [s].
 
-        The caller itself puts the stops on the wire: no other thread has to wake up first, which takes some
-        milliseconds on a busy machine. Queued poses are dropped, and a wait for an answer ends. Where the port is
-        closed, the bus thread sends them as soon as it is open.
+        The calling thread sends the stops: another thread would have to wake up first, which takes some
+        milliseconds on a busy machine. Queued poses are dropped, and a wait for an answer ends. If the port is
+        closed, the bus thread sends the stops as soon as it is open.
         """
         self._stopped.clear()
         with self._wishes.condition:
@@ -134,8 +134,8 @@ class ServoChain:
             self._wishes.condition.notify()
 
     def wait_confirmed(self, timeout: float) -> bool:
-        """Wait until every servo that answers, declared missing or not, has confirmed the last torque command; return
-        False after `timeout` [s].
+        """Wait until every servo that answers, even if it is declared missing, has confirmed the last torque
+        command; return False after `timeout` [s].
         """
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -148,9 +148,10 @@ class ServoChain:
         return False
 
     def set_torque(self, on: bool) -> None:
-        """Switch the torque of all servos off, of those declared missing, too, or of the others on where they are.
+        """Switch torque off for all servos, including those declared missing, or on at the present positions for
+        the others.
 
-        The request is dropped if the port is lost before it is done.
+        The request is dropped if the port is lost before it is executed.
         """
         with self._wishes.condition:
             self._torque_asked = time.monotonic()
@@ -172,8 +173,8 @@ class ServoChain:
         return state
 
     def _wake_overdue(self) -> None:
-        """Wake a bus thread that waits too long: below Python 3.11 a wait ends at a time of the system clock, and if
-        that is set back meanwhile, no servo would be read until the next command.
+        """Wake a bus thread that waits too long: below Python 3.11 a wait ends at a time of the system clock; if
+        that clock is set back meanwhile, no servo would be read until the next command.
         """
         if time.monotonic() > self._waits_until + _OVERDUE:
             with self._wishes.condition:
@@ -206,7 +207,7 @@ class ServoChain:
     def _lost(self, error: BusError) -> None:
         self._next_reopen = time.monotonic() + self.settings.reopen_interval
         with self._wishes.condition:
-            self._wishes.torque = None  # no delayed action when the cable is plugged in again
+            self._wishes.torque = None  # so that it is not executed later, when the cable is connected again
         with self._lock:
             state = self._state
             state.connected, state.last_port_error = False, str(error)
@@ -230,8 +231,8 @@ class ServoChain:
             state.opened, state.unanswered = state.opened + 1, 0
             state.angle[:] = state.stamp[:] = np.nan
             state.silent[:] = state.moving[:] = False
-            # Servos that must be without torque are read, and switched off if needed; none gets torque because the port
-            # is open again.
+            # Servos that must be without torque are read, and switched off if needed; opening the port switches no
+            # torque on.
             state.unconfirmed[:] = not state.torque
             state.loaded[:] = np.nan
         if wishes.frozen:
@@ -278,9 +279,9 @@ class ServoChain:
         return True
 
     def _read(self, index: int) -> None:
-        """Read a position, several if several joints are in doubt, and a load state or slow value if one is due.
+        """Read one position (more if several joints are in doubt), and a load state or slow value if one is due.
 
-        index: of the joint whose turn it is; -1: it is to be found.
+        index: of the joint whose turn it is; -1: not determined yet.
         """
         state, schedule = self._state, self._reader.schedule
         at_once = self.settings.doubtful_at_once if schedule.in_doubt > 1 else 1
@@ -304,12 +305,12 @@ class ServoChain:
             self._reader.probe_gone(time.monotonic())
 
     def _held(self) -> bool:
-        """Whether no servo is to be asked now."""
+        """Whether reads have to pause now."""
         quiet_until = self._reader.quiet_until
         return self._urgent() or (quiet_until > 0.0 and time.monotonic() < quiet_until)
 
     def _urgent(self) -> bool:
-        """Whether a request waits that precedes reading and moving."""
+        """Whether a request is pending that precedes reading and moving."""
         wishes = self._wishes
         return (
             wishes.stop or wishes.torque is not None or wishes.frozen != self._state.frozen or self.servos.interrupted
@@ -335,7 +336,7 @@ class ServoChain:
             state.write_time = self.servos.output_end
             if not frozen:
                 state.moving[:] = False
-                state.angle[:] = np.nan  # nothing moves before every joint is measured anew
+                state.angle[:] = np.nan  # no joint moves before every joint has been measured again
         self._reader.meet_again(trust_targets=False)
         if frozen:
             self._stopped.set()
@@ -346,7 +347,7 @@ class ServoChain:
             self._state.gone[:] = gone
             self._state.hanging[~gone] = False
             if not self._state.torque:
-                self._state.unconfirmed[back] = True  # what comes back is asked, and switched off if needed
+                self._state.unconfirmed[back] = True  # servos that come back are read, and switched off if needed
             self._state.angle[back] = np.nan
             self._state.silent[back | gone] = False
             self._state.back[back | ~gone] = 0
@@ -354,7 +355,7 @@ class ServoChain:
 
     def _apply_torque(self, on: bool) -> None:
         # Twice, because writes are not acknowledged; then each servo is read and commanded again until it has obeyed.
-        # A servo that is declared missing may hang there all the same: torque off is for it, too.
+        # A servo that is declared missing may still be connected: torque off is sent to it, too.
         addressed = [index for index, gone in enumerate(self._state.gone.tolist()) if not (on and gone)]
         self.servos.switch_torque(addressed, on, copies=2)
         self.servos.drain()

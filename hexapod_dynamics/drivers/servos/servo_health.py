@@ -14,11 +14,11 @@ _SLOT, _SLOTS = 0.4, 2  # [s] length of a slot, and the number of slots over whi
 _DEAD = 0.5  # [s] without an answer of any servo
 _ASKED = 6  # requests in a row without an answer of any servo
 _SWITCHING = 1.0  # [s] time after which an unconfirmed torque command is an error
-_BACK = 2  # answers in a row of a servo that is known to be off the robot
-_FEW = (3, 0.02)  # errors in it, and share of the answers, that are not reported
-_LATE = 0.2  # share of the answers that are late, from which on the line is slow: a busy machine delays single ones
-_SLOW = 0.3  # late wakes of the bus thread for each lost answer, from which on the machine is the likely cause
-_OLD = 0.35  # [s] a measurement older than this is reported where the bus thread wakes late
+_BACK = 2  # consecutive answers of a servo that is known to be off the robot
+_FEW = (3, 0.02)  # errors in this time, and share of the answers, up to which errors are not reported
+_LATE = 0.2  # share of late answers above which the line is slow: a busy machine delays only single answers
+_SLOW = 0.3  # late wakes of the bus thread per lost answer above which the machine is the likely cause
+_OLD = 0.35  # [s] an older measurement is reported if the bus thread wakes late
 
 _SIMULATED = "this computer is too busy, or the simulator has faults"
 
@@ -27,7 +27,9 @@ class ServoHealth:
     """Assesses the ChainStates of joints `names`."""
 
     def __init__(self, names: Any, *, simulated: bool = False) -> None:
-        """simulated: the servos are virtual; what loses their answers is no cable, but a computer that is too busy."""
+        """simulated: the servos are virtual: answers are lost because the computer is too busy, not because of a
+        cable.
+        """
         self._names = list(names)
         self._cause = _SIMULATED if simulated else "cable, ground or bus drive"
         none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0, 0, 0

@@ -1,8 +1,8 @@
-"""Tells which servo gets too hot before it does: from the temperatures that it reports, in whole degrees and seldom.
+"""Predicts which servo will get too hot, from the temperatures that it reports seldom and in whole degrees.
 
-A servo under a steady load warms up towards an end: T(t) = E - A exp(-t / tau). Of three means, each over SPAN, the
-ratio r of the last rise to the one before gives the end (Prony's method), E = T3 + (T3 - T2) r / (1 - r), and
-tau = -SPAN / ln r. No motor constants are needed; a change of the load shows in the next means.
+A servo under a steady load warms up towards a final temperature E: T(t) = E - A exp(-t / tau). From three means,
+each over SPAN, the ratio r of the last rise to the previous one yields E (Prony's method), E = T3 + (T3 - T2) r /
+(1 - r), and tau = -SPAN / ln r. No motor constants are needed; a change of the load appears in the next means.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-# [deg C] that is too hot, from which a servo may be named: the first rises tell little of the end; [s] ahead.
+# [deg C] temperature that is too hot; temperature above which a servo may be reported, because the first rises predict
+# little; [s] prediction horizon.
 HOT, WARM, SOON = 60.0, 45.0, 600.0
 SPAN = 60.0  # [s] of a mean: counts of a degree average out
-LEAST_RISE = 0.5  # [deg C] in SPAN: less is a count that flickers
-STEADY = 0.97  # ratio of rises from which the warming up is taken for linear
+LEAST_RISE = 0.5  # [deg C] in SPAN: a smaller rise is quantisation noise
+STEADY = 0.97  # ratio of rises above which the warming is treated as linear
 
 
 class ServoHeat:
@@ -31,7 +32,7 @@ class ServoHeat:
         self._now = np.full(n, np.nan)
 
     def update(self, t: float, temperatures: npt.ArrayLike) -> None:
-        """Take temperatures (n,) [deg C], NaN: not known; a pause in the calls begins the means again."""
+        """Take temperatures (n,) [deg C], NaN: not known; after a pause in the calls the means start anew."""
         now = np.asarray(temperatures, float)
         if math.isnan(self._begin) or t - self._begin > 2.0 * SPAN:
             self._means[:] = np.nan
@@ -51,7 +52,7 @@ class ServoHeat:
         self._begin = t
 
     def time_to_hot(self, joint: int) -> float:
-        """Return the time [s] after which a joint is HOT if its load stays; infinite: it does not become so."""
+        """Return the time [s] after which a joint is HOT under its present load; infinite if it will never be."""
         first, before, last = self._means[:, joint].tolist()
         if self._now[joint] >= HOT:
             return 0.0
@@ -62,7 +63,7 @@ class ServoHeat:
         ratio = rise / (before - first) if before - first > LEAST_RISE else 1.0
         if ratio >= STEADY:
             return max(missing / rise * SPAN - 0.5 * SPAN, 0.0)
-        left = rise * ratio / (1.0 - ratio)  # by which it warms up from the last mean
+        left = rise * ratio / (1.0 - ratio)  # [deg C] by which it will warm up from the last mean
         if left <= missing:
             return math.inf
         return max(-SPAN / math.log(ratio) * math.log(left / (left - missing)) - 0.5 * SPAN, 0.0)

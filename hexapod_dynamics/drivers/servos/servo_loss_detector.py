@@ -13,20 +13,20 @@ _WITNESSES = 3  # answers of other servos that prove that the line works
 class ServoLossDetector:
     """Counts consecutive failures of n joints and compares them with the answers of the other joints in the same time.
 
-    While joint j fails, the other joints show the loss rate of the line: S of their answers arrived, F requests to
-    those of them that answered at least once were lost. With the loss rate of the line p = (F + 1/2) / (S + F + 1), j
-    is silent after k failures in a row where p^k < 1e-5. Joints that never answer in this time are not counted: nine
-    servos behind a broken cable do not increase the loss rate. Of failures between which no other joint answered one
-    counts: while a computer stands still every request fails.
+    While joint j fails, the other joints show the loss rate of the line: S of their answers arrived, F requests
+    were lost, counting only joints that answered at least once. With the loss rate of the line p = (F + 1/2) / (S
+    + F + 1), j is silent after k failures in a row where p^k < 1e-5. Joints that never answer in this time are not
+    counted: nine servos behind a broken cable do not increase the loss rate. Consecutive failures without an
+    answer of another joint in between count as one: while a computer stands still, every request fails.
     """
 
     def __init__(self, n: int, silent_after: int) -> None:
         self._silent_after = silent_after  # consecutive failures, on a line without losses
         self._failures = np.zeros(n, np.int64)
-        self._good, self._lost = np.zeros(n, np.int64), np.zeros(n, np.int64)  # so far
-        self._answers = 0  # of all, so far
-        self._answers_then = np.zeros(n, np.int64)  # that number at the last failure that counted
-        self._good_before = np.zeros((n, n), np.int64)  # row j: those counts when j's failures began
+        self._good, self._lost = np.zeros(n, np.int64), np.zeros(n, np.int64)  # numbers of answers and failures so far
+        self._answers = 0  # number of answers of all joints so far
+        self._answers_then = np.zeros(n, np.int64)  # `_answers` at the last failure that counted
+        self._good_before = np.zeros((n, n), np.int64)  # row j: `_good` when j's failures began
         self._lost_before = np.zeros((n, n), np.int64)
 
     @property

@@ -18,7 +18,7 @@ HIGHEST_ID = 253  # 254 and 255 name all servos, in every protocol of bus servos
 class ServoMap:
     """Joint names (n) in robot order with servo ids and directions (+1 or -1: the servo's sense of rotation).
 
-    zeros (n) [rad]: what each servo reads at its joint's zero, by default 0: the angle from the servo's centre is
+    zeros (n) [rad]: what each servo reads at its joint's zero, by default 0; the angle from the servo's centre is
     direction * (joint angle + zero).
     """
 
@@ -61,20 +61,20 @@ class ServoMap:
 
     @classmethod
     def of_joints(cls, names: Sequence[str]) -> ServoMap:
-        """Joints that are reached by their names: numbered, each in its own direction."""
+        """Return a map for joints that are addressed by name: the ids are numbers of joints, directions are +1."""
         return cls(tuple(names), tuple(range(len(names))), (1,) * len(names))
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def servo_angles(self, angles: np.ndarray) -> np.ndarray:
-        """Angles (n,) [rad] from the servos' centres of joint angles (n,) [rad]."""
+        """Convert joint angles (n,) [rad] to angles (n,) [rad] from the servos' centres."""
         return self._signs * (angles + self._zeros)
 
     def servo_angle(self, index: int, angle: float) -> float:
-        """Angle [rad] from one servo's centre of its joint's angle [rad]."""
+        """Convert a joint angle [rad] to the angle [rad] from its servo's centre."""
         return (angle + self.zeros[index]) * self.directions[index]
 
     def angle(self, index: int, servo_angle: float) -> float:
-        """Joint angle [rad] of one servo's angle from its centre [rad]."""
+        """Convert the angle [rad] from one servo's centre to the joint angle [rad]."""
         return servo_angle * self.directions[index] - self.zeros[index]

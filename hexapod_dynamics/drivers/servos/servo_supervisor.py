@@ -1,6 +1,6 @@
 """Decides what the servos do: follow commands, hold when these stop, sit down, switch torque off, freeze.
 
-A request of a person (`StopState`) persists over commands, a lost port and, through `keep`, a crash of this process:
+A person's request (`StopState`) outlasts commands, a lost port and, by means of `keep`, a crash of this process;
 only the next request of a person ends it. Times are monotonic seconds and arguments.
 """
 
@@ -16,7 +16,7 @@ from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonito
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.stop_state import FOLLOW, HOLD, OFF, SIT, StopState
 
-_SOONEST = 0.75  # of a period between motions: shorter intervals would leave no time for reads
+_SOONEST = 0.75  # share of a period, least time between motions: shorter intervals would leave no time for reads
 _SEATED = 0.1  # [rad] distance from the seated pose that counts as seated
 
 
@@ -25,8 +25,8 @@ class SupervisorSettings:
     """period [s]: in which a servo moves to a new target. command_timeout [s]: without a newer command the pose is
     held.
 
-    seated (n,) [rad]: pose in which the belly is on the ground, NaN leaves a joint alone. sit_speed [rad/s]: of the
-    joint with the longest way.
+    seated (n,) [rad]: pose in which the belly is on the ground; a joint with NaN does not move. sit_speed [rad/s]:
+    of the joint with the longest way.
     """
 
     seated: np.ndarray
@@ -44,8 +44,8 @@ class ServoSupervisor:
         guard: PoseGuard that bounds the commands.
         settings: SupervisorSettings.
         tell: tell(text), called when the action of the robot changes. stop: initial StopState, restored after a crash.
-        keep: keep(StopState), called at each change to store it; it does not wait for that. `not_kept`: why it has
-            failed, for `doing`; empty if it has not.
+        keep: keep(StopState), called at each change to store the state; it returns without waiting. `not_kept`:
+        why storing has failed, for `doing`; empty if it has not.
 
     """
 
@@ -62,14 +62,14 @@ class ServoSupervisor:
         self.chain, self.guard, self.settings = chain, guard, settings
         self.state = chain.snapshot()
         self.stop = stop or StopState()
-        self.holding = True  # no commands
+        self.holding = True  # there are no commands
         self.sitting: SitDown | None = None
         self.supply_level = "ok"
         self._tell, self._keep = tell, keep
         self._supply = SupplyMonitor(settings.supply)
         self._command, self._torques = np.full(n, np.nan), np.zeros(n)
         self._command_time = self._torque_time = self._moved = -np.inf
-        self.pending = False  # a command arrived too soon after the one before to be executed
+        self.pending = False  # a command arrived too soon after the previous one and is not executed yet
         self._settled_epoch = self._sit_epoch = -1
         self._supply_answered = False  # the reaction to the supply level has started
         self.not_kept = ""
@@ -90,8 +90,8 @@ class ServoSupervisor:
     def follow(self, joints: Any, positions: np.ndarray, t: float) -> None:
         """Command angles [rad] of joints (indices); all others hold, as do those whose angle is NaN.
 
-        The speed is bounded whatever the rate of the commands: a command moves a joint by at most the guard's speed
-        times the time since the last motion, which counts up to two periods.
+        The speed is bounded for any rate of the commands: a command moves a joint by at most the guard's speed
+        times the time since the last motion, which counts as at most two periods.
         """
         self.hold_when_commands_stop(t)
         self.holding, self._command_time = False, t
@@ -183,7 +183,7 @@ class ServoSupervisor:
     def emergency_stop(self, on: bool) -> tuple[bool, str]:
         """Freeze the pose at once until called with False; return whether it succeeded, and a message."""
         if on:
-            # Send first, then store.
+            # Send the stops first, then store the request.
             sent = self.chain.freeze()
             self.sitting, self.pending = None, False
             self.guard.pause()
@@ -214,7 +214,7 @@ class ServoSupervisor:
         if state.connected:
             self._watch_supply(state, t)
             if state.torque and self.stop.mode == OFF:
-                self.chain.set_torque(False)  # the port was lost before it was done
+                self.chain.set_torque(False)  # the port was lost before torque was off
         if self.pending and t - self._moved >= _SOONEST * self.settings.period:
             self._act(t)
         if self.stop.mode != SIT or self.stop.frozen or not self._may_move():
@@ -224,10 +224,10 @@ class ServoSupervisor:
         else:
             self._torques[:] = 0.0
             if t - self._moved > self.settings.command_timeout:
-                self.guard.pause()  # this process has stalled: what was missed is done slowly
+                self.guard.pause()  # this process has stalled: approach the missed targets slowly
             before = self.guard.setpoint.copy()
             self._move(self.sitting.pose(t), t)
-            # After a stall the time may be over while the joints are on their way.
+            # After a stall the duration may have passed while the joints are still moving.
             arrived = np.array_equal(before, self.guard.setpoint, equal_nan=True)
             if arrived and self.sitting.done(t):
                 self.let_go(self.stop.reason)
@@ -276,7 +276,9 @@ class ServoSupervisor:
         return f"nothing is changed, the servos cannot be reached: {state.last_port_error or 'opening the port'}"
 
     def _may_move(self) -> bool:
-        """Whether every joint was read since the port was opened or torque was switched; nothing moves before."""
+        """Whether every joint was read since the port was opened or torque was switched; no joint moves before
+        that.
+        """
         self.chain.snapshot(self.state)
         return self._ready()
 

@@ -1,7 +1,8 @@
-"""Moves single joints slowly, for checks and set-up: bounded in speed, angle and force, and left as they were.
+"""Moves single joints slowly, for checks and set-up: with bounded speed, angle and force; afterwards the joints
+are back in their initial state.
 
-A joint is led by short steps. The target is never more than `LEAD` ahead of the measured angle, so that a blocked joint
-is pushed with the servo's stiffness times `LEAD` and no more; if the program dies, the motion ends after that angle.
+A joint moves in short steps. The target is at most `LEAD` ahead of the measured angle, so that the torque on a
+blocked joint is at most the servo's stiffness times `LEAD`; if the program dies, the motion ends after that angle.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _log = logging.getLogger(__name__)
 SPEED = 0.3  # [rad/s]
 PERIOD = 0.04  # [s] of a step
 LEAD = 0.05  # [rad]; times 30 N m/rad: 1.5 N m, 44 % of the stall torque
-ARRIVED = 0.035  # [rad] from the goal; what a leg's weight sags and the resolution are together less than half of it
+ARRIVED = 0.035  # [rad] from the goal; the sag by a leg's weight and the resolution are together less than half of this
 PATIENCE = 1.5  # [s] without getting nearer
 
 
@@ -32,7 +33,7 @@ class BlockedError(DeviceError):
 class SlowMove:
     """Moves joints (robot order, by index) within lower, upper (n,) [rad] at `speed` [rad/s].
 
-    The only user of the bus. Raises NoReply, BusError, BlockedError.
+    It must be the only user of the bus. Raises NoReply, BusError, BlockedError.
     """
 
     def __init__(
@@ -89,9 +90,10 @@ class SlowMove:
 
     @contextmanager
     def borrowed(self, indices: Sequence[int]) -> Iterator[None]:
-        """Move joints inside the block; afterwards they are moved back, and those without torque lose it again.
+        """A context in which joints are moved; afterwards they move back, and joints that had no torque before
+        lose it again.
 
-        If the block is left by an exception (Ctrl-C, a lost servo), they are stopped where they are.
+        If an exception ends the block (Ctrl-C, a lost servo), the joints stop where they are.
         """
         start = {index: self.angle(index) for index in indices}
         held = {index: self.holds(index) for index in indices}
@@ -108,7 +110,7 @@ class SlowMove:
                 self.let_go(index)
 
     def let_go(self, index: int) -> None:
-        """Switch torque off and read that back, up to five times; raises NoReply where it is not confirmed."""
+        """Switch torque off and read the state back, up to five times; raises NoReply if it is not confirmed."""
         for _ in range(5):
             self.servos.switch_torque((index,), False)
             self.servos.drain()

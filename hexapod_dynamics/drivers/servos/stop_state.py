@@ -56,13 +56,15 @@ class StopState:
 
     @classmethod
     def unreadable(cls, why: object) -> StopState:
-        """Emergency stop: the stored request cannot be read, and it may have been one."""
+        """Return the state if the stored request cannot be read: emergency stop, because the request may have been
+        one.
+        """
         return cls(HOLD, True, f"the request from before the restart cannot be read ({why})")
 
     @classmethod
     def lost(cls, remembered: StopState | None, why: str) -> StopState:
-        """The state after a restart without the stored request: what is remembered of it, but joint_commands are not
-        followed.
+        """Return the state after a restart without the stored request: what is known of it, but joint_commands are
+        not followed.
         """
         stop = remembered or cls()
         mode = HOLD if stop.mode == FOLLOW else stop.mode

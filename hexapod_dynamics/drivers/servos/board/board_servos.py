@@ -1,7 +1,7 @@
 """LX/HTD bus servos behind the STM32 board of the JetHexa with an Orin, as a ServoInterface.
 
-The board has the servos' line (115200 baud) to itself and takes a whole pose in one frame. It reads one servo at a time
-and tells no set-points: the last one that was sent is remembered here. Writes are never acknowledged.
+The board alone uses the servos' line (115200 baud); one frame commands a whole pose. The board reads one servo at
+a time and cannot read set-points: the last one that was sent is stored here. Writes are never acknowledged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LINE_BYTE = 10.0 / 115200
 _MOVE, _SHORT = 10 * _LINE_BYTE, 7 * _LINE_BYTE
 _STOP_COPIES = 3
 _HIGHEST_ID = 253
-_READABLE_COUNTS = -250, 1250  # a potentiometer past its ends; nothing reads further out
+_READABLE_COUNTS = -250, 1250  # counts of a potentiometer past its ends; no servo reports counts beyond
 
 
 def _angle(count: float) -> float:
@@ -75,9 +75,9 @@ class BoardServos(SerialServos):
         self.reply_timeout, self.patience = board.reply_timeout, board.patience
         self._stops = frames.stop(self.ids) * _STOP_COPIES
         self._sent = [math.nan] * len(self.ids)  # last set-points [rad]
-        self._line_free = 0.0  # monotonic [s] at which the servos' line has carried what was sent
-        self._busy = 0.0  # [s] of that line, as far as it is known
-        self._turn = 0.0  # [s] shortest time from a question to its answer: what the protocol and the board need
+        self._line_free = 0.0  # monotonic [s] at which the servos' line has transmitted everything sent so far
+        self._busy = 0.0  # [s] for which that line was in use, as far as it is known
+        self._turn = 0.0  # [s] shortest time from a request to its answer: the time that protocol and board need
         self._answered = 0
         self._since = (time.monotonic(), 0)
 
@@ -97,12 +97,14 @@ class BoardServos(SerialServos):
     def open(self) -> None:
         """Open the port for this process alone, once a board has answered or reported."""
         super().open()
-        self._sent = [math.nan] * len(self.ids)  # meanwhile they may have been without supply
+        self._sent = [math.nan] * len(self.ids)  # since then the servos may have lost their supply
         self._line_free = time.monotonic()
 
     @property
     def output_end(self) -> float:
-        """Monotonic time [s] at which everything that was sent has left the port, and the servos' line behind it."""
+        """Monotonic time [s] at which everything that was sent has been transmitted by the port and by the servos'
+        line.
+        """
         return max(self.board.wire_free, self._line_free)
 
     @property
@@ -112,16 +114,16 @@ class BoardServos(SerialServos):
 
     @property
     def late_answers_pending(self) -> bool:
-        """Whether an answer to a request that was given up may still come."""
+        """Whether an answer to an abandoned request may still arrive."""
         return self.board.owes
 
     def take_lateness(self) -> float:
-        """Longest time [s] from a request that was given up to its answer, since the last call."""
+        """Longest time [s] from an abandoned request to its answer, since the last call."""
         lateness, self.board.lateness = self.board.lateness, 0.0
         return lateness
 
     def figures(self) -> dict[str, Any]:
-        """What the board reports, and how fast it answers, for the diagnostics."""
+        """Return what the board reports and how fast it answers, for the diagnostics."""
         health, now = self.board.health, time.monotonic()
         elapsed, answers = now - self._since[0], self._answered - self._since[1]
         self._since = now, self._answered
@@ -205,7 +207,7 @@ class BoardServos(SerialServos):
         super().resume()
 
     def knows(self, index: int, quantity: Quantity) -> bool:
-        """Whether it can be told: a set-point only if it was sent from here."""
+        """Whether the quantity can be read: a set-point only if this object has sent one."""
         return quantity != "target" or not math.isnan(self._sent[index])
 
     def read(
@@ -223,11 +225,11 @@ class BoardServos(SerialServos):
             return None
         self._answered += 1
         took = max(board.reply_time - asked, 0.0)
-        if numbers is not None:  # what a failure takes is the board's own patience
+        if numbers is not None:  # the time of a failed request is the timeout of the board
             self._turn = took if self._turn == 0.0 else min(self._turn, took)
             self._busy += took
         self.answer_time = board.reply_time
-        # The servo measures when the question has reached it; how long the board needs then is not known.
+        # The servo measures when the request has reached it; the board's delay after that is not known.
         self.read_time = board.reply_time - 0.5 * min(took, self._turn or took)
         self.delay = max(0.0, took - self._turn)
         return None if numbers is None else _value(quantity, numbers)

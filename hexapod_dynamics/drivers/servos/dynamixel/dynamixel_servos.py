@@ -1,4 +1,4 @@
-"""Dynamixel servos as a ServoInterface; the parameter `servo_model` says which, and with it which protocol."""
+"""Dynamixel servos as a ServoInterface; the parameter `servo_model` selects the model, and thereby the protocol."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A frame is ``55 55 id length command parameters checksum`` with ``length = 3 + len(parameters)`` and
 ``checksum = ~(id + length + command + sum(parameters)) & 0xFF``; multi-byte values are little endian
-(Hiwonder Bus Servo Communication Protocol). Writes are never acknowledged. What the parameters mean, with units, is
-the business of `hexapod_dynamics.drivers.servos.lx.protocol`.
+(Hiwonder Bus Servo Communication Protocol). Writes are never acknowledged.
+`hexapod_dynamics.drivers.servos.lx.protocol` defines the meaning and the units of the parameters.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Command(IntEnum):
     LED_ERROR_READ = 36
 
 
-# Commands that write identity, trim or protection limits: one slip on the whole chain ruins every servo.
+# Commands that write identity, trim or protection limits: one of them sent to the whole chain by mistake changes every
+# servo.
 NEVER_BROADCAST = frozenset(
     {
         Command.ID_WRITE,
@@ -68,7 +69,7 @@ NEVER_BROADCAST = frozenset(
     }
 )
 
-# Layout of the parameters: of what is written, and of what a READ brings.
+# Layout of the parameters of writes, and of the replies to READ commands.
 REQUEST = {
     Command.MOVE_TIME_WRITE: struct.Struct("<HH"),
     Command.MOVE_TIME_WAIT_WRITE: struct.Struct("<HH"),
@@ -165,8 +166,9 @@ def find_reply(received: bytes, servo_id: int, command: int) -> bytes | None:
     """Find the answer to one READ among all received bytes; return its payload or None.
 
     Only an exact header, id, length, command and checksum counts, at any offset: the driver's own echo (length 3),
-    late answers of other servos and noise are passed over. Nobody speaks after the answer, so bytes behind it show
-    that the frame was shifted by an inserted one, which a sum of bytes cannot tell: such an answer does not count.
+    late answers of other servos and noise are passed over. No servo sends after the answer. Bytes behind it
+    therefore show that an inserted byte has shifted the frame, which a sum of bytes cannot detect: such an answer
+    does not count.
     """
     size = REPLY[command].size
     start = len(received) - size - 6
@@ -178,10 +180,10 @@ def find_reply(received: bytes, servo_id: int, command: int) -> bytes | None:
 
 
 def has_damaged_reply(received: bytes, servo_id: int, command: int) -> bool:
-    """True when the answer to this READ has come whole but with a wrong checksum.
+    """Return True if the complete answer to this READ has arrived, but with a wrong checksum.
 
-    An intact one with bytes behind it is not damaged: the answer to a request that was given up comes late, and the
-    next answer has begun behind it.
+    An intact answer with bytes behind it is not damaged: the answer to an abandoned request has arrived late, and
+    the next answer has begun behind it.
     """
     size = REPLY[command].size
     start = received.find(reply_begin(servo_id, command))
@@ -190,7 +192,7 @@ def has_damaged_reply(received: bytes, servo_id: int, command: int) -> bool:
 
 
 class FrameParser:
-    """Find frames in a stream of bytes that may hold anything between, before and inside them.
+    """Find frames in a stream of bytes that may contain other bytes before, between and inside the frames.
 
     After a bad checksum the search continues one byte further, so that a frame behind a false header is found.
     """

@@ -10,16 +10,16 @@ from hexapod_dynamics.drivers.jetson_gpio import import_gpio
 class Direction(Protocol):
     """Switches the half-duplex line between sending and listening.
 
-    needs_drain: whether the sender has to be switched off after the last byte, by `listen`.
+    needs_drain: whether `listen` has to be called after the last byte, to switch the sender off.
     """
 
     needs_drain: bool
 
     def send(self) -> None:
-        """Drive the line."""
+        """Switch the line to sending."""
 
     def listen(self) -> None:
-        """Release the line."""
+        """Switch the line to listening."""
 
     def close(self) -> None:
         """Release the hardware."""
@@ -31,13 +31,13 @@ class AdapterDirection:
     needs_drain = False
 
     def send(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def listen(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 class GpioDirection:
@@ -59,12 +59,12 @@ class GpioDirection:
         gpio.setup(receive_pin, gpio.OUT, initial=gpio.LOW)
 
     def send(self) -> None:
-        """Drive the line."""
+        """Switch the line to sending."""
         self._gpio.output(self._receive, self._gpio.LOW)
         self._gpio.output(self._transmit, self._gpio.HIGH)
 
     def listen(self) -> None:
-        """Release the line."""
+        """Switch the line to listening."""
         self._gpio.output(self._transmit, self._gpio.LOW)
         self._gpio.output(self._receive, self._gpio.HIGH)
 

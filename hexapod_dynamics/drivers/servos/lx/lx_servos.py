@@ -58,7 +58,7 @@ class LxServos(SerialServos):
 
     @classmethod
     def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> LxServos:
-        """Make them for a port that stays closed."""
+        """Create the interface with its port closed."""
         direction = (
             GpioDirection(settings.transmit_pin, settings.receive_pin)
             if settings.direction == "gpio"
@@ -71,11 +71,11 @@ class LxServos(SerialServos):
 
     @property
     def late_answers_pending(self) -> bool:
-        """Whether bytes that were no answer have come since the last good answer."""
+        """Whether bytes other than an answer have arrived since the last good answer."""
         return self.bus.strays > 0
 
     def take_lateness(self) -> float:
-        """Longest time [s] from a request that was given up to its answer, since the last call."""
+        """Longest time [s] from an abandoned request to its answer, since the last call."""
         lateness, self.bus.lateness = self.bus.lateness, 0.0
         return lateness
 

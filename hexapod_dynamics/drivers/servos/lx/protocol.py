@@ -1,7 +1,8 @@
-"""The commands of the LX/HTD bus servo protocol with their units; frames themselves are `lx_frames`'.
+"""The commands of the LX/HTD bus servo protocol with their units; `lx.frames` builds the frames.
 
-Angles are radians from the servo's centre (count 500), positive with rising counts; what is positive for a joint
-is the business of `hexapod_dynamics.drivers.servos.servo_map`. Times are seconds, voltages volts, temperatures deg C.
+Angles are radians from the servo's centre (count 500), positive with rising counts;
+`hexapod_dynamics.drivers.servos.servo_map` defines which direction of a joint is positive. Times are seconds,
+voltages volts, temperatures deg C.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_counts import CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
 
 MAX_MOVE_TIME = 30.0  # [s]
-# A potentiometer past its ends reads a little below 0 or above 1000; nothing reads further out than this.
+# A potentiometer past its ends reads a little below 0 or above 1000; readings outside this range are implausible.
 PLAUSIBLE_COUNTS = (-250, 1250)
 
 

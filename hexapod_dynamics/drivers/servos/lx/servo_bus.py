@@ -17,8 +17,8 @@ from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, Direction
 from hexapod_dynamics.drivers.servos.serial_link import SerialLink
 
-_OWED = 32  # requests without an answer that are remembered
-_LATENESS = 1.5  # after a late answer the next one is awaited for this multiple of its delay
+_OWED = 32  # number of unanswered requests that are remembered
+_LATENESS = 1.5  # after a late answer the timeout of the next one is this multiple of its delay
 
 
 class ServoBus(SerialLink):
@@ -40,13 +40,13 @@ class ServoBus(SerialLink):
         super().__init__(port, baudrate, prove)
         self.reply_timeout, self.patience = reply_timeout, patience
         self.fault: Fault | None = None  # of the last exchange
-        self.reply_time = 0.0  # monotonic [s] of the last answer's arrival
-        # What came that was no answer to the request: bytes since the last good answer, and the longest time [s] from a
-        # request that was given up to its answer, since the user of the bus has set it to zero.
+        self.reply_time = 0.0  # monotonic [s] time of the last answer's arrival
+        # Number of bytes, since the last good answer, that were no answer to the request; longest time [s] from an
+        # abandoned request to its answer, since the user of the bus set it to zero.
         self.strays, self.lateness = 0, 0.0
         self._owed: deque[tuple[bytes, float]] = deque(
             maxlen=_OWED
-        )  # given up: an answer's begin, when the request was out
+        )  # abandoned requests: first bytes of the answer, time at which the request had been sent
         self._direction = direction or AdapterDirection()
 
     def open(self) -> None:
@@ -55,7 +55,7 @@ class ServoBus(SerialLink):
         self._direction.send()
 
     def release(self) -> None:
-        """Close the port and give back the direction pins."""
+        """Close the port and release the direction pins."""
         self.close()
         self._direction.close()
 
@@ -90,7 +90,7 @@ class ServoBus(SerialLink):
             self.drain()
             try:
                 with self._wire:
-                    if not self.interrupted:  # else the frames of `interrupt` are going out
+                    if not self.interrupted:  # else the frames of `interrupt` are being sent
                         self._direction.listen()
                 return self._await(servo_id, command, idle, timeout or self.reply_timeout)
             finally:
@@ -106,10 +106,11 @@ class ServoBus(SerialLink):
         raise no_reply(servo_id, Command(command).name, 1 + retries, self.fault)
 
     def _find_late(self, received: bytes) -> float:
-        """Find answers to requests that were given up; return the longest delay [s] of one, at most `patience`.
+        """Find answers to abandoned requests; return the longest delay [s] of one, at most `patience`.
 
-        Without it a line that is later than `reply_timeout` would never answer again: each answer would come while the
-        next servo's is awaited (a USB adapter of FTDI delivers every 16 ms as it is delivered).
+        Without this, a line with delays above `reply_timeout` would never work again: each answer would arrive
+        while that of the next servo is awaited (an FTDI USB adapter in its default configuration delivers every 16
+        ms).
         """
         late, now = 0.0, time.monotonic()
         for each in [each for each in self._owed if each[0] in received]:
@@ -131,8 +132,7 @@ class ServoBus(SerialLink):
                 deadline, over = min(latest, now + 0.004), False
             if over:
                 break
-            # Past the deadline the answer may be there all the same, if this thread has slept longer than it wanted:
-            # it looks once more.
+            # Even after the deadline the answer may be there, if this thread was woken too late: read once more.
             over = now >= deadline
             early = now < earliest
             wait = 0.0 if over else (earliest if early else deadline) - now
@@ -141,21 +141,21 @@ class ServoBus(SerialLink):
                 continue
             received += chunk
             if len(received) < size:
-                # No wake for each byte: the rest takes this time.
+                # Do not wake for each byte: the remaining bytes take this time.
                 earliest = min(time.monotonic() + (size - len(received)) * self.byte_time, deadline)
                 continue
             payload = lx_frames.find_reply(received, servo_id, command)
             if payload is not None:
                 self.reply_time = time.monotonic()
                 self.fault, self.strays = None, 0
-                self._owed.clear()  # the line keeps the order: what was asked before is lost
+                self._owed.clear()  # the line keeps the order, so answers to earlier requests are lost
                 return payload
             self.strays += len(chunk)
             if lx_frames.has_damaged_reply(received, servo_id, command):
                 self.fault = Fault.CHECKSUM
                 return None
             if self._owed and (late := self._find_late(received)):
-                # This answer will be as late.
+                # The awaited answer will be as late.
                 deadline = max(deadline, self._wire_free + min(_LATENESS * late, self.patience) + size * self.byte_time)
                 latest, over = max(latest, deadline), False
         self._owed.append((lx_frames.reply_begin(servo_id, command), self._wire_free))

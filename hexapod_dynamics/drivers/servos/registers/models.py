@@ -1,4 +1,4 @@
-"""What a model of servo is: where its registers are, and what they count in.
+"""Descriptions of servo models: the addresses and units of their registers.
 
 Sources: ROBOTIS e-manual (AX-12A, MX-28, XL330-M288), Feetech's memory table of the STS3215.
 """
@@ -17,9 +17,9 @@ RPM = TURN / 60.0
 
 @dataclass(frozen=True)
 class Register:
-    """A register: address, size [bytes], what one count is.
+    """A register: address, size [bytes], value of one count.
 
-    sign: bit of a sign-magnitude number; None: two's complement where `signed`.
+    sign: the sign bit of a sign-magnitude number; None: two's complement if `signed`.
     """
 
     address: int
@@ -46,10 +46,10 @@ class Register:
 class ServoModel:
     """A model of servo; angles count from `centre` with counts_per_radian, set-points go from 0 to `top`.
 
-    numbers: model numbers, as the register `model` has them. goal_block: (address, size) that is written for a motion;
-    speed [rad/s for each count] is what the register `speed` counts in, `slowest` its least value that moves.
-    state_block: (address, size) that is read with each position. shutdown: bits of the error byte that mean that the
-    servo has switched its torque off or is about to. group_read: whether several servos answer one request.
+    numbers: model numbers, the values of the register `model`. goal_block: (address, size) that is written for a
+    motion; speed [rad/s for each count] is the unit of the register `speed`, `slowest` its least value that moves.
+    state_block: (address, size) that is read with each position. shutdown: bits of the error byte that mean that
+    the servo has switched its torque off or is about to. group_read: whether several servos answer one request.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Packets of servos with registers: Dynamixel protocol 1 (also Feetech's) and 2, byte for byte as the makers' SDKs.
 
 Protocol 1: FF FF, id, length, instruction or error, parameters, ~sum. Protocol 2: FF FF FD 00, id, length (2),
-instruction, (error,) parameters, CRC-16; FF FF FD within is followed by one more FD. Sources: ROBOTIS e-manual,
-dynamixel-sdk and ftservo-python-sdk.
+instruction, (error,) parameters, CRC-16; within the parameters, FF FF FD is followed by one more FD. Sources:
+ROBOTIS e-manual, dynamixel-sdk and ftservo-python-sdk.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BROADCAST_ID = 254
 
 
 class Instruction(IntEnum):
-    """What a packet asks for."""
+    """The instruction in a packet."""
 
     READ = 0x02
     WRITE = 0x03
@@ -39,7 +39,8 @@ class Status(NamedTuple):
 class Packets(ABC):
     """How packets are built and found.
 
-    overhead: bytes of an answer beside its data. longest: data bytes of a packet that this computer sends.
+    overhead: number of bytes of an answer besides its data. longest: most data bytes of a packet that this
+    computer sends.
     """
 
     overhead: int
@@ -51,7 +52,7 @@ class Packets(ABC):
         self._held = bytearray()
 
     def reset(self) -> None:
-        """Forget what has come."""
+        """Discard what was received."""
         self._held.clear()
 
     @property
@@ -81,7 +82,9 @@ class Packets(ABC):
 
     @abstractmethod
     def feed(self, chunk: bytes) -> list[Status]:
-        """Return the answers that are complete with these bytes; packets of this computer (an echo) are none."""
+        """Return the answers that are complete with these bytes; packets of this computer (an echo) are no
+        answers.
+        """
 
     def _skip(self, count: int) -> None:
         self.skipped += count

@@ -68,7 +68,7 @@ class RegisterBus(SerialLink):
                 deadline, over = min(latest, now + 0.004), False
             if over:
                 break
-            over = now >= deadline  # the answer may be there all the same, if this thread has slept too long
+            over = now >= deadline  # even now the answer may be there, if this thread was woken too late
             chunk = self._wait(0.0 if over else deadline - now, now)
             if not chunk:
                 continue

@@ -1,7 +1,9 @@
-"""Servos with registers behind the servo interface: sync writes, several servos read by one request where they can.
+"""Servos with registers behind the servo interface: sync writes, several servos are read by one request if they
+support this.
 
-A motion of a given duration is a set-point and a speed. These servos know no stop: a stop is a set-point where the
-servo is on its way by now. Before torque is switched on, the set-point is written to where the servo stands.
+A motion of a given duration is a set-point and a speed. These servos have no stop command: a stop is a set-point
+at the present position of the motion. Before torque is switched on, the present position is written as the
+set-point.
 """
 
 from __future__ import annotations
@@ -24,11 +26,11 @@ from hexapod_dynamics.errors import DeviceError
 
 _HIGHEST_ID = 252
 _STOP_COPIES = 2
-_KEEP = 0.02  # [s] for which the answers of a group are given to who asks for them one by one
-_RECENT = 1.0  # [s] for which a slow value of the state block is given again
-_MARGIN = 1.1  # times the speed that a motion needs: a servo that lags catches up
-_GENTLE = 0.5  # [rad/s] where the present set-point is not known, and for stops
-_BEYOND = 0.1  # [rad] beyond its travel a working servo may report
+_KEEP = 0.02  # [s] for which later requests for single servos use the answers of a group
+_RECENT = 1.0  # [s] for which a slow value of the state block is used again
+_MARGIN = 1.1  # multiple of the speed that a motion needs, so that a servo that lags catches up
+_GENTLE = 0.5  # [rad/s] speed if the present set-point is not known, and for stops
+_BEYOND = 0.1  # [rad] by which the reported angle of a working servo may exceed its travel
 
 
 class RegisterServos(SerialServos):
@@ -54,15 +56,15 @@ class RegisterServos(SerialServos):
         self._motions = Motions(n)
         self._state: list[bytes | None] = [None] * n  # last state block
         self._state_time = [-math.inf] * n
-        self._unread = [False] * n  # the state has come and was not asked for yet
-        self._grouped = [model.group_read] * n  # is asked together with others; not after it has failed
-        self._damaged: list[Fault | None] = [None] * n  # its answer within a group was damaged: not told yet
-        self._tried = [False] * n  # was asked for its angle before its first motion
+        self._unread = [False] * n  # a state has been received that no caller has asked for yet
+        self._grouped = [model.group_read] * n  # whether it is read together with others; False after that has failed
+        self._damaged: list[Fault | None] = [None] * n  # fault of its damaged answer within a group, not reported yet
+        self._tried = [False] * n  # whether its angle was read before its first motion
         self._errors = [0] * n  # hardware errors
 
     @classmethod
     def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> RegisterServos:
-        """Make them for a port that stays closed; DeviceError for an unknown model."""
+        """Create the interface with its port closed; DeviceError for an unknown model."""
         name = settings.model or cls.DEFAULT_MODEL
         if name not in cls.MODELS:
             raise DeviceError(f"servo model {name!r} is unknown; known are {', '.join(cls.MODELS)}")
@@ -94,7 +96,7 @@ class RegisterServos(SerialServos):
     # The port --------------------------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Open the port for this process alone; BusError where a servo of another model answers."""
+        """Open the port for this process alone; BusError if a servo of another model answers."""
         super().open()
         n = len(self.ids)
         with self._motion:
@@ -115,7 +117,7 @@ class RegisterServos(SerialServos):
 
     @property
     def late_answers_pending(self) -> bool:
-        """Whether bytes that were no answer have come since the last good answer."""
+        """Whether bytes other than an answer have arrived since the last good answer."""
         return self.bus.strays > 0
 
     # Motions ---------------------------------------------------------------------------------------------------------
@@ -135,7 +137,7 @@ class RegisterServos(SerialServos):
         return register.number(state[begin : begin + register.size])
 
     def _goal(self, angle: float, speed: float) -> bytes:
-        """Bytes of the goal block for a set-point [rad] and a speed [rad/s]."""
+        """Return the bytes of the goal block for a set-point [rad] and a speed [rad/s]."""
         model = self.model
         address, size = model.goal_block
         block = bytearray(size)
@@ -146,7 +148,7 @@ class RegisterServos(SerialServos):
         return bytes(block)
 
     def _sync(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
-        """Packets of a sync write, as many as its longest length demands."""
+        """Return the packets of a sync write, several if the data exceeds the longest length."""
         if not parts:
             return b""
         packets = self.bus.packets
@@ -182,14 +184,16 @@ class RegisterServos(SerialServos):
         self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], data))
 
     def _measure_unknown(self, indices: Sequence[int]) -> None:
-        """Measure servos of which neither set-point nor angle is known: a stop needs their place."""
+        """Measure servos whose set-point and angle are unknown, because a stop needs a position."""
         for index in indices:
             if math.isnan(self._motions.target(index)) and self._state[index] is None and not self._tried[index]:
                 self._tried[index] = True
                 self._read_states([index], None, None)
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
-        """Queue torque off; or on, for those that answer: first with the set-point where each stands."""
+        """Queue torque off; or on, for servos that answer, after writing each one's present position as its
+        set-point.
+        """
         chosen = list(indices)
         if on:
             chosen = [index for index in chosen if self._hold_where_it_stands(index)]
@@ -210,7 +214,9 @@ class RegisterServos(SerialServos):
     # Stops -----------------------------------------------------------------------------------------------------------
 
     def _stops(self, indices: Sequence[int]) -> bytes:
-        """Packets that stop servos on their way; those of which nothing is known have got no motion from here."""
+        """Return the packets that stop moving servos; servos about which nothing is known were not commanded to
+        move.
+        """
         now, parts = time.monotonic(), []
         with self._motion:
             for index in indices:
@@ -280,7 +286,7 @@ class RegisterServos(SerialServos):
             self.fault = damaged
             return None
         if self._unread[index] and time.monotonic() - self._state_time[index] < _KEEP:
-            self.fault = None  # it has come with another servo's
+            self.fault = None  # its answer has come together with that of another servo
             self.delay = 0.0
         else:
             group = [index]
@@ -293,7 +299,7 @@ class RegisterServos(SerialServos):
             if index in missing:
                 return None
             if missing and self.fault is not Fault.TIMEOUT:
-                self._damaged[missing[0]] = self.fault  # behind it nobody was heard
+                self._damaged[missing[0]] = self.fault  # servos behind the damaged answer were not received
             self.fault = None
         self._unread[index] = False
         self.read_time = self.answer_time = self._state_time[index]
@@ -312,7 +318,8 @@ class RegisterServos(SerialServos):
         for servo_id, (status, came) in answers.items():
             index = self._index[servo_id]
             self._note_error(index, status)
-            # Several answers may be taken from the kernel at once: none is newer than the end of the request allows.
+            # Several answers may be read from the kernel at once; a servo measured at least the duration of an answer
+            # before that.
             self._state[index], self._state_time[index], self._unread[index] = status.data, came - one, True
             found.append(index)
         if len(ids) == 1 and found:

@@ -1,1 +1,1 @@
-"""Joints that somebody else drives and measures, reached by topics."""
+"""Joints that another driver moves and measures, accessed by topics."""

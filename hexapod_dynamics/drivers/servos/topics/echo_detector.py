@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-_RECENT = 60  # commands with which a report is compared
-_EQUAL = 1e-6  # [rad] also where a driver works with single precision
-_MOVED = 2e-4  # [rad] a report counts only if its joint was commanded to move by so much since its last one
-_CERTAIN = 25  # reports in a row that equal a command
+_RECENT = 60  # number of commands with which a report is compared
+_EQUAL = 1e-6  # [rad] large enough for drivers with single precision
+_MOVED = 2e-4  # [rad] a report counts only if its joint was commanded to move by this much since its last report
+_CERTAIN = 25  # consecutive reports that equal a command
 
 
 class EchoDetector:

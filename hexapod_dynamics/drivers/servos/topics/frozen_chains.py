@@ -1,10 +1,10 @@
 """Finds the joints of lost legs and links whose last position is still reported.
 
-A hardware component of ros2_control that is fed by topics keeps a joint's state when no message has it any more, and
-the broadcaster gives it a fresh stamp. Then the joints of a leg, or of a link and what is beyond it, report the same
-number, to the last bit, while they are commanded to move. One joint alone that does so may be locked, and is left to
-the detector. After a restart nothing is known of the joints: one that is declared missing is not measured until its
-report changes.
+A topic-based hardware component of ros2_control keeps a joint's last state when no message contains the joint any
+more, and the broadcaster publishes it with a fresh stamp. Then the joints of a leg, or of a link and all links
+beyond it, report an unchanged number, to the last bit, while they are commanded to move. A single joint that does
+so may be locked; this is decided by the damage detector. After a restart nothing is known about the joints: a
+joint that is declared missing counts as not measured until its report changes.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_LASTS = 0.3  # [s] without any change, at the least
-_USUALLY, _SLOWEST = 2.0, 1.0  # times the longest of a joint's usual intervals of up to so much [s]
+_LASTS = 0.3  # [s] least time without any change
+# the time is at least this multiple of the joint's longest usual interval, which counts up to so much [s]
+_USUALLY, _SLOWEST = 2.0, 1.0
 _EACH = 0.03  # [rad] over which each joint was commanded in that time
-_ALL = 0.15  # [rad] sum of it over the joints of a chain
+_ALL = 0.15  # [rad] sum of these changes over the joints of a chain
 
 
 class FrozenChains:
@@ -30,7 +31,7 @@ class FrozenChains:
         self._new, self._moves, self._missing = np.zeros(n, bool), np.zeros(n, bool), np.zeros(n, bool)
 
     def set_missing(self, missing: np.ndarray) -> None:
-        """Tell which joints (n,) bool are declared missing."""
+        """Set which joints (n,) bool are declared missing."""
         self._missing = np.array(missing, bool)
 
     def look(self, now: float, shown: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -38,7 +39,7 @@ class FrozenChains:
         none, each (n,) [rad]; now: monotonic [s].
         """
         new = np.not_equal(shown, self._shown, out=self._new)
-        self._moves |= new & (self._shown == self._shown)  # not its first report, before which it is NaN
+        self._moves |= new & (self._shown == self._shown)  # a first report, before which the value is NaN, is no motion
         np.copyto(self._shown, shown)
         lasted, moved = now - self._since, self._high - self._low
         np.maximum(self._usual, lasted, out=self._usual, where=new & (moved >= _EACH) & (lasted <= _SLOWEST))

@@ -1,7 +1,8 @@
 """Joints of a robot that another driver moves and measures, as a ServoInterface.
 
-The node gives it what it receives (`take`) and a function that publishes set-points. Torque, temperatures and voltages
-are the other driver's: they are neither known nor switched here. A stop is a set-point where the joint is on its way.
+The node passes on what it receives (`take`) and sets a function that publishes set-points. Torque, temperatures
+and voltages belong to the other driver: they are neither known nor switched here. A stop is a set-point at the
+present position of the motion.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from hexapod_dynamics.drivers.servos.motions import Motions
 from hexapod_dynamics.drivers.servos.topics.echo_detector import EchoDetector
 from hexapod_dynamics.drivers.servos.topics.frozen_chains import FrozenChains
 
-_OLD = 1.0  # [s] a message older than this, or later by as much, is not taken: clocks that differ
+_OLD = 1.0  # [s] a message whose stamp is this much older or newer than now is rejected: the clocks differ
 _WAIT = 0.03  # [s] for which a new measurement of a joint is awaited
 _SILENT = 1.0  # [s] without any message after which the joints count as lost
 _RATE_OVER = 1.0  # [s] over which the rate is measured
-_SLOWEST = 20.0  # [1/s] messages below which the walk is not controlled well
+_SLOWEST = 20.0  # [1/s] rate of messages below which the walk is not controlled well
 
 
 class TopicServos(ServoInterface):
@@ -51,17 +52,19 @@ class TopicServos(ServoInterface):
 
     @classmethod
     def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> TopicServos:
-        """Make them; settings.port names the topic, for messages."""
+        """Create the interface; settings.port is the name of the topic, for messages."""
         return cls(ids, settings.port)
 
     # From the node ---------------------------------------------------------------------------------------------------
 
     def set_legs(self, legs: Sequence[Sequence[int]]) -> None:
-        """Tell which joints are those of a leg, from the hip on: lost ones are found though they are still reported."""
+        """Set the joints of each leg, from the hip on: lost ones are found although they are still reported."""
         self._chains = FrozenChains(len(self.ids), legs)
 
     def set_missing(self, missing: np.ndarray) -> None:
-        """Tell which joints (n,) bool are declared missing: they are measured once their report has changed."""
+        """Set which joints (n,) bool are declared missing: they count as measured again after their report has
+        changed.
+        """
         self._chains.set_missing(missing)
 
     def take(self, indices: Sequence[int], angles: Sequence[float], age: float) -> None:
@@ -85,7 +88,7 @@ class TopicServos(ServoInterface):
             self._new.notify_all()
 
     def warnings(self) -> list[str]:
-        """What is wrong with what comes, in words, apart from joints that are missing."""
+        """Return what is wrong with the received messages, in words, apart from missing joints."""
         words = [self._refused] if self._refused else []
         if self._echo.echoes.all():
             words.append(
@@ -104,7 +107,7 @@ class TopicServos(ServoInterface):
         return self._echo.echoes
 
     def figures(self) -> dict[str, Any]:
-        """Rate, age and kind of what is received."""
+        """Return rate, age and kind of the received messages."""
         now = time.monotonic()
         elapsed = now - self._counted[0]
         if elapsed >= 0.9 * _RATE_OVER:
@@ -137,28 +140,28 @@ class TopicServos(ServoInterface):
         self._open = True
 
     def close(self) -> None:
-        """Take and send nothing until it is opened again."""
+        """Receive and send nothing until `open` is called again."""
         self._open = False
 
     @property
     def output_end(self) -> float:
-        """Messages leave at once."""
+        """Return 0: messages are sent at once."""
         return 0.0
 
     @property
     def busy_time(self) -> float:
-        """There is no line."""
+        """There is no line: 0."""
         return 0.0
 
     def drain(self) -> None:
-        """Messages leave at once."""
+        """Do nothing: messages are sent at once."""
 
     def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Return the angles (n,) [rad]: any can be commanded."""
         return np.array(angles, float)
 
     def pose_time(self, servos: int) -> float:
-        """Messages leave at once."""
+        """Return 0: messages are sent at once."""
         return 0.0
 
     # Set-points ------------------------------------------------------------------------------------------------------
@@ -185,7 +188,7 @@ class TopicServos(ServoInterface):
         self.write_pose([angle] * len(self.ids), [duration] * len(self.ids), chosen)
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
-        """Do nothing: torque belongs to the other driver, and what is asked of it stays unconfirmed."""
+        """Do nothing: torque belongs to the other driver; requests for it stay unconfirmed."""
 
     def _hold(self, indices: Sequence[int]) -> None:
         now = time.monotonic()
@@ -196,17 +199,17 @@ class TopicServos(ServoInterface):
         self._send(0.1)
 
     def stop(self, index: int) -> None:
-        """Publish a set-point where the joint is on its way."""
+        """Publish a set-point at the present position of the joint's motion."""
         with self._motion:
             self._hold([index])
 
     def stop_all(self) -> None:
-        """Publish set-points where the joints are on their way."""
+        """Publish set-points at the present positions of the motions."""
         with self._motion:
             self._hold(range(len(self.ids)))
 
     def stop_now(self) -> bool:
-        """Publish such set-points from any thread, and nothing else until `resume`."""
+        """Publish such set-points, from any thread, and nothing else until `resume`."""
         with self._motion:
             already, self._interrupted = self._interrupted, True
             if not self._open:
@@ -227,12 +230,12 @@ class TopicServos(ServoInterface):
         self._interrupted = False
 
     def discard_output(self) -> None:
-        """Nothing waits here."""
+        """Do nothing: there is no queue."""
 
     # Requests --------------------------------------------------------------------------------------------------------
 
     def knows(self, index: int, quantity: Quantity) -> bool:
-        """Only positions, and the set-points that were sent from here."""
+        """Only positions, and the set-points that this object has sent."""
         if quantity == "target":
             return not math.isnan(self._targets[index])
         return quantity == "position"
@@ -240,7 +243,7 @@ class TopicServos(ServoInterface):
     def read(
         self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
     ) -> Any:
-        """Return a joint's position that was not returned before, and wait for it; or None with `fault` set."""
+        """Wait for a joint's position that was not returned yet, and return it; or None with `fault` set."""
         self.fault: Fault | None = None
         if quantity == "target":
             return float(self._targets[index])
