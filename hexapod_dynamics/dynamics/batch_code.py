@@ -1,9 +1,10 @@
 """Leg kernels with a robot in each lane: for many states of one morphology at once.
 
-The traced programs are those of leg_kernels.py. Here a vector register holds the same number of several robots, so all
-lanes of a wide register work whatever the number of legs is, and nothing is added up across lanes. The signature of a
-kernel is `void(double *leg, double *shared)`: a leg's memory begins with its constants, one number for all lanes (the
-rows before `q`), and has a row of lanes for each further row of `Rows`; `shared` has one for each place.
+The traced programs are those of leg_kernels.py. Here a vector register holds the same number of several robots, so
+all lanes of a wide register are used for any number of legs, and nothing is added up across lanes. The signature
+of a kernel is `void(double *leg, double *shared)`: a leg's memory begins with its constants, one number for all
+lanes (the rows before `q`), and has a row of lanes for each further row of `Rows`; `shared` has one for each
+place.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ DETERMINANT = ROTATION + 10
 
 
 def leg_size(rows: Rows, lanes: int) -> int:
-    """Doubles of a leg's memory."""
+    """Return the number of doubles of a leg's memory."""
     return first_vector(rows) + (rows.size - rows.q) * max(lanes, LINE)
 
 
 def trace_start(with_accelerations: bool) -> Trace:
-    """The head of the body alone and the right-hand side (of inverse dynamics: the body's wrench), at ROTATION, TWIST.
+    """Write the body's share of the head and of the right-hand side (in inverse dynamics: its wrench), at
+    ROTATION, TWIST.
 
-    With accelerations, those in BASE_ACCELERATION are the body's; gravity is added to them here.
+    with_accelerations: the body's accelerations are given in BASE_ACCELERATION; gravity is added to them here.
     """
     trace = Trace()
 

@@ -1,7 +1,7 @@
 """Compiles JetHexa's libraries when the package is built: python -m hexapod_dynamics.dynamics.build_libraries PLACE.
 
-They are the ones that a model asks for, so what is built is found by its name, and only where it was made from the same
-sources.
+A model looks for the same libraries by name, and the name contains a digest: a library is used only if it was
+built from the same sources.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sources_of(robot: Robot, lanes: int) -> list[LibrarySource]:
 
 
 def build(robot: Robot, target: processor.Target, directory: Path) -> int:
-    """Compile the libraries of a robot that are not there; return how many that were. Raises CompilerError."""
+    """Compile the missing libraries of a robot; return their number. Raises CompilerError."""
     program = compiler()
     if program is None:
         raise CompilerError("a C compiler is needed: sudo apt install gcc")

@@ -1,7 +1,7 @@
 """A robot's model as C for other programs: hexapod_model.h, hexapod_model.c, examples, and a shared library.
 
-Plain C99 without heap and without Python. All memory is one struct that the caller gives. What is written is what the
-package itself compiles: the printed leg kernels and the headers of native/include, in one file.
+Plain C99 without heap and without Python. All memory is one struct that the caller provides. The files contain
+what the package itself compiles: the printed leg kernels and the headers of native/include, in one file.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from hexapod_dynamics.native.c_printer import LEG, SHARED, print_kernel
 from hexapod_dynamics.native.library import HERE, INCLUDE, compile_library, compiler
 from hexapod_dynamics.robot import Robot
 
-# In the order of what includes what; hd_model.h goes into the header.
+# Sorted so that each file precedes the files that include it; hd_model.h goes into the header.
 PARTS = ("lanes", "dynamics", "rotation", "state", "forces", "matrices", "points", "morphology")
 EXAMPLES = ("example.cpp", "main.c", "CMakeLists.txt")
 
 
 def write_model(robot: Robot, directory: Path) -> list[Path]:
-    """Write the files for a robot and, where a compiler is here, hexapod_model.so; return their paths.
+    """Write the files for a robot and, if there is a compiler, hexapod_model.so; return their paths.
 
-    Raises CompilerError where the compiler refuses, OSError where a file cannot be written.
+    Raises CompilerError if the compiler fails, OSError if a file cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
     kernels = RobotKernels(robot)
@@ -49,7 +49,7 @@ def write_model(robot: Robot, directory: Path) -> list[Path]:
 
 
 def _types(robot: Robot) -> dict[LegType, list[int]]:
-    """Legs of each type, by index."""
+    """Return the indices of the legs of each type."""
     found: dict[LegType, list[int]] = {}
     for index, leg in enumerate(robot.legs):
         found.setdefault(LegType.of(leg), []).append(index)
@@ -201,7 +201,7 @@ def _source(kernels: RobotKernels) -> str:
 
 
 def _body(header: str) -> str:
-    """A header without its guard and without what it includes of its own kind."""
+    """Return a header without its guard and without includes of the package's own headers."""
     header = re.sub(r'#include ["<](hd_\w+\.h|stdint\.h|string\.h)[">]\n', "", header)
     header = re.sub(r"#ifndef (HD_\w+_H)\n#define \1\n", "", header)
     header = re.sub(r"#ifndef HD_PUBLIC\n.*?#endif\n", "", header, flags=re.DOTALL)
@@ -209,13 +209,13 @@ def _body(header: str) -> str:
 
 
 def _enumeration(rows: Rows) -> str:
-    """Rows of the sections as constants."""
+    """Return the rows of the sections as constants."""
     entries = [f"    HD_ROW_{name} = {place}" for name, place in rows._asdict().items()]
     return "/* First row of each section of a lane. */\nenum {\n" + ",\n".join(entries) + "\n};"
 
 
 def _numbers(values: Iterable[float]) -> str:
-    """Numbers as an initialiser, digit for digit."""
+    """Return numbers as an initialiser, exact to the last digit."""
     return "{" + ", ".join(repr(float(value)) for value in values) + "}"
 
 

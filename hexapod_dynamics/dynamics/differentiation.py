@@ -1,4 +1,6 @@
-"""Derivatives of traced formulas: exact, by the chain rule along the program; what is zero or equal is folded."""
+"""Exact derivatives of traced formulas, by the chain rule along the program; zeros and equal expressions are
+folded.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from hexapod_dynamics.dynamics.tracing import Scalar, Trace
 
 
 def differentiate(trace: Trace, outputs: Any, variable: Scalar) -> list[Scalar]:
-    """Derivatives of the outputs (nodes of the trace) by one of the numbers that it reads."""
+    """Return the derivatives of the outputs (nodes of the trace) by one of the numbers that the trace reads."""
     needed, stack = set(), list(outputs)
     while stack:
         node = stack.pop()
@@ -16,7 +18,8 @@ def differentiate(trace: Trace, outputs: Any, variable: Scalar) -> list[Scalar]:
             needed.add(node)
             stack.extend(node.arguments)
     by: dict[Scalar, Scalar] = {}
-    for node in sorted(needed, key=lambda node: node.index):  # made, and so ordered, after its arguments
+    # a node is made after its arguments, so this order is valid
+    for node in sorted(needed, key=lambda node: node.index):
         by[node] = _rule(trace, node, [by[argument] for argument in node.arguments], variable)
     return [by[output] for output in outputs]
 

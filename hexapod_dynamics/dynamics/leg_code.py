@@ -1,7 +1,7 @@
-"""The libraries of a robot's leg kernels: what is printed as C, and when it is compiled.
+"""The libraries of a robot's leg kernels: the C code that is printed, and when it is compiled.
 
-Legs of one type share their code, whatever robot they belong to. What most programs do not call is in libraries of its
-own, so that a new robot waits for no more than it needs.
+Legs of one type share their code, even if they belong to different robots. Functions that most programs do not
+call are in separate libraries, which are compiled only when they are needed.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from hexapod_dynamics.native.library import Library
 
 
-# Flags of code with loops: -O3 unrolls short ones and vectorises those over n numbers. What is written number by number
-# and read as a vector soon after makes the processor wait, so nothing else is joined to vectors.
+# Flags for code with loops: -O3 unrolls short loops and vectorises those over n numbers. Nothing else is joined to
+# vectors: the processor would wait when it reads, as a vector, numbers that were just written one by one.
 LOOPS = ("-O3", "-fno-tree-slp-vectorize")
 # Kernels for Coriolis matrices and for derivatives: long programs, each in a library of its own.
 MATRIX_KERNELS: dict[str, Callable[[LegType, Rows], Trace]] = {
@@ -55,7 +55,7 @@ def leg_traces(leg_type: LegType, rows: Rows) -> dict[str, Trace]:
 
 
 def leg_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
-    """Functions named as in `leg_traces`, and `solve_head`."""
+    """Source of the functions named in `leg_traces`, and of `solve_head`."""
 
     def print_source() -> str:
         from hexapod_dynamics.native.c_printer import LEG, SHARED, print_kernel
@@ -67,20 +67,23 @@ def leg_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
 
 
 def matrix_source(name: str, leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
-    """The function `name`, one of MATRIX_KERNELS."""
+    """Source of the function `name`, one of MATRIX_KERNELS."""
 
     def print_source() -> str:
         from hexapod_dynamics.native.c_printer import LEG, print_kernel
 
         return _source(lanes, print_kernel(name, MATRIX_KERNELS[name](leg_type, rows), LEG))
 
-    # Half of gcc's time for a leg of six joints went into choosing which register to spill; clang ignores the limit.
+    # Without this limit, gcc spends half of its time for a leg of six joints on choosing which register to spill; clang
+    # ignores the limit.
     spilling = "--param=lra-max-considered-reload-pseudos=0"
     return LibrarySource(name, f"{leg_type!r} {rows!r} {lanes}", print_source, (spilling,))
 
 
 def batch_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
-    """Functions forward, substitute, inverse of a leg; hd_run_batch, which runs them for the legs of a robot."""
+    """Source of the functions forward, substitute, inverse of a leg, and of hd_run_batch, which runs them for the
+    legs of a robot.
+    """
 
     def print_source() -> str:
         from hexapod_dynamics.dynamics.batch_code import trace_start
@@ -104,7 +107,7 @@ def batch_source(leg_type: LegType, rows: Rows, lanes: int) -> LibrarySource:
 
 
 def model_source(rows: Rows, lanes: int) -> LibrarySource:
-    """The table hd_entries of what Python calls, for memory of that layout."""
+    """The table hd_entries of the functions that Python calls, for memory of that layout."""
 
     def print_source() -> str:
         fixed = [f"enum {{ HD_ROW_{name} = {place} }};" for name, place in rows._asdict().items()]

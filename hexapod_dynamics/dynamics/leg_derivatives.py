@@ -1,8 +1,9 @@
 """A leg's share of the derivatives of inverse dynamics, for traced scalars.
 
-By a joint's position and rate, a leg's torques and its wrench on the body change; by the body's twist its torques, and
-its wrench, which is summed over the legs in `shared`. By accelerations, and so by the direction of gravity, the
-derivative is the mass matrix. No leg's numbers depend on another leg's: the derivatives are arrows like M.
+A joint's position and rate affect the torques of its leg and the leg's wrench on the body; so does the body's
+twist, and its effect on the wrench is summed over the legs in `shared`. The derivative by accelerations, and so by
+the direction of gravity, is the mass matrix. No leg's quantities depend on another leg's: the derivatives have the
+arrow shape of M.
 """
 
 from __future__ import annotations

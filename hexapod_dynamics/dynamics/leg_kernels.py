@@ -1,8 +1,8 @@
 """The programs of the leg kernels: forward dynamics in steps and at once, inverse dynamics, the head's solution.
 
-The arrow-shaped system of a robot (docs/whole_body_model.md) falls apart into the legs' blocks and one 6x6: each leg is
-eliminated by itself (L D L^T of its block, Schur complement onto the head), and substituted back from the body's
-acceleration.
+The arrow-shaped system of a robot (docs/whole_body_model.md) consists of the legs' blocks and one 6x6 block: each
+leg is eliminated separately (L D L^T of its block, Schur complement onto the head), and substituted back from the
+body's acceleration.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hexapod_dynamics.dynamics.workspace import COMPOSITE, HEAD, HEAD_ACC, HEAD_
 
 
 def trace_terms(leg_type: LegType, rows: Rows) -> Trace:
-    """Arrow, right-hand side and geometry, open for further terms."""
+    """Arrow, right-hand side and geometry; further terms can be added before the elimination."""
     leg = LegProgram(leg_type, rows)
     composite, arms, block = leg.arrow()
     joint_bias, head_bias = leg.collect_wrenches(leg.link_wrenches(with_accelerations=False))
@@ -67,7 +67,7 @@ def trace_forward(leg_type: LegType, rows: Rows) -> Trace:
 
 
 def trace_substitute(count: int, rows: Rows) -> Trace:
-    """Joint accelerations of a leg from the body's: x = L^-T (D^-1 L^-1 force - T a)."""
+    """Joint accelerations of a leg from the body's acceleration a: x = L^-T (D^-1 L^-1 force - T a)."""
     leg = _Memory(rows)
     head = [leg.trace.read("shared", HEAD_ACC + i) for i in range(6)]
     acc = [None] * count

@@ -6,7 +6,7 @@ composite inertia Mc_l of the links from l outward and A_l = Mc_l J^l, the arm's
     d A_l / d q_k = coad(J^k) A_l                                     k <= l
                   = coad(J^k) Mc_k J^l - Mc_k [J^k, J^l]              k > l
 
-where coad(V) F = -ad_V^T F. Existence numbers act through the masses, which are zero for what is missing.
+where coad(V) F = -ad_V^T F. Existence numbers act through the masses, which are zero for missing links.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hexapod_dynamics.dynamics.rigid_body import add_inertia, inertia_times, mov
 from hexapod_dynamics.dynamics.tracing import Trace, add, cross, dot, matmul, matvec, scale
 from hexapod_dynamics.dynamics.workspace import BASE_POSE, COMPOSITE, HEAD, TWIST, Rows
 
-MOMENTUM = HEAD  # the head's place is free while these run: P 6, then hdot 3 and Idot 6 of the composite
+MOMENTUM = HEAD  # these kernels do not use the head, and its place holds P 6, then hdot 3 and Idot 6 of the composite
 COMPOSITE_RATE = HEAD + 6
 
 
@@ -60,7 +60,7 @@ def trace_center(leg_type: LegType, rows: Rows) -> Trace:
     """Mass and mass times centre of mass of a leg in the body frame, added up over the legs."""
     leg = LegProgram(leg_type, rows)
     mass, moment = leg.trace.zero, (leg.trace.zero,) * 3
-    for k in reversed(range(leg.n)):  # what is further out, seen from link k's frame, and link k
+    for k in reversed(range(leg.n)):  # links further out, in link k's frame, and link k
         mass, moment = mass + leg.inertia[k][0], add(moment, leg.inertia[k][1])
         moment = add(matvec(leg.rotation[k], moment), scale(mass, leg.position[k]))
     moment = add(matvec(leg.mount_rotation, moment), scale(mass, leg.mount_position))
@@ -70,7 +70,7 @@ def trace_center(leg_type: LegType, rows: Rows) -> Trace:
 
 
 def trace_coriolis(leg_type: LegType, rows: Rows) -> Trace:
-    """C_0i, C_i0 and C_ii of proposition 2, (45)-(51); the leg's momentum and its composite inertia's rate."""
+    """C_0i, C_i0 and C_ii of proposition 2, (45)-(51); the leg's momentum, and the rate of its composite inertia."""
     leg = LegProgram(leg_type, rows)
     n, zero = leg.n, leg.trace.zero
     V = leg.shared(TWIST, 6)
@@ -168,7 +168,7 @@ def _minus(a: Any, b: Any) -> tuple[Any, ...]:
 
 
 def _inertia_rate(body: Any, twist: Any) -> tuple[Any, Any]:
-    """Rates of h and I of a body carried along by a twist: h' = w x h + m v and the like."""
+    """Rates of h and I of a body that moves with a twist: h' = w x h + m v, and likewise I'."""
     mass, h, (xx, yy, zz, xy, xz, yz) = body
     v, w = twist[:3], twist[3:]
     matrix = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))

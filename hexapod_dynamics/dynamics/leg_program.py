@@ -2,9 +2,9 @@
 
 A leg is a serial chain mounted on the body (Farghdani & Chhabra 2025, section V). Kinematics and momenta run outward
 and composite inertias inward in link axes, where most entries are zero, and only the leg's share of the arrow is turned
-into the body frame. Attachment, lengths and masses are read at run time; joint kinds and axes, and which of the
-parameters are zero, are folded into the program. Link frame j sits on joint j with axes that are parallel to the mount
-frame's at zero. Inertias are (m, h = m com, I about the frame's origin: xx, yy, zz, xy, xz, yz).
+into the body frame. Attachment, lengths and masses are read at run time; the program is specialised for joint
+kinds, axes, and for parameters that are zero. Link frame j is at joint j; with all joints at zero its axes are
+parallel to the mount frame's. Inertias are (m, h = m com, I about the frame's origin: xx, yy, zz, xy, xz, yz).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hexapod_dynamics.robot import Leg
 
 @dataclass(frozen=True)
 class LegType:
-    """Properties of a leg that are constants of its program; legs with equal ones share it.
+    """Properties of a leg that are constants of its program; legs with equal properties share the program.
 
     Such legs have one "unique leg morphology" in the paper. level_mount: the mount's z axis is the body's. nonzero:
     which of each link's LINK_SIZE parameters are not zero.
@@ -61,7 +61,8 @@ def link_parameters(leg: Leg) -> Any:
         inner = joint.origin
     for group in (slice(0, 3), slice(3, 6), slice(7, 10), slice(10, 16)):
         part = rows[:, group]
-        part[np.abs(part) < 1e-15 * np.abs(part).max(axis=1, keepdims=True)] = 0.0  # rotation leaves dust in place of 0
+        # rotation leaves rounding errors in place of 0
+        part[np.abs(part) < 1e-15 * np.abs(part).max(axis=1, keepdims=True)] = 0.0
     return rows
 
 
@@ -89,19 +90,21 @@ class LegProgram:
         self._place_joints()
 
     def read(self, section: str, row: int) -> Any:
-        """One lane's number in a section."""
+        """A lane's number in a section."""
         return self.trace.read("lane", getattr(self.rows, section) + row)
 
     def shared(self, start: int, count: int) -> tuple[Any, ...]:
-        """Numbers that all legs share."""
+        """Read numbers that all legs share."""
         return tuple(self.trace.read("shared", start + i) for i in range(count))
 
     def write(self, section: str, row: int, value: Any) -> None:
-        """Result of one lane."""
+        """Write a result of a lane."""
         self.trace.write("lane", getattr(self.rows, section) + row, value)
 
     def _place_joints(self) -> None:
-        """Rotation and position of every link frame in the next inner one, and the joint's screw in its own frame."""
+        """Rotation and position of every link frame in the next inner frame, and the joint's screw in its own
+        frame.
+        """
         trace = self.trace
         self.rotation, self.position, self.axis_v, self.axis_w = [], [], [], []
         for k, (kind, axis, pitch) in enumerate(self.type.joints):
@@ -133,7 +136,7 @@ class LegProgram:
     def link_wrenches(self, with_accelerations: bool) -> Any:
         """Wrench (f, m) that moves each link, in its frame: G a - ad_V^T G V, gravity and body motion included.
 
-        Joint accelerations are read where wanted, else zero (then these are the bias wrenches).
+        Joint accelerations are read if wanted, else they are zero (the result then is the bias wrench).
         """
         v, w = self.base_twist(TWIST)
         a, b = self.base_twist(BASE_ACCELERATION)  # linear, angular
@@ -183,8 +186,8 @@ class LegProgram:
     def arrow(self) -> tuple[Any, Any, Any]:
         """Composite inertia on the body (body frame), arm columns and lower triangle of the block, masked.
 
-        Composite rigid bodies, as the sums over j >= k of (31) and (32) demand; a locked or missing joint has a zero
-        row and column, and one on the diagonal.
+        Composite rigid bodies, as the sums over j >= k of (31) and (32) demand; a locked or missing joint has
+        zeros in its row and column, and 1 on the diagonal.
         """
         n, one = self.n, self.trace.one
         composite = self.inertia[-1]
@@ -212,7 +215,8 @@ class LegProgram:
         screws, ends = [], []
         for k in range(self.n):
             origin = add(origin, matvec(rotation, self.position[k]))
-            s_w = matvec(rotation, self.axis_w[k])  # the joint turns about its own axis: inner axes will do
+            # the joint turns about its own axis, so the axis is the same in inner axes
+            s_w = matvec(rotation, self.axis_w[k])
             s_v = matvec(rotation, self.axis_v[k])
             screws.append(add(s_v, cross(origin, s_w)) + s_w)
             rotation = matmul(rotation, self.rotation[k])

@@ -1,8 +1,8 @@
-"""Memory of a model for one morphology, in one piece: what compiled functions work on.
+"""Memory of a model for one morphology, in one block: compiled functions work on it.
 
-It begins with struct hd_model of native/include/hd_model.h: addresses and sizes as whole numbers, then `Rows`. Behind
-it lie, from a cache line's start on, the lanes, and what else a morphology decides. Choosing a morphology copies the
-whole robot's lanes and rewrites a few hundred numbers; nothing is compiled.
+It begins with struct hd_model of native/include/hd_model.h: addresses and sizes as whole numbers, then `Rows`.
+Behind it are, aligned to a cache line, the lanes and everything else that depends on the morphology. Choosing a
+morphology copies the whole robot's lanes and rewrites a few hundred numbers; nothing is compiled.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Header(NamedTuple):
     """struct hd_model, up to its rows."""
 
     moving_count: int  # n
-    lanes: int  # addresses in this memory, from here to free
+    lanes: int  # from here to `free`: addresses in this memory
     shared: int
     legs: int
     moving: int
     locked: int
     free: int
-    joints: int  # addresses in what all morphologies share, from here to scratch
+    joints: int  # from here to `scratch`: addresses in memory that all morphologies share
     code: int
     solve_head: int
     links: int
@@ -49,15 +49,15 @@ LEG_COLUMNS, LINE_WORDS = 5, 8
 
 
 class ModelMemory:
-    """What the memories of all morphologies of a robot's model have in common."""
+    """The part that the memories of all morphologies of a robot's model have in common."""
 
     def __init__(self, kernels: RobotKernels) -> None:
-        self._kernels = kernels  # whose arrays the addresses are of
+        self._kernels = kernels  # keeps the arrays alive whose addresses are used
         self.place = kernels.functions["place"]
         self._lanes, self._shared = kernels.whole_lanes(), kernels.whole_shared()
         legs, joints = len(kernels.legs), len(kernels.joints)
         deepest = max(len(leg.joints) for leg in kernels.robot.legs)
-        # the most that a function takes: held feet (hd_stance.h), derivatives (hd_derivatives.h)
+        # the largest scratch memory of a function: held feet (hd_stance.h), derivatives (hd_derivatives.h)
         held = 6 * joints + 36 * legs + 63 + 9 * legs * legs + 3 * legs
         derivatives = 36 + 6 * (6 + joints) + (6 + joints)
         self._scratch = np.zeros(joints * (6 + deepest) + max(held, derivatives))
@@ -76,13 +76,13 @@ class ModelMemory:
         self._size = HEADER_SIZE + LINE_WORDS + self._lanes.size + SHARED_SIZE + LEG_COLUMNS * legs + 5 * joints
 
     def make(self, morphology: Morphology) -> tuple[np.ndarray, int]:
-        """Return the memory of a morphology, int64, and n, the number of its joints that move."""
+        """Return the memory of a morphology, int64, and n, the number of its moving joints."""
         memory = np.empty(self._size, dtype=np.int64)
         memory[:HEADER_SIZE] = self._header
         return memory, self.place(memory, morphology.table)
 
     def new_memories(self, count: int) -> list[np.ndarray]:
-        """So many memories, each to be filled by `place` with a morphology's table."""
+        """Return this number of memories; `place` fills each with a morphology's table."""
         memories = np.empty((count, self._size), dtype=np.int64)
         memories[:, :HEADER_SIZE] = self._header
         return list(memories)
@@ -112,5 +112,5 @@ class ModelMemory:
         )
 
     def set_morphology(self, workspace: Workspace, morphology: Morphology) -> None:
-        """Make a workspace that of another morphology."""
+        """Change a workspace to another morphology."""
         self._kernels.functions["change"](workspace.memory, morphology.table)

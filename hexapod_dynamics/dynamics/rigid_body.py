@@ -36,12 +36,12 @@ def inertia_times(body: Any, v: Any, w: Any) -> tuple[Any, Any]:
 
 
 def add_inertia(a: Any, b: Any) -> tuple[Any, Any, Any]:
-    """Two bodies as one, in the same frame."""
+    """Return two bodies joined to one, in the same frame."""
     return a[0] + b[0], add(a[1], b[1]), add(a[2], b[2])
 
 
 def move_inertia(body: Any, rotation: Any, position: Any) -> tuple[Any, Any, tuple[Any, Any, Any, Any, Any, Any]]:
-    """A body's inertia as seen in the frame in which its own frame has this rotation and position."""
+    """Return a body's inertia in another frame, in which the body's frame has this rotation and position."""
     mass, h, (xx, yy, zz, xy, xz, yz) = body
     turned = matmul(matmul(rotation, ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))), transpose(rotation))
     h = matvec(rotation, h)

@@ -64,8 +64,8 @@ class RobotKernels:
         self.joints = np.array(
             [(*places[i], k) for i, leg in enumerate(robot.legs) for k in range(len(leg.joints))], dtype=np.int64
         )
-        self.links = np.concatenate([link_parameters(leg) for leg in robot.legs])  # of the whole robot
-        # what the inertia of a cut link is made of, see set_morphology
+        # Parameters of the whole links, from which the inertia of a cut link is computed, see set_morphology.
+        self.links = np.concatenate([link_parameters(leg) for leg in robot.legs])
         self.cut = np.array(
             [
                 [*link.rotation[:, 0], link.inertia[0, 0], *symmetric(link.inertia_in_leg), *link.com_in_leg]
@@ -78,7 +78,7 @@ class RobotKernels:
         self.memory = ModelMemory(self)
 
     def whole_shared(self) -> np.ndarray:
-        """Numbers of the whole robot that its legs share."""
+        """Return the numbers of the whole robot that its legs share."""
         body, shared = self.robot.body, np.zeros(SHARED_SIZE)
         shared[GRAVITY] = self.robot.gravity
         shared[BODY] = body.mass
@@ -87,14 +87,14 @@ class RobotKernels:
         return shared
 
     def whole_lanes(self) -> np.ndarray:
-        """Lanes of the whole robot."""
+        """Return the lanes of the whole robot."""
         rows = self.rows
         lanes = np.zeros((len(self.code), rows.size, self.lane_count))
         for index, leg in enumerate(self.robot.legs):
             block, lane = self.legs[index, :2]
             lanes[block, rows.mount : rows.mount + 9, lane] = leg.mount_rotation.ravel()
             lanes[block, rows.mount + 9 : rows.mount + 12, lane] = leg.mount_position
-        # a lane without a leg, and a joint that a shorter leg does not have, is a locked joint without mass
+        # a lane without a leg consists of locked joints without mass; so do the joints that a shorter leg does not have
         for joint, (block, lane, k) in enumerate(self.joints):
             lanes[block, rows.links + LINK_SIZE * k : rows.links + LINK_SIZE * (k + 1), lane] = self.links[joint]
             lanes[block, rows.mask + k, lane] = 1.0
@@ -114,13 +114,13 @@ class RobotKernels:
             self.code[block, column] = loaded.address(name)
 
     def workspace(self, morphology: Morphology | None = None) -> Workspace:
-        """Memory for the model of a morphology (the whole robot where none is given)."""
+        """Return memory for the model of a morphology (by default the whole robot)."""
         if morphology is not None:
             self._check(morphology)
         return self.memory.workspace(Morphology.whole(self.robot) if morphology is None else morphology)
 
     def set_morphology(self, workspace: Workspace, morphology: Morphology) -> None:
-        """Make a workspace that of another morphology: the same arrays, new numbers, nothing compiled."""
+        """Change a workspace to another morphology: the same arrays with new numbers; nothing is compiled."""
         self._check(morphology)
         self.memory.set_morphology(workspace, morphology)
 
@@ -133,9 +133,9 @@ class RobotKernels:
 
 
 def lane_count(leg_types: list[LegType], native: int) -> int:
-    """Lanes that need the fewest instructions for such legs, as few lanes as do.
+    """Return the least number of lanes with which such legs need the fewest instructions.
 
-    native: doubles that a vector register holds.
+    native: number of doubles in a vector register.
     """
     group_sizes, costs = Counter(leg_types).values(), {}
     for lanes in (1, 2, 4, 8):

@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Trace:
-    """Owner of the nodes; `constant`, `read` make leaves, `write` names results."""
+    """Owner of the nodes; `constant` and `read` create leaves, `write` names results."""
 
     def __init__(self) -> None:
         self._nodes: dict[tuple, Scalar] = {}
@@ -31,7 +31,7 @@ class Trace:
         self.outputs.append((section, row, self.lift(value)))
 
     def lift(self, value: Any) -> Scalar:
-        """The value as a node: a number becomes a constant."""
+        """Return the value as a node: a number becomes a constant."""
         return value if isinstance(value, Scalar) else self.constant(value)
 
     def node(self, operation: str, arguments: tuple, value: Any = None) -> Scalar:
@@ -43,7 +43,7 @@ class Trace:
         return node
 
     def program(self) -> list[Scalar]:
-        """The nodes that the outputs depend on, arguments before users."""
+        """Return the nodes on which the outputs depend, arguments before their users."""
         order, seen = [], set()
         for _, _, output in self.outputs:
             stack = [(output, False)]
@@ -58,7 +58,7 @@ class Trace:
         return order
 
     def operation_count(self) -> dict[str, int]:
-        """How many of each operation the program executes."""
+        """Return how many operations of each kind the program executes."""
         counts: dict[str, int] = {}
         for node in self.program():
             if node.arguments:
@@ -73,7 +73,7 @@ class Scalar:
 
     def __init__(self, trace: Trace, operation: str, arguments: tuple, value: Any, index: int) -> None:
         self.trace, self.operation, self.arguments, self.value = trace, operation, arguments, value
-        self.index = index  # order of making, so that the same formula always gives the same program
+        self.index = index  # order of creation, so that the same formula always yields the same program
 
     @property
     def is_constant(self) -> bool:
@@ -125,7 +125,7 @@ class Scalar:
                 return b
             if a.value == -1.0:
                 return -b
-            if a.value < 0:  # one sign convention, so that equal products are found
+            if a.value < 0:  # one sign convention, so that equal products are recognised
                 return -(trace.constant(-a.value) * b)
             if b.operation == "mul" and b.arguments[0].is_constant:
                 return trace.constant(a.value * b.arguments[0].value) * b.arguments[1]

@@ -9,9 +9,9 @@ import numpy as np
 LINK_SIZE = 17  # offset 3 (from the inner joint, in its axes), end 3, mass 1, h 3, inertia 6, joint's rotor inertia 1
 ROTOR = 16
 
-# What all legs share: first places in Workspace.shared.
+# Numbers that all legs share: their first indices in Workspace.shared.
 TWIST = 0  # body twist V
-BASE_ACCELERATION = 6  # acceleration given to the body, gravity taken as an upward acceleration
+BASE_ACCELERATION = 6  # given acceleration of the body, which includes gravity as an upward acceleration
 COMPOSITE = 12  # OUT of terms: sum over the legs of (m, h, I) in the body frame
 HEAD = 22  # 6x6 head of the arrow, lower triangle, row r column c at r (r + 1) / 2 + c
 HEAD_FORCE = 43  # right-hand side of the body's rows
@@ -25,7 +25,7 @@ SHARED_SIZE = 108
 
 
 class Rows(NamedTuple):
-    """First row of each section of a block's memory, for legs of up to `count` joints."""
+    """The first row of each section of a block's memory, for legs of up to `count` joints."""
 
     count: int  # type: ignore[assignment]  # hides tuple.count
     mount: int  # rotation 9 row by row, position 3
@@ -45,7 +45,7 @@ class Rows(NamedTuple):
     reduced: int  # D^-1 L^-1 force
     acc: int
     out: int  # OUT of inverse: joint torques
-    upper: int  # of the Coriolis matrix, 6 for each joint k: column k of C_0i
+    upper: int  # Coriolis matrix, 6 for each joint k: column k of C_0i
     lower: int  # row k of C_i0
     square: int  # C_ii
     frame: int  # rotation of link k's frame in the body frame, 9 row by row
@@ -74,12 +74,12 @@ LINE = 8  # doubles of a cache line; in a batch the memory of a leg and all rows
 
 
 def first_vector(rows: Rows) -> int:
-    """Where the rows of lanes begin in a leg's memory for batches."""
+    """Index in a leg's memory for batches at which the rows of lanes begin."""
     return -(-rows.q // LINE) * LINE
 
 
 class Workspace(NamedTuple):
-    """Memory and code of one robot's model; `RobotKernels.workspace` makes it."""
+    """Memory and code of one robot's model; made by `RobotKernels.workspace`."""
 
     lanes: np.ndarray  # float64 (blocks, rows, lanes)
     shared: np.ndarray  # float64 (SHARED_SIZE,)

@@ -1,4 +1,4 @@
-"""Inverse and forward kinematics of one three-joint leg of a robot, whole or damaged."""
+"""Inverse and forward kinematics of one three-joint leg of a robot, intact or damaged."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from hexapod_dynamics.errors import HexapodError, ReachError
 from hexapod_dynamics.kinematics.three_joint_leg import foot_position, knee_cosines, place_foot, wrap
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 
-# A foot within this distance [m] of its target has reached it; an angle as near to its range [rad] is in it.
+# A foot within this distance [m] of its target has reached it; an angle within this distance [rad] of its range is in
+# the range.
 TOLERANCE = 1e-9
 JOINTS = ("coxa", "femur", "tibia")
 
@@ -22,13 +23,12 @@ class LegKinematics:
     """Closed-form kinematics of a leg whose coxa turns about z and whose femur and tibia turn about -y.
 
     name: of the leg. mount_rotation (3, 3), mount_position (3,) [m]: leg frame in base_link.
-    lengths (3,) [m]: coxa, femur, tibia as they are now, so a broken tibia is a short one.
-    lower, upper (3,) [rad]: joint limits. free (3,) bool: false for a locked joint. held (3,) [rad]: where it is
-    locked.
+    lengths (3,) [m]: present lengths of coxa, femur, tibia; a broken tibia is shorter. lower, upper (3,) [rad]:
+    joint limits. free (3,) bool: False for a locked joint. held (3,) [rad]: angle at which it is locked.
 
     With all joints free, a target within reach and limits is met exactly. With a locked joint the foot reaches only a
-    surface or a curve: `inverse` rejects other targets, `nearest` returns the closest point. A leg without its tibia
-    has no foot to place, and no LegKinematics.
+    surface or a curve: `inverse` rejects other targets, `nearest` returns the closest point. A leg without its
+    tibia has no foot, and no LegKinematics.
     """
 
     name: str
@@ -44,7 +44,7 @@ class LegKinematics:
     def of(cls, robot: Robot, leg: str, morphology: Morphology | None = None) -> "LegKinematics":
         """Return the kinematics of the named leg of a Robot with this Morphology.
 
-        Raises HexapodError for an unknown leg, other joints than coxa, femur and tibia, and a lost link.
+        Raises HexapodError for an unknown leg, for other joints than coxa, femur and tibia, and for a lost link.
         """
         if leg not in robot.leg_names:
             raise HexapodError(f"robot has no leg {leg!r}; its legs are {', '.join(robot.leg_names)}")
@@ -103,7 +103,7 @@ class LegKinematics:
         """Return the angles (3,) [rad] that put the foot on the target (3,) [m, leg frame].
 
         Of the (up to four) solutions within the limits, the one nearest to `near` (3,) [rad]; by default the knee-up,
-        foot-outward one comes first. Raises ReachError, which names what is reachable, if there is none.
+        foot-outward one comes first. Raises ReachError, which names the reachable range, if there is none.
         """
         target = _checked_target(self.name, target)
         within, beyond = [], []
@@ -136,7 +136,8 @@ class LegKinematics:
                 q2 = atan2(z, radius) + atan2(l3 * sin(knee), l2 + l3 * cos(knee))
                 yield np.array([q1, wrap(q2), wrap(0.5 * pi - knee)])
             elif not knee_down:
-                # One joint or none is free in the leg's plane: one candidate, found in the plane turned to x.
+                # At most one joint is free in the leg's plane: there is one candidate, computed in that plane, turned
+                # to x.
                 leg = l1, l2, l3, False, *self.free[1:], 0.0, *self.held[1:], 1.0, -1.0
                 _, q2, q3, *_ = place_foot(radius + l1, 0.0, z, 0.0, 0.0, 0.0, *leg)
                 yield np.array([q1, q2, q3])

@@ -1,7 +1,8 @@
 """Closed forms of the leg with a coxa about z and a femur and a tibia about -y, compiled, for use inside loops.
 
-Leg frame: origin in the coxa's axis, x outward, z up. At zero the femur is horizontal and the tibia points straight
-down. `knee` below is the angle between the femur's and the tibia's directions, 0 when the leg is stretched.
+Leg frame: origin on the coxa's axis, x outward, z up. At zero the femur is horizontal and the tibia points
+straight down. `knee` below is the angle between the femur's and the tibia's directions, 0 when the leg is
+stretched.
 """
 
 import math
@@ -17,7 +18,7 @@ def knee_cosines(lower: float, upper: float):
 
 
 def wrapped(angle):
-    """Return the angle in [-PI, PI) that points the same way."""
+    """Return the equivalent angle in [-PI, PI)."""
     rest = math.fmod(angle + PI, 2.0 * PI)
     return (rest + 2.0 * PI if rest < 0.0 else rest) - PI
 
@@ -33,7 +34,7 @@ def solve_leg(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held2
     at (xd, yd, zd) [m/s]: six numbers, coxa, femur, tibia. Foot outward, knee up.
 
     free: false (or 0) for a joint locked at the angle held [rad]. The foot is at the target if the free joints can
-    bring it there, else as near as they can. straight, folded: cosines of the smallest and the largest knee angle that
+    reach it, else as near as possible. straight, folded: cosines of the smallest and the largest knee angle that
     the tibia's limits allow (1 and -1 without limits). Rates of a leg nearly stretched are damped.
     """
     if free1:
@@ -80,7 +81,7 @@ def solve_leg(x, y, z, xd, yd, zd, l1, l2, l3, free1, free2, free3, held1, held2
 
 
 def wrap(angle: float) -> float:
-    """Return the angle in [-pi, pi) that points the same way."""
+    """Return the equivalent angle in [-pi, pi)."""
     return wrapped(angle)
 
 

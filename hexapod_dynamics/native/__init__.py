@@ -1,6 +1,6 @@
 """C code of a robot: printed from its traced programs, compiled by the system's compiler, and kept.
 
-`library` returns an open shared library, `builtins` what Python calls of it.
+`library` returns an open shared library, `builtins` the functions of it that Python can call.
 """
 
 from hexapod_dynamics.native.extension import builtins

@@ -1,7 +1,8 @@
 """Prints a traced program as a C function: every operation on lanes, one leg (or one state of a batch) in each lane.
 
 A kernel is `void(double *block, double *shared)`. "lane" rows hold HD_LANES numbers each; "shared" numbers are the same
-for all lanes; a "sum" output adds the lanes' results up in `shared`. include/hd_lanes.h has the type and the functions.
+for all lanes; a "sum" output adds the lanes' results to a number in `shared`. include/hd_lanes.h defines the type
+and the functions.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Protocol
 
 
 class Program(Protocol):
-    """What is printed: a dynamics.tracing.Trace."""
+    """The program that is printed: a dynamics.tracing.Trace."""
 
     outputs: list[tuple[str, int, Any]]  # section, row, node
 
@@ -44,7 +45,7 @@ def _write_shared(section: str, row: int, value: str) -> str:
 
 
 LEG = Layout("hd_lanes", _read_leg, _write_leg)  # a leg in each lane
-SHARED = Layout("double", lambda section, row: f"shared[{row}]", _write_shared)  # only what the legs have in common
+SHARED = Layout("double", lambda section, row: f"shared[{row}]", _write_shared)  # only numbers that the legs share
 
 
 def batch_layout(constants: int, first: int) -> Layout:
@@ -88,7 +89,7 @@ def print_kernel(name: str, trace: Program, layout: Layout, linkage: str = "") -
             lines += _operation(node, names, turned, layout)
         for section, row in results.get(index, ()):
             statement = f"    {layout.write(section, row, names[index])};"
-            # a row that is read, or added to, keeps its number until everything is computed
+            # write results only after everything is computed: rows that are still read must keep their numbers
             (late if (section, row) in read or section == "sum" else lines).append(statement)
     lines += late
     unused = [f"(void){each};" for each in ("block", "shared") if not any(each in line for line in lines[2:])]
@@ -99,7 +100,9 @@ OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
 def _operation(node: Any, names: dict[int, str], turned: set[int], layout: Layout) -> list[str]:
-    """Statements of one operation; `names` gets the name of its result, `turned` holds angles with known sine."""
+    """Return the statements of one operation; the name of its result is added to `names`, `turned` holds angles
+    whose sine is known.
+    """
     name = names[node.index] = f"t{node.index}"
     if node.operation == "read":
         return [f"    const {layout.type} {name} = {layout.read(*node.value)};"]

@@ -1,7 +1,7 @@
-"""The extension _model, which makes builtins of the functions in a robot's library.
+"""The extension _model, which makes the functions of a robot's library callable in Python.
 
-It is built with the package. A checkout that was not built, or was edited since, compiles it once into the cache; that
-needs Python's headers.
+It is built with the package. A checkout that was not built, or was edited after that, compiles it once into the
+cache; this needs Python's headers.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import numpy as np
 from hexapod_dynamics.errors import CompilerError
 from hexapod_dynamics.native import library
 
-ABSENT = object()  # stands for an argument that is not there
+ABSENT = object()  # represents an argument that is not given
 NAME = "hexapod_dynamics.native._model"
 SOURCE = library.HERE / "_model.c"
-# Two of the table's own headers are all that it includes.
+# It includes only two headers, those of the table.
 PARTS = (SOURCE, library.INCLUDE / "hd_entry.h", library.INCLUDE / "hd_model.h")
 
 
@@ -34,13 +34,13 @@ def source_digest() -> str:
 
 
 def macros() -> list[tuple[str, str]]:
-    """Definitions that the extension is compiled with."""
+    """Preprocessor definitions with which the extension is compiled."""
     return [("HD_SOURCE_DIGEST", f'"{source_digest()}"')]
 
 
 @cache
 def model() -> ModuleType:
-    """Return the extension. Raises CompilerError where it has to be compiled and cannot be."""
+    """Return the extension. Raises CompilerError if it must be compiled and cannot be."""
     try:
         built = importlib.import_module(NAME)
     except ImportError:
@@ -68,11 +68,11 @@ def model() -> ModuleType:
 
 
 def builtins(opened: library.Library) -> dict[str, Any]:
-    """Builtins of a library's table hd_entries, by name."""
+    """Return the functions of a library's table hd_entries, by name."""
     made: dict[str, Any] = model().builtins(opened.address("hd_entries"), ABSENT)
     return made
 
 
 def run_each(function: int, memories: list[np.ndarray], states: np.ndarray, forward: bool, *arrays: np.ndarray) -> int:
-    """Run hd_run_state, by its address, for many states; the first that is not computed, -1 if none."""
+    """Run hd_run_state, by its address, for many states; return the first state that is not computed, -1 if none."""
     return int(model().run_each(function, memories, states, forward, *arrays))

@@ -1,8 +1,8 @@
 """Shared libraries of C code: compiled with the package, or once by the system's compiler and kept in the cache.
 
-A library is looked for in `built/` (what was compiled when the package was built), then in the cache of this user
-(code_cache.py, which checks who could have written there), and else compiled. Its name is a digest of everything that
-it depends on: the sources of this package, what the caller names, the compiler, its flags and the processor.
+A library is searched in `built/` (libraries that were compiled with the package), then in the cache of this user
+(code_cache.py, which checks who could have written there); else it is compiled. Its name is a digest of everything
+on which it depends: the sources of this package, the key of the caller, the compiler, its flags and the processor.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 INCLUDE = HERE / "include"
 # Never -ffast-math: gcc up to 12 then sets the flags of the whole process so that small numbers become zero.
 FLAGS = ("-O2", "-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fPIC", "-shared", "-s")
-# Files besides include/ whose content decides what is printed; test/repository holds that none is missing.
+# Files besides include/ that determine the printed code; a test in test/repository checks that none is missing.
 SOURCES = (
     *(f"native/{name}.py" for name in ("c_printer", "library")),
     *(f"dynamics/{name}.py" for name in ("batch_code", "differentiation", "leg_code", "leg_derivatives")),
@@ -45,7 +45,7 @@ class Library:
         self._library = ctypes.CDLL(str(path))
 
     def address(self, name: str) -> int:
-        """Address of a function or an object."""
+        """Return the address of a function or an object."""
         address = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
         if address is None:
             raise CompilerError(f"{self.path}: {name} is not in it")
@@ -63,11 +63,13 @@ def source_digest() -> str:
 
 @dataclass(frozen=True)
 class LibrarySource:
-    """What a library is compiled from. key: distinguishes its text from others of its kind; flags: further ones."""
+    """The source of a library. key: distinguishes its text from others of its kind; flags: additional compiler
+    flags.
+    """
 
     kind: str
     key: str
-    text: Callable[[], str]  # prints it
+    text: Callable[[], str]  # prints the text
     flags: tuple[str, ...] = ()
 
     @property
@@ -80,7 +82,7 @@ class LibrarySource:
 def opened(source: LibrarySource) -> Library:
     """Return the library of a source.
 
-    Raises CompilerError where it has to be compiled and cannot be.
+    Raises CompilerError if it must be compiled and cannot be.
     """
     target, name = processor.target(), source.name
     built = processor.BUILT / target.name / f"{name}.so"
@@ -96,7 +98,7 @@ def opened(source: LibrarySource) -> Library:
         if code_cache.library_to_open(path):
             try:
                 return Library(path)
-            except OSError as error:  # a cache on a file system that forbids to execute
+            except OSError as error:  # the cache is on a file system that forbids execution
                 code_cache.warn_unusable(str(error))
     if program is None:
         raise CompilerError(
@@ -112,7 +114,7 @@ def opened(source: LibrarySource) -> Library:
 
 
 def compiler() -> tuple[str, ...] | None:
-    """Command of the C compiler: $CC, else gcc, cc or clang; None where there is none."""
+    """Return the command of the C compiler: $CC, else gcc, cc or clang; None if there is none."""
     chosen = shlex.split(os.environ.get("CC", ""))
     for command in [chosen] if chosen else [["gcc"], ["cc"], ["clang"]]:
         program = shutil.which(command[0])

@@ -1,4 +1,6 @@
-"""The processor that C code is compiled for: its name, the compiler's flag for it, and how wide its registers are."""
+"""The processor for which C code is compiled: its name, the compiler's flag for it, and the width of its
+registers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 CPU_INFORMATION = Path("/proc/cpuinfo")
-# Lines of it that distinguish processors, on x86 and on ARM; the others change from moment to moment.
+# Lines of /proc/cpuinfo that distinguish processors, on x86 and on ARM; other lines change from moment to moment.
 IDENTITY = ("model name", "flags", "Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part")
 BUILT = Path(__file__).with_name("built")  # libraries that were compiled with the package
 TARGET = "target.json"
@@ -26,7 +28,7 @@ class Target:
     needs: tuple[str, ...] = ()
 
 
-# Families that an image or a wheel may name, see build_native.py.
+# Families of processors for which an image or a wheel may be built, see build_native.py.
 FAMILIES = {
     "x86-64-v2": Target("x86-64-v2", ("-march=x86-64-v2",), 2, ("sse4_2", "popcnt")),
     "x86-64-v3": Target("x86-64-v3", ("-march=x86-64-v3",), 4, ("avx2", "fma", "bmi2", "movbe")),
@@ -39,7 +41,7 @@ FAMILIES = {
 
 @cache
 def features() -> frozenset[str]:
-    """Features of this processor as Linux names them; empty where they are not known."""
+    """Features of this processor as Linux names them; empty if they are not known."""
     for line in _information():
         key, _, value = line.partition(":")
         if key.strip() in ("flags", "Features"):
@@ -57,7 +59,7 @@ def _information() -> tuple[str, ...]:
 
 @cache
 def native() -> Target:
-    """Return this very processor."""
+    """Return the processor of this computer."""
     known = sorted({line for line in _information() if line.startswith(IDENTITY)})
     machine = platform.machine()
     name = hashlib.sha256("\n".join([machine, *known]).encode()).hexdigest()[:16]
@@ -68,9 +70,11 @@ def native() -> Target:
 
 @cache
 def target() -> Target:
-    """Return what libraries are taken for: this processor, or a family that the package was built for and it fits in.
+    """Return the target whose libraries are used: this processor, or a family to which it belongs and for which
+    the package was built.
 
-    A package that names a family comes from another computer, so nothing is compiled where that will do.
+    A package that names a family was built on another computer: its libraries are used if they fit, and nothing is
+    compiled.
     """
     own = native()
     if (BUILT / own.name).is_dir():
@@ -80,7 +84,7 @@ def target() -> Target:
 
 
 def built_targets() -> list[Target]:
-    """Targets that libraries of this installation were built for."""
+    """Return the targets for which libraries of this installation were built."""
     found = []
     for file in sorted(BUILT.glob(f"*/{TARGET}")):
         described = json.loads(file.read_text())
@@ -91,5 +95,5 @@ def built_targets() -> list[Target]:
 
 
 def native_lanes() -> int:
-    """Doubles that a vector register of `target` holds."""
+    """Return the number of doubles in a vector register of `target`."""
     return target().lanes

@@ -1,1 +1,3 @@
-"""Serial and branched chains by the formulations of the other four papers, each readable beside its paper."""
+"""Serial and branched chains in the formulations of the other four papers; each module can be read beside its
+paper.
+"""

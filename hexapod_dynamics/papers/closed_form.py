@@ -1,8 +1,9 @@
 """The whole-body model as in the paper, term by term: a readable reference for the fast implementation.
 
 Farghdani & Chhabra 2025, equations (5)-(51), for any number of legs, joints a leg and revolute, prismatic and helical
-joints. Equation numbers stand beside the lines; where a formula is missing in the published text, `lam` and the blocks
-follow its description in words. Everything is in the body frame; twists are linear first. Nothing here is fast.
+joints. Equation numbers stand beside the lines; if a formula is missing in the published text, `lam` and the
+blocks follow the description in words. Everything is in the body frame; twists are linear first. The code is not
+optimised for speed.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class LegConstants:
     zero_poses: list  # g_ij(0) of the link's centre of mass
     inertias: list  # M_ij, at the link's centre of mass in link axes
     tip_zero: np.ndarray  # g_i,tip(0) at the end of the last existing link, at the hip if there is none
-    locked: np.ndarray  # locked position, nan where the joint moves
-    rotors: np.ndarray  # inertia of the joints' rotors, which turn with their own joint alone
+    locked: np.ndarray  # locked position, nan if the joint moves
+    rotors: np.ndarray  # inertia of the joints' rotors, which turn with their own joint only
 
 
 def leg_constants(morphology: Morphology, leg: Leg) -> LegConstants:
@@ -130,7 +131,7 @@ class LegTerms:
 
 
 class ClosedForm:
-    """The paper's equations for one morphology; rows and columns of what is missing or locked are taken out."""
+    """The paper's equations for one morphology; rows and columns of missing and locked joints are removed."""
 
     def __init__(self, morphology: Morphology) -> None:
         robot = morphology.robot
@@ -152,7 +153,7 @@ class ClosedForm:
         return np.zeros((6 + self.robot.joint_count,) * 2)
 
     def expand(self, nu: np.ndarray) -> np.ndarray:
-        """(6 + n,) to all joints: rates of missing and locked joints are zero."""
+        """Expand (6 + n,) to all joints: rates of missing and locked joints are zero."""
         full = np.zeros(6 + self.robot.joint_count)
         full[self.keep] = nu
         return full
@@ -171,7 +172,7 @@ class ClosedForm:
         return M[np.ix_(self.keep, self.keep)]
 
     def mass_matrix_derivative(self, q: np.ndarray, joint: int) -> np.ndarray:
-        """Derivative (6+n, 6+n) of the mass matrix by the joint of that index among all joints (Lemma 3)."""
+        """Derivative (6+n, 6+n) of the mass matrix by a joint (index among all joints), Lemma 3."""
         dM = self._full()
         for leg, joints in zip(self.legs(q), self.joints, strict=True):
             if joint in joints:

@@ -1,14 +1,16 @@
-"""Inverse dynamics of a serial chain in six formulations (Hollerbach 1980): the same torques, n^4 to n operations.
+"""Inverse dynamics of a serial chain in six formulations (Hollerbach 1980): the same torques with n^4 to n
+operations.
 
 `uicker_kahn` (4), `waters` (6)-(10), `recursive_4x4` (12)-(14), `recursive_3x3` (15)-(18), `newton_euler` in link
 coordinates and `configuration_space` take a chain and q, qdot, qddot (n,) and return the generalized forces (n,) [N m
-or N]. Each is written as the paper sets it forth, sharing nothing the equations do not share, so that running them on
-a counting number (`hollerbach_operations`) rebuilds Tables I and II.
+or N]. Each is written as in the paper, and shares only what its equations share, so that Tables I and II follow
+from runs on counting numbers (`hollerbach_operations`).
 
-Frames as in the paper's Fig. 1: z_i lies on the axis of joint i+1, base frame 0; a chain from screws is re-framed.
-Four slips of the print are set right where they occur: the gravity terms of (6), (11), (13) read J_j r_j for r_j,
-(16) has a minus sign and a transpose too many, (18) takes its vectors from the origin i where dW_i/dq_i turns about
-the axis through the origin i-1, and Newton-Euler's acceleration of a mass centre ends in that of its own link's origin.
+Frames as in the paper's Fig. 1: z_i is on the axis of joint i+1, frame 0 is the base; the frames of a chain from
+screws are changed accordingly. Four misprints of the paper are corrected where they occur: the gravity terms of
+(6), (11), (13) have J_j r_j in place of r_j; (16) has one minus sign and one transpose too many; (18) uses vectors
+from the origin i although dW_i/dq_i turns about the axis through the origin i-1; and in Newton-Euler the
+acceleration of a mass centre needs that of its own link's origin.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from hexapod_dynamics.se3 import Ad, inverse, pose
 
 @dataclass(frozen=True)
 class LinkTerms:
-    """What the formulations are given: A_j and its derivatives by q_j, and the links' constants, in the paper's frames.
+    """Inputs of the formulations: A_j and its derivatives by q_j, and the links' constants, in the paper's frames.
 
     A, dA, d2A (n,4,4); J (n,4,4) about the link frame; m (n,), mass_outward (n,) of link j and all beyond; r (n,4)
     centre of mass, homogeneous; inertia (n,3,3) about it; g (4,) in frame 0; p_star (n,3) from origin j-1 to j and
@@ -47,7 +49,9 @@ class LinkTerms:
 
 
 def link_terms(chain: Chain, q: np.ndarray) -> LinkTerms:
-    """Terms of a serial chain at q (n,); DynamicsError for a branched one, whose links have no single next axis."""
+    """Return the terms of a serial chain at q (n,); DynamicsError for a branched one, whose links have no single
+    next axis.
+    """
     if not chain.serial:
         raise DynamicsError("this formulation is for serial chains and this one branches; see sensitivities, nth_order")
     n = len(chain)
@@ -75,7 +79,7 @@ def link_terms(chain: Chain, q: np.ndarray) -> LinkTerms:
 
 
 def _onto_axis(placement: Any, screw: np.ndarray) -> np.ndarray:
-    """Rigid motion from the parent's frame to one with its origin on the joint's axis and z along it."""
+    """Rigid motion from the parent's frame to a frame with its origin on the joint's axis and z along it."""
     at_zero = Ad(placement) @ screw
     linear, angular = at_zero[:3], at_zero[3:]
     turns = bool(np.any(angular))
@@ -90,7 +94,7 @@ def _onto_axis(placement: Any, screw: np.ndarray) -> np.ndarray:
 
 
 def uicker_kahn_terms(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
-    """Equation (4) as it stands, with the decompositions (5) stored: order n^4."""
+    """Equation (4) as printed, with the decompositions (5) stored: order n^4."""
     n = len(k.m)
     dW, d2W = _uicker_derivatives(k)
     F = _zeros(qddot)
@@ -247,7 +251,7 @@ def configuration_space_terms(
 
 
 def configuration_tables(k: LinkTerms) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What the configuration space method tabulates at one posture: G, J, C from the three sums of (4)."""
+    """The tables of the configuration space method at one posture: G, J, C from the three sums of (4)."""
     n = len(k.m)
     dW, d2W = _uicker_derivatives(k)
     G, J, C = np.zeros(n), np.zeros((n, n)), np.zeros((n, n, n))
@@ -286,7 +290,7 @@ def _orientations(k: LinkTerms) -> Any:
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Cross product (3,), written out so that it also runs on counting numbers."""
+    """Cross product (3,), written out so that it also works with counting numbers."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
@@ -323,13 +327,15 @@ def newton_euler(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarra
 
 
 def configuration_space(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
-    """Generalized forces (n,) by the configuration space method; the tables are made here for this one posture."""
+    """Generalized forces (n,) by the configuration space method; the tables are computed here for this posture
+    only.
+    """
     return _run(
         lambda terms, *rates: configuration_space_terms(*configuration_tables(terms), *rates), chain, q, qdot, qddot
     )
 
 
-# What runs on given terms, for those who count or time it.
+# The formulations as functions of given terms, for counting operations and measuring times.
 TERMS = {
     "uicker_kahn": uicker_kahn_terms,
     "waters": waters_terms,

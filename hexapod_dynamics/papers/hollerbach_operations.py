@@ -1,8 +1,9 @@
 """Tables I and II of Hollerbach 1980, rebuilt by counting the operations that `hollerbach` executes.
 
-The formulations run on `Counting` numbers, which know nothing but that they were added or multiplied. The polynomials
-come out of the counts by exact interpolation. Where they differ from the printed ones, `explain` names what the print
-charges and the implementation does not (or the other way round); what an item costs is counted too, never typed.
+The formulations run on `Counting` numbers, which only count additions and multiplications. The polynomials follow
+from the counts by exact interpolation. If they differ from the printed ones, `explain` names the operations that
+the paper counts and the implementation does not execute (or the reverse); the cost of such an item is counted,
+too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from hexapod_dynamics.papers import hollerbach
 
 
 class Operations(NamedTuple):
-    """How many multiplications and additions (subtractions among them)."""
+    """Numbers of multiplications and of additions (including subtractions)."""
 
     multiplications: int
     additions: int
@@ -51,7 +52,7 @@ class Counting:
 
     @classmethod
     def zeros(cls, n: int) -> np.ndarray:
-        """Sums that start from zero: what is added to them counts."""
+        """Sums that start from zero: every addition to them counts."""
         return cls.array(n)
 
 
@@ -63,9 +64,10 @@ def count(function: Callable[..., Any], *arguments: Any) -> Operations:
 
 
 def count_operations(method: str, n: int) -> Operations:
-    """Operations of one evaluation for n rotational joints; A_j, its derivatives and constants are given.
+    """Return the operations of one evaluation for n rotational joints; A_j, its derivatives and constants are
+    given.
 
-    method: a name of `hollerbach.FORMULATIONS`; DynamicsError for another one or for n below 1.
+    method: a name of `hollerbach.FORMULATIONS`. DynamicsError for an unknown method or for n below 1.
     """
     if method not in hollerbach.FORMULATIONS:
         raise DynamicsError(f"no formulation {method!r}, known: {', '.join(hollerbach.FORMULATIONS)}")
@@ -98,7 +100,7 @@ def count_operations(method: str, n: int) -> Operations:
 
 
 def polynomial(values: dict[int, int]) -> tuple[Fraction, ...]:
-    """Coefficients (constant first) of the one polynomial through all the points {n: count}."""
+    """Coefficients (constant first) of the polynomial through all the points {n: count}."""
     nodes = sorted(values)
     coefficients = [Fraction(0)] * len(nodes)
     for n in nodes:  # Lagrange, exact
@@ -139,7 +141,9 @@ TABLE_II = {
 
 
 class Difference(NamedTuple):
-    """What the print charges beyond the implementation (negative: less): by counted operation, how often."""
+    """Operations that the paper counts in addition to the implementation (negative: fewer): {operation: how
+    often}.
+    """
 
     name: str
     multiplications: Fraction
@@ -152,9 +156,9 @@ def printed(method: str, n: int) -> tuple[Fraction, Fraction]:
 
 
 def explain(method: str, n: int) -> tuple[tuple[Difference, ...], Difference]:
-    """Printed minus counted operations at n joints, item by item, and what no item accounts for.
+    """Return printed minus counted operations at n joints, item by item, and the rest that no item explains.
 
-    An item's size is the counted cost of the operation it names, times how often it occurs.
+    An item's size is the counted cost of its operation, times the number of its occurrences.
     """
     counted = count_operations(method, n)
     rest = [p - c for p, c in zip(printed(method, n), counted, strict=True)]

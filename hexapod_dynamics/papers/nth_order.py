@@ -1,12 +1,12 @@
-"""Time derivatives of inverse dynamics, any order, recursive and closed form (Mueller & Kumar).
+"""Time derivatives of inverse dynamics of any order, in recursive and in closed form (Mueller & Kumar).
 
-Given q and its derivatives up to order N + 2, both forms return the generalized forces and their derivatives up to N:
-a serial or branched `Chain`, on the ground or on a floating base. Twists (v, w) are body-fixed, X_i is joint i's screw
-in its body's frame, and every line of inverse dynamics is differentiated by the Leibniz rule (2)
+Given q and its derivatives up to order N + 2, both forms return the generalized forces and their derivatives up to
+N, for a serial or branched `Chain` on the ground or on a floating base. Twists (v, w) are body-fixed, X_i is joint
+i's screw in its body's frame, and every line of inverse dynamics is differentiated by the Leibniz rule (2)
 
     D^n(a b) = sum_k C(n, k) D^k(a) D^(n-k)(b),      D(Ad_{i,p}) = -ad_{X_i} Ad_{i,p} qdot_i.
 
-Gravity enters as a base accelerated by -g: the twist G_i = (-R_i^T g, 0) follows D G_i = -ad_{V_i} G_i.
+Gravity is represented by a base acceleration of -g: the twist G_i = (-R_i^T g, 0) follows D G_i = -ad_{V_i} G_i.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def _wrenches(M: Any, V: np.ndarray, G: np.ndarray, N: Any) -> np.ndarray:
 
 
 def closed_form(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase | None = None) -> Derivatives:
-    """The same by the system matrices A, X, a, b of all bodies at once (section III); arguments as `recursive`.
+    """The same as `recursive`, by the system matrices A, X, a, b of all bodies at once (section III); same
+    arguments.
 
     A floating base is body 0, whose "joint" has the identity for its screws and the base's twist for its rates.
     """
@@ -141,7 +142,7 @@ def _adjoint_derivatives(Ad: Any, ad_X: Any, rates: np.ndarray) -> np.ndarray:
 
 
 def _base_motion(chain: Chain, base: Any, N: Any) -> tuple[np.ndarray, Any] | tuple[Any, np.ndarray]:
-    """Derivatives of the base's twist (N + 2, 6) and of the twist that stands for gravity (N + 1, 6)."""
+    """Derivatives of the base's twist (N + 2, 6) and of the twist that represents gravity (N + 1, 6)."""
     if base is None:
         G = np.zeros((N + 1, 6))
         G[0, :3] = -chain.gravity

@@ -1,11 +1,13 @@
-"""Partial Lagrangian by automatic differentiation (Kusaka & Tanaka 2022): write where the masses are, get the dynamics.
+"""Partial Lagrangian by automatic differentiation (Kusaka & Tanaka 2022): the dynamics follow from the positions
+of the masses.
 
 L = sum L_i, L_i = K_i - P_i of link i alone, and tau_ki = D_k L_i with D_k = d/dt d/dqdot_k - d/dq_k. Link i moves with
 q_1 .. q_i only, so tau_ki is zero for k > i and the equations of motion are the triangle of table 1: column i needs
-link i alone. A link added is a column added; a link replaced is its column and those beyond it derived again.
+link i alone. An additional link adds a column; for a replaced link, its column and those beyond it are derived
+again.
 
-Derivatives are CasADi's (docs/automatic_differentiation.md says why). The columns are CasADi expressions: they can be
-printed, evaluated, compiled.
+CasADi computes the derivatives (docs/automatic_differentiation.md tells why). The columns are CasADi expressions:
+they can be printed, evaluated, compiled.
 """
 
 from __future__ import annotations
@@ -15,14 +17,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import casadi as ca  # an extra of setup.py; `reproduce` says so
+import casadi as ca  # an extra of setup.py; `reproduce` tells how to install it
 import numpy as np
 
 from hexapod_dynamics.errors import DynamicsError
 
 
 class Place(NamedTuple):
-    """Where a link is: position of its mass, of its end (default: the mass), and what it hands on to the next link."""
+    """The place of a link: position of its mass, of its end (default: the mass), and what the next link needs of
+    it.
+    """
 
     mass: tuple
     end: tuple | None = None
@@ -31,7 +35,8 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Link:
-    """A mass on the chain; `place(q, before)` -> Place from its joint variable q and the link before it.
+    """A mass on the chain; `place(q, before)` -> Place from its joint variable q and the Place of the previous
+    link.
 
     mass [kg]; stiffness k [N/m] of a spring to the origin, 1/2 k p.p; damping d [N s/m] against the mass' velocity,
     1/2 d pdot.pdot (sections 3.1 and appendix A).
@@ -50,7 +55,9 @@ class Link:
 
 
 def revolute_link(length: float, mass: float, *, stiffness: float = 0.0, damping: float = 0.0) -> Link:
-    """A pendulum link in the plane: it turns by q against the one before, its mass is at its end, e_theta of (7)."""
+    """A pendulum link in the plane: it is turned by q relative to the previous link, its mass is at its end,
+    e_theta of (7).
+    """
 
     def place(q: np.ndarray, before: Any) -> Place:
         angle = before.direction + q
@@ -61,7 +68,7 @@ def revolute_link(length: float, mass: float, *, stiffness: float = 0.0, damping
 
 
 def sliding_link(mass: float, *, stiffness: float = 0.0, damping: float = 0.0) -> Link:
-    """A slider in the plane: q is its length, in the direction of the link before."""
+    """A slider in the plane: q is its length, in the direction of the previous link."""
 
     def place(q: np.ndarray, before: Any) -> Place:
         end = (before.end[0] + q * ca.cos(before.direction), before.end[1] + q * ca.sin(before.direction))
@@ -90,7 +97,7 @@ class PartialLagrangian:
             raise DynamicsError(f"gravity is {gravity}, needed: 2 or 3 finite values")
         self._start = base or Place((0.0,) * len(self.gravity), (0.0,) * len(self.gravity))
         self._columns: tuple[_Column, ...] = ()
-        self.computed = 0  # columns differentiated to make this chain, the others were reused
+        self.computed = 0  # number of columns differentiated for this chain; the others were reused
         self._grow(links)
 
     def _grow(self, links: Any) -> None:
@@ -155,7 +162,7 @@ class PartialLagrangian:
         )
 
     def column_functions(self, threads: int = 1) -> list[ca.Function]:
-        """All columns as functions, made by a number of threads: no column waits for another."""
+        """Return all columns as functions, made by a number of threads, because the columns are independent."""
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(self.column_function, range(len(self))))
 
@@ -179,7 +186,7 @@ class PartialLagrangian:
 
 @dataclass(frozen=True)
 class Dynamics:
-    """Numeric face of the equations of motion: tau = M(q) qddot + bias(q, qdot), friction included."""
+    """The equations of motion as numeric functions: tau = M(q) qddot + bias(q, qdot), friction included."""
 
     torque_function: ca.Function
     term_function: ca.Function
@@ -221,7 +228,9 @@ def partial_forces(link: Link, position: ca.SX, gravity: Any, q: list, qd: list,
 
 
 def whole_forces(chain: PartialLagrangian) -> ca.SX:
-    """The usual Lagrangian way, D_k L of the sum (3): the same forces, nothing to reuse; for comparison."""
+    """The usual Lagrangian method, D_k L of the sum (3), for comparison: the same forces, but nothing can be
+    reused.
+    """
     n = len(chain)
     q, qd, qdd = (ca.vertcat(*_symbols(name, n)) for name in ("q", "qd", "qdd"))
     L, R = 0, 0

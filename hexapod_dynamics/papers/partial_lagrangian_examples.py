@@ -1,8 +1,8 @@
 """The pendulums of Kusaka & Tanaka 2022, section 3, free and controlled, and their simulation.
 
-Angles from the horizontal, y = l sin(theta), g = 9.8 m/s^2. The paper prints masses, lengths, friction and gains; it
-does not print the start (here: all links level, at rest), the third link (here: as the second), nor the gains of the
-slider's PID (here: `SLIDER_GAINS`).
+Angles from the horizontal, y = l sin(theta), g = 9.8 m/s^2. The paper prints masses, lengths, friction and gains;
+it does not print the initial state (here: all links level, at rest), the third link (here: equal to the second),
+and the gains of the slider's PID (here: `SLIDER_GAINS`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Control(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A chain, its control, the start (n,) at rest and how long to watch it [s]."""
+    """A chain, its control, the initial state (n,) at rest and the duration of the simulation [s]."""
 
     chain: PartialLagrangian
     control: Control
@@ -48,7 +48,7 @@ class Example(NamedTuple):
 
 
 def pendulum(n: int) -> PartialLagrangian:
-    """The first n links, the last kind repeated beyond the third."""
+    """Return the first n links; links beyond the third are equal to the third."""
     return PartialLagrangian(
         [
             revolute_link(length, mass, damping=friction)
@@ -72,7 +72,7 @@ def controlled_pendulum(n: int, duration: float = 10.0) -> Example:
 
 
 def slider(duration: float = 10.0) -> Example:
-    """Figure 4: the second of three links replaced by a slider that goes from 1 to 0.1 m, the others free."""
+    """Figure 4: the second of three links is replaced by a slider that moves from 1 to 0.1 m; the others are free."""
     _, mass, friction = LINKS[1]
     chain = pendulum(3).replaced(1, sliding_link(mass, damping=friction))
     p, i, d = SLIDER_GAINS
@@ -81,7 +81,9 @@ def slider(duration: float = 10.0) -> Example:
 
 
 def simulate(dynamics: Dynamics, example: Example, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Joint variables and rates (T, n) at `times` (T,), integrated tightly; dynamics: of example.chain."""
+    """Joint variables and rates (T, n) at `times` (T,), integrated with small tolerances; dynamics: of
+    example.chain.
+    """
     n, control = len(example.start), example.control
 
     def field(_: Any, state: Any) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""`ros2 run hexapod_dynamics reproduce farghdani2025`: a paper's figures and tables, made again by this package."""
+"""`ros2 run hexapod_dynamics reproduce farghdani2025`: the figures and tables of a paper, reproduced by this
+package.
+"""
 
 import argparse
 import importlib
@@ -9,7 +11,7 @@ from pathlib import Path
 
 from hexapod_dynamics.robot.casadi_extra import INSTALL
 
-# In the order of `all`: modules of hexapod_dynamics.papers.figures, each with reproduce(output_folder, progress).
+# Modules of hexapod_dynamics.papers.figures, in the order of `all`, each with reproduce(output_folder, progress).
 PAPERS = {
     "farghdani2025": "Farghdani & Chhabra 2025: the damaged hexapod (figures 3 to 8, runtime)",
     "hollerbach1980": "Hollerbach 1980: recursive Lagrangian dynamics (tables I, II)",
@@ -20,7 +22,9 @@ PAPERS = {
 
 
 class Progress:
-    """Shows the progress of a paper on stderr: one line that is rewritten on a terminal, a line a stage elsewhere."""
+    """Shows the progress of a paper on stderr: one line that is rewritten on a terminal, elsewhere one line for
+    each stage.
+    """
 
     def __init__(self, paper, stream=None):
         self.paper, self.stream = paper, stream or sys.stderr
@@ -38,7 +42,7 @@ class Progress:
 
 
 def shown(page):
-    """Return the words and tables of a page, without its pictures and links, for a terminal."""
+    """Return the text and tables of a page, without its pictures and links, for a terminal."""
     lines = [line for line in Path(page).read_text().splitlines() if not line.startswith(("![", "["))]
     kept = []
     for line in lines:
@@ -55,7 +59,7 @@ def reproduce(papers, output, *, progress=Progress):
 
 
 def main(args=None):
-    """Read the command line, make the requested pages, print what agrees with the papers and what differs."""
+    """Read the command line, make the requested pages, print the comparison with the papers."""
     parser = argparse.ArgumentParser(
         prog="reproduce",
         description="Make a paper's figures (PNG), data (CSV) and tables again, and say what agrees and what differs.",

@@ -1,15 +1,15 @@
 """Second time derivative of inverse dynamics, each line differentiated by hand (Mueller & Kumar's reference [12]).
 
-What `nth_order.recursive` does for any order by the Leibniz rule is rolled out here for orders 0, 1, 2: a peer to
-compare it with, in results and in time. For body i, its parent's quantities carried over, with A = Ad_{i,p},
-r_k = q^(k), x = ad_{X_i}, from D A = -x A r_1 and x X = 0:
+`nth_order.recursive` does this for any order by the Leibniz rule; here it is written out for orders 0, 1, 2, to
+compare results and times. For body i, from its parent's quantities, with A = Ad_{i,p}, r_k = q^(k), x = ad_{X_i},
+from D A = -x A r_1 and x X = 0:
 
     V     = A V_p + X r_1
     V'    = A V'_p   - x (r_1 V) + X r_2
     V''   = A V''_p  - x (2 r_1 V' + r_2 V + r_1^2 x V) + X r_3
     V'''  = A V'''_p - x (3 r_1 V'' + 3 r_2 V' + r_3 V + x (3 r_1^2 V' + 3 r_1 r_2 V + r_1^3 x V)) + X r_4
 
-and for the twist G that stands for gravity the same without X, up to order 2.
+and for the twist G that represents gravity the same without X, up to order 2.
 """
 
 from __future__ import annotations

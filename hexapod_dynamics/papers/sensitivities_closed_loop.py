@@ -1,7 +1,7 @@
 """Closed loops by a cut joint (Xiang, Arora, Abdel-Malek 2008, eq. 38): a force at the cut, a constraint on positions.
 
-The tree that remains after the cut is an ordinary `Chain`. The force that acted through the joint becomes an external
-force on either side, and the two points must stay together: g(q) = A_a r_a - A_b r_b = 0 (38b).
+The tree that remains after the cut is an ordinary `Chain`. The force that acted through the joint becomes an
+external force on both sides, and the two points must stay together: g(q) = A_a r_a - A_b r_b = 0 (38b).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hexapod_dynamics.se3 import Ad, ad
 
 
 class CutJoint(NamedTuple):
-    """A joint taken out: point (3,) of `body` was held to point (3,) of `other` (-1: the base), in their own frames."""
+    """A cut joint: it held point (3,) of `body` to point (3,) of `other` (-1: the base), each in its own frame."""
 
     body: int
     point: tuple
@@ -91,7 +91,9 @@ class ClosedLoop:
     def closed_posture(
         self, q: np.ndarray, *, held: Any = (), tolerance: float = 1e-12, iterations: int = 50
     ) -> np.ndarray:
-        """Nearest posture (n,) that closes the loops, by Gauss-Newton from q; joints in `held` keep their value."""
+        """Return the nearest posture (n,) that closes the loops, by Gauss-Newton from q; joints in `held` keep
+        their value.
+        """
         q = np.array(self.tree.check_state(q)[0])
         free = [i for i in range(len(self.tree)) if i not in held]
         for _ in range(iterations):
@@ -113,7 +115,8 @@ class ClosedLoop:
     def inverse_dynamics(self, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Torques (n,), zero in passive joints, and cut forces (L,3) of a motion that keeps the loop.
 
-        Of all forces that leave the passive joints without torque the smallest; DynamicsError where there is none.
+        Of all forces for which the passive joints need no torque, the smallest are returned; DynamicsError if
+        there are none.
         """
         gap, jacobian = self.constraint(q)
         if np.abs(gap).max() > 1e-8:

@@ -1,14 +1,15 @@
 """The paper's fast form of a leg: constant matrices times a vector of products of sines and cosines.
 
-Farghdani & Chhabra 2025, section V, lemma 4 and equations (52)-(63). Every entry of a leg's mass blocks is of order two
-at most in the sine and cosine of each revolute joint, hence a linear combination of products of
+Farghdani & Chhabra 2025, section V, lemma 4 and equations (52)-(63). Every entry of a leg's mass blocks is of
+order at most two in the sine and cosine of each revolute joint, hence a linear combination of products of
 
     1, cos q_k, sin q_k, cos 2q_k, sin 2q_k        one factor for each joint k,
 
-5^n independent functions for n joints. Written as plain monomials of order two at most in each joint they are 6^n (s^2,
-sc, c^2, s, c, 1), not independent because s^2 + c^2 = 1; the paper gives its vector 6, 30 and 140 entries for one, two
-and three joints, which is (2n+1)!/(n!)^2. What a leg really needs is the rank of its coefficients, `independent`. This
-module is here to check that statement and to weigh the form against the traced one, which is the one in use.
+5^n independent functions for n joints. There are 6^n plain monomials of order at most two in each joint (s^2, sc,
+c^2, s, c, 1), which are not independent because s^2 + c^2 = 1; in the paper the vector has 6, 30 and 140 entries
+for one, two and three joints, which is (2n+1)!/(n!)^2. The number of functions that a leg really needs is the rank
+of its coefficients, `independent`. This module exists to check that statement and to compare this form with the
+traced one, which the model uses.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.papers.closed_form import LegTerms, leg_constants
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 
-FUNCTIONS = 5  # of one joint
+FUNCTIONS = 5  # number of functions of one joint
 PAPER_BASIS = {1: 6, 2: 30, 3: 140}
 _ANGLES = 2 * np.pi * np.arange(FUNCTIONS) / FUNCTIONS
 
@@ -51,7 +52,8 @@ class TrigonometricLeg:
         samples = [self.direct(q) for q in np.stack(np.meshgrid(*[_ANGLES] * n, indexing="ij"), -1).reshape(-1, n)]
         values = np.array(samples).reshape(*[FUNCTIONS] * n, -1)
         inverse = np.linalg.inv(np.array([_functions(angle) for angle in _ANGLES]))
-        for axis in range(n):  # five equally spaced angles tell the five functions of each joint apart
+        # five equally spaced angles determine the coefficients of the five functions of each joint
+        for axis in range(n):
             values = np.moveaxis(np.tensordot(inverse, values, axes=(1, axis)), 0, axis)
         coefficients = values.reshape(FUNCTIONS**n, -1).T
         coefficients[np.abs(coefficients) < 1e-14 * np.abs(coefficients).max(axis=1, keepdims=True)] = 0.0
@@ -72,7 +74,9 @@ class TrigonometricLeg:
         return np.concatenate([M00[lower[0]], M0i.ravel(), Mii[lower[1]], J.ravel()])
 
     def vector(self, q: np.ndarray, derivative: int | None = None) -> np.ndarray:
-        """The 5^n products (55), or their derivatives by one joint: the vector is differentiated, not the matrix."""
+        """The 5^n products (55), or their derivatives by one joint; only this vector is differentiated, not the
+        matrix.
+        """
         product = np.ones(1)
         for k, angle in enumerate(q):
             product = np.outer(product, (_function_rates if k == derivative else _functions)(angle)).ravel()
@@ -84,15 +88,16 @@ class TrigonometricLeg:
 
     @property
     def independent(self) -> int:
-        """Number of independent functions that the entries are made of."""
+        """Number of independent functions of which the entries consist."""
         scale = np.abs(self.coefficients).max(axis=1, keepdims=True)
         scaled = self.coefficients / np.where(scale == 0, 1.0, scale)
         return int(np.linalg.matrix_rank(scaled, tol=1e-9))
 
     def multiplications(self) -> int:
-        """Products to evaluate all entries once: those for the vector's used functions, and one for each coefficient.
+        """Number of products to evaluate all entries once: those for the used functions of the vector, and one for
+        each coefficient.
 
-        Derivatives by each joint, which the Coriolis terms need, cost as much again each.
+        The derivatives by each joint, which the Coriolis terms need, cost the same number again for each joint.
         """
         used = int(np.count_nonzero(np.any(self.coefficients, axis=0)))
         return (self.joint_count - 1) * used + int(np.count_nonzero(self.coefficients))

@@ -33,7 +33,9 @@ __all__ = ["BASE", "KINDS", "PRISMATIC", "REVOLUTE", "Chain", "DenavitHartenberg
 
 
 class DenavitHartenbergRow(NamedTuple):
-    """One row: angle theta [rad], offset d [m], length a [m], twist alpha [rad]; q adds to theta, or to d."""
+    """One row: angle theta [rad], offset d [m], length a [m], twist alpha [rad]; q is added to theta (revolute) or
+    d (prismatic).
+    """
 
     theta: float
     d: float
@@ -56,7 +58,7 @@ class Chain:
     gravity: (3,) in the base frame [m/s^2]
     names: (n,) joint names
 
-    Raises DynamicsError, naming the body, for whatever makes no chain.
+    Raises DynamicsError, which names the body, if the arguments do not describe a chain.
     """
 
     parents: tuple[int, ...]
@@ -140,7 +142,7 @@ class Chain:
         convention: str = "standard",
         names: Iterable[str] = (),
     ) -> Chain:
-        """Serial chain from one row a joint.
+        """Serial chain from one row for each joint.
 
         `convention='standard'`: T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha) (Hollerbach 1980, eq. 2; Xiang 2008, eq. 1);
         `convention='modified'`: T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d) (Craig). coms and inertias in the link frames.
@@ -205,9 +207,11 @@ class Chain:
     def from_leg(
         cls, robot: Robot, leg: str, *, morphology: Morphology | None = None, gravity: np.ndarray | None = None
     ) -> Chain:
-        """Serial chain of one leg of a `Robot` on its mount held still; body frames are the links' centres of mass.
+        """Serial chain of one leg of a `Robot` whose mount is fixed; body frames are at the links' centres of
+        mass.
 
-        With a morphology: the links that are left, shortened ones as they are, locked joints welded.
+        With a morphology: the links that are left, shortened links with their remaining length, locked joints
+        welded.
         """
         links = robot.leg(leg).links if morphology is None else morphology.links(leg)
         chain = cls(**leg_arguments(robot, leg, links, gravity))
@@ -219,7 +223,7 @@ class Chain:
 
     @classmethod
     def from_robot(cls, robot: Robot, *, gravity: np.ndarray | None = None) -> Chain:
-        """Tree of all legs of a `Robot`, on its body: held still, or as the floating base of `nth_order`."""
+        """Tree of all legs of a `Robot` on its body, which is fixed, or the floating base of `nth_order`."""
         legs = [cls.from_leg(robot, name, gravity=gravity) for name in robot.leg_names]
         starts = np.cumsum([0] + [len(leg) for leg in legs])
         parents = [
@@ -255,7 +259,7 @@ class Chain:
 
     @property
     def serial(self) -> bool:
-        """Whether every body is attached to the one before it."""
+        """Whether every body is attached to the previous body."""
         return self.parents == tuple(range(-1, len(self) - 1))
 
     def children(self, i: int) -> tuple[int, ...]:
@@ -263,7 +267,7 @@ class Chain:
         return tuple(j for j, parent in enumerate(self.parents) if parent == i)
 
     def welded(self, joint: int, q: float) -> Chain:
-        """The chain with one joint held for good at q [rad or m]: its body becomes part of the one before it."""
+        """Return the chain with one joint fixed at q [rad or m]: its body becomes part of its parent."""
         if not 0 <= joint < len(self):
             raise DynamicsError(f"no joint {joint}, this chain has 0 to {len(self) - 1}")
         kept = [i for i in range(len(self)) if i != joint]
@@ -326,7 +330,9 @@ class Chain:
         return poses
 
     def pseudo_inertias(self) -> np.ndarray:
-        """(n,4,4) integral of r r^T dm with r = (x, y, z, 1) in the body frame: J_i of Hollerbach, I_i of Xiang."""
+        """(n,4,4) integral of r r^T dm with r = (x, y, z, 1) in the body frame: J_i in Hollerbach 1980, I_i in
+        Xiang 2008.
+        """
         pseudo = np.zeros((len(self), 4, 4))
         for i, (m, c, inertia) in enumerate(zip(self.masses, self.coms, self.inertias, strict=True)):
             pseudo[i, :3, :3] = np.trace(inertia) / 2 * np.eye(3) - inertia + m * np.outer(c, c)

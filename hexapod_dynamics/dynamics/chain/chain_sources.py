@@ -1,7 +1,7 @@
 """Where a `Chain` can come from besides rows and screws: a URDF, a leg of a `Robot`.
 
-The URDF is read by urdf_parser_py, ROS's own parser (rosdep urdfdom_py): 0.07 s and 14 MB to import, where yourdfpy
-takes 0.9 s and 124 MB because it brings a mesh library. It is imported when a URDF is read, not before.
+The URDF is read by urdf_parser_py, ROS's own parser (rosdep urdfdom_py): its import takes 0.07 s and 14 MB, that
+of yourdfpy 0.9 s and 124 MB, because of a mesh library. It is imported only when a URDF is read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def urdf_arguments(text: str | bytes) -> dict[str, Any]:
 
     try:
         urdf = URDF.from_xml_string(text.encode() if isinstance(text, str) else text)
-    except Exception as error:  # the parser raises lxml, Assertion and its own errors alike
+    except Exception as error:  # the parser raises errors of lxml, assertions and its own errors
         raise DynamicsError(f"this is no URDF: {error}") from error
     links = {link.name: link for link in urdf.links}
     below: dict[str, list[Any]] = {}  # joints by the name of their parent link

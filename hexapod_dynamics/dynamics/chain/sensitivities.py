@@ -1,8 +1,9 @@
 """Joint torques and their derivatives by q, qdot and qddot in one recursion (Xiang, Arora, Abdel-Malek 2008).
 
 Forward from the base: A_i, B_i, C_i, equations (12)-(14), and their derivatives (21)-(26); backward from the tips: D_i,
-E_i, F_i, G_i, (16)-(20), and theirs (27)-(35). A branched chain hands A, B, C to every child and sums their D, E, F, G
-(37); a closed loop is cut, with an external force at the cut and a position constraint (38).
+E_i, F_i, G_i, (16)-(20), and theirs (27)-(35). In a branched chain every child uses A, B, C of its parent, and the
+parent sums the children's D, E, F, G (37); a closed loop is cut, with an external force at the cut and a position
+constraint (38).
 
 Everything is vectorised over leading axes (the samples of a motion) and over the joint k of the derivative.
 """
@@ -38,7 +39,7 @@ class Sensitivities(NamedTuple):
 
 
 class _Base(list):
-    """One matrix a body, and the base's."""
+    """One matrix for each body, and one for the base."""
 
     def __init__(self, base: Any) -> None:
         super().__init__()
@@ -62,7 +63,7 @@ class _Kinematics(NamedTuple):
 def inverse_dynamics(
     chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray, loads: Sequence[ExternalLoad] = ()
 ) -> np.ndarray:
-    """Joint torques (..., n) that the motion q, qdot, qddot (..., n) takes under gravity and loads, (12)-(20)."""
+    """Joint torques (..., n) that the motion q, qdot, qddot (..., n) needs under gravity and loads, (12)-(20)."""
     q, qdot, qddot = np.broadcast_arrays(*chain.check_state(q, qdot, qddot))
     k = _forward(chain, q, qdot, qddot)
     inertia, (f, r_f, h) = chain.pseudo_inertias(), _loads(chain, loads)
@@ -191,7 +192,7 @@ def _forward_sensitivities(
         T0k, T1k, T2k = (matrix[..., None, :, :] for matrix in (T0, T1, T2))
         qd, qdd = qdot[..., i, None, None], qddot[..., i, None, None]
         qdk, qddk = qd[..., None, :, :], qdd[..., None, :, :]
-        # k < i: what the parent hands on; k = i: the joint's own
+        # k < i: derivative from the parent; k = i: the joint's own derivative
         A_q.append(_own(A0_q @ T0k, i, A0 @ T1))  # (21)
         B_q.append(_own(B0_q @ T0k + A0_q @ T1k * qdk, i, B0 @ T1 + A0 @ T2 * qd))  # (22)
         B_qd.append(_own(B0_qd @ T0k, i, A0 @ T1))  # (23)
@@ -232,7 +233,9 @@ def _loads(chain: Chain, loads: Sequence[ExternalLoad]) -> tuple[Any, Any, Any]:
 
 
 def _axes(chain: Chain) -> np.ndarray:
-    """(n,4) axis z_0 of every joint in its body's frame; zero for a prismatic one, on which a moment does no work."""
+    """(n,4) axis z_0 of every joint in its body's frame; zero for a prismatic joint, on which a moment does no
+    work.
+    """
     return np.array(
         [
             [*screw[3:], 0] if kind == REVOLUTE else [0] * 4

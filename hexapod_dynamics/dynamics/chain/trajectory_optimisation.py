@@ -2,11 +2,11 @@
 
 Joint profiles are cubic B-splines (39) on clamped uniform knots over s = t / T; the variables are their control points
 and, unless it is given, the total time T. The cost (67) is the integral of (1 - u) + u sum tau_i^2; torques come from
-the recursion of `sensitivities`, and their gradients go through to control points (41) and to T (42). The two control
-points at either end are what the end postures and end rates say, so the boundary conditions hold exactly.
+the recursion of `sensitivities`, and their gradients go through to control points (41) and to T (42). The two
+control points at either end follow from the end postures and end rates, so the boundary conditions hold exactly.
 
-Bounds are asked for at the knots and at Gauss points between them, then wherever between those the solution crosses
-them, until it crosses them nowhere by more than `tolerance`. Solver: scipy's SLSQP.
+Bounds are imposed at the knots and at Gauss points between them, then also where the solution violates them
+between these points, until it violates no bound by more than `tolerance`. Solver: scipy's SLSQP.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(4)  # exact for t
 
 
 class NotConvergedError(DynamicsError):
-    """The solver stopped elsewhere than at an optimum; `best` is the `Motion` it had then, which is no solution."""
+    """The solver stopped without an optimum; `best` is its last `Motion`, which is no solution."""
 
     def __init__(self, message: Any, best: Any) -> None:
         super().__init__(message)
@@ -38,7 +38,9 @@ class NotConvergedError(DynamicsError):
 
 @dataclass(frozen=True)
 class PathConstraint:
-    """What must stay at or above zero all along: value(s, q) -> (S, m) and its derivative by_q(s, q) -> (S, m, n)."""
+    """A constraint that must not become negative along the motion: value(s, q) -> (S, m), its derivative by_q(s,
+    q) -> (S, m, n).
+    """
 
     value: Callable
     by_q: Callable
@@ -46,13 +48,14 @@ class PathConstraint:
 
 @dataclass(frozen=True, eq=False)
 class MotionProblem:
-    """Two postures (n,) of a chain and what the motion between them may cost.
+    """Two postures (n,) of a chain, and bounds and cost of the motion between them.
 
     torque_bound, speed_bound: (n,) or one number [N m, rad/s], None for no bound; position_bounds: (lower, upper), each
     (n,); effort u in [0, 1] of (67); duration [s], None to leave it to the optimisation; start_rate, end_rate (n,);
-    loads as in `sensitivities`; sparse: ask for bounds at the knots alone at first, where few of them will matter.
-    Raises DynamicsError for a bound that, seen from the ends alone, no motion can keep; a torque bound that is too low
-    shows only in the search (an arm may swing up what it cannot hold).
+    loads as in `sensitivities`; sparse: impose bounds only at the knots at first, which is faster if few of them
+    are active. Raises DynamicsError for a bound that no motion can satisfy because of the end postures alone;
+    whether a torque bound is too low shows only during the search (an arm may swing up a load that it cannot
+    hold).
     """
 
     chain: Chain
@@ -137,7 +140,7 @@ class MotionProblem:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A predicted motion: q(t) = spline(t / duration), with what it costs and how far it crosses its bounds."""
+    """A predicted motion: q(t) = spline(t / duration), with its cost and its largest violation of the bounds."""
 
     problem: MotionProblem
     points: np.ndarray  # (control_points, n)
@@ -152,7 +155,7 @@ class Motion:
         return BSpline(_knots(len(self.points)), self.points, DEGREE)
 
     def state(self, t: npt.ArrayLike) -> tuple[Any, Any, Any]:
-        """q, qdot, qddot (..., n) at times t (...) [s]; what lies outside [0, duration] is clipped to it."""
+        """q, qdot, qddot (..., n) at times t (...) [s], which are clipped to [0, duration]."""
         s, spline = np.clip(np.asarray(t, float) / self.duration, 0, 1), self.spline()
         return spline(s), spline(s, 1) / self.duration, spline(s, 2) / self.duration**2
 
@@ -165,7 +168,9 @@ class Motion:
 def straight_start(
     problem: MotionProblem, duration: float | None = None, *, wobble: float = 0.0, seed: int = 0
 ) -> tuple[Any, Any]:
-    """A starting point for `predict_motion`: points in line from start to end, shaken by `wobble` [rad], and a time."""
+    """Return a starting point for `predict_motion`: points on the line from start to end with random deviations of
+    `wobble` [rad], and a time.
+    """
     m = problem.control_points
     points = problem.start + np.linspace(0, 1, m)[:, None] * (problem.end - problem.start)
     points = points + wobble * np.random.default_rng(seed).normal(size=points.shape)
@@ -180,10 +185,11 @@ def predict_motion(
     gradients: str = "analytic",
     iterations: int = 300,
 ) -> Motion:
-    """Motion of least cost; NotConvergedError (with the best point as `best`) where the solver finds no optimum.
+    """Return the motion of least cost; NotConvergedError (with the best point as `best`) if the solver finds no
+    optimum.
 
-    start: (points, duration), default `straight_start`; tolerance: how far bounds may be crossed between the points
-    where they are asked for, relative; gradients: 'analytic', or 'differences' to measure what they are worth.
+    start: (points, duration), default `straight_start`; tolerance: largest relative violation of bounds between
+    the points where they are imposed; gradients: 'analytic', or 'differences' for comparison.
     """
     if gradients not in ("analytic", "differences"):
         raise DynamicsError(f"gradients is {gradients!r}, allowed: 'analytic', 'differences'")
@@ -238,7 +244,7 @@ def _knots(control_points: Any) -> np.ndarray:
 
 
 class _Grid:
-    """The problem seen from the solver: a vector of free control points (and T) in, costs and constraints out."""
+    """The problem in the solver's form: from a vector of free control points (and T) to cost and constraints."""
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem
@@ -255,7 +261,7 @@ class _Grid:
         self.ask_at(breaks if problem.sparse else np.concatenate((breaks, self.gauss)))
 
     def ask_at(self, more: Any) -> None:
-        """Ask for the bounds at these s too."""
+        """Impose the bounds at these s, too."""
         self.asked = np.unique(np.concatenate((self.asked, more)))
         s = np.concatenate((self.asked, self.gauss))
         self.B0, self.B1, self.B2 = self.basis(s), self.basis(s, 1), self.basis(s, 2)
@@ -270,7 +276,7 @@ class _Grid:
         return np.append(points[2:-2].ravel(), duration if self.free_time else [])
 
     def points(self, x: Any) -> tuple[Any, Any, Any]:
-        """All control points, T, and the derivative of the points by T (end rates are per second)."""
+        """Return all control points, T, and the derivative of the points by T (end rates are per second)."""
         p, n = self.problem, len(self.problem.chain)
         T = x[-1] if self.free_time else p.duration
         free = (x[:-1] if self.free_time else x).reshape(-1, n)
@@ -366,7 +372,9 @@ class _Grid:
         return np.concatenate(parts, axis=1).max(axis=1)
 
     def crossings(self, x: Any, s: Any, tolerance: float) -> Any:
-        """Where between the points asked at the excess peaks above the tolerance."""
+        """Return the s, between the points where bounds are imposed, at which the excess has a peak above the
+        tolerance.
+        """
         excess = self.excess(x, s)
         peak = (excess >= np.roll(excess, 1)) & (excess >= np.roll(excess, -1)) & (excess > tolerance)
         return s[peak]

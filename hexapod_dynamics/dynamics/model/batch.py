@@ -1,7 +1,7 @@
 """Forward and inverse dynamics of many states in one call: a robot in each lane, on all cores.
 
 The states of one morphology run in groups of as many as a vector register has lanes, on memory of one robot that each
-thread makes for itself (some 20 kB are in use: the first-level cache holds them). Legs that are missing are left out.
+thread makes for itself (some 20 kB, which fit into the first-level cache). Missing legs are left out.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from hexapod_dynamics.dynamics.workspace import (
 from hexapod_dynamics.native.processor import native_lanes
 from hexapod_dynamics.robot import Morphology
 
-KEPT = 256  # morphologies that a model remembers the preparations of; 20 kB each
-LEAST_SHARE = 2048  # states for which another thread is worth its start
-LEAST_GROUP = 48  # states of a morphology for which the memory that a call makes is worth it
-WORTH = 1024  # states of a morphology, in all calls, for which its preparation is worth it
-WASTE, ZERO = -3 * LINE, -2 * LINE  # rows before the legs' memory: what is ignored, what is zero
+KEPT = 256  # number of morphologies whose preparation a model keeps; 20 kB each
+LEAST_SHARE = 2048  # number of states above which another thread saves time
+LEAST_GROUP = 48  # number of states of a morphology above which allocating memory for the call saves time
+WORTH = 1024  # number of states of a morphology, in all calls, above which its preparation saves time
+WASTE, ZERO = -3 * LINE, -2 * LINE  # rows before the legs' memory: WASTE takes ignored numbers, ZERO provides zeros
 
 
 class _Plan(ctypes.Structure):
@@ -65,9 +65,9 @@ class BatchModel:
         self.kernels = kernels
         self.lanes = native_lanes()
         self.code = [batch_library(LegType.of(leg), kernels.rows, self.lanes) for leg in kernels.robot.legs]
-        self.run_batch = RUN(self.code[0].address("hd_run_batch"))  # ctypes lets other threads run meanwhile
-        self._known: dict[tuple[bool, Morphology, bool], Callable] = {}  # what `_prepared` made
-        self._counts: dict[Morphology, int] = {}  # states so far of morphologies that are not prepared
+        self.run_batch = RUN(self.code[0].address("hd_run_batch"))  # ctypes releases the interpreter's lock
+        self._known: dict[tuple[bool, Morphology, bool], Callable] = {}  # results of `_prepared`
+        self._counts: dict[Morphology, int] = {}  # number of states so far, of morphologies that are not prepared
 
     def is_worth(self, forward: bool, morphology: Morphology, count: int) -> bool:
         """Whether this number of states (LEAST_GROUP or more) takes less time here than one after the other."""
@@ -79,7 +79,8 @@ class BatchModel:
         return total >= WORTH
 
     def run(self, forward: bool, morphology: Morphology, in_place: bool, states, given, out) -> int:
-        """Fill out for the states (indices) of one morphology; the first state that cannot be computed, -1 if none.
+        """Fill `out` for the states (indices) of one morphology; return the first state that cannot be computed,
+        -1 if none.
 
         given: R (N, 3, 3), q, nu, and tau or nudot. in_place: nu, tau, out have all joints, not only those that move.
         """
@@ -105,7 +106,9 @@ class BatchModel:
 
 
 def _prepared(model: BatchModel, forward: bool, morphology: Morphology, in_place: bool) -> Callable:
-    """Function of (states, R, q, nu, tau or nudot, out) that fills out, with a memory made at each call."""
+    """Return a function of (states, R, q, nu, tau or nudot, out) that fills `out` and allocates its memory at each
+    call.
+    """
     ws, lanes = model.kernels.workspace(morphology), model.lanes
     legs = [index for index in range(len(ws.legs)) if ws.legs[index, 4] >= 0]
     names = ("forward", "substitute") if forward else ("inverse", "inverse")
@@ -136,9 +139,10 @@ def _prepared(model: BatchModel, forward: bool, morphology: Morphology, in_place
 
 
 def _places(ws: Workspace, legs, lanes: int, size: int, morphology: Morphology, forward: bool, in_place: bool) -> list:
-    """Where the columns of R, q, nu, tau or nudot, and out have their lanes in the memory behind its first three rows.
+    """Return where the columns of R, q, nu, tau or nudot, and out have their lanes in the memory behind its first
+    three rows.
 
-    What is ignored goes to WASTE, what is zero comes from ZERO.
+    Ignored numbers go to WASTE, zeros come from ZERO.
     """
     rows, table, moving = ws.rows, morphology.table, morphology.moving_mask
     shared = len(legs) * size
@@ -167,14 +171,16 @@ def _places(ws: Workspace, legs, lanes: int, size: int, morphology: Morphology, 
 
 
 def _template(ws: Workspace, legs, lanes: int, size: int) -> np.ndarray:
-    """Three rows (WASTE, ZERO, one unused), the legs' memory, `shared`: all that does not depend on the state."""
+    """Return the part of the memory that does not depend on the state: three rows (WASTE, ZERO, one unused), the
+    legs' memory, `shared`.
+    """
     rows, start = ws.rows, -WASTE
     memory = np.zeros(start + len(legs) * size + SHARED_SIZE * max(lanes, LINE))
     for index, leg in enumerate(legs):
         block, lane, _, count, _ = ws.legs[leg]
         own = memory[start + index * size : start + (index + 1) * size]
         own[: rows.q] = ws.lanes[block, : rows.q, lane]
-        for k in range(count):  # where the joint is locked; those that move are written over
+        for k in range(count):  # position of a locked joint; overwritten for moving joints
             at = first_vector(rows) + k * lanes
             own[at : at + lanes] = ws.lanes[block, rows.q + k, lane]
     shared = memory[start + len(legs) * size :]

@@ -20,7 +20,7 @@ from hexapod_dynamics.robot import Morphology
 
 Morphologies = Morphology | Sequence[Morphology] | None
 Groups = dict[Morphology, np.ndarray]  # states of each morphology
-MIXED = 16  # morphologies whose memories, 26 kB each, are made at a time where the model keeps no more
+MIXED = 16  # number of morphologies whose memories, 26 kB each, are made at a time once the model keeps no more
 
 
 class BatchDynamics(ModelCore):
@@ -36,8 +36,9 @@ class BatchDynamics(ModelCore):
         """Accelerations (N, 6+n) of N states: rotation (N, 3, 3), q (N, joints), nu (N, 6+n), tau (N, n).
 
         morphology: one for all, or a sequence of N. With N of them, n is the number of all joints: in nu and tau the
-        entries of joints that do not move are ignored, in the result they are zero. A limp joint's torque is zero. The
-        states are shared out to all cores that this process may use. Raises DynamicsError, which names the state.
+        entries of joints that do not move are ignored, in the result they are zero. A limp joint's torque is zero.
+        The states are distributed over all cores that this process may use. Raises DynamicsError, which names the
+        state.
         """
         return self._run_batch(True, {"R": rotation, "q": q, "nu": nu, "tau": tau}, morphology)
 
@@ -46,7 +47,7 @@ class BatchDynamics(ModelCore):
     ) -> np.ndarray:
         """Wrench on the base and joint torques (N, 6+n) that accelerations nudot (N, 6+n) need in N states.
 
-        All else as in `forward_dynamics_batch`.
+        Everything else as in `forward_dynamics_batch`.
         """
         return self._run_batch(False, {"R": rotation, "q": q, "nu": nu, "nudot": nudot}, morphology)
 
@@ -81,19 +82,21 @@ class BatchDynamics(ModelCore):
     def _run_each(
         self, forward: bool, memories: list[np.ndarray], states: Any, given: list[np.ndarray], out: np.ndarray
     ) -> int:
-        """Fill out for the states (indices), each on its own memory; the first that cannot be computed, -1 if none."""
+        """Fill `out` for the states (indices), each on its own memory; return the first that cannot be computed,
+        -1 if none.
+        """
         indices = np.array(states, dtype=np.int64)
         return run_each(self._kernels.run_state, memories, indices, forward, *given, out)
 
     def _run_mixed(self, forward: bool, morphologies: Any, given: list[np.ndarray], out: np.ndarray) -> Groups:
-        """Run the morphologies that have few states; return the others with their states."""
+        """Compute the morphologies that have few states; return the others with their states."""
         each = list(morphologies)
         known = self._known_memories(each)
         if known:
             self._name_bad(forward, each, [self._run_each(forward, known, range(len(each)), given, out)], given)
             return {}
         same = dict[int, list[int]]()
-        for state, morphology in enumerate(each):  # one object is one morphology: it need not be compared
+        for state, morphology in enumerate(each):  # identical objects need no comparison of their contents
             states = same.get(id(morphology))
             if states is None:
                 same[id(morphology)] = [state]
@@ -101,7 +104,7 @@ class BatchDynamics(ModelCore):
                 states.append(state)
         kept = self._selections
         chosen: dict[int, tuple[Selection, list[int]]] = {}  # by id of the selection
-        loose: dict[Morphology, list[int]] = {}  # for which the model keeps no memory
+        loose: dict[Morphology, list[int]] = {}  # morphologies for which the model keeps no memory
         for states in same.values():
             morphology = each[states[0]]
             selection = kept.get(morphology) if isinstance(morphology, Morphology) else None
@@ -136,7 +139,9 @@ class BatchDynamics(ModelCore):
         return many
 
     def _known_memories(self, each: list[Any]) -> list[np.ndarray]:
-        """The memory for each state where the model keeps those of all, and no morphology has many states; else []."""
+        """Return the memory for each state if the model keeps the memories of all, and no morphology has many
+        states; else [].
+        """
         if len(set(map(id, each))) * LEAST_GROUP < len(each):
             return []
         kept = self._selections
@@ -155,7 +160,9 @@ class BatchDynamics(ModelCore):
             self._refuse(forward, each[first], True, first, [array[first] for array in given])
 
     def _run_loose(self, forward: bool, groups: Any, given: list[np.ndarray], out: np.ndarray) -> list[int]:
-        """Run morphologies on a few memories in turn; the first state of each turn that cannot be computed, or -1."""
+        """Compute morphologies on a few memories in turn; return the first state of each turn that cannot be
+        computed, or -1.
+        """
         if not groups:
             return []
         pool = self._kernels.memory.new_memories(min(MIXED, len(groups)))
@@ -179,13 +186,13 @@ class BatchDynamics(ModelCore):
         self._check_robot(morphology)
 
     def _first_far(self, morphology: Morphology, states: np.ndarray, q: np.ndarray) -> int:
-        """The first of the states with a moving joint beyond FARTHEST_POSITION, -1 if none."""
+        """Return the first of the states with a moving joint beyond FARTHEST_POSITION, -1 if none."""
         moving = np.flatnonzero(morphology.moving_mask)
         far = np.abs(q[np.ix_(states, moving)]).max(axis=1, initial=0.0) > FARTHEST_POSITION
         return int(states[far].min(initial=len(q))) if far.any() else -1
 
     def _check_sequence(self, morphologies: Any, count: int) -> None:
-        """Raise DynamicsError unless that is a sequence of as many morphologies as there are states."""
+        """Raise DynamicsError unless `morphology` is a sequence with one morphology for each state."""
         sequence = isinstance(morphologies, Sequence) and not isinstance(morphologies, str)
         if not sequence or len(morphologies) != count:
             size = len(morphologies) if sequence else repr(morphologies)
@@ -211,7 +218,9 @@ class BatchDynamics(ModelCore):
 
 
 def _stacked(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Return a C-ordered float array of that shape: the given one, if it is. Its numbers are not looked at."""
+    """Return a C-ordered float array of that shape: the given array itself if it is one. Its numbers are not
+    checked.
+    """
     try:
         given = np.asarray(value)
         array = np.ascontiguousarray(given, dtype=float)

@@ -1,17 +1,18 @@
-"""Tips that are held: the motion closest to the free one, its forces, and how well the tips are held.
+"""Tips that are held: the motion closest to the free motion, its forces, and how well the tips are held.
 
 With the free acceleration a, the tips' Jacobian J and the acceleration w that the tips are to be given,
 
     D f = w,  D = J M^-1 J^T        nudot = a + M^-1 J^T f
 
-D is singular where feet work against each other: legs that are straight, or one rigid body with the base. The forces
-are found by proximal iterations, as in Pinocchio (ProximalSettings; Parikh & Boyd, Proximal algorithms, 2014, 4.1),
+D is singular if the tips' constraints are redundant: straight legs, or feet that form one rigid body with the
+base. The forces are found by proximal iterations, as in Pinocchio (ProximalSettings; Parikh & Boyd, Proximal
+algorithms, 2014, 4.1),
 
     (D + mu 1) f_k+1 = w + mu f_k,  f_0 = 0
 
-in which mu [1/kg] is how far a tip yields to a force. The limit is the smallest of all solutions f. With the singular
-values s of A = L^-1 J^T (M = L L^T), which square to those of D, f_k has s^-2 (1 - (mu / (s^2 + mu))^k) for s^-2; taken
-from A and not from D, values down to 1e-16 of the largest are known, and not 1e-8.
+in which mu [1/kg] is the compliance of a tip. The limit is the smallest of all solutions f. With the singular
+values s of A = L^-1 J^T (M = L L^T), which square to those of D, f_k has s^-2 (1 - (mu / (s^2 + mu))^k) for s^-2;
+because they are computed from A and not from D, values down to 1e-16 of the largest are accurate instead of 1e-8.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 DAMPING = 1e-12  # mu, as a share of the largest eigenvalue of D
 ITERATIONS = 100
 SMALLEST = 1e-7  # share of the largest singular value of A below which a direction does not count for the rank
-TOLERANCE = 1e-6  # largest acceleration [m/s^2] of a tip that counts as held, and as a share of the largest in w
+TOLERANCE = 1e-6  # largest acceleration of a tip that counts as held: in m/s^2, and as a share of the largest in w
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class HeldTips:
     """How well tips are held.
 
     residual: largest acceleration [m/s^2] of a tip that remains. tolerance [m/s^2]: residuals up to it count as held.
-    rank: directions in which the tips' forces move the robot, of `rows` (three for each tip). damping [1/kg]: mu of
-    the proximal iterations; iterations: how many there were.
+    rank: number of directions, of `rows` (three for each tip), in which the tips' forces move the robot. damping
+    [1/kg]: mu of the proximal iterations; iterations: their number.
     """
 
     residual: float
@@ -56,15 +57,15 @@ def hold_tips(
 ) -> tuple[np.ndarray, np.ndarray, HeldTips]:
     """Accelerations (m,), forces (rows,) and how well the tips are held.
 
-    mass (m, m); jacobian (rows, m); free (m,): accelerations without the forces; wanted (rows,): what jacobian @ nudot
-    is to be.
+    mass (m, m); jacobian (rows, m); free (m,): accelerations without the forces; wanted (rows,): demanded value of
+    jacobian @ nudot.
     """
     lower = np.linalg.cholesky(mass)
     left, s, right = np.linalg.svd(np.linalg.solve(lower, jacobian.T), full_matrices=False)
     kept = s > SMALLEST * s[0]
     left, s, right = left[:, kept], s[kept], right[kept]
     damping = DAMPING * float(s[0]) ** 2
-    share = damping / (s * s + damping)  # of a direction's residual that an iteration leaves
+    share = damping / (s * s + damping)  # share of a direction's residual that an iteration leaves
     target = right @ (wanted - jacobian @ free)
     enough = 1e-15 * float(np.linalg.norm(target))
     remaining, iterations = share.copy(), 1

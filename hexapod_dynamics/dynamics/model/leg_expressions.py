@@ -1,8 +1,9 @@
-"""The dynamics of one leg as formulas to be read: WholeBodyModel.symbolic.
+"""The dynamics of one leg as readable formulas: WholeBodyModel.symbolic.
 
 The program of the leg (leg_program.py) is run on polynomials in its parameters and the sines and cosines of its joints,
-in the leg's mount frame: the attachment is what the paper leaves symbolic (Farghdani & Chhabra 2025, section V). With g
-the pose of the mount in base_link, M_00 there is Ad_g^-T M_00 Ad_g^-1, M_0i is Ad_g^-T M_0i, and J^k is Ad_g J^k.
+in the leg's mount frame: the paper leaves the attachment symbolic (Farghdani & Chhabra 2025, section V). With g
+the pose of the mount in base_link, M_00 in base_link is Ad_g^-T M_00 Ad_g^-1, M_0i is Ad_g^-T M_0i, and J^k is
+Ad_g J^k.
 
 Quantities of link k, counted from 1, all in axes parallel to the mount frame's at zero: m mass; hx, hy, hz mass times
 centre of mass from joint k; Ixx .. Iyz inertia about joint k; px, py, pz joint k from joint k - 1; a rotor inertia.
@@ -30,9 +31,9 @@ class LegExpressions:
     """Formulas of a leg, in its mount frame, for the joints that exist: arrays of Polynomial.
 
     M_00 (6, 6), M_0i (6, n), M_ii (n, n): the leg's share of the mass matrix, (18)-(21). J (6, n): the joints' screws
-    J^k, (14)-(17). gravity (6 + n, 3): times the upward acceleration g in mount axes it is the leg's share of the
-    gravity force. values: of the parameters, for this leg. Locked joints are joints here; their rows are struck out of
-    the mass matrix of the robot. `print` shows everything that is not zero.
+    J^k, (14)-(17). gravity (6 + n, 3): multiplied by the upward acceleration g in mount axes, it is the leg's
+    share of the gravity force. values: those of this leg's parameters. A locked joint still counts as a joint
+    here; its rows are removed from the mass matrix of the robot. `print` shows everything that is not zero.
     """
 
     leg: str
@@ -45,7 +46,9 @@ class LegExpressions:
     values: dict[str, float]
 
     def evaluate(self, matrix: np.ndarray, q: Any) -> np.ndarray:
-        """One of the arrays for joint positions q (n,) of this leg [rad or m], with the leg's parameters: floats."""
+        """Evaluate one of the arrays for joint positions q (n,) of this leg [rad or m] and the leg's parameters,
+        as floats.
+        """
         numbers: dict[str, Any] = dict(self.values)
         for k, angle in enumerate(np.asarray(q, float)):
             numbers |= {f"q{k + 1}": angle, f"s{k + 1}": np.sin(angle), f"c{k + 1}": np.cos(angle)}
@@ -65,7 +68,7 @@ class LegExpressions:
 
 
 def leg_expressions(morphology: Morphology, leg: Leg) -> LegExpressions:
-    """Formulas of a leg as a morphology leaves it."""
+    """Return the formulas of a leg in a morphology."""
     links = morphology.links(leg.name)
     n = len(links)
     left = Leg(leg.name, np.eye(3), np.zeros(3), leg.joints[:n], links, leg.tripod_group, leg.module)
@@ -102,7 +105,7 @@ class _AtMount(LegProgram):
 
 
 def _formula(node: Any, known: dict[int, Polynomial], rows: Rows) -> Polynomial:
-    """A node of the trace as a polynomial; `known` has those of the nodes that were met."""
+    """Return a node of the trace as a polynomial; `known` holds the polynomials of nodes that were processed."""
     if node.index not in known:
         if node.operation == "constant":
             value = Polynomial.constant(node.value)
@@ -122,7 +125,7 @@ def _formula(node: Any, known: dict[int, Polynomial], rows: Rows) -> Polynomial:
 
 
 def _name(row: int, rows: Rows) -> str:
-    """Name of a number of a leg's memory: a parameter of a link, or a joint's position."""
+    """Return the name of a number in a leg's memory: a parameter of a link, or a joint's position."""
     if rows.q <= row < rows.rate:
         return f"q{row - rows.q + 1}"
     k, place = divmod(row - rows.links, LINK_SIZE)

@@ -1,8 +1,9 @@
 """Calls of the whole-body model about links, points, momentum and energy.
 
 Conventions as in whole_body.py: nu = (v, w, qdot) with the body twist in base_link axes; rotation and position are
-those of base_link in the world. A link's axes have x along the link, their origin at its start; a point is given in
-them. Units are SI; everything raises DynamicsError for what is missing, misshapen or not finite.
+those of base_link in the world. A link's axes have x along the link, their origin at its start; a point is given
+in these axes. Units are SI; everything raises DynamicsError for missing parts, wrong shapes and values that are
+not finite.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class LinkQuantities(ModelCore):
         return J
 
     def point_acceleration_bias(self, link: str, point, q, nu, morphology=None) -> np.ndarray:
-        """How the point's Jacobian changes, Jdot nu (3,) [m/s^2], base_link axes.
+        """Return Jdot nu (3,) [m/s^2], the part of the point's acceleration from the change of its Jacobian, in
+        base_link axes.
 
         The point's acceleration in the world, written in base_link axes, is J nudot + Jdot nu + w x (J nu).
         """
@@ -123,7 +125,7 @@ class LinkQuantities(ModelCore):
         return known.mass
 
     def _link_index(self, link, known: Selection) -> np.ndarray:
-        """An existing link, as entry points take it, or a refusal."""
+        """Return an existing link in the form for the compiled functions; DynamicsError if there is none."""
         index = self._links.get(link) if isinstance(link, str) else None
         if index is None:
             raise DynamicsError(f"no link {link!r}; the links are {', '.join(self._links)}")

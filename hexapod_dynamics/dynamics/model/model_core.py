@@ -1,4 +1,4 @@
-"""What every call of the whole-body model stands on: its workspace, the morphology of a call, checked input."""
+"""The base of all calls of the whole-body model: its workspace, the morphology of a call, checked input."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ NEED_MATRIX_KERNELS = {
     "inverse_derivatives": "derivatives",
     "forward_derivatives": "derivatives",
 }
-KEPT_SELECTIONS = 256  # morphologies that a model remembers, so that a loop over them costs a look-up each
+# number of morphologies whose memory a model keeps, so that each costs only a look-up in a loop over them
+KEPT_SELECTIONS = 256
 
 
 class ModelCore:
-    """Memory of a robot's model and how compiled code is called on it; WholeBodyModel's base."""
+    """Memory of a robot's model, and the calls of compiled code on it; base class of WholeBodyModel."""
 
-    # Plain attributes, one for each of FUNCTIONS: Python reads them faster than what a descriptor hands out.
+    # Plain attributes, one for each of FUNCTIONS: Python reads them faster than a descriptor.
     _forward: Callable
     _forward_under: Callable
     _inverse: Callable
@@ -68,14 +69,14 @@ class ModelCore:
     _held: Callable
 
     def __init__(self, robot: Robot):
-        """Prepare the memory of a robot's model. Raises DynamicsError for what is no Robot."""
+        """Prepare the memory of a robot's model. Raises DynamicsError if `robot` is not a Robot."""
         if not isinstance(robot, Robot):
             raise DynamicsError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
         self.robot = robot
         self._kernels = RobotKernels(robot)
         memory = self._kernels.memory
         self._legs = {name: np.array([index]) for index, name in enumerate(robot.leg_names)}
-        # as entry points take them: the leg's index, the link's place in it, the joint's index
+        # in the form for the compiled functions: the leg's index, the link's index in the leg, the joint's index
         self._links: dict[str, np.ndarray] = {}
         for index, leg in enumerate(robot.legs):
             for k, link in enumerate(leg.link_names):
@@ -90,7 +91,7 @@ class ModelCore:
             setattr(self, f"_{name}", partial(self._first_call, name) if later else self._kernels.functions[name])
 
     def prepare(self) -> None:
-        """Load (or compile) now what would otherwise be on its first use: for programs with a clock to keep."""
+        """Load (or compile) now what would otherwise be loaded on its first use: for real-time programs."""
         for name in NEED_MATRIX_KERNELS:
             self._load_kernel_of(name)
 
@@ -115,7 +116,7 @@ class ModelCore:
     # ---- inside ------------------------------------------------------------------------------------------------
 
     def _select(self, morphology: Morphology | None) -> Selection:
-        """Return the selection of a morphology of this robot, or refuse it."""
+        """Return the selection of a morphology of this robot; DynamicsError for any other morphology."""
         if morphology is None:
             self._known = self._whole
             return self._whole
@@ -127,7 +128,7 @@ class ModelCore:
             if len(self._selections) >= KEPT_SELECTIONS:
                 self._selections = {}
             selection = self._selections[morphology] = Selection(self._kernels.memory, morphology, morphology)
-        self._known = selection  # for the next call; this one uses what it is given
+        self._known = selection  # for the next call; this call uses the returned selection
         return selection
 
     def _check_robot(self, morphology: Morphology) -> None:
@@ -139,7 +140,7 @@ class ModelCore:
             )
 
     def _leg_index(self, leg, known: Selection) -> np.ndarray:
-        """Index (1,) of an existing leg, as entry points take it, or a refusal."""
+        """Return the index (1,) of an existing leg for the compiled functions; DynamicsError if there is none."""
         index = self._legs.get(leg) if isinstance(leg, str) else None
         if index is None:
             raise DynamicsError(f"no leg {leg!r}; the legs are {', '.join(self.robot.leg_names)}")
@@ -148,13 +149,13 @@ class ModelCore:
         return index
 
     def _listed(self, tip_forces, known: Selection) -> list:
-        """Tip forces, as they are given, for each leg."""
+        """Return the tip forces, unchecked, for each leg."""
         if type(tip_forces) is dict and tip_forces.keys() <= self._legs.keys():
             return [tip_forces.get(leg, ABSENT) for leg in self._legs]
         return self._forces(tip_forces, known)
 
     def _forces(self, tip_forces, known: Selection) -> list:
-        """Tip forces as an array (3,), or ABSENT, for each leg; or a refusal."""
+        """Return the tip forces as an array (3,), or ABSENT, for each leg; DynamicsError if they are wrong."""
         if not isinstance(tip_forces, Mapping):
             raise DynamicsError(f"tip_forces: {tip_forces!r} given, a dict {{leg: force (3,)}} needed")
         forces: list = [ABSENT] * len(self._legs)
@@ -163,7 +164,7 @@ class ModelCore:
         return forces
 
     def _checked(self, function, known: Selection, arguments, *more):
-        """Call a builtin on arrays made of what was given, or refuse it by name."""
+        """Call a compiled function on arrays made of the arguments; DynamicsError names an argument that is wrong."""
         shapes = {"R": (3, 3), "q": (self.robot.joint_count,), "nu": (known.size,), "nudot": (known.size,)}
         shapes |= {"tau": (known.n,), "p": (3,), "point": (3,)}
         values = {name: self._array(name, value, shapes[name], known) for name, value in arguments}

@@ -1,7 +1,8 @@
-"""Polynomials in named quantities, with sines and cosines of joint angles among them: formulas to be read.
+"""Polynomials in named quantities and in sines and cosines of joint angles, for readable formulas.
 
-An atom `s3` (sine of joint 3's angle) never stands squared: s3**2 is 1 - c3**2, so that equal formulas are equal
-polynomials. Coefficients are floats; in formulas of robots whose axes are along x, y or z they are small whole numbers.
+An atom `s3` (sine of joint 3's angle) never appears squared: s3**2 is 1 - c3**2, so that equal formulas are equal
+polynomials. Coefficients are floats; in formulas of robots whose axes are along x, y or z they are small whole
+numbers.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ class Polynomial:
 
     @classmethod
     def atom(cls, name: str) -> Polynomial:
-        """The quantity of that name."""
+        """Return the quantity of that name."""
         return cls({((name, 1),): 1.0})
 
     @classmethod
     def constant(cls, value: float) -> Polynomial:
-        """A number."""
+        """Return a constant."""
         return cls({(): float(value)})
 
     def __add__(self, other: Polynomial) -> Polynomial:
@@ -51,7 +52,7 @@ class Polynomial:
         return Polynomial(terms)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
-        """The value for numbers, or for symbols of CasADi or sympy, in the atoms' places."""
+        """Return the value with numbers, or with symbols of CasADi or sympy, in place of the atoms."""
         total: Any = 0.0
         for monomial, coefficient in self.terms.items():
             term: Any = coefficient
@@ -62,7 +63,7 @@ class Polynomial:
 
     @property
     def atoms(self) -> set[str]:
-        """Names of all quantities in it."""
+        """Return the names of all quantities in the polynomial."""
         return {name for monomial in self.terms for name, _ in monomial}
 
     def __str__(self) -> str:
@@ -87,13 +88,13 @@ class Polynomial:
 
 
 def _product(a: Monomial, b: Monomial) -> dict[Monomial, float]:
-    """Product of two monomials: one, or two where a sine's square is replaced."""
+    """Return the product of two monomials: one monomial, or two if a sine's square is replaced."""
     powers = dict(a)
     for name, power in b:
         powers[name] = powers.get(name, 0) + power
     result = [(powers, 1.0)]
     for name, power in powers.items():
-        if name[0] == "s" and power >= 2:  # at most 2: each factor has at most one
+        if name[0] == "s" and power >= 2:  # the power is at most 2, because each factor has at most 1
             replaced = []
             for each, value in result:
                 rest = {key: n for key, n in each.items() if key != name}

@@ -1,4 +1,4 @@
-"""Regressors of the whole-body model: what is linear in the inertial parameters of the links.
+"""Regressors of the whole-body model: quantities that are linear in the inertial parameters of the links.
 
 A link has ten standard parameters, in Pinocchio's order (`PARAMETERS`):
 
@@ -9,13 +9,13 @@ which is at its joint with x along the link (of base_link: the body's frame). Co
 for each link that exists, in the robot's order (`regressor_links`):
 
 - a missing link has no columns;
-- a locked link keeps its ten: it moves with the link before it, and base_parameters says what is seen of it;
-- a broken link's ten are those of what is left of it (`Link.cut`): m, m c and I of the stump, in the frame of the whole
-  link, so that an estimate of them is of the stump.
+- a locked link keeps its ten: it moves with the previous link, and base_parameters says which can be identified;
+- a broken link's ten are those of its stump (`Link.cut`): m, m c and I of the stump, in the frame of the whole
+  link, so that the stump is what is estimated.
 
-Rotors of motors are no links: tau = Y phi + rotor_inertia * qddot for the moving joints, as Pinocchio's armature.
-Wrench of a link under a twist (v, w), its rate (a, al) in components and gravity (Atkeson, An & Hollerbach 1986, about
-the frame's origin):  f = m b + (al x + w x w x) m c,  n = m c x b + I al + w x I w,  b = a + w x v - g.
+Rotors of motors are not links: tau = Y phi + rotor_inertia * qddot for the moving joints, as Pinocchio's armature.
+Wrench of a link under a twist (v, w), its rate (a, al) in components and gravity (Atkeson, An & Hollerbach 1986,
+about the frame's origin):  f = m b + (al x + w x w x) m c,  n = m c x b + I al + w x I w,  b = a + w x v - g.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 BASE = "base_link"
 """Index pairs of the six entries of an inertia, in the order of PARAMETERS."""
 _ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-# Samples of base_parameters: random states, and the share of the largest column norm below which a column depends on
-# those before it.
+# For base_parameters: number of random states, and the share of the largest column norm below which a column depends on
+# the previous columns.
 _STATES, _RANK_TOLERANCE = 40, 1e-8
 
 
@@ -52,7 +52,9 @@ def parameters_of_body(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array
 
 
 def body_of_parameters(parameters: ArrayLike) -> tuple[float, Array, Array]:
-    """Mass [kg], centre (3,) [m] and inertia (3, 3) about the centre of standard parameters (10,): the inverse."""
+    """Return mass [kg], centre (3,) [m] and inertia (3, 3) about the centre from standard parameters (10,): the
+    inverse of `parameters_of_body`.
+    """
     values = np.asarray(parameters, float)
     if values.shape != (10,) or not np.isfinite(values).all() or values[0] <= 0.0:
         raise DynamicsError(f"parameters: {values.tolist()} given, ten finite numbers with a positive mass needed")
@@ -65,11 +67,11 @@ def body_of_parameters(parameters: ArrayLike) -> tuple[float, Array, Array]:
 
 @dataclass(frozen=True)
 class BaseParameters:
-    """Combinations of the standard parameters that a motion can show, b of them (Gautier 1991).
+    """The b combinations of the standard parameters that can be identified from motions (Gautier 1991).
 
-    names (b,): each combination in words; columns (b,): the standard parameters that stand for them; combination
-    (b, 10 links): beta = combination @ phi, and Y phi = Y[:, columns] @ beta; hidden: standard parameters without any
-    influence. rows: "all" (wrench on the body and joint torques are measured), "base" or "joints".
+    names (b,): each combination in words; columns (b,): the standard parameters that represent them; combination
+    (b, 10 links): beta = combination @ phi, and Y phi = Y[:, columns] @ beta; hidden: standard parameters without
+    any influence. rows: "all" (wrench on the body and joint torques are measured), "base" or "joints".
     """
 
     names: tuple[str, ...]
@@ -83,7 +85,7 @@ class Regressors(ModelCore):
     """Calls that WholeBodyModel inherits."""
 
     def regressor_links(self, morphology: Morphology | None = None) -> tuple[str, ...]:
-        """Names of the links whose parameters are columns, ten each: base_link, then the existing links."""
+        """Names of the links, ten columns for each: base_link, then the existing links."""
         known = self._select(morphology).morphology
         names = [f"{leg.name}.{link.name}" for leg in self.robot.legs for link in known.links(leg.name)]
         return (BASE, *names)
@@ -145,11 +147,11 @@ class Regressors(ModelCore):
         return (kinetic, potential) if batch else (kinetic[0], potential[0])
 
     def base_parameters(self, morphology: Morphology | None = None, *, rows: str = "all") -> BaseParameters:
-        """Which combinations of the links' parameters a motion can show, by name.
+        """Return the combinations of the links' parameters that can be identified from motions.
 
-        rows: "all", where the wrench on the body and all joint torques are measured; "base", the wrench alone;
-        "joints", the torques alone. Columns from the body outward stand for those that depend on them, so that a link's
-        unobservable part is added to the link before it (Gautier 1991, by QR of a stacked regressor).
+        rows: what is measured: "all", the wrench on the body and all joint torques; "base", the wrench only;
+        "joints", the torques only. A column represents later ones, further from the body, that depend on it, so
+        that a link's unobservable part is added to the previous link (Gautier 1991, by QR of a stacked regressor).
         """
         parts = {"all": slice(None), "base": slice(0, 6), "joints": slice(6, None)}
         if rows not in parts:
@@ -157,7 +159,8 @@ class Regressors(ModelCore):
         known = self._select(morphology)
         random = np.random.default_rng(1)
         m, n = _STATES * (1 if rows == "all" else 4), self.robot.joint_count
-        R = np.array([np.linalg.qr(each)[0] for each in random.normal(size=(m, 3, 3))])  # numpy 1.21 takes no stack
+        # numpy 1.21 accepts no stack of matrices
+        R = np.array([np.linalg.qr(each)[0] for each in random.normal(size=(m, 3, 3))])
         R *= np.linalg.det(R)[:, None, None]
         nu, nudot = random.normal(size=(2, m, known.size)) * 3.0
         stacked = self.inverse_dynamics_regressor(R, random.uniform(-1.0, 1.0, (m, n)), nu, nudot, morphology)
@@ -174,7 +177,9 @@ class Regressors(ModelCore):
         return _tree_of(self.robot, self._select(morphology).morphology)
 
     def _samples(self, morphology: Morphology | None, **given: ArrayLike) -> tuple[list[Array], bool]:
-        """Arguments by name as arrays with a leading axis, and whether they had one; or a DynamicsError."""
+        """Return the arguments by name as arrays with a leading axis, and whether they had one; DynamicsError if
+        one is wrong.
+        """
         known = self._select(morphology)
         n = self.robot.joint_count
         shapes = {"R": (3, 3), "p": (3,), "q": (n,), "nu": (known.size,), "nudot": (known.size,)}
@@ -198,7 +203,9 @@ class Regressors(ModelCore):
 
 
 def _independent_columns(W: Array) -> tuple[NDArray[np.intp], Array]:
-    """Columns (b,) of W (m, k) that depend on none before them, and C (b, k) with W = W[:, columns] C."""
+    """Return the columns (b,) of W (m, k) that do not depend on previous ones, and C (b, k) with W = W[:, columns]
+    C.
+    """
     norms = np.linalg.norm(W, axis=0)
     kept: list[int] = []
     basis = np.empty((W.shape[0], 0))
@@ -245,7 +252,7 @@ class _Motion:
 
 
 class _MovingTree:
-    """The links of a morphology, base_link first: how each moves, and what their wrenches are on body and joints."""
+    """The links of a morphology, base_link first: their motions, and their wrenches on body and joints."""
 
     def __init__(self, robot: Robot, morphology: Morphology) -> None:
         tree = LinkTree(robot, morphology)
@@ -253,7 +260,7 @@ class _MovingTree:
         places = {BASE: 0} | {branch.child: k + 1 for k, branch in enumerate(here)}
         self.parents = [0] + [places[branch.parent] for branch in here]
         rates = np.cumsum(morphology.moving_mask) - 1
-        # joint's index among all, its rate's in nu, its screw (6,) in link axes: None for base_link and locked joints
+        # index of the joint, index of its rate in nu, screw (6,) in link axes; None for base_link and locked joints
         self.joints: list[tuple[int, int, Array] | None] = [None]
         self.at_zero = [(np.eye(3), np.zeros(3))]
         for branch in here:
@@ -291,7 +298,7 @@ class _MovingTree:
                 rate, change = nu[:, joint[1], None] * joint[2], nudot[:, joint[1], None] * joint[2]
                 v[i] += rate[:, :3]
                 w[i] += rate[:, 3:]
-                # the rate of a twist in components that turn with the link: ad_V S qdot
+                # the rate of a twist in axes that turn with the link: ad_V S qdot
                 a[i] += change[:, :3] + np.cross(w[i], rate[:, :3]) + np.cross(v[i], rate[:, 3:])
                 al[i] += change[:, 3:] + np.cross(w[i], rate[:, 3:])
         return _Motion(R, p, v, w, a, al)

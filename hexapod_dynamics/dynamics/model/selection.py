@@ -16,5 +16,5 @@ class Selection:
         self.n: int
         self.memory, self.n = memory.make(morphology)
         self.size = 6 + self.n
-        self.mass: float | None = None  # of all, where it has been asked for
-        self.links: tuple[str, ...] = ()  # names of those that exist, likewise
+        self.mass: float | None = None  # [kg] total mass, None until it is needed
+        self.links: tuple[str, ...] = ()  # names of the existing links, empty until they are needed

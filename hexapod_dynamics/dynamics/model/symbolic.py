@@ -1,7 +1,7 @@
 """The model as CasADi functions, for Opti problems, C code or other programs.
 
-The leg kernels' programs are run on CasADi's symbols instead of vectors of numbers, so what comes out is what the
-compiled model computes, operation by operation. The morphology is built in: its masses and lengths are constants.
+The leg kernels' programs are run on CasADi's symbols instead of vectors of numbers, so the functions perform the
+same operations as the compiled model. The morphology is built in: its masses and lengths are constants.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def casadi_function(kernels: RobotKernels, name: str, morphology: Morphology) ->
 
 
 class _Memory:
-    """The kernels' memory for a morphology, with symbols where the state stands."""
+    """The kernels' memory for a morphology, with symbols for the state."""
 
     def __init__(self, kernels: RobotKernels, morphology: Morphology) -> None:
         robot = self.robot = kernels.robot
@@ -47,7 +47,7 @@ class _Memory:
         self.last = ws.legs[:, 4].tolist()
         self.R, self.q = ca.SX.sym("R", 3, 3), ca.SX.sym("q", robot.joint_count)
         self.nu = ca.SX.sym("nu", 6 + self.n)
-        # of each joint that moves: its leg, its place in the leg, its index among all
+        # for each moving joint: its leg, its index in the leg, its index among all joints
         self.moving = [
             (leg, k, start + k)
             for leg, start in enumerate(robot.leg_joints(name)[0] for name in robot.leg_names)
@@ -79,7 +79,7 @@ class _Memory:
             run(make(LegType.of(leg), self.rows), lane, self.shared)
 
     def body_terms(self, linear: Any, angular: Any) -> tuple[Any, Any]:
-        """Force and moment that accelerate the main body so, gravity taken as an acceleration."""
+        """Return force and moment for this acceleration of the main body; gravity is treated as an acceleration."""
         s = self.shared
         v, w = ca.vertcat(*s[TWIST : TWIST + 3]), ca.vertcat(*s[TWIST + 3 : TWIST + 6])
         mass, h, inertia = s[BODY], ca.SX(ca.DM(s[BODY + 1 : BODY + 4])), self.body[3:, 3:]
@@ -89,7 +89,7 @@ class _Memory:
 
 
 def run(trace: Trace, lane: list, shared: list) -> None:
-    """Run a kernel's program on lists of numbers or symbols, one leg's memory and what legs share."""
+    """Run a kernel's program on lists of numbers or symbols: one leg's memory, and the memory that legs share."""
     values: dict[int, object] = {}
     for node in trace.program():
         arguments = [values[argument.index] for argument in node.arguments]

@@ -25,9 +25,9 @@ from hexapod_dynamics.robot.casadi_extra import import_casadi
 class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
     """Mass matrix, Coriolis matrix, gravity, tip Jacobians, forward and inverse dynamics of any morphology of a robot.
 
-    Changing the morphology from one call to the next compiles and rebuilds nothing: each has memory of its own, some
-    26 kB. Threads may share a model, each with its own morphology: every call is one step under the interpreter's
-    lock. Copies and pickles are models of their own; models of a robot share their compiled code.
+    Changing the morphology from one call to the next needs no compilation: each morphology has memory of its own,
+    some 26 kB. Threads may share a model, each with its own morphology: every call is one step under the
+    interpreter's lock. Copies and pickles are independent models; all models of a robot share their compiled code.
     """
 
     # ---- the model ---------------------------------------------------------------------------------------------
@@ -35,8 +35,8 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
     def forward_dynamics(self, rotation, q, nu, tau, morphology=None, tip_forces=None) -> np.ndarray:
         """Accelerations nudot (6+n,) under joint torques tau (n,) and tip_forces {leg: force (3,) [N], world axes}.
 
-        A limp joint's torque is zero, whatever tau says. Raises DynamicsError for input of the wrong shape or not
-        finite. (6), solved as an arrow: n_i x n_i blocks and one 6x6.
+        A limp joint's torque is zero; its entry in tau is ignored. Raises DynamicsError for input of the wrong
+        shape or not finite. (6), solved as an arrow: n_i x n_i blocks and one 6x6.
         """
         known = self._known
         if morphology is not known.given:
@@ -56,10 +56,11 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
         return out
 
     def inverse_dynamics(self, rotation, q, nu, nudot, morphology=None, tip_forces=None) -> np.ndarray:
-        """Wrench on the base and joint torques (6+n,) that accelerations nudot (6+n,) need, tip_forces helping.
+        """Wrench on the base and joint torques (6+n,) that accelerations nudot (6+n,) need, in addition to
+        tip_forces.
 
-        tip_forces {leg: force (3,) [N], world axes}. A limp joint's entry is the torque that it would need: where it is
-        not zero, the robot cannot do this motion. Raises DynamicsError. (6), by recursion along each leg.
+        tip_forces {leg: force (3,) [N], world axes}. A limp joint's entry is the torque that it would need: if it
+        is not zero, the robot cannot perform this motion. Raises DynamicsError. (6), by recursion along each leg.
         """
         known = self._known
         if morphology is not known.given:
@@ -98,12 +99,12 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
     def tip_jacobian(self, leg: str, q, morphology=None) -> np.ndarray:
         """Jacobian J (6, 6+n) of a leg's tip, V_tip = J nu (11).
 
-        The tip frame sits at the end of the leg's last existing link and has that link's axes, x along the link.
+        The tip frame is at the end of the leg's last existing link and has that link's axes, x along the link.
         """
         known = self._known
         if morphology is not known.given:
             known = self._select(morphology)
-        call = self._tip  # a name of its own: Python 3.10 and 3.11 take 20 ns more for self._tip(...)
+        call = self._tip  # a local name: self._tip(...) takes 20 ns more in Python 3.10 and 3.11
         try:
             out = call(known.memory, q, self._legs[leg])
         except (KeyError, TypeError):
@@ -127,8 +128,8 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
         """Derivatives of inverse dynamics: (dtau_dconf, dtau_dnu, M), each (6+n, 6+n).
 
         Columns of dtau_dconf: the tangent of the configuration, body translation and rotation in base_link axes
-        (g exp([V])), then the moving joints. By nudot the derivative is the mass matrix M. Exact: the leg's program is
-        differentiated by the chain rule. Raises DynamicsError.
+        (g exp([V])), then the moving joints. The derivative by nudot is the mass matrix M. Exact: the leg's
+        program is differentiated by the chain rule. Raises DynamicsError.
         """
         known = self._known
         if morphology is not known.given:
@@ -142,8 +143,8 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
     def forward_dynamics_derivatives(self, rotation, q, nu, tau, morphology=None):
         """Derivatives of forward dynamics: (da_dconf, da_dnu), each (6+n, 6+n), and da_dtau (6+n, n).
 
-        Columns as in `inverse_dynamics_derivatives`: -M^-1 times what stands there; da_dtau: M^-1's columns of the
-        joints, zero for limp ones. Raises DynamicsError.
+        Columns as in `inverse_dynamics_derivatives`: they are -M^-1 times those derivatives. da_dtau: the joints'
+        columns of M^-1, zero for limp joints. Raises DynamicsError.
         """
         known = self._known
         if morphology is not known.given:
@@ -158,7 +159,7 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
         """Return a casadi.Function for one morphology, equal to the compiled model: to be used in an Opti problem.
 
         name: "forward_dynamics" (R, q, nu, tau) -> nudot, "inverse_dynamics" (R, q, nu, nudot) -> tau (6+n,), or
-        "tip_positions" (R, p, q) -> (3, k), the ends in the world of the k legs that there are. Needs CasADi.
+        "tip_positions" (R, p, q) -> (3, k), the ends of the k existing legs, in the world. Needs CasADi.
         """
         import_casadi("casadi_function")
         from hexapod_dynamics.dynamics.model.symbolic import casadi_function
@@ -169,8 +170,9 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
         """Formulas of a leg for reading: mass matrix, screws and gravity in its mount frame; print it.
 
         Each entry is a sum of products of the links' parameters and of the joints' sines and cosines, and can be
-        evaluated for numbers or for symbols of CasADi or sympy (leg_expressions.py). Legs of three joints take
-        milliseconds; formulas of five and more joints with slanted axes fill books. Raises DynamicsError.
+        evaluated for numbers or for symbols of CasADi or sympy (leg_expressions.py). A leg of three joints takes
+        milliseconds; formulas of legs with five and more joints and oblique axes are very long. Raises
+        DynamicsError.
         """
         known = self._select(morphology)
         self._leg_index(leg, known)
@@ -182,13 +184,13 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
         """Accelerations nudot (6+n,) with the tips of the legs in `stance` held, and {leg: force (3,) [N], world axes}.
 
         Held means that the tips' accelerations in the world are zero (Gauss' principle): M nudot + h = tau + J^T f.
-        Where the feet are held more than once over, the smallest forces of all that do it are given. Where no forces
-        hold the tips (straight legs that move), the motion is the nearest one, and a HeldTipsWarning names the
-        residual, the acceleration that a tip keeps, and the rank; up to 1e-6 m/s^2, or 1e-6 of the acceleration that
-        the forces must take away, there is none. Raises DynamicsError for wrong input.
+        If several sets of forces hold the tips, the smallest forces are returned. If no forces hold the tips
+        (straight legs that move), the motion is the nearest possible one, and a HeldTipsWarning names the residual
+        (the remaining acceleration of a tip) and the rank; there is no warning for a residual up to 1e-6 m/s^2, or
+        up to 1e-6 of the acceleration that the forces must cancel. Raises DynamicsError for wrong input.
 
         info: return a HeldTips too, (nudot, forces, info), with the residual [m/s^2], the rank and the damping of the
-        solution (held_tips.py), instead of a warning. It takes some twenty times as long.
+        solution (held_tips.py), instead of a warning. This takes some twenty times as long.
         """
         known = self._known
         if morphology is not known.given:
@@ -209,7 +211,9 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
         return result[0], dict(zip(legs, result[1:], strict=True))
 
     def _held_without_haste(self, rotation, q, nu, tau, legs, known):
-        """What `constrained_forward_dynamics` is for input to be converted or refused, and for feet held too often."""
+        """Do `constrained_forward_dynamics` for input that must be converted or refused, and for redundantly held
+        tips.
+        """
         nudot, forces, info = self._solve_held(rotation, q, nu, tau, legs, known)
         if not info.holds:
             message = (
@@ -221,7 +225,9 @@ class WholeBodyModel(BatchDynamics, LinkQuantities, Regressors):
         return nudot, forces
 
     def _solve_held(self, rotation, q, nu, tau, legs, known):
-        """Accelerations, forces {leg: (3,)} and HeldTips, from matrices: for all input, however the legs stand."""
+        """Return accelerations, forces {leg: (3,)} and HeldTips, computed from matrices: for any input and any
+        stance.
+        """
         free = self.forward_dynamics(rotation, q, nu, tau, known.given)
         for leg in legs:
             self._leg_index(leg, known)

@@ -1,4 +1,6 @@
-"""Figures 3 to 8 of Farghdani & Chhabra 2025: the hexapod whole and damaged, and how long its simulation takes."""
+"""Figures 3 to 8 of Farghdani & Chhabra 2025: the hexapod intact and damaged, and the computing time of its
+simulation.
+"""
 
 import os
 import time
@@ -38,7 +40,7 @@ def in_paper_axes(log):
 
 
 def reproduce(output_folder, progress):
-    """Write the figures, their data and what agrees with the paper's words; returns the page's path."""
+    """Write the figures, their data and a comparison with the paper's statements; returns the page's path."""
     page = Page(output_folder, "farghdani2025", "Farghdani & Chhabra 2025: a hexapod that loses legs")
     page.text(
         f"{SECONDS} s of the tripod gait of eq. (64) (Table IV: S = {100 * STEP_LENGTH:.0f} cm, "
@@ -89,7 +91,7 @@ def reproduce(output_folder, progress):
 
 
 def _motion(page, attitude, place, damage, text, healthy, hurt):
-    """Body attitude and position, healthy beside damaged, as figures and CSV."""
+    """Write body attitude and position, healthy beside damaged, as figures and CSV."""
     columns = [healthy.time]
     curves = {name: in_paper_axes(log) for name, log in (("healthy", healthy), (damage, hurt))}
     for which, name, caption, labels in (
@@ -157,7 +159,7 @@ def _runtime(page, robot):
 
 
 def findings(logs, seconds_needed):
-    """Return rows (what the paper says, what happens here, agrees or differs)."""
+    """Return rows (statement of the paper, result here, "agrees" or "differs")."""
     rows = []
 
     def finding(words, here, agrees):
@@ -202,7 +204,7 @@ def findings(logs, seconds_needed):
     finding("damage 2: forward motion in Y", f"{place[-1, 1] / SECONDS:.0f} mm/s", place[-1, 1] > 50)
     finding("damage 2: lateral motion in X", f"{place[-1, 0]:+.0f} mm after {SECONDS} s", abs(place[-1, 0]) > 10)
     time_ = logs["damage 2"].time
-    stance_1 = (time_ / PERIOD) % 1.0 < 0.5  # when group 1 (legs 1, 4, 5) is to carry
+    stance_1 = (time_ / PERIOD) % 1.0 < 0.5  # when group 1 (legs 1, 4, 5) is in stance
     low = [place[(time_ // PERIOD == cycle) & stance_1, 2].min() for cycle in range(1, 4)]
     high = [place[time_ // PERIOD == cycle, 2].max() for cycle in range(1, 4)]
     lowest = [stance_1[time_ // PERIOD == k][np.argmin(place[time_ // PERIOD == k, 2])] for k in range(1, 4)]

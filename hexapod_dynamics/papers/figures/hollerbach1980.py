@@ -1,4 +1,6 @@
-"""Tables I and II of Hollerbach 1980, by counting, and the time of each formulation against the number of joints."""
+"""Tables I and II of Hollerbach 1980, by counting operations, and the time of each formulation against the number
+of joints.
+"""
 
 import time
 
@@ -134,7 +136,7 @@ def _seconds(formulation, n):
     rows = [(0, 0.1, 0.3, np.pi / 2 * (i % 2)) for i in range(n)]
     chain = Chain.from_denavit_hartenberg(rows, [1] * n, [[-0.15, 0, 0]] * n, [np.diag([0.002, 0.01, 0.01])] * n)
     q, qdot, qddot = np.random.default_rng(n).normal(size=(3, n))
-    terms, laps = link_terms(chain, q), []  # given, as in Table I
+    terms, laps = link_terms(chain, q), []  # the terms are given, as in Table I
     until = time.perf_counter() + 0.15
     while len(laps) < 2 or time.perf_counter() < until:
         start = time.perf_counter()

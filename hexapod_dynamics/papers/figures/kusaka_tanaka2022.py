@@ -1,4 +1,6 @@
-"""Figures 1 to 5 of Kusaka & Tanaka 2022: pendulums free and controlled, the slider, ten links and what they cost."""
+"""Figures 1 to 5 of Kusaka & Tanaka 2022: free and controlled pendulums, the slider, ten links and their computing
+time.
+"""
 
 import time
 

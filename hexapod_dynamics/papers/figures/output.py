@@ -68,7 +68,7 @@ def panels(rows=1, columns=1, *, width=7.0, height=3.2, **options):
 
 
 def curves(axis, x, columns, names, xlabel, ylabel, title=None):
-    """Several curves over one x, told apart by colour and by dashes."""
+    """Plot several curves over one x, distinguished by colour and by dashes."""
     for i, (column, name) in enumerate(zip(columns, names, strict=True)):
         dashes = STYLES[(i + i // len(COLOURS)) % len(STYLES)]
         axis.plot(x, column, color=COLOURS[i % len(COLOURS)], linestyle=dashes, label=name, lw=1.6)
