@@ -1,6 +1,6 @@
 """The kinds of gait, and the bounds of their settings: for the gaits, the node `gait` and the launch file.
 
-It imports no gait, so that a launch, which shows the choices only, loads none.
+It imports no gait, because the launch only needs the list of choices.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class GaitKind(NamedTuple):
     """A kind of gait.
 
-    text: what it does. maker: "module:function" that returns a Gait from its kind and the values of the node's
-    parameters. adaptive: it is a pattern of AdaptiveGait, so that the settings LIVE and the choice among these kinds
-    can change while the robot walks.
+    text: description. maker: "module:function" that returns a Gait from its kind and the values of the node's
+    parameters. adaptive: whether it is a pattern of AdaptiveGait: then the settings LIVE and the choice among
+    these kinds can change while the robot walks.
     """
 
     text: str
@@ -61,7 +61,7 @@ BOUNDS = {
 
 
 def make(kind: str, values: Mapping[str, Any]) -> Gait:
-    """Return the gait of a kind with the values of the node's parameters; HexapodError names a kind that is unknown."""
+    """Return the gait of a kind with the values of the node's parameters; HexapodError names an unknown kind."""
     if kind not in KINDS:
         raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(KINDS)}")
     module, _, function = KINDS[kind].maker.partition(":")

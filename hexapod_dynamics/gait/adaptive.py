@@ -36,27 +36,27 @@ from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.slope_reference import SlopeReference
 from hexapod_dynamics.robot import Morphology, Robot
 
-# Modes in which the body rests on its belly or is on its way there or up.
+# Modes in which the body rests on its belly, moves down to it, or rises from it.
 SITTING = (layout.LOWER, layout.SAT, layout.MOVE, layout.RISE)
 
 
 class AdaptiveGait(AdaptivePlans):
     """Walks with the legs that remain.
 
-    step_height [m]: lift of a swinging foot. body_height [m]: base_link over the ground, by default
-    that of the plan. period [s]: of the cycle; by default the plan's, shorter for fast commands. acceleration [m/s^2]
+    step_height [m]: lift of a swinging foot. body_height [m]: height of base_link over the ground, by default that
+    of the plan. period [s]: of the cycle; by default the plan's, shorter for fast commands. acceleration [m/s^2]
     and turning [rad/s^2] limit how the twist follows a command. yaw_hold: corrects the heading by the yaw given to
-    `sense`. tilt_limit [rad]: a body tilted further sits down without waiting for a diagnosis; 0: never.
-    pattern: "auto", or "wave" or "ripple" for these of the legs that are left, without a plan and its sway.
-    planner: makes a plan that is missing (a BackgroundPlanner) while the robot sits; None: it stays down.
-    worker: a PlanWorker, which works changes of plan out beside the walk; None: they are worked out at once.
-    plans: a PlanLibrary or the path of one; by default the file next to the robot's that comes with the package.
-    ground: whether lift, place of the body, tilt limit and commands follow the ground that is felt (adaptive_ground).
+    `sense`. tilt_limit [rad]: a body tilted further sits down without waiting for a diagnosis; 0: never. pattern:
+    "auto", or "wave" or "ripple": these gaits on the legs that are left, without a plan and its sway. planner: a
+    BackgroundPlanner that makes a missing plan while the robot sits; None: the robot stays down. worker: a
+    PlanWorker, which computes changes of plan in parallel to the walk; None: they are computed at once. plans: a
+    PlanLibrary or the path of its file; by default the file of the package for this robot. ground: whether lift,
+    position of the body, tilt limit and commands adapt to the ground (adaptive_ground).
 
-    Which gait: a whole robot walks a tripod; with legs lost, the library's plan for the legs that are left; a leg with
-    a locked or limp joint, or a shortened link that makes it too short, is held up and counted as lost. With fewer legs
-    than can walk, or without a plan, the robot sits and `report` gives the reason (without a planner a RobotWarning,
-    too).
+    Choice of the gait: an intact robot walks a tripod; with lost legs, it uses the library's plan for the
+    remaining legs. A leg with a locked or limp joint, or with a shortened link that makes the leg too short, is
+    held up and counts as lost. With fewer legs than can walk, or without a plan, the robot sits and `report` gives
+    the reason (without a planner a RobotWarning, too).
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class AdaptiveGait(AdaptivePlans):
     # ---- set up ------------------------------------------------------------------------------------------------------
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> AdaptiveGait:
-        """Set the gait up for a robot whose legs all have a coxa, femur and tibia; return self, standing.
+        """Prepare the gait for a robot whose legs all have a coxa, femur and tibia; return self, standing.
 
         Raises HexapodError for a robot with fewer than three legs, and for a body height or step height out of reach.
         """
@@ -109,7 +109,9 @@ class AdaptiveGait(AdaptivePlans):
         return self
 
     def _rehearse(self) -> None:
-        """Call every function of a change of plan, so that none is compiled or loaded later, while the robot walks."""
+        """Call every function of a change of plan once, so that none is compiled or loaded later, while the robot
+        walks.
+        """
         kernel.enter(self._memory, int(self.data.state[layout.MODE]), 0)
         kernel.place_of_body(self._memory)
         if self.plan is not None:
@@ -146,8 +148,9 @@ class AdaptiveGait(AdaptivePlans):
             kernel.enter(self._memory, layout.LOWER, 0)
 
     def press(self, leg: str) -> bool:
-        """Stop on all feet, press that of a leg down and go on: 2 s. Return False, and do nothing, where the robot
-        cannot: while it sits, rows or presses already, or where the other feet do not hold the body.
+        """Stop on all feet, press the foot of a leg down and walk on; this takes 2 s. Return False, and do
+        nothing, if the robot cannot: while it sits, rows or presses already, or if the other feet do not support
+        the body.
         """
         if leg not in self.robot.leg_names:
             raise HexapodError(f"leg {leg!r}: this robot has {', '.join(self.robot.leg_names)}")
@@ -185,7 +188,7 @@ class AdaptiveGait(AdaptivePlans):
         """Change the settings LIVE (step_height, body_height, period ...) while it walks; None: unchanged; period 0:
         automatic.
 
-        HexapodError names a setting that is unknown, out of its range or out of reach; nothing has changed then.
+        HexapodError names a setting that is unknown, out of its range or out of reach; then nothing has changed.
         """
         unknown = settings.keys() - set(LIVE)
         if unknown:
@@ -207,10 +210,11 @@ class AdaptiveGait(AdaptivePlans):
     # ---- every tick --------------------------------------------------------------------------------------------------
 
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
-        """Start over: standing, or in the steady nominal walk at a phase, or led there from measured joints (n,) [rad].
+        """Restart: standing, or in the steady nominal walk at a phase; with a transition from measured joints (n,)
+        [rad] if given.
 
-        The first steps lead from measured joints at minimum jerk, no joint faster than a tenth of its speed limit on
-        average.
+        The transition has minimum jerk; the average speed of each joint in it is at most a tenth of its speed
+        limit.
         """
         data, state = self.data, self.data.state
         state[:] = 0.0
@@ -256,7 +260,7 @@ class AdaptiveGait(AdaptivePlans):
         pressed = self.data.state[layout.PRESSED]
         kernel.advance(self._memory, dt)
         if pressed and self.data.state[layout.MODE] == layout.START:
-            self._plan_on(lambda twin: twin.planned_restart())  # from where the feet were set down
+            self._plan_on(lambda twin: twin.planned_restart())  # from the present places of the feet
         if self.data.state[layout.REFLEXES] > self._most_reflexes:
             self.data.state[layout.STAY] = 1.0
         return self.data.position, self.data.velocity

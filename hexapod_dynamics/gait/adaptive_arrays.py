@@ -1,4 +1,4 @@
-"""Writes robot, settings and plan of the adaptive gait to the arrays that its compiled functions read."""
+"""Writes robot, settings and plan of the adaptive gait to the arrays that the compiled functions of the gait read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def new_walk(robot: Robot, settings: AdaptiveSettings) -> layout.Walk:
 
 
 def write_settings(walk: layout.Walk, settings: AdaptiveSettings, plan: GaitPlan | None) -> None:
-    """Write the settings that can change while the robot walks; a plan decides what they leave open."""
+    """Write the settings that can change while the robot walks; the plan decides those that are None."""
     walk.settings[layout.YAW_GAIN] = YAW_GAIN if settings.yaw_hold else 0.0
     walk.settings[layout.ACCELERATION], walk.settings[layout.TURNING] = settings.acceleration, settings.turning
     walk.plan[plan_numbers.LIFT] = settings.step_height
@@ -47,9 +47,10 @@ def write_settings(walk: layout.Walk, settings: AdaptiveSettings, plan: GaitPlan
 
 
 def write_plan(walk: layout.Walk, robot: Robot, plan: GaitPlan | None, table: np.ndarray, held: list[str]) -> None:
-    """Write the legs as they are now (`table`, see leg_table) and their plan; held: names of legs that are held up.
+    """Write the present legs (`table`, see leg_table) and their plan; held: names of legs that are held up.
 
-    A robot that walks keeps its period. Without a plan, legs that can carry do so while the robot sits down.
+    A robot that walks keeps its period. Without a plan, all legs that can carry the body do so while the robot
+    sits down.
     """
     walk.legs[:] = table
     if plan is None:

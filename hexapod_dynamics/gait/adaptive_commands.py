@@ -1,4 +1,4 @@
-"""The adaptive gait's commands and settings: what its present plan allows of them."""
+"""The adaptive gait's commands and settings, limited to what its present plan allows."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from hexapod_dynamics.gait.command_limits import HIGH_PERIODS
 from hexapod_dynamics.gait.planning.patterns import LIFT
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 
-# Settings that the plan's own replace, in this order, where the legs that are left cannot step on the spot with them.
+# Settings that are replaced by those of the plan, in this order, if the remaining legs cannot step on the spot with
+# them.
 GIVE_UP = ((), ("body_height",), ("period",), ("body_height", "period"), ("body_height", "period", "step_height"))
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
 
 
 class AdaptiveCommands(AdaptiveOnGround):
-    """Part of AdaptiveGait: follows commands as far as the plan allows, and settings as far as the legs reach."""
+    """Part of AdaptiveGait: limits commands to what the plan allows, and settings to what the legs reach."""
 
     def __init__(self, settings: AdaptiveSettings, ground: bool) -> None:
         super().__init__(ground)
@@ -30,13 +31,14 @@ class AdaptiveCommands(AdaptiveOnGround):
         self.plan: GaitPlan | None = None
         self._wanted: tuple[float, float, float] | None = None
         self._followed = np.zeros(3)
-        self._used = self.settings  # in force
-        self._given_up = ""  # names of the settings that the plan's own replace
+        self._used = self.settings  # the settings in use
+        self._given_up = ""  # names of the settings that are replaced by those of the plan
 
     def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Return the command (3,) [m/s, m/s, rad/s] as it will be followed: scaled down as a whole to what is possible.
+        """Return the command (3,) [m/s, m/s, rad/s] that will be followed: the given one, scaled down as a whole
+        to what is possible.
 
-        Raises HexapodError for what is not finite.
+        Raises HexapodError for values that are not finite.
         """
         return self._possible(vx, vy, wz)[0]
 
@@ -46,7 +48,9 @@ class AdaptiveCommands(AdaptiveOnGround):
         return (np.zeros(3), 1.0) if self.plan is None else self._possible_here(self.plan, command)
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Ask for a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
+        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist that will be followed (see
+        `scaled`).
+        """
         wanted = (float(vx), float(vy), float(wz))
         if wanted != self._wanted:
             if self.obstacle.commanded(*wanted[:2]):
@@ -73,7 +77,9 @@ class AdaptiveCommands(AdaptiveOnGround):
         return f"{given}: out of reach for {self.plan.kind}ing on {', '.join(self.plan.legs)}" if self.plan else given
 
     def _use_what_fits(self) -> None:
-        """Put the settings in force; where the legs that are left cannot step on the spot with them, the plan's own."""
+        """Apply the settings; replace settings by those of the plan if the remaining legs cannot step on the spot
+        with them.
+        """
         plans_own: dict[str, Any] = {
             "body_height": None,
             "period": None,

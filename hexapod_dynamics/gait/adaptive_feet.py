@@ -1,7 +1,8 @@
-"""Motion of the feet of the adaptive gait, compiled: stance, swing, lowering, and placement while the belly carries.
+"""Motion of the feet of the adaptive gait, compiled: stance, swing, lowering, and placement while the belly
+carries the robot.
 
-Feet are points of the ground as seen from the nominal frame (see `cycle`), so a standing foot never slides, however the
-twist changes. In a steady walk they are where `cycle.cycle_foot` has them.
+Feet are points of the ground, expressed in the nominal frame (see `cycle`), so a standing foot never slides, even
+if the twist changes. In a steady walk `cycle.cycle_foot` gives their positions.
 """
 
 import math
@@ -9,7 +10,7 @@ import math
 from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait import cycle, leg_motion
 
-# A twist below this [m/s, rad/s] is standing; a foot nearer than NEAR [m] to its foothold is home.
+# A twist below this [m/s, rad/s] counts as standing; a foot nearer than NEAR [m] to its foothold counts as being there.
 STANDING, NEAR = 1e-4, 1e-4
 # Speed [m/s] at which feet are put down, and height [m] over the ground to which they are lifted on the belly.
 SETTLING, CLEAR = 0.16, 0.03
@@ -31,7 +32,9 @@ def asked(command):
 
 
 def touch_down(walk, i, s):
-    """Return the point of the ground on which a foot at the fraction s of its swing will step, as seen now."""
+    """Return the point of the ground, in the present frame, on which a foot at the fraction s of its swing will
+    step.
+    """
     plan, legs, state = walk.plan, walk.legs, walk.state
     rest = 0.0 if plan.rows != 0.0 else (1.0 - plan.duty) * plan.period
     after = cycle.stance_time(plan, plan.duty) + (1.0 - s) * rest
@@ -53,7 +56,7 @@ def carry_ground(walk, dt):
 
 
 def standing_rates(walk, pace):
-    """Set the rates of all feet to those of the ground, at the twist times pace."""
+    """Set the rates of all feet to those of the ground, for the twist multiplied by `pace`."""
     feet, state = walk.feet, walk.state
     for i in range(walk.legs_count):
         feet[i].rate[0] = -pace * (state.going[0] - state.going[2] * feet[i].place[1])
@@ -62,13 +65,13 @@ def standing_rates(walk, pace):
 
 
 def put_feet_down(walk, dt):
-    """Lower the feet that are in the air vertically; return whether all stand."""
+    """Lower vertically the feet that are in the air; return whether all feet stand."""
     feet, legs = walk.feet, walk.legs
     down = True
     for i in range(walk.legs_count):
         if legs[i].used == 0.0 or feet[i].back != 0.0:
             continue
-        if feet[i].place[2] < 0.0:  # it was pressed down
+        if feet[i].place[2] < 0.0:  # the foot was pressed down
             feet[i].place[2] = min(0.0, feet[i].place[2] + SETTLING * dt)
             feet[i].rate[2] = SETTLING if feet[i].place[2] < 0.0 else 0.0
             down = down and feet[i].place[2] == 0.0
@@ -117,7 +120,7 @@ def step_feet(walk, dt):
             continue
         home = False
         if p < duty:
-            # Touched down within this tick.
+            # The foot has touched down within this tick.
             feet[i].in_air, feet[i].place[2] = 0.0, 0.0
             feet[i].place[0], feet[i].place[1] = feet[i].touch_down[0], feet[i].touch_down[1]
             continue
@@ -135,12 +138,12 @@ def step_feet(walk, dt):
         lift, lift_rate = cycle.lifted(s)
         feet[i].place[2], feet[i].rate[2] = plan.lift * lift, plan.lift * lift_rate * rate
     if plan.rows != 0.0 and state.phase < duty:
-        return False  # not on its belly
+        return False  # the body is not on its belly
     return home and halting
 
 
 def feet_are_in_place(walk):
-    """Whether every foot stands where it is to stand, to 1 mm."""
+    """Whether every foot stands at its foothold, within 1 mm."""
     for i in range(walk.legs_count):
         if walk.legs[i].used != 0.0:
             for k in range(2):
@@ -173,7 +176,7 @@ def move_feet(walk):
 
 
 def place_all_feet(walk):
-    """Put every foot where a steady walk (or stand) with the state's twist and phase has it."""
+    """Place every foot as in a steady walk (or stand) with the twist and phase of the state."""
     plan, legs, state, feet = walk.plan, walk.legs, walk.state, walk.feet
     for i in range(walk.legs_count):
         if legs[i].used == 0.0:

@@ -1,7 +1,7 @@
-"""The adaptive gait on ground that is rough or slopes: puts in force what GroundAdaptation asks for.
+"""The adaptive gait on ground that is rough or slopes: it applies the changes that GroundAdaptation demands.
 
-Feet are lifted by HIGH_LIFT where the ground is rough, in a longer period where the servos would not follow; the tilt
-limit is ROUGH_TILT times as large there. Commands are limited for the slope: see `CommandLimits.inclines`.
+On rough ground feet are lifted by HIGH_LIFT, with a longer period if the servos would otherwise not follow, and
+the tilt limit is ROUGH_TILT times as large. Commands are limited for the slope: see `CommandLimits.inclines`.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACKS, CLIMB,
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.progress import SLOW
 
-# Lift [m] of the feet on rough ground, factor on the tilt limit there: feet that stand on obstacles tilt the body.
+# Lift [m] of the feet on rough ground, and factor of the tilt limit there, because feet that stand on obstacles tilt
+# the body.
 HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
-# Lift onto an obstacle [m], of a whole robot and with legs lost (on fewer legs the body tips over on higher ones);
-# speed at which the lift follows [m/s].
+# Lift onto an obstacle [m], for an intact robot and for one with lost legs (on fewer legs the body tips over on higher
+# obstacles); speed at which the lift changes [m/s].
 CLIMB_LIFT, LOST_CLIMB_LIFT, CLIMB_RATE = 0.08, 0.05, 0.02
-# How much higher [m] a rowing body rises where its feet are lifted higher: its belly runs against edges, too.
+# How much higher [m] a rowing body rises while its feet are lifted higher, because its belly runs against edges, too.
 ROWING_RISE = 0.01
-# Tilt reflexes after which the robot stays down, on level ground and where it was rough before the first one: each
-# time its feet come to other places.
+# Number of tilt reflexes after which the robot stays down: on level ground, and on ground that was rough before the
+# first reflex, because there each attempt places the feet differently.
 MOST_REFLEXES, MOST_ROUGH_REFLEXES = 3, 6
-# On rough ground a body that is tilted by FALLING_FROM [rad] and will be by FALLEN [rad] after AHEAD [s], if it goes on
-# as in the last RATE_OVER [s], falls: it sits down at once.
+# On rough ground a body falls, and sits down at once, if its tilt exceeds FALLING_FROM [rad] and will exceed FALLEN
+# [rad] after AHEAD [s] at its mean rate of the last RATE_OVER [s].
 FALLING_FROM, FALLEN, AHEAD, RATE_OVER = math.radians(14.0), math.radians(30.0), 0.2, 0.04
 FORGIVEN = 10.0  # [s] of walking on rough ground after which a tilt reflex no longer counts
 LOADED = 0.9  # height of the centre of mass over the feet as a share of that of base_link
-# The command is limited anew when the slope has changed by so much [rad], at most once in so long [s].
+# The command is limited again when the slope has changed by this angle [rad], at most once in this time [s].
 SLOPE_STEP, LIMIT_EVERY = math.radians(2.5), 1.0
 UNLIMITED = (AS_FELT, False), math.inf, 0.0
 NO_WAY = (
@@ -59,11 +60,11 @@ NO_WAY = (
 )
 SLIDES_FROM = math.radians(8.0)  # slope on which a body that lies on its belly between its strokes slides
 FARTHEST_LEAN = MOST_LEAN[:2].tolist()  # [m]
-SLOWER = 0.97  # share of the command below which the reason is given
+SLOWER = 0.97  # share of the command below which the reason is reported
 
 
 class AdaptiveOnGround(AdaptiveWalk):
-    """Part of AdaptiveGait, which has the plan and its limits; ground: None where nothing adapts."""
+    """Part of AdaptiveGait, which has the plan and its limits; ground: None if nothing adapts."""
 
     plan: GaitPlan | None
     settings: AdaptiveSettings
@@ -76,14 +77,14 @@ class AdaptiveOnGround(AdaptiveWalk):
     def __init__(self, ground: bool) -> None:
         self.ground = GroundAdaptation() if ground else None
         self.obstacle = ObstacleResponse()
-        self._high = HIGH_LIFT  # [m] of feet that are lifted higher than planned
+        self._high = HIGH_LIFT  # [m] lift of feet that are lifted higher than planned
         self._forces = 0.0, 0.0, 0  # specific force along and across the heading, summed since the last step; count
         self.leaning = np.zeros(6)  # the offset that `lean` has set
-        self.load = LoadShift(0.0)  # `bind` knows the robot's weight
+        self.load = LoadShift(0.0)  # `bind` sets the robot's weight
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
-        self._reflexes = 0.0  # after which the ground was taken for rough
-        self._tilted_on_rough = False  # the ground was rough before the first of them
-        self._limited_for = UNLIMITED  # what the obstacle asks for and rough; roll, pitch of the slope
+        self._reflexes = 0.0  # number of reflexes after which the ground was assumed to be rough
+        self._tilted_on_rough = False  # whether the ground was rough before the first reflex
+        self._limited_for = UNLIMITED  # response to the obstacle and roughness; roll, pitch of the slope
         self._since_limited, self._shift_room = LIMIT_EVERY, 0.0
         self._incline = LEVEL
         self._tilt, self._tilting = 0.0, 0.0  # [rad] against the slope, [rad/s]
@@ -95,17 +96,21 @@ class AdaptiveOnGround(AdaptiveWalk):
         """Scale the last command again."""
 
     def lean(self, offset: npt.ArrayLike) -> None:
-        """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad] from where the gait has it."""
+        """Move the body over its feet by an offset (6,) from the gait's own pose: x, y, z [m], roll, pitch, yaw
+        [rad].
+        """
         self.leaning[:] = checked_lean(offset)
         self.data.command[layout.OFFSET :] = self.leaning
         self._move_body(0.0, 0.0)
 
     def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
-        """Take what the body carries into account; see `Gait.carry`."""
+        """Adapt to a load on the body; see `Gait.carry`."""
         self.load.carry(mass, x_moment, y_moment)
 
     def _move_body(self, x: float, y: float) -> None:
-        """Move the body over its feet by (x, y) [m], as `lean` asks and for the load."""
+        """Move the body over its feet by (x, y) [m], in addition to the offset of `lean` and the shift for the
+        load.
+        """
         lean_x, lean_y = self.leaning[:2].tolist()
         load_x, load_y = self.load.shift.tolist()
         (most_x, most_y), command = FARTHEST_LEAN, self.data.command
@@ -113,7 +118,9 @@ class AdaptiveOnGround(AdaptiveWalk):
         command[layout.OFFSET + 1] = min(most_y, max(-most_y, lean_y + load_y + y))
 
     def sense_force(self, x: float, y: float, z: float) -> None:
-        """Take the specific force of the body [m/s^2], by which it is felt whether the robot makes its way."""
+        """Process the specific force of the body [m/s^2], from which the gait detects whether the robot makes
+        progress.
+        """
         if self.data.state[layout.SENSED] == 0.0:
             return
         roll, pitch = self._measured
@@ -123,11 +130,11 @@ class AdaptiveOnGround(AdaptiveWalk):
         self._forces = along, across + math.cos(roll) * y - math.sin(roll) * z, count + 1
 
     def _make_way(self, dt: float, ground: GroundAdaptation, now: list[float]) -> None:
-        """Find out whether the robot makes its way, and respond to an obstacle; now: the state, as numbers."""
+        """Detect whether the robot makes progress, and respond to an obstacle; now: the state, as numbers."""
         x, y, count = self._forces
         self._forces = 0.0, 0.0, 0
         plan, obstacle, did = self.plan, self.obstacle, self.obstacle.does
-        if plan is None or (count == 0 and did != BACK):  # the way back ends also when the IMU is silent
+        if plan is None or (count == 0 and did != BACK):  # stepping back ends even if the IMU is silent
             return
         vx, vy, turn = now[layout.TWIST : layout.TWIST + 3]
         count = max(count, 1)
@@ -151,7 +158,7 @@ class AdaptiveOnGround(AdaptiveWalk):
                 self._follow_again()
         if did == BACK:
             self._turned += turn * dt
-        elif obstacle.does == AS_FELT != did:  # it has passed the obstacle: on as before
+        elif obstacle.does == AS_FELT != did:  # it has passed the obstacle: walk on as before
             self.data.state[layout.YAW_REFERENCE] -= self._turned
             self._turned = 0.0
 
@@ -160,7 +167,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         return len(plan.legs) == len(self.data.legs) and self.settings.pattern == "auto"
 
     def _new_ground(self) -> None:
-        """Forget the ground."""
+        """Discard what was learnt about the ground."""
         self.leaning[:] = 0.0
         self._lifted, self._reflexes, self._since_limited = 0.0, 0.0, LIMIT_EVERY
         self._tilted_on_rough, self._turned = False, 0.0
@@ -169,7 +176,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         self.obstacle = ObstacleResponse()
 
     def _new_plan_on_ground(self) -> None:
-        """Forget the cycle before and the limits of the plan before."""
+        """Discard the previous cycle and the limits of the previous plan."""
         self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
         if self.ground is not None:
             self.ground.change_plan()
@@ -177,12 +184,12 @@ class AdaptiveOnGround(AdaptiveWalk):
         self._turned = 0.0
 
     def _adapt(self, dt: float) -> None:
-        """Let dt [s] pass for what adapts to the ground, and put it in force."""
+        """Advance the adaptation to the ground by dt [s], and apply it."""
         ground, data = self.ground, self.data
         if self.load.active:
             self.load.advance(dt, self._shift_room)
             self._move_body(0.0, 0.0)
-        now = data.state.tolist()  # an element of an array takes three times as long
+        now = data.state.tolist()  # access to an element of an array takes three times as long
         if ground is None or now[layout.SENSED] == 0.0:
             return
         lift, tilt_limit = self._used.step_height, self.settings.tilt_limit
@@ -215,18 +222,19 @@ class AdaptiveOnGround(AdaptiveWalk):
             data.plan[plan_numbers.RISE], data.plan[plan_numbers.HEIGHT] = plan.rise + more, plan.height + more
         most = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
         falls = self._falls(dt, tilt) and ground.rough and plan is not None and plan.kind == "walk"
-        data.settings[layout.TILT] = min(most, 0.5 * tilt) if falls else most  # half of it: the reflex comes at once
+        # half of the tilt: the reflex then comes at once
+        data.settings[layout.TILT] = min(most, 0.5 * tilt) if falls else most
         self._move_body(ground.shift_x, ground.shift_y)
         self._limit_again(ground, dt)
 
     def _falls(self, dt: float, tilt: float) -> bool:
-        """Whether a body that is tilted so far [rad] is falling."""
+        """Whether a body with this tilt [rad] is falling."""
         self._tilting += min(1.0, dt / RATE_OVER) * ((tilt - self._tilt) / dt - self._tilting)
         self._tilt = tilt
         return tilt > FALLING_FROM and tilt + AHEAD * self._tilting > FALLEN
 
     def _limit_again(self, ground: GroundAdaptation, dt: float) -> None:
-        """Limit the command anew where the ground has become rough, smooth, steeper or flatter, in steps of some
+        """Limit the command again if the ground has become rough, smooth, steeper or flatter, in steps of some
         milliseconds.
         """
         self._since_limited += dt
@@ -258,7 +266,7 @@ class AdaptiveOnGround(AdaptiveWalk):
 
     @property
     def _highest(self) -> float:
-        """Lift [m] of the feet where they are lifted higher than planned."""
+        """Lift [m] of the feet while they are lifted higher than planned."""
         lift = HIGH_LIFT
         if self.obstacle.does in (CLIMB, BACK) and self.plan is not None:
             lift = CLIMB_LIFT if self._walks_whole(self.plan) else LOST_CLIMB_LIFT
@@ -266,7 +274,7 @@ class AdaptiveOnGround(AdaptiveWalk):
 
     @property
     def _most_reflexes(self) -> int:
-        """Tilt reflexes in a row, after more of which the robot stays down."""
+        """Number of consecutive tilt reflexes after which the robot stays down."""
         return MOST_ROUGH_REFLEXES if self._tilted_on_rough else MOST_REFLEXES
 
     def _periods(self, plan: GaitPlan) -> list[float]:
@@ -306,7 +314,7 @@ class AdaptiveOnGround(AdaptiveWalk):
 
     @property
     def _slowed(self) -> str:
-        """Why the ground lets the robot follow less than is commanded; empty where it does not."""
+        """Why, because of the ground, the robot follows only a part of the command; empty if it follows all."""
         if self.obstacle.does == STOP:
             return NO_WAY
         if self.obstacle.does == BACK:
@@ -330,7 +338,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         return f"the command is scaled to {x:.3f} {y:.3f} m/s {turn:.3f} rad/s: {cause}"
 
     def _ground_report(self) -> dict[str, float | bool]:
-        """Return what is known of the ground."""
+        """Return what is known about the ground."""
         if self.ground is None:
             return {}
         return {

@@ -1,8 +1,8 @@
 """One tick of the adaptive gait, compiled: phase, feet and joints advance in place and nothing is allocated.
 
-What the gait does is one of the modes of `adaptive_state`. A change of plan either puts the feet in the air down where
-they are and goes on (SETTLE), or the robot sits down, moves all feet to their new places while the belly carries it,
-and stands up (LOWER, MOVE, RISE).
+The action of the gait is one of the modes of `adaptive_state`. At a change of plan, the robot either puts the feet
+in the air down where they are and walks on (SETTLE), or it sits down, moves all feet to their new places while the
+belly carries it, and stands up (LOWER, MOVE, RISE).
 """
 
 import math
@@ -10,19 +10,21 @@ import math
 from hexapod_dynamics.gait import adaptive_feet, adaptive_press, adaptive_return, cycle, leg_motion
 from hexapod_dynamics.gait import adaptive_state as layout
 
-# Speed [m/s] at which the body changes its height, and at which it shifts over its feet; its acceleration [m/s^2] to
-# the speed that it has in the plan. A body that starts at that speed at once jerks as one that is pushed.
+# Speed [m/s] at which the body changes its height, and at which it shifts over its feet; largest acceleration [m/s^2]
+# with which it takes up the speed of the plan's sway: without a limit its start looks like a push.
 LIFTING, SHIFTING, STARTING = 0.20, 0.09, 4.0
-# Shortest times [s] of lowering, rising; of moving, and with legs that came back; of lowering when the robot tilts.
+# Shortest times [s]: of lowering and rising; of moving, without and with restored legs; of lowering when the robot
+# tilts.
 LOWERING, MOVING, RETURNING, QUICK = 0.45, 0.6, 1.2, 0.3
-IN_PLACE = 0.02  # in which feet move that stand where they are to stand
-# The body is level again below this share of the tilt that makes it sit, for so long [s]. A belly on sloping ground or
-# on a stump may rest between that share and the tilt itself: there, time counts less.
+IN_PLACE = 0.02  # [s] of MOVE if all feet already stand at their places
+# The body is level again when its tilt was below this share of the tilt limit for this long [s]. A belly on sloping
+# ground or on a stump may rest at a tilt between that share and the limit; there, time counts less.
 LEVEL, LEVEL_TIME, INCLINED = 0.6, 0.3, 0.3
-# A body beyond its tilt limit for so long [s], or beyond it by this factor, sits down. With a front leg lost in the
-# middle of a step the body tilts by up to 13 degrees for up to 0.2 s, until the next feet are down: no reason to stop.
+# The robot sits down if its tilt exceeds the limit for this long [s], or exceeds it by this factor. When a front leg is
+# lost in the middle of a step, the body tilts by up to 13 degrees for up to 0.2 s, until the next feet are down; that
+# is no reason to stop.
 PATIENCE, BEYOND = 0.24, 1.9
-# A rowing robot lies on its belly once in each cycle, and tips no further than from there: it may tilt more, by this
+# A rowing robot lies on its belly once in each cycle and cannot tip far from there: its tilt limit is larger by this
 # factor.
 ROWING_TILT = 1.5
 
@@ -44,7 +46,7 @@ def _follow_command(settings, command, state, share, dt):
         error -= 6.283185307179586 * math.floor(error / 6.283185307179586 + 0.5)
         limit = settings.yaw_limit
         wanted = min(limit, max(-limit, settings.yaw_gain * error))
-        # The correction fades in with the walk, so that a robot at rest does not turn.
+        # The correction increases with the walk's speed, so that a robot at rest does not turn.
         state.going[2] += wanted
 
 
@@ -55,9 +57,10 @@ def planned_sway(walk, axis):
 
 
 def _current_sway(walk, axis):
-    """Return the body's sway now and its rate per unit of phase; weights between an old sway and that of the plan.
+    """Return the body's present sway and its rate per unit of phase, a weighted mean of an old sway and that of
+    the plan.
 
-    Between the two the body shifts, and arrives with the plan's speed.
+    While the body shifts from one to the other, it takes up the speed of the plan's sway.
     """
     state = walk.state
     w = leg_motion.minimum_jerk(state.weight)
@@ -117,7 +120,9 @@ def begin(walk, mode, quick):
 
 
 def _go_on(walk):
-    """Leave a mode in which all feet stand: press one down if that is due, else walk if that is asked, else stand."""
+    """Leave a mode in which all feet stand: press a foot down if that is pending, else walk if commanded, else
+    stand.
+    """
     if walk.state.pressed != 0.0:
         begin(walk, layout.PRESS, 0)
         return
@@ -134,7 +139,7 @@ def standing_height(walk):
 
 
 def _change_height(state, goal):
-    """Move the height to the goal along minimum jerk over the mode's span."""
+    """Move the height to the goal with minimum jerk over the duration of the mode."""
     s = min(1.0, state.time / state.span)
     state.height = state.height_from + leg_motion.minimum_jerk(s) * (goal - state.height_from)
     state.height_rate = leg_motion.minimum_jerk_rate(s) * (goal - state.height_from) / state.span
@@ -147,7 +152,7 @@ def _advance_mode(walk, dt):
     state.time += dt
     share = 1.0 if mode == layout.WALK else 0.0
     if state.fast != 0.0 and (mode == layout.START or mode == layout.SETTLE and state.span == 0.0):
-        share = 0.4  # a change of plan while it walks does not stop it, unless legs came back
+        share = 0.4  # a change of plan does not stop a walking robot, unless legs were restored
     if state.easy_for > 0.0:
         share = min(share, state.easy)
         if mode == layout.WALK:
@@ -175,7 +180,7 @@ def _advance_mode(walk, dt):
         if adaptive_feet.asked(command):
             begin(walk, layout.START, 0)
         elif state.from_sway[0] != 0.0 or state.from_sway[1] != 0.0:
-            # Back over the middle of the feet.
+            # Move back over the middle of the feet.
             left = math.sqrt(state.from_sway[0] * state.from_sway[0] + state.from_sway[1] * state.from_sway[1])
             keep = max(0.0, 1.0 - SHIFTING * dt / left)
             state.from_sway[0] *= keep
@@ -227,7 +232,7 @@ def _advance_mode(walk, dt):
 
 
 def _joints(walk, dt):
-    """Turn feet, sway, height and offset of the body into joint angles and rates."""
+    """Convert feet, sway, height and offset of the body to joint angles and rates."""
     plan, legs, settings, state, feet = walk.plan, walk.legs, walk.settings, walk.state, walk.feet
     q, qd = walk.position, walk.velocity
     sx, sxd, _ = _current_sway(walk, 0)
@@ -274,14 +279,14 @@ def _joints(walk, dt):
 
 
 def _shift_body(command, state, dt):
-    """Let the offset of the body follow the one asked for, no faster than 5 cm/s and 0.4 rad/s."""
+    """Let the offset of the body follow the commanded one, no faster than 5 cm/s and 0.4 rad/s."""
     for k in range(6):
         most = (0.05 if k < 3 else 0.4) * dt
         state.body_offset[k] += min(most, max(-most, command.offset[k] - state.body_offset[k]))
 
 
 def _tipping(walk, dt):
-    """Return whether the body is tilted so far, or for so long, that it must sit down."""
+    """Return whether the body is tilted so much, or for so long, that the robot must sit down."""
     settings, state = walk.settings, walk.state
     most = ROWING_TILT * settings.tilt if walk.plan.rows != 0.0 else settings.tilt
     if most == 0.0 or state.sensed == 0.0 or state.tilted <= most:
@@ -295,7 +300,7 @@ def _tipping(walk, dt):
 
 
 def tick(walk, dt):
-    """Advance the gait by dt [s] under its command; fill its position and velocity; dt = 0 only fills them."""
+    """Advance the gait by dt [s] under its command and fill its position and velocity; dt = 0 only fills them."""
     command, state = walk.command, walk.state
     q, qd, start = walk.position, walk.velocity, walk.start
     blending = state.blend < state.blend_time

@@ -1,6 +1,6 @@
-"""How the adaptive gait changes its plan while it walks: worked out on a copy, then taken over, numbers only.
+"""Changes of the adaptive gait's plan while it walks: computed on a copy, then applied by copying numbers only.
 
-set_morphology -> planned_change (on a copy; beside the walk where there is a worker) -> PlanChange -> _take_over
+set_morphology -> planned_change (on a copy; with a worker in parallel to the walk) -> PlanChange -> _take_over
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class AdaptivePlans(AdaptiveCommands):
     ) -> None:
         super().__init__(settings, ground)
         self.planner, self.worker = planner, worker
-        self._changing = False  # the worker computes a change
-        self._target: Morphology | None = None  # the morphology that the last change is for
+        self._changing = False  # whether the worker computes a change
+        self._target: Morphology | None = None  # the morphology of the last change
 
     def _warn_of_no_plan(self) -> None:
-        """Warn where the robot sits because there is no plan, and no planner makes one."""
+        """Warn if the robot sits because there is no plan, and no planner to make one."""
         if self.plan is None and self.planner is None:
             warnings.warn(
                 f"robot {self.robot.name}: {self._choice.why}; make plans with `ros2 run hexapod_dynamics plan`, or "
@@ -66,7 +66,7 @@ class AdaptivePlans(AdaptiveCommands):
             )
 
     def _twin(self: Twin) -> Twin:
-        """Return a copy that changes its plan by itself and has the same measured joints."""
+        """Return a copy that changes its plan independently and has the same measured joints."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.worker, twin._changing, twin._search = None, False, None
@@ -82,23 +82,28 @@ class AdaptivePlans(AdaptiveCommands):
     # ---- a change, asked for and taken over --------------------------------------------------------------------------
 
     def set_morphology(self, morphology: Morphology | None) -> None:
-        """Adopt a Morphology at any time: the plan for what is left follows, from where the feet are.
+        """Adopt a Morphology at any time; the plan for the remaining legs starts from the present places of the
+        feet.
 
-        The walk goes on if the feet that are left hold the body; else the robot sits down first, moves its feet to
-        their new places while its belly carries it, stands up and goes on. With a worker the change is worked out
-        beside the walk, and a `step` takes it over.
+        The walk continues if the remaining feet support the body; else the robot sits down first, moves its feet
+        to their new places while its belly carries it, stands up and walks on. With a worker the change is
+        computed in parallel to the walk, and a `step` applies it.
         """
         whole = Morphology.whole(self.robot)
         if (self._target or whole) != (morphology or whole):
             self._change(morphology)
 
     def _change(self, morphology: Morphology | None, arrived: bool = False) -> None:
-        """Choose the plan again and change to it; arrived: legs that came back are where they are held up."""
+        """Choose the plan again and change to it; arrived: restored legs have reached the pose in which they are
+        held up.
+        """
         self._target = morphology
         self._plan_on(lambda twin: twin.planned_change(morphology, arrived))
 
     def _plan_on(self, planned: Callable[[AdaptivePlans], PlanChange]) -> None:
-        """Take over the change that `planned` works out on a copy of this gait, at once or when the worker has it."""
+        """Apply the change that `planned` computes on a copy of this gait: at once, or when the worker has
+        finished.
+        """
         twin = self._twin()
         if self.worker is None:
             self._take_over(planned(twin))
@@ -131,13 +136,13 @@ class AdaptivePlans(AdaptiveCommands):
     # ---- a change, worked out on a copy ------------------------------------------------------------------------------
 
     def planned_restart(self) -> PlanChange:
-        """Compute how to walk on after a contact probe, on this gait, which is a copy."""
+        """Compute how to walk on after a contact probe; this gait is a copy."""
         mode = float(self.data.state[layout.MODE])
         self._goes_on(set(self.plan.legs) if self.plan else set())
         return self._worked_out(mode, Transition.RESTART)
 
     def planned_change(self, morphology: Morphology | None, arrived: bool = False) -> PlanChange:
-        """Compute the change to a Morphology on this gait, a copy that is discarded afterwards."""
+        """Compute the change to a Morphology; this gait is a copy that is discarded afterwards."""
         data, state = self.data, self.data.state
         mode = float(state[layout.MODE])
         before, used = self.plan, set() if self.plan is None else set(self.plan.legs)
@@ -164,7 +169,9 @@ class AdaptivePlans(AdaptiveCommands):
         held: Sequence[str] = (),
         awaited: Sequence[int] = (),
     ) -> PlanChange:
-        """Return the change to the present state of this gait, which is a copy; mode: that of the gait before."""
+        """Return the change to the present state of this gait, which is a copy; mode: the previous mode of the
+        gait.
+        """
         state = self.data.state
         return PlanChange(
             self.morphology,
@@ -186,8 +193,8 @@ class AdaptivePlans(AdaptiveCommands):
         )
 
     def _transition(self, used: set[str], up: float) -> Transition:
-        """Decide how this gait changes to its new plan; used: legs of the one before; up [m]: height of its body over
-        that of a standing one.
+        """Decide how this gait changes to its new plan; used: legs of the previous plan; up [m]: height of the
+        body above its height when standing.
         """
         on_its_feet = self.data.state[layout.MODE] in layout.ON_FEET
         self.data.state[layout.PRESSED] = 0.0
@@ -235,12 +242,13 @@ class AdaptivePlans(AdaptiveCommands):
             self._start_plan(change.phase, change.easy)
 
     def _carried(self) -> np.ndarray:
-        """Return which legs (legs,) bool stand and step: neither held up nor on their way back."""
+        """Return which legs (legs,) bool stand and step: those that are neither held up nor on their way back."""
         return (self.data.legs[:, leg_table.USED] != 0.0) & (self.data.feet[:, layout.BACK] == 0.0)
 
     def _goes_on(self, used: set[str]) -> bool:
-        """Let the robot go on with its new plan, at the phase and the share of the command that suit where its feet
-        are; False if it would tip over or drag legs on the way, and has lost some of the legs used before.
+        """Let the robot continue with its new plan, at the best phase and share of the command for the present
+        places of its feet; return False if it would tip over or drag legs, and has lost some of the legs used
+        before.
         """
         data, asked = self.data, self.data.command[:3].copy()
         if not asked.any():
@@ -253,21 +261,21 @@ class AdaptivePlans(AdaptiveCommands):
         return True
 
     def _start_plan(self, phase: float, share: float) -> None:
-        """Start the plan at a phase, with a share of the command at first."""
+        """Start the plan at a phase, at first with a share of the command."""
         state = self.data.state
         state[layout.PHASE], state[layout.EASY] = phase, share
         state[layout.EASY_FOR] = EASY_CYCLES if share < 1.0 else 0.0
         kernel.enter(self._memory, layout.SETTLE, 0)
 
     def _steady(self) -> bool:
-        """Tell whether the robot can stop now, on the feet of its present plan, or need not."""
+        """Return whether the robot can stop now on the feet of its present plan, or does not have to stop."""
         plan = self.plan
         walks = plan is not None and plan.kind != "row" and self.data.state[layout.MODE] == layout.WALK
         return not walks or stance_holds(self.robot, self.data, plan.legs)
 
     def _holds(self, plan: GaitPlan, used: set[str]) -> bool:
-        """Tell whether the robot can go on with a plan without sitting down; used: legs of the plan before. Legs that
-        come back join those that stand.
+        """Return whether the robot can continue with a plan without sitting down; used: legs of the previous plan.
+        Restored legs join those that stand.
         """
         stay = tuple(name for name in plan.legs if name in used)
         if self.settings.pattern != "auto" and stay == plan.legs:
@@ -276,10 +284,10 @@ class AdaptivePlans(AdaptiveCommands):
 
     def _adopt(self, morphology: Morphology | None, carried: Any = None) -> tuple[np.ndarray, list[str], list[int]]:
         """Choose the plan for a Morphology and write it to the arrays; return the leg table, the names of the legs that
-        are held up, and the rows of those that came back and are waited for.
+        are held up, and the rows of the restored legs that are awaited.
 
-        carried: legs (bools) that are used now, which others join only when their joints have arrived; None: whether
-        they have does not matter.
+        carried: legs (bools) that are used now; other legs join them only after their joints have arrived. None:
+        legs join at once.
         """
         self.morphology = self._target = morphology
         table, held = present_legs(self.robot, morphology)

@@ -1,18 +1,18 @@
 """Presses one foot of a standing robot down, for the adaptive gait, compiled: the probe of the damage detector.
 
-A foot that is there lifts its corner of the body and bends its servos; one that is lost meets nothing. The detector
-compares both with its model, which executes the same commands.
+An existing foot lifts its corner of the body and loads its servos; a lost foot has no effect. The detector
+compares body and servos with its model, which executes the same commands.
 """
 
 from hexapod_dynamics.gait import leg_motion
 
-# How far [m] the foot is pressed below the ground, how long [s] that takes from begin to end, and the share of this
-# time in which it goes down, and up again.
+# Depth [m] to which the foot is pressed below the ground, duration [s] of the whole motion, and the share of this time
+# for moving down, and likewise for moving up.
 DEPTH, PRESSING, MOVES = 0.025, 1.3, 0.2
 
 
 def press_foot(walk):
-    """Move the pressed foot to where it is at the present time of the mode; return whether it is back on the ground."""
+    """Move the pressed foot to its place at the present time of the mode; return whether it is back on the ground."""
     state, feet = walk.state, walk.feet
     s = state.time / state.span
     down, up = s / MOVES, (s - 1.0) / MOVES + 1.0

@@ -1,10 +1,12 @@
-"""Moves legs that came back from where they are held up to where they stand, for the adaptive gait, compiled."""
+"""Moves restored legs from the pose in which they are held up to their footholds, for the adaptive gait, compiled."""
 
 from hexapod_dynamics.gait import leg_motion
 
 
 def begin_return(walk):
-    """Remember where the legs that came back are held up: their feet move from there. Return whether there are any."""
+    """Store the pose in which restored legs are held up, because they move from there. Return whether there are
+    any.
+    """
     found = False
     for i in range(walk.legs_count):
         if walk.feet[i].back != 0.0:
@@ -15,7 +17,7 @@ def begin_return(walk):
 
 
 def feet_below(walk):
-    """Let the feet of legs that came back stand at their footholds, where their joints are led."""
+    """Set the feet of restored legs to their footholds; their joints are moved there by `return_leg`."""
     for i in range(walk.legs_count):
         if walk.feet[i].back != 0.0:
             for k in range(2):
@@ -24,9 +26,11 @@ def feet_below(walk):
 
 
 def return_leg(walk, i, s, span):
-    """Lead leg i from where it was held up to the set-points written for its foothold: s from 0 to 1 within span [s].
+    """Move leg i from the pose in which it was held up to the set-points of its foothold: s from 0 to 1 within
+    span [s].
 
-    The joints move straight: a foot led over a line from a folded leg passes where the leg has no angles.
+    The path is straight in joint angles: a foot on a straight line from a folded leg would leave the reach of the
+    leg.
     """
     h, slope = leg_motion.minimum_jerk(s), leg_motion.minimum_jerk_rate(s) / span
     for k in range(3):
@@ -36,6 +40,6 @@ def return_leg(walk, i, s, span):
 
 
 def end_return(walk):
-    """Let the legs that came back stand like the others."""
+    """Let the restored legs stand like the others."""
     for i in range(walk.legs_count):
         walk.feet[i].back = 0.0

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS
 
-# A body tilted further [rad], longer than the transient of a step, sits down.
+# A body that is tilted further [rad], for longer than the transient of a step, sits down.
 TILT_LIMIT = math.radians(8.0)
 OPTIONAL = ("body_height", "period")
-# What can change while the robot walks.
+# Settings that can change while the robot walks.
 LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning")
 # How far the body may be moved over its feet: x, y, z [m], roll, pitch, yaw [rad].
 MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
@@ -24,7 +24,7 @@ MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
 class AdaptiveSettings:
     """Settings of `AdaptiveGait`, described there; HexapodError names a value out of its range.
 
-    body_height and period are None where the plan decides.
+    body_height and period are None if the plan decides.
     """
 
     step_height: float
@@ -53,7 +53,7 @@ def _check(name: str, value: object, low: float, high: float, unit: str) -> None
 def checked_lean(offset: npt.ArrayLike) -> np.ndarray:
     """Return an offset of the body over its feet as (6,) x, y, z [m], roll, pitch, yaw [rad].
 
-    Raises HexapodError for what is not six finite numbers or further than MOST_LEAN.
+    Raises HexapodError unless these are six finite numbers of at most MOST_LEAN.
     """
     offset = np.asarray(offset, float)
     if offset.shape != (6,) or not np.isfinite(offset).all():

@@ -1,12 +1,12 @@
-"""Layout of the arrays that the adaptive gait works on: modes, settings, command, state and feet."""
+"""Layout of the adaptive gait's arrays: modes, settings, command, state and feet."""
 
 from collections import namedtuple
 
 from hexapod_dynamics.kernel_layout import columns, struct
 
-# What the gait does. STAND: feet planted. START: shifts the body over its feet before the first step. WALK.
-# SETTLE: puts feet that are in the air down where they are. LOWER: sits down. MOVE: feet to their places, on the belly.
-# SAT: stays on the belly. RISE: stands up. PRESS: presses one foot down, all others stand.
+# Modes of the gait. STAND: all feet stand. START: shifts the body over its feet before the first step. WALK. SETTLE:
+# puts feet that are in the air down where they are. LOWER: sits down. MOVE: feet to their places, on the belly. SAT:
+# stays on the belly. RISE: stands up. PRESS: presses one foot down, all others stand.
 STAND, START, WALK, SETTLE, LOWER, MOVE, SAT, RISE, PRESS = range(9)
 ON_FEET = STAND, START, WALK, SETTLE, PRESS
 
@@ -31,9 +31,9 @@ ACCELERATION, TURNING, SPEED, YAW_GAIN, YAW_LIMIT, TILT, BELLY, BODY, ASKED_PERI
 # Command: twist, then offset of the body over its feet: x, y, z [m], roll, pitch, yaw [rad].
 COMMAND_LAYOUT = struct(twist=3, offset=6)
 _, OFFSET, COMMAND = columns(COMMAND_LAYOUT)
-# State: see the names. twist: commanded twist as it is followed; going: that with yaw hold; easy: share of the command
-# that is followed for easy_for more cycles, after a change of plan. pressed: the leg that presses its foot down next
-# (its row + 1), 0: none.
+# State: see the names. twist: the commanded twist as it is followed; going: the twist with yaw hold; easy: share of the
+# command that is followed for easy_for more cycles, after a change of plan. pressed: the row + 1 of the leg that
+# presses its foot down next, 0: none.
 STATE_LAYOUT = struct(
     mode=1,
     phase=1,
@@ -65,9 +65,9 @@ STATE_LAYOUT = struct(
 MODE, PHASE, TIME, SPAN, WEIGHT, TWIST, GOING, YAW, YAW_REFERENCE, SENSED, TILTED, *_more = columns(STATE_LAYOUT)
 HEIGHT_NOW, HEIGHT_RATE, HEIGHT_FROM, FROM_SWAY, BODY_OFFSET, BLEND, BLEND_TIME, STAY, *_more = _more
 REFLEXES, LEVEL_FOR, FAST, TILTED_FOR, EASY, EASY_FOR, PRESSED, STATE = _more
-# A foot: place (x, y) and lift; rates of the three; point of the ground where it lifted off, where it will touch down;
-# whether it is in the air; place and lift from which a move began (of a leg that came back: its joint angles); whether
-# its leg came back and is still held up.
+# A foot: place (x, y) and lift; rates of these three; points of the ground where it lifted off, and where it will touch
+# down; whether it is in the air; place and lift from which a move began (for a restored leg: its joint angles); whether
+# its leg is restored and still held up.
 FOOT_LAYOUT = struct(place=3, rate=3, lift_off=2, touch_down=2, in_air=1, start=3, back=1)
 X, XD, OFF, DOWN, AIR, FROM, BACK, FEET = columns(FOOT_LAYOUT)
 Y, Z, YD, ZD = X + 1, X + 2, XD + 1, XD + 2

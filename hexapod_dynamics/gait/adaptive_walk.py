@@ -1,4 +1,4 @@
-"""What the adaptive gait does now, and what it senses: all that its arrays tell."""
+"""The present action of the adaptive gait, and its measurements, as read from its arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.slope_reference import SlopeReference
 
-# Roll and pitch that the body has been asked for.
+# Commanded roll and pitch of the body.
 LEANT = slice(layout.BODY_OFFSET + 3, layout.BODY_OFFSET + 5)
 DOING = (
     "standing",
@@ -28,18 +28,19 @@ DOING = (
 
 
 class AdaptiveWalk(ArrayGait):
-    """A gait whose `data` is an `adaptive_state.Walk`, without the choice of a plan."""
+    """A gait whose `data` is an `adaptive_state.Walk`; it does not choose plans."""
 
     data: layout.Walk
     arrival: Arrival
     slope: SlopeReference
     _memory: WalkMemory
     _measured: tuple[float, float]  # roll, pitch [rad]
-    _attitude: tuple[float, float]  # roll, pitch [rad], less what the body was asked to lean
+    _attitude: tuple[float, float]  # roll, pitch [rad], less the commanded lean of the body
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Take the measured attitude of the body [rad]: for the yaw hold, and for the tilt reflex, which is
-        relative to the slope of the ground as learnt. A robot that stands when it is sensed first stands on its slope.
+        relative to the slope of the ground as learnt. A robot that stands at the first measurement is assumed to
+        stand parallel to the slope.
         """
         state, adopts = self.data.state, False
         if state[layout.SENSED] == 0.0:
@@ -60,14 +61,14 @@ class AdaptiveWalk(ArrayGait):
         return self.slope.level
 
     def measure_joints(self, angles: npt.ArrayLike) -> None:
-        """Take measured joint angles (n,) [rad], NaN where unknown: once called, legs that come back are used only when
-        their joints are where they are held up.
+        """Take measured joint angles (n,) [rad], NaN where unknown: after the first call, restored legs are used
+        only when their joints have reached the pose in which they are held up.
         """
         self.arrival.measure(angles)
 
     @property
     def awaits_joints(self) -> bool:
-        """Whether legs came back and have not arrived: `measure_joints` is needed."""
+        """Whether restored legs have not arrived yet: then `measure_joints` is needed."""
         return bool(self.arrival.legs)
 
     @property
@@ -92,5 +93,5 @@ class AdaptiveWalk(ArrayGait):
 
     @property
     def doing(self) -> str:
-        """What the gait does, in a word."""
+        """The action of the gait in one word."""
         return DOING[int(self.data.state[layout.MODE])]

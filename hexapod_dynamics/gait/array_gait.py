@@ -55,7 +55,7 @@ class ArrayGait(Gait):
 
 
 def finite_twist(vx: float, vy: float, wz: float) -> np.ndarray:
-    """Return a command (3,) [m/s, m/s, rad/s]; HexapodError for what is not finite."""
+    """Return a command (3,) [m/s, m/s, rad/s]; HexapodError for values that are not finite."""
     command = np.array([vx, vy, wz], float)
     if not np.isfinite(command).all():
         raise HexapodError(f"velocity command ({vx}, {vy}, {wz}): finite numbers needed; the last command stays")

@@ -1,8 +1,9 @@
-"""Legs that came back, in the adaptive gait: held up until their joints are there, then moved from there.
+"""Restored legs in the adaptive gait: they are held up until their joints have arrived at this pose, then moved
+from there.
 
-The servos approach a new set-point slowly, and a body that stands on a leg that is not there yet tips. So the robot
-goes on without these legs until their joints have been measured where they are held up, then stops on the others, sets
-them down and goes on; it sits down for that only where the others do not carry it.
+The servos approach a new set-point slowly, and a body tips if it stands on a leg that has not arrived yet. So the
+robot walks on without these legs until measurements show that their joints have arrived; then it stops on the
+other legs, sets the restored legs down and walks on. It sits down for that only if the other legs cannot carry it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.leg_table import COLUMNS, REST
 
 # Joints have arrived when they are within NEAR [rad] of their pose for NEAR_FOR [s]. After PATIENCE [s] the robot uses
-# the legs wherever they are: the servos approach at 0.8 rad/s and have at most 3.5 rad to go.
+# the legs in any pose: the servos approach at 0.8 rad/s and have at most 3.5 rad to go.
 NEAR, NEAR_FOR, PATIENCE = 0.06, 0.2, 6.0
-# For so long [s] the robot walks on until it can stop on the other feet without tipping.
+# Longest time [s] for which the robot walks on until it can stop on the other feet without tipping.
 STEADY = 3.0
 
 
 class Arrival:
-    """Whether the legs that came back have arrived where they are held up; `legs`: their numbers, none at first.
+    """Decides whether the restored legs have arrived at the pose in which they are held up; `legs`: their indices,
+    none at first.
 
     Without measurements (`measure` never called) there is nothing to wait for.
     """
@@ -33,7 +35,7 @@ class Arrival:
         self._waited = self._near_for = self._over_for = 0.0
 
     def copy(self) -> Arrival:
-        """Return a copy with the same legs that gets no measurements."""
+        """Return a copy with the same legs; it gets no measurements."""
         twin = Arrival(self._joints)
         twin.legs = list(self.legs)
         return twin
@@ -72,5 +74,5 @@ class Arrival:
 
     @property
     def overdue(self) -> bool:
-        """True if the wait ended so long ago that the robot may stop without waiting for stable feet."""
+        """True if the wait ended so long ago that the robot may stop even on unstable feet."""
         return self._over_for >= STEADY

@@ -1,8 +1,9 @@
 """Runs a planning job in a separate process at low priority, so that the control loop is never blocked.
 
-Request and answer are JSON (background_jobs): nothing that a process writes is executed. A thread starts the process,
-reads its answer while it runs, and checks it; `ask`, `poll` and `cancel` only hand over and return at once. The process
-imports this package from where its caller has it, and nothing from the working directory; it ends when its caller ends.
+Request and answer are JSON (background_jobs), so that no output of a process is executed. A thread starts the
+process, reads its answer while it runs, and checks it; `ask`, `poll` and `cancel` only exchange data with it and
+return at once. The process imports this package from the same place as its caller, and nothing from the working
+directory; it ends when its caller ends.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from hexapod_dynamics.errors import HexapodError
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LIMIT = 900.0  # [s] after which a job is ended; plans take seconds to some minutes on a slow computer
 LARGEST = 2**20  # [bytes] of an answer; a plan has about 2000
-_PIECE, _LOOK = 65536, 0.1  # [bytes] read at once; [s] between two looks at whether the job was cancelled
+_PIECE, _LOOK = 65536, 0.1  # [bytes] read at once; [s] between two checks whether the job was cancelled
 PACKAGE = Path(__file__).resolve().parents[2]
-# The program of the process; its arguments: the job, and the folders that modules come from.
+# The program of the process; its arguments: the job, and the folders from which modules are imported.
 PROGRAM = (
     "import sys; sys.path[:] = sys.argv[2:]; "
     "from hexapod_dynamics.gait.background_jobs import serve; serve(sys.argv[1])"
@@ -35,7 +36,7 @@ PROGRAM = (
 
 
 class BackgroundCall:
-    """One call at a time of a job of `background_jobs`; a new call replaces the one before.
+    """One call at a time of a job of `background_jobs`; a new call replaces the previous one.
 
     encode: makes the JSON values of a request from the arguments of `ask`; decode: makes the result from the answer and
     these arguments, and raises HexapodError for an answer that is wrong. limit [s]: the longest time of a job.
@@ -74,7 +75,7 @@ class BackgroundCall:
 
 
 class _Running(threading.Thread):
-    """One job; done: (result, reason) when it has ended."""
+    """One job; done: (result, reason) after it has ended."""
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class _Running(threading.Thread):
             self.done = None, f"the job {self._job} failed: {type(error).__name__}: {error}"
 
     def _answer(self, request: bytes) -> bytes:
-        """Return what the process has written; HexapodError where it failed, took too long or wrote too much."""
+        """Return what the process has written; HexapodError if it failed, took too long or wrote too much."""
         with self._lock:
             if self._cancelled:
                 raise HexapodError(f"the job {self._job} was cancelled")
@@ -126,7 +127,7 @@ class _Running(threading.Thread):
             answer = self._exchange(process, request)
         finally:
             with self._lock:
-                self._process = None  # from now on its number may be that of another process
+                self._process = None  # its process id may now belong to another process
             if process.poll() is None:
                 process.kill()
             process.wait()
@@ -138,7 +139,9 @@ class _Running(threading.Thread):
         return answer
 
     def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> bytes:
-        """Write the request and read the answer until the process ends; its input stays open: its end would end it."""
+        """Write the request and read the answer until the process ends; its input stays open, because the process
+        ends when its input is closed.
+        """
         if process.stdin is None or process.stdout is None:
             raise HexapodError(f"the job {self._job} has no pipes")
         stdin, stdout, left, answer = process.stdin.fileno(), process.stdout.fileno(), memoryview(request), bytearray()
@@ -153,7 +156,7 @@ class _Running(threading.Thread):
             if writable:
                 try:
                     left = left[os.write(stdin, left[:_PIECE]) :]
-                except BrokenPipeError:  # it has ended: its exit status says why
+                except BrokenPipeError:  # the process has ended; its exit status tells why
                     left = left[:0]
             if readable:
                 piece = os.read(stdout, _PIECE)
@@ -167,7 +170,9 @@ class _Running(threading.Thread):
 
 
 def command(job: str) -> list[str]:
-    """Return the command of a job's process: isolated (-I), with the caller's folders less the working directory."""
+    """Return the command of a job's process: isolated (-I), with the caller's folders except the working
+    directory.
+    """
     here = Path.cwd().resolve() if _has_directory() else None
     paths = [str(PACKAGE)]
     for path in sys.path:

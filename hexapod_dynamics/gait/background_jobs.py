@@ -1,7 +1,8 @@
-"""The jobs of background processes: what they are asked and what they answer, as JSON values.
+"""The jobs of background processes: their requests and answers, as JSON values.
 
-Run in a process of its own (`serve`): one line of JSON on standard input is the request, the answer goes to standard
-output. Only the classes TYPES and the jobs JOBS exist here; every object that is read is checked by its own class.
+In the separate process (`serve`), one line of JSON on standard input is the request, and the answer goes to
+standard output. Only the classes TYPES and the jobs JOBS exist here; every object that is read is checked by its
+own class.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Return what `encode` was given; HexapodError for what it cannot have made."""
+    """Return the value that `encode` was called with; HexapodError if `encode` cannot have made the argument."""
     if isinstance(value, list):
         return [decode(one) for one in value]
     if not isinstance(value, dict):
@@ -161,10 +162,10 @@ JOBS: dict[str, Callable[[Any], Any]] = {"plan": _make_plan, "swings": _plan_swi
 
 
 def serve(job: str) -> None:
-    """Do the job that is asked for on standard input; end at once when standard input is closed."""
+    """Execute the job that is requested on standard input; end at once when standard input is closed."""
     os.nice(10)
     answers = os.dup(1)
-    os.dup2(2, 1)  # whatever prints, prints to the log
+    os.dup2(2, 1)  # all printed text goes to the log
     request = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_the_caller, daemon=True).start()
     answer = json.dumps(JOBS[job](request)).encode()

@@ -1,4 +1,4 @@
-"""Braces a walking robot against a push that would tip it: the feet go outwards and the body down, at once."""
+"""Braces a walking robot against a push that would tip it: the feet move outwards and the body down, at once."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.settings_check import require_positive
 
-FIRST = 0.7  # share of the least force that is taken for usual in the first seconds
-BLOCK = 0.3  # [s] of samples that are learnt together, once the next such time has passed
-HARDER = 1.5  # largest growth of the usual at once
-PLAUSIBLE = 100.0  # [m/s^2] a message of more is wrong: no push
+FIRST = 0.7  # share of the least force that is assumed as usual in the first seconds
+BLOCK = 0.3  # [s] time whose samples are learnt together, after the next such time has passed
+HARDER = 1.5  # largest factor by which one sample may increase the usual size
+PLAUSIBLE = 100.0  # [m/s^2] a larger value is a wrong message, no push
 
 
 @dataclass(frozen=True)
 class BraceSettings:
-    """When a push is one, and what is done.
+    """Limits that define a push, and the response to it.
 
-    A push is a sideways specific force, beside its mean over mean_time [s] and smoothed over one of smooth_times [s],
-    of more than the one of forces [m/s^2] for this time, in two samples running, and of more than `times` the largest
-    of the last usual_time [s] of this walk: feet that meet edges are no push. The short time finds hard pushes early,
-    the long one those that a robot with legs lost, whose feet land harder, cannot tell from its steps so soon.
+    A push is a sideways specific force, less its mean over mean_time [s] and smoothed over one of smooth_times
+    [s]. In two consecutive samples it must exceed the entry of `forces` [m/s^2] for this time, and `times` the
+    largest value of the last usual_time [s] of this walk, because feet that hit edges are no push. The short time
+    detects hard pushes early. The long time detects pushes of a robot with lost legs, whose feet land harder and
+    which therefore needs more time to distinguish pushes from steps.
 
-    A body that sinks because a foot is lost is no push either, and a brace would hide the loss for a moment. So the
-    sideways force has to be larger than `share` times the vertical one in both samples, and the vertical one larger
-    than `sinking` [m/s^2] in the first of them: who is pushed stands before. When a body that sinks hits the ground,
-    the vertical force exceeds `impact` [m/s^2] and the sideways one is less than that share: for after_impact [s] from
-    then on nothing is a push.
+    A body that sinks because a foot is lost is no push either, and a brace would hide the loss for a moment. So
+    the sideways force must be larger than `share` times the vertical one in both samples, and in the first of them
+    the vertical force must exceed `sinking` [m/s^2]: a robot stands when it is pushed. When a sinking body hits the
+    ground, the vertical force exceeds `impact` [m/s^2] and the sideways force is less than that share: for
+    after_impact [s] from then on no push is detected.
 
-    out, down: how far the feet move outwards and the body moves down, as shares of the length of a leg. hold [s]: from
-    the last such sample on. longest [s]: of one brace, whatever the IMU measures; what shakes for longer is no push.
-    back [rad/s]: speed of the joints on their way back.
+    out, down: how far the feet move outwards and the body moves down, as shares of the length of a leg. hold [s]:
+    duration of the brace after the last such sample. longest [s]: duration of one brace for any measurements; a
+    longer shaking is no push. back [rad/s]: speed of the joints on their way back.
     """
 
     smooth_times: tuple[float, ...] = (0.02, 0.05)
@@ -61,7 +62,7 @@ class BraceSettings:
 
 
 class _Filter:
-    """The sideways specific force, smoothed: its usual size [m/s^2] and the least that is a push."""
+    """The smoothed sideways specific force: its usual size [m/s^2] and the least size of a push."""
 
     def __init__(self, time: float, force: float) -> None:
         self.time, self.force, self.usual = time, force, FIRST * force
@@ -69,18 +70,22 @@ class _Filter:
         self._peaks, self._block = [0.0, 0.0], 0.0
 
     def smooth(self, dt: float, x: float, y: float) -> float:
-        """Process a sample [m/s^2]; return the size of the smoothed one."""
+        """Process a sample [m/s^2]; return the size of the smoothed force."""
         share = min(1.0, dt / self.time)
         self._x += share * (x - self._x)
         self._y += share * (y - self._y)
         return math.hypot(self._x, self._y)
 
     def grow(self, side: float) -> None:
-        """Take a size [m/s^2] for usual, at most HARDER times what was: one wrong sample does not hide pushes."""
+        """Learn a size [m/s^2] as usual, but at most HARDER times the previous one, so that one wrong sample does
+        not hide pushes.
+        """
         self.usual = max(self.usual, min(side, HARDER * self.usual))
 
     def learn(self, dt: float, side: float, usual_time: float) -> None:
-        """Let a sample of a walk count as usual, BLOCK to twice BLOCK later: the beginning of a push is not usual."""
+        """Learn a sample of a walk as usual BLOCK to twice BLOCK later, so that the beginning of a push is not
+        learnt as usual.
+        """
         self.usual *= 1.0 - dt / usual_time
         self._peaks[1] = max(self._peaks[1], side)
         self._block += dt
@@ -98,26 +103,26 @@ class Brace:
         if brace.needed:
             setpoints = brace.step(dt, gait.position)    # (n,) [rad]; the gait is not stepped
 
-    The gait goes on from where it was. One pose serves all directions: a body that is low and stands wide takes a
-    larger moment from each. `count`: pushes so far.
+    Afterwards the gait continues from its old state. One pose serves all directions, because a low body on wide
+    legs resists a larger moment from each direction. `count`: number of pushes so far.
     """
 
     def __init__(self, robot: Robot, settings: BraceSettings | None = None) -> None:
         self.settings = settings or BraceSettings()
         self.robot = robot
         self.active, self.count = False, 0
-        self._mean: list[float] | None = None  # until the first sample: the ground may be a slope
+        self._mean: list[float] | None = None  # None until the first sample, because the ground may be a slope
         self._filters = [
             _Filter(time, force) for time, force in zip(self.settings.smooth_times, self.settings.forces, strict=True)
         ]
-        self._left, self._lasted = 0.0, 0.0  # [s] that the brace is held yet; since it began
-        self._before = 0.0  # [m/s^2] of the sample before; 0 if no push begins with that
+        self._left, self._lasted = 0.0, 0.0  # [s] remaining time of the brace; time since it began
+        self._before = 0.0  # [m/s^2] force of the previous sample; 0 if no push begins with that sample
         self._since_impact = math.inf  # [s]
         self._setpoints, self._target = np.zeros(robot.joint_count), np.zeros(robot.joint_count)
         self.set_morphology(Morphology.whole(robot))
 
     def set_morphology(self, morphology: Morphology) -> None:
-        """Adopt what is left of the robot: legs with a foot are moved; a locked joint stays where it is."""
+        """Adopt a Morphology: legs with a foot are moved; a locked joint keeps its angle."""
         self._legs, begin = [], 0
         for leg in self.robot.legs:
             end = begin + len(leg.links)
@@ -126,9 +131,9 @@ class Brace:
             begin = end
 
     def sense(self, dt: float, force: Sequence[float], walking: bool) -> None:
-        """Process a sample of the IMU dt [s] after the one before: specific force (3,) [m/s^2] in base_link.
+        """Process a sample of the IMU, dt [s] after the previous one: specific force (3,) [m/s^2] in base_link.
 
-        A robot that does not walk is not braced: one that rests does not move because it is touched.
+        A robot that does not walk is not braced: a touch does not move a robot at rest.
         """
         settings, (x, y, z) = self.settings, force
         if not math.hypot(x, y, z) < PLAUSIBLE:  # NaN, too
@@ -141,7 +146,7 @@ class Brace:
         self._since_impact = 0.0 if abs(z) > settings.impact and not steep else self._since_impact + dt
         if not steep or self._since_impact < settings.after_impact:
             now = 0.0
-        lasting = min(now, self._before)  # one wrong sample moves nothing
+        lasting = min(now, self._before)  # one wrong sample has no effect
         self._before = now if z > settings.sinking else 0.0
         for one in self._filters:
             side = one.smooth(dt, x - mean[0], y - mean[1])
@@ -149,7 +154,7 @@ class Brace:
                 continue
             if lasting > one.force and side > max(one.force, settings.times * one.usual):
                 pushed = True
-                if not self.needed:  # if it was the ground, it takes more the next time
+                if not self.needed:  # if the ground caused it, the next brace needs a larger force
                     one.grow(side)
             elif not self.active:
                 one.learn(dt, side, settings.usual_time)
@@ -158,15 +163,15 @@ class Brace:
 
     @property
     def needed(self) -> bool:
-        """Whether `step` commands the legs now: there is a push, or the legs are on their way back."""
+        """Whether `step` must command the legs now, because there is a push or the legs are moving back."""
         return self.active or self._left > 0.0
 
     def stop(self) -> None:
-        """Forget a push: something else commands the legs, or nothing may move."""
+        """Discard a push, because something else commands the legs, or no joint may move."""
         self.active, self._left = False, 0.0
 
     def step(self, dt: float, gait: np.ndarray) -> np.ndarray:
-        """Return set-points (n,) [rad], overwritten by the next call, dt [s] after those before.
+        """Return set-points (n,) [rad], overwritten by the next call, dt [s] after the previous ones.
 
         gait (n,) [rad]: set-points of the gait at its last step.
         """
@@ -186,7 +191,7 @@ class Brace:
         return self._setpoints
 
     def _aim(self, gait: np.ndarray) -> None:
-        """Work out the pose from the gait's set-points: all feet outwards on the ground, the body nearer to it."""
+        """Compute the pose from the gait's set-points: all feet outwards on the ground, the body nearer to it."""
         self._target[:] = gait
         feet = [leg.to_base(leg.forward(gait[joints])) for leg, joints in self._legs]
         ground = min((foot[2] for foot in feet), default=0.0)

@@ -24,20 +24,21 @@ from hexapod_dynamics.robot import Robot
 # speed, distance between legs [m]. During GUARD_TIME [s] after touch-down and before lift-off a foot does not count as
 # standing.
 KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002, 0.002, -0.05, 1.2, 0.015, 0.02
-# The fastest commands may saturate the servos for moments of a swing: set-points up to this share of their speed. Not
-# so rowing and patterns, which then walk faster or slower than commanded.
+# The fastest commands may saturate the servos for moments of a swing: set-points up to this multiple of their speed.
+# Rowing and patterns may not, because they would then walk faster or slower than commanded.
 SATURATED = 1.5
-# On slopes: how far [m] the body is shifted uphill at most, the shares of it that are tried; reach [m] that is spared.
+# On slopes: largest shift [m] of the body uphill, shares of it that are tried; reach [m] that is left unused.
 MOST_SHIFT, SHIFT_SHARES, SPARE = 0.035, (1.0, 0.8, 0.6, 0.4, 0.2, 0.0), 0.006
-# Share of the command that is enough to try no more shifts, below which the margin is given up, which is left then.
+# Share of the command that is enough to try no more shifts; share below which the margin is given up; share that is
+# left then.
 FAST_ENOUGH, WORTH_IT, STEEP_SHARE = 0.97, 0.5, 0.8
 # Shares of a plan's period that are tried for fast commands, the longest first.
 PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
-# The same where feet are lifted higher than planned: a longer swing lets the servos follow.
+# The same for feet that are lifted higher than planned: a longer swing lets the servos follow.
 HIGH_PERIODS = (1.0, 1.1, 1.2, 1.35, 0.9, 0.8)
-# The same where feet are lifted onto obstacles.
+# The same for feet that are lifted onto obstacles.
 CLIMB_PERIODS = (1.7, 2.0, 2.4, 2.8)
-# The same of a rowing robot on rough ground, which rises higher from its belly.
+# The same for a rowing robot on rough ground, which rises higher from its belly.
 ROWING_PERIODS = (1.0, 1.2, 1.4, 1.6)
 
 
@@ -46,7 +47,7 @@ class Incline:
     """How a slope limits commands.
 
     Gravity moves the centre of mass by drop (x, y) [m] in the polygon of the feet, the body is shifted uphill by
-    shift [m]. margin: whether the margin of the zero-moment point must hold all the same; else no more than `share` of
+    shift [m]. margin: whether the margin of the zero-moment point must hold nevertheless; else at most `share` of
     a command is followed. high: whether the feet may be lifted higher than planned.
     """
 
@@ -77,7 +78,7 @@ class CommandLimits:
         self._box, self._level_box = robot.body.box_and_com, robot.body.box_and_com
         self._weight = robot.mass / robot.body.mass
         self._shift, self._lift = np.zeros(2), 0.0
-        self._rowing: tuple[float, float] | None = None  # rise, height [m] instead of the plan's numbers
+        self._rowing: tuple[float, float] | None = None  # rise, height [m] in place of the plan's numbers
 
     def fits(self, twist: np.ndarray, period: float, with_margin: bool) -> bool:
         """Return whether the plan can follow a twist (3,) at a period [s]: margin, reach, joint ranges, rates,
@@ -87,7 +88,7 @@ class CommandLimits:
 
     def _rate(self, twist: np.ndarray, period: float, with_margin: bool) -> float:
         """Return the largest joint rate at a twist (3,) and a period [s] as a share of the servos' speed; infinite
-        where anything but the rates does not fit.
+        if another condition than the rates is violated.
         """
         robot, plan, found = self._robot, self._plan, self._found
         self._legs[:], plan[:] = self._source
@@ -107,14 +108,14 @@ class CommandLimits:
         return float(found[RATE]) / robot.servo.speed_limit if fits else np.inf
 
     def follows(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> bool:
-        """Return whether the plan can follow a twist (3,) at one of the periods [s], as `possible` has it: the servos
-        may saturate for moments.
+        """Return whether the plan can follow a twist (3,) at one of the periods [s], as defined by `possible`: the
+        servos may saturate for moments.
         """
         return self._period(twist, periods, with_margin) is not None
 
     def _period(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> float | None:
-        """Return the first of the periods [s] at which the servos follow, else that with the least joint rates; None if
-        none is possible.
+        """Return the first of the periods [s] at which the servos follow, else the period with the least joint
+        rates; None if none is possible.
         """
         rows = self._source[1][plan_numbers.ROWS] != 0.0
         least, best = SATURATED if with_margin and not rows else KEEP_SPEED, None
@@ -127,7 +128,7 @@ class CommandLimits:
         return best
 
     def incline(self, incline: Incline, lift: float = 0.0) -> None:
-        """Take the ground for inclined and the feet for lifted by `lift` [m] from now on; 0: as the plan's numbers."""
+        """From now on assume inclined ground and feet that are lifted by `lift` [m]; 0: as in the plan."""
         drop = np.array(incline.drop)
         size = float(np.linalg.norm(drop))
         self._shift = -incline.shift / size * drop if size > 0.0 else np.zeros(2)
@@ -136,8 +137,8 @@ class CommandLimits:
         self._lift, self._rowing = lift, None
 
     def rowing(self, lift: float, rise: float, height: float) -> None:
-        """Take the feet of a rowing robot for lifted by `lift` [m], its body for raised by `rise` to `height` [m]: not
-        as the plan's numbers, which are still on their way there.
+        """Assume that the feet of a rowing robot are lifted by `lift` [m] and its body is raised by `rise` to
+        `height` [m]; the plan's own numbers are still approaching these values.
         """
         self.incline(LEVEL, lift)
         self._rowing = rise, height
@@ -150,10 +151,12 @@ class CommandLimits:
         drop: tuple[float, float],
         lifts: tuple[float, float],
     ) -> Iterator[Incline | None]:
-        """Find the Incline of a slope for a twist, one candidate a step; yield it last. lifts [m]: wanted, planned.
+        """Find the Incline of a slope for a twist, one candidate per step; yield the result last. lifts [m]:
+        (wanted, planned).
 
-        With the lift that is wanted, or else with the plan's, the shift is the one with which the twist is followed
-        fastest and the margin holds; where none leaves WORTH_IT of the twist, the largest that does so without it.
+        The wanted lift is tried first, then the planned one. Of the shifts for which the margin holds, the best
+        one follows the largest share of the twist; if that share is below WORTH_IT, the largest shift that reaches
+        it without the margin is used.
         """
         size, asked = float(np.hypot(*drop)), float(np.abs(twist).max())
         shifts = [share * min(size, MOST_SHIFT) for share in SHIFT_SHARES]
@@ -182,7 +185,7 @@ class CommandLimits:
         return max(0.0, float(self._found[REACH]) - SPARE)
 
     def possible(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> tuple[np.ndarray, float]:
-        """Return the largest share of a twist (3,) that fits, as a twist, and its period, out of periods [s]."""
+        """Return the largest possible share of a twist (3,), as a twist, and its period, one of `periods` [s]."""
         period = self._period(twist, periods, with_margin)
         if period is not None:
             return twist, period

@@ -1,8 +1,8 @@
 """A periodic gait in closed form, compiled: where every foot is at a phase of the cycle and a twist of the body.
 
 Leg i has the phase p = (phase + phi_i) mod 1: it stands for p < duty and swings for the rest. Standing feet rest on the
-ground. A nominal frame moves over the ground with the body's twist; in it a standing foot moves along an arc through
-its foothold, on which it is in the middle of its stance. The body sways in the nominal frame by two harmonics,
+ground. A nominal frame moves over the ground with the body's twist; in this frame a standing foot moves along an
+arc, and passes its foothold in the middle of its stance. The body sways in the nominal frame by two harmonics,
 
     s(phase) = a1 cos(2 pi phase) + b1 sin(2 pi phase) + a2 cos(4 pi phase) + b2 sin(4 pi phase)
 
@@ -10,8 +10,9 @@ for x and for y, whose coefficients are affine in the twist: the polygon of the 
 swinging foot goes from one point of the ground to another: up first, then over the ground at a smooth speed, then down,
 so that it neither slides where it lifts off nor where it touches down.
 
-A rowing gait (three legs) has all legs in step: the body rises from its belly, is pushed ahead, sits down, and the feet
-return. Its nominal frame moves only while the legs push; `progress` gives its speed in units of the mean.
+In a rowing gait (three legs) all legs move together: the body rises from its belly, is pushed ahead, sits down,
+and the feet return. Its nominal frame moves only while the legs push; `progress` gives its speed in units of the
+mean.
 """
 
 import math
@@ -21,8 +22,8 @@ from hexapod_dynamics.gait import leg_motion
 TURN = 2.0 * math.pi
 SPEED_UNIT, TURN_UNIT = 0.08, 0.35
 
-# A swinging foot is lifted in this share of its swing, and set down in as much; it begins to move over the ground when
-# it has been on its way up for the share START; RAMP: see `over_ground`.
+# A swinging foot is lifted in this share of its swing, and set down in the same share; it begins to move over the
+# ground after the share START of its lifting; RAMP: see `over_ground`.
 UP, START, RAMP = 0.32, 0.06, 0.3
 # Share of the cycle in which a rowing body rises from its belly, or sits down.
 RISING = 0.11
@@ -31,8 +32,8 @@ RISING = 0.11
 def over_ground(s):
     """Return how far a foot has come over the ground, and its derivative, at the fraction s of its swing.
 
-    The speed rises and falls as a cubic in the share RAMP of the time and is constant between: its peak, which servos
-    must follow, is 1.4 times the mean, that of minimum jerk 1.9 times.
+    The speed rises and falls as a cubic in the share RAMP of the time and is constant in between. Its peak, which
+    the servos must follow, is 1.4 times the mean; with minimum jerk it would be 1.9 times the mean.
     """
     span = 1.0 - 2.0 * START
     u = min(1.0, max(0.0, (s - START) / span))
@@ -62,7 +63,7 @@ def sway(plan, phase, axis, vx, vy, wz):
 
 
 def sway_at(plan, c1, s1, axis, vx, vy, wz):
-    """Return what `sway` does, at the phase whose cosine and sine are c1 and s1."""
+    """Return the same as `sway`, at the phase whose cosine and sine are c1 and s1."""
     c2, s2 = c1 * c1 - s1 * s1, 2.0 * s1 * c1
     k = 4 * axis
     x, y, w = vx / SPEED_UNIT, vy / SPEED_UNIT, wz / TURN_UNIT

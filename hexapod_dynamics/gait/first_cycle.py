@@ -1,9 +1,11 @@
-"""Rehearses the first cycles after a change of plan, compiled: does the walk hold from where the feet are now?
+"""Rehearses the first cycles after a change of plan, compiled: is the walk stable from the present places of the
+feet?
 
-A plan is stable with all its feet at their footholds. After a change while the robot walks they are centimetres off,
-each until its first step: the body may tip over the feet that stand meanwhile, and a leg may be out of reach and drag.
-So the gait itself is advanced, on copies of its arrays, and the zero-moment point of body and links (see
-`planning.evaluation`) is followed until every foot has stepped and the walk is at its full speed.
+A plan is stable with all its feet at their footholds. After a change while the robot walks, each foot is
+centimetres away from its foothold until its first step: meanwhile the body may tip over the standing feet, and a
+leg may be out of reach and drag. So the gait itself is advanced, on copies of its arrays, and the zero-moment
+point of body and links (see `planning.evaluation`) is followed until every foot has stepped and the walk is at its
+full speed.
 """
 
 import math
@@ -20,11 +22,12 @@ from hexapod_dynamics.gait.planning import evaluation
 # [m], largest rate of a joint [rad/s].
 FOUND = kernel_layout.struct(score=1, margin=1, miss=1, rate=1)
 SCORE, MARGIN, MISS, RATE, FINDINGS = kernel_layout.columns(FOUND)
-# The score is the margin, at most PLENTY [m], less what feet miss their places by beyond MISSED [m]; set-points above
-# FASTEST times the servos' speed cost SPEEDING [m] for each time more.
+# The score is the margin, at most PLENTY [m], less the part of the feet's distance from their places that exceeds
+# MISSED [m]; set-points faster than FASTEST times the servos' speed cost SPEEDING [m] for each further multiple of that
+# speed.
 PLENTY, MISSED, FASTEST, SPEEDING = 0.02, 0.025, 2.0, 0.006
 ENOUGH = PLENTY
-# Cycles that are rehearsed; samples until they must be over, one each STEP [s].
+# Number of simulated cycles; largest number of samples for them, one each STEP [s].
 CYCLES, MOST, STEP = 1.5, 160, 0.03
 
 
@@ -47,12 +50,12 @@ def make_scratch(legs):
 
 
 def found_of(array):
-    """Return the findings (FINDINGS,) by their names."""
+    """Return the findings (FINDINGS,) with their names."""
     return cython.cast("Found *", kernel_memory.struct(array, FOUND))
 
 
 def rehearse(walk, box, body_mass, gravity, least, scratch, found):
-    """Simulate the gait from its present state for CYCLES; put the worst of what is evaluated into `found`.
+    """Simulate the gait from its present state for CYCLES; write the worst values to `found`.
 
     The evaluation begins when all feet stand.
 
@@ -69,7 +72,7 @@ def rehearse(walk, box, body_mass, gravity, least, scratch, found):
         adaptive_kernel.tick(walk, STEP)
         if state.mode == layout.WALK:
             walked += STEP / walk.plan.period
-        # Places in the frame of the ground: the nominal frame has moved by (wayx, wayy).
+        # Positions in the frame of the ground: the nominal frame has moved by (wayx, wayy).
         wayx += state.going[0] * STEP
         wayy += state.going[1] * STEP
         swayx, swayy, _ = adaptive_kernel.body_place(walk)
@@ -132,7 +135,7 @@ def _margin(legs, body_mass, gravity, k, scratch):
 
 
 def first_cycle(walk, box, body_mass, gravity, least, scratch, found):
-    """Rehearse the walk of a WalkMemory, from Python; found (FINDINGS,): see `rehearse`."""
+    """Simulate the walk of a WalkMemory, from Python; found (FINDINGS,): see `rehearse`."""
     size, findings = kernel_memory.numbers(box, 6), found_of(found)
     with cython.nogil:  # a worker may be rehearsing while another thread walks
         rehearse(walk, size, body_mass, gravity, least, scratch, findings)

@@ -1,4 +1,4 @@
-"""What the compiled gaits read and write, as named fields of the arrays' memory."""
+"""The data of the compiled gaits, as named fields of the arrays' memory."""
 
 import cython
 
@@ -17,7 +17,7 @@ def plan_of(array):
 
 
 class WalkMemory:
-    """The memory of an `adaptive_state.Walk`, whose arrays it keeps."""
+    """The memory of an `adaptive_state.Walk`; it keeps the arrays alive."""
 
     def __init__(self, walk):
         n = len(walk.legs)
@@ -39,7 +39,7 @@ class WalkMemory:
 
 
 class TripodMemory:
-    """The memory of a `tripod_state.Tripod`, whose arrays it keeps."""
+    """The memory of a `tripod_state.Tripod`; it keeps the arrays alive."""
 
     def __init__(self, gait):
         n = len(gait.legs)

@@ -1,14 +1,16 @@
-"""What a blind gait changes on rough and sloping ground: lift of the feet, place of the body, tilt that is allowed.
+"""Changes of a blind gait on rough and sloping ground: lift of the feet, position of the body, allowed tilt.
 
-Roughness is what does not repeat: on smooth ground the body rocks in each cycle as in the one before, whatever its
-servos and its gait are. The attitude against the slope, and the heading against the commanded one, which a foot that
-runs against an edge turns, are compared with those at the same phase of the cycle before, in BINS bins; the root mean
-square of the differences over the last cycle is the roughness that is felt. Above ROUGH the feet are lifted higher,
-until it has been below CALM for LASTING. With the cycle in which a rowing body gets going nothing is compared.
+Roughness is measured by motion that does not repeat: on smooth ground the body rocks in each cycle as in the
+previous one, with any servos and any gait. The attitude against the slope, and the heading less the commanded one
+(which changes when a foot runs against an edge), are compared with those at the same phase of the previous cycle,
+in BINS bins; the root mean square of the differences over the last cycle is the measured roughness. Above ROUGH
+the feet are lifted higher, until the roughness has been below CALM for LASTING. The first cycle of a rowing body
+is not used for comparisons.
 
 On a slope, and on a body that is tilted by an obstacle, gravity shifts the centre of mass downhill in the polygon of
-the feet by its height times the tangent of the tilt; the body is moved uphill by as much, as far as the legs reach. A
-tilt below DEAD_ZONE is left alone: an IMU may be askew by so much. From twice of it on the shift is whole.
+the feet by its height times the tangent of the tilt; the body is moved uphill by the same distance, as far as the
+legs reach. A tilt below DEAD_ZONE is ignored, because it may be an error of the IMU's mounting. From twice
+DEAD_ZONE on, the shift is complete.
 """
 
 from __future__ import annotations
@@ -18,19 +20,20 @@ import math
 
 BINS = 16
 ROUGH, CALM, LASTING = math.radians(2.0), math.radians(1.2), 12.0  # [rad], [rad], [s]
-RAISING, LOWERING = 0.6, 3.0  # [s] for the whole change of lift
-EXPLAINED = 4.0  # [s] within which a lost leg is found
+RAISING, LOWERING = 0.6, 3.0  # [s] duration of the whole change of lift
+EXPLAINED = 4.0  # [s] within which a lost leg is detected
 DEAD_ZONE = math.radians(4.0)
 SMOOTHING, SHIFTING = 2.0 * math.pi, 1.5  # [1/s] of the attitude (1 Hz) and of the shift
 
 
 class GroundAdaptation:
-    """Feels the ground by the IMU; all angles [rad], lengths [m].
+    """Estimates the ground from the IMU; all angles [rad], lengths [m].
 
-    rough: whether the feet are to be lifted higher. share: how far they are, 0 to 1. leeway: share of the larger tilt
-    that is allowed on rough ground, 0 to 1. shift_x, shift_y: of the body in base_link. roughness: as felt over the
-    last cycle. walked_for [s]: without a stop. Set by the gait: height of the centre of mass over the feet, most_shift:
-    how far the reach of the legs lets the body be shifted; settles: whether the gait takes a cycle to get going.
+    rough: whether the feet are to be lifted higher. share: share of the additional lift that is reached, 0 to 1.
+    leeway: share of the additional tilt of rough ground that is allowed, 0 to 1. shift_x, shift_y: of the body in
+    base_link. roughness: of the last cycle. walked_for [s]: time without a stop. Attributes that the gait sets:
+    height of the centre of mass over the feet; most_shift: largest shift within the reach of the legs; settles:
+    whether the first cycle of the gait differs from the later ones.
     """
 
     def __init__(self) -> None:
@@ -47,9 +50,9 @@ class GroundAdaptation:
         return copy.deepcopy(self)
 
     def change_plan(self) -> None:
-        """Forget the cycle before, because the gait changes.
+        """Discard the previous cycle, because the gait changes.
 
-        What has been rough for less than EXPLAINED was the leg that was lost, not the ground.
+        If the ground has been rough for less than EXPLAINED, the cause was the lost leg, not the ground.
         """
         self._begin()
         self._squares[:] = [0.0] * BINS
@@ -70,9 +73,9 @@ class GroundAdaptation:
         """Let dt [s] pass.
 
         phase: of the cycle; roll, pitch: of the body against gravity; slope: roll and pitch of a body that stands on
-        the slope; heading: less the commanded one, 0 where it is not held; walks: whether the legs step; tilted:
-        whether the body is beyond the tilt limit of smooth ground, perhaps because it has lost a leg: the limit is not
-        raised then.
+        the slope; heading: less the commanded one, 0 if the heading is not controlled; walks: whether the legs
+        step; tilted: whether the body is beyond the tilt limit of smooth ground, perhaps because it has lost a
+        leg; then the limit is not increased.
         """
         if not math.isfinite(roll + pitch + heading):
             return
@@ -95,15 +98,17 @@ class GroundAdaptation:
             self.leeway = min(1.0, self.leeway + dt / RAISING)
 
     def _begin(self) -> None:
-        """Forget the cycle before."""
+        """Discard the previous cycle."""
         self._bin, self._known = -1, -BINS if self.settles else 0
 
     def expect_rough(self) -> None:
-        """Take the ground for rough: the robot has sat down because it tipped, and goes on with the legs it had."""
+        """Assume that the ground is rough: the robot has sat down because it tipped, and continues with the same
+        legs.
+        """
         self.rough, self.share, self.leeway, self._calm_for = True, 1.0, 1.0, 0.0
 
     def _feel(self, now: int, attitude: tuple[float, float, float]) -> None:
-        """Compare the attitude with that of the cycle before, when the phase enters a bin."""
+        """When the phase enters a bin, compare the attitude with that of the previous cycle."""
         if now == self._bin:
             return
         self._bin = now
@@ -114,7 +119,7 @@ class GroundAdaptation:
         self._before[now] = attitude
 
     def _shift(self, dt: float, roll: float, pitch: float) -> None:
-        """Let the shift follow what the tilt of the body asks for."""
+        """Let the shift follow the value that the tilt of the body demands."""
         self._roll += (roll - self._roll) * dt * SMOOTHING / (1.0 + dt * SMOOTHING)
         self._pitch += (pitch - self._pitch) * dt * SMOOTHING / (1.0 + dt * SMOOTHING)
         tilt = math.hypot(self._roll, self._pitch)

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 
-# Key of `Gait.report` with the leg whose foot is pressed down, while it is.
+# Key of `Gait.report` for the leg whose foot is being pressed down.
 PRESSED_FOOT = "pressed foot"
-# Key of the value of `gait_state` that says whether the robot lies after a fall or is getting up.
+# Key of the value of `gait_state` that tells whether the robot lies after a fall or is getting up.
 BRACES = "braces against a push"
 OFF_ITS_FEET = "off its feet"
-WALKING = "walking"  # of Gait.doing
-# Key of `Gait.report`: whether an obstacle throws the body back now.
+WALKING = "walking"  # value of Gait.doing
+# Key of `Gait.report`: whether an obstacle throws the body back at present.
 THROWN_BACK = "thrown back by an obstacle"
 
 
@@ -42,8 +42,8 @@ class Gait(ABC):
 
     @abstractmethod
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> Gait:
-        """Set the gait up for a Robot, whole by default; return self, standing. HexapodError if this robot cannot
-        walk.
+        """Prepare the gait for a Robot, by default an intact one; return self, standing. HexapodError if this
+        robot cannot walk.
         """
 
     @abstractmethod
@@ -79,7 +79,7 @@ class Gait(ABC):
 
     @abstractmethod
     def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Return the command (3,) as it will be followed; HexapodError for what is not finite."""
+        """Return the command (3,) as it will be followed; HexapodError for values that are not finite."""
 
     @abstractmethod
     def walk(self) -> np.ndarray:
@@ -99,11 +99,13 @@ class Gait(ABC):
 
     @property
     def level(self) -> tuple[float, float, float]:
-        """Upward direction (3,), in base_link axes, of a body that stands on the ground as learnt from `sense`."""
+        """Upward direction (3,), in base_link axes, of a body that stands on the ground, as learnt from `sense`."""
         return 0.0, 0.0, 1.0
 
     def adopt_plan(self) -> None:
-        """Take over a plan that was worked out beside the walk; `step` does, too. By default there is none."""
+        """Apply a change of plan that was computed in parallel to the walk; `step` does so, too. By default there
+        is none.
+        """
         return
 
     def measure_joints(self, angles: npt.ArrayLike) -> None:
@@ -116,11 +118,11 @@ class Gait(ABC):
         return False
 
     def lean(self, offset: npt.ArrayLike) -> None:
-        """Move the body over its feet: offset (6,) x, y, z [m], roll, pitch, yaw [rad]."""
-        raise HexapodError(f"{type(self).__name__} does not move its body over its feet; choose the gait auto")
+        """Move the body over its feet by an offset (6,): x, y, z [m], roll, pitch, yaw [rad]."""
+        raise HexapodError(f"{type(self).__name__} cannot move the body over its feet; choose the gait auto")
 
     def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
-        """Set what the body carries beside itself: mass [kg], first moments m cx, m cy [kg m]; by default ignored."""
+        """Set the load on the body: mass [kg], first moments m cx, m cy [kg m]; by default ignored."""
         return
 
     def sit(self) -> None:
@@ -134,12 +136,12 @@ class Gait(ABC):
     def press(self, leg: str) -> bool:
         """Stop, and press the foot of a leg (by name) down, so that the damage detector sees whether it is there.
 
-        False: this gait does not, or not now. HexapodError for an unknown leg.
+        Returns False if this gait cannot do this, or not now. HexapodError for an unknown leg.
         """
         return False
 
     def adjust(self, **settings: Any) -> None:
-        """Change settings while it walks; HexapodError where that is not possible."""
+        """Change settings while the robot walks; HexapodError if that is not possible."""
         raise HexapodError(f"{type(self).__name__} keeps its settings while it walks; choose the gait auto")
 
     # ---- what it does now --------------------------------------------------------------------------------------------
@@ -171,7 +173,9 @@ class Gait(ABC):
 
     @property
     def compiled(self) -> Any:
-        """The TripodMemory that the compiled loop of the Simulator advances; None: the Simulator calls `step`."""
+        """The TripodMemory that the compiled loop of the Simulator advances; None if the Simulator has to call
+        `step`.
+        """
         return None
 
     @property

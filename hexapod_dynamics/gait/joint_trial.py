@@ -1,16 +1,17 @@
-"""Whether a joint that was declared locked moves again: for a moment it is commanded beside the angle of its lock.
+"""Tests whether a joint that was declared locked moves again, by commanding it for a moment to another angle than
+that of its lock.
 
-A joint that is declared locked is not commanded any more. Its servo holds the last set-point, and where that happens to
-be the angle of the lock, a joint that has been repaired stands as a locked one does. A trial tells them apart; after it
-the set-point is the angle of the lock, so that the servo of a joint that is locked does not strain.
+A joint that is declared locked is not commanded any more. Its servo holds the last set-point. If that is the angle
+of the lock, a repaired joint cannot be distinguished from a locked one without a trial. After the trial the
+set-point is the angle of the lock, so that the servo of a locked joint exerts no torque.
 """
 
 from __future__ import annotations
 
 from hexapod_dynamics.robot import Morphology, Robot
 
-BESIDE = 0.11  # [rad] from the angle of the lock: upwards, away from the stop where that is too near
-_LASTS, _RETURNS = 2.5, 0.5  # [s] beside it, and back at it
+BESIDE = 0.11  # [rad] from the angle of the lock: upwards, or downwards if the stop is too near
+_LASTS, _RETURNS = 2.5, 0.5  # [s] at the other angle, and back at the angle of the lock
 
 
 class JointTrial:
@@ -23,7 +24,7 @@ class JointTrial:
         self.joint: int | None = None
 
     def set_morphology(self, morphology: Morphology) -> None:
-        """Adopt the declared morphology; a trial under way ends."""
+        """Adopt the declared morphology; a running trial ends."""
         self.joint = None
         self._locked = {}
         for leg in self._robot.legs:
@@ -33,7 +34,9 @@ class JointTrial:
                     self._locked[f"{leg.name}.{link.name}"] = int(joint), float(angle)
 
     def begin(self, time: float, name: str) -> bool:
-        """Try a joint (`RF.femur`) from `time` [s] on; False: it is not declared locked, or another one is tried."""
+        """Start the trial of a joint (`RF.femur`) at `time` [s]; return False if it is not declared locked, or
+        another trial runs.
+        """
         if self.joint is not None or name not in self._locked:
             return False
         joint, angle = self._locked[name]
@@ -44,7 +47,7 @@ class JointTrial:
         return True
 
     def setpoint(self, time: float) -> float | None:
-        """Return the set-point [rad] of `joint` at `time` [s]; None: no joint is tried (any more)."""
+        """Return the set-point [rad] of `joint` at `time` [s]; None if no trial runs (any more)."""
         if self.joint is None:
             return None
         if time - self._begun > _LASTS + _RETURNS:

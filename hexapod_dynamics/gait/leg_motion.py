@@ -10,7 +10,9 @@ from hexapod_dynamics.kinematics import three_joint_leg
 
 
 def carried(x, y, vx, vy, wz, dt):
-    """Return where a point of the ground, (x, y) in base_link, is after dt at a constant twist: it moves on an arc."""
+    """Return the position, after dt at a constant twist, of a point of the ground (x, y) in base_link; it moves on
+    an arc.
+    """
     if wz == 0.0:
         return x - vx * dt, y - vy * dt
     half = -0.5 * wz * dt
@@ -21,7 +23,7 @@ def carried(x, y, vx, vy, wz, dt):
 
 
 def fraction(value):
-    """Return what a number is above the integer below it, 0 to 1: `value % 1.0`."""
+    """Return the fractional part of a number, 0 to 1: `value % 1.0`."""
     return value - math.floor(value)
 
 
@@ -107,7 +109,8 @@ def set_joint(legs, i, k, angle, rate, speed_limit, q, qd):
     j = 3 * i + k
     lower, upper = legs[i].lower[k], legs[i].upper[k]
     if legs[i].free[k] != 0.0 and (angle < lower or angle > upper):
-        # At the limit where it was: an angle beyond one that passes pi would jump to the other.
+        # Stay at the limit at which the joint was: an angle beyond the limit that passes pi would jump to the other
+        # limit.
         angle = upper if upper - q[j] < q[j] - lower else lower
         rate = 0.0
     q[j] = angle

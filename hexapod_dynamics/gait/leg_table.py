@@ -12,9 +12,9 @@ from hexapod_dynamics.kinematics.three_joint_leg import knee_cosines
 from hexapod_dynamics.robot import Morphology, Robot
 
 # Columns of a row: rotation leg <- base (9), mount (3), lengths (3), joint limits (3 + 3), knee cosines (2), whether
-# each joint is free (3) and where it is held otherwise (3), link masses (3), places of their centres of mass along the
-# link as a fraction (3); then what a plan says of the leg: whether it walks, phase, foothold (x, y), joint angles while
-# it is held up (3).
+# each joint is free (3), angles of the joints that are not (3), link masses (3), positions of their centres of mass as
+# a fraction of the link (3); then the leg's part of the plan: whether it walks, phase, foothold (x, y), joint angles
+# while it is held up (3).
 LEG = struct(
     to_leg=9,
     mount=3,
@@ -37,10 +37,10 @@ TO_LEG, MOUNT, LENGTHS, LOWER, UPPER, KNEE, FREE, HELD, MASS, CENTRE, USED, PHAS
 
 
 def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
-    """Return the rows (legs, COLUMNS) of a Robot as the Morphology leaves it; no leg walks yet.
+    """Return the rows (legs, COLUMNS) of a Robot with a Morphology; no leg walks yet.
 
-    Links that are gone have no mass; a leg's joints are as long as in the whole robot unless the link is shortened.
-    Raises HexapodError for a leg that is not a coxa, femur and tibia.
+    Missing links have no mass; links are as long as in the intact robot unless they are shortened. Raises
+    HexapodError for a leg that does not consist of coxa, femur and tibia.
     """
     table = np.zeros((len(robot.legs), COLUMNS))
     for row, leg in zip(table, robot.legs, strict=True):

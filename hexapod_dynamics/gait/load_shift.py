@@ -1,7 +1,8 @@
-"""Where a gait moves its body because of what the body carries: robot and load together stay where the plan has them.
+"""Shift of the body because of its load: the common centre of mass of robot and load stays where the plan has that
+of the robot.
 
-A load of mass m at c moves the common centre of mass of robot and load by m c / (M + m) in base_link; the body is moved
-the other way over its feet, as far as the legs reach, and slowly, so that no step is disturbed.
+A load of mass m at c moves the common centre of mass of robot and load by m c / (M + m) in base_link; the body is
+moved in the opposite direction over its feet, as far as the legs reach, and slowly, so that no step is disturbed.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ MOST, SPEED, HEAVIEST = 0.02, 0.005, 20.0  # [m], [m/s], [kg]
 
 
 class LoadShift:
-    """weight [kg]: mass of the robot. shift (2,) [m]: of the body along x and y of base_link now; wanted: its aim.
+    """weight [kg]: mass of the robot. shift (2,) [m]: present shift of the body along x and y of base_link;
+    wanted: its aim.
 
-    active: whether any of the two is not 0.
+    active: whether one of them is not 0.
     """
 
     def __init__(self, weight: float) -> None:
@@ -39,7 +41,7 @@ class LoadShift:
         self._note_active()
 
     def advance(self, dt: float, room: float) -> None:
-        """Let dt [s] pass; room [m]: how far the reach of the legs lets the body be moved."""
+        """Advance by dt [s]; room [m]: how far the body can be moved within the reach of the legs."""
         x, y = self.wanted.tolist()
         size = math.hypot(x, y)
         scale = room / size if size > room else 1.0
@@ -55,11 +57,11 @@ class LoadShift:
 
     @property
     def size(self) -> float:
-        """How far [m] the body is moved now."""
+        """Length [m] of the present shift."""
         return math.hypot(*self.shift.tolist()) if self.active else 0.0
 
     def report(self) -> dict[str, float]:
-        """Return diagnostics; empty where nothing is carried off centre."""
+        """Return diagnostics; empty if there is no load off the centre."""
         if not self.active:
             return {}
         return {

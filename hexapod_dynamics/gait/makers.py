@@ -35,7 +35,7 @@ def tripod(kind: str, values: Mapping[str, Any]) -> Gait:
 
 
 def optimal(kind: str, values: Mapping[str, Any]) -> Gait:
-    """Return the OptimalGait, whose swings are planned beside the walk."""
+    """Return the OptimalGait, whose swings are planned in a background process."""
     from hexapod_dynamics.gait.optimal import BackgroundSwingPlanner, OptimalGait
 
     return OptimalGait(planner=BackgroundSwingPlanner(), **_tripod_arguments(values))

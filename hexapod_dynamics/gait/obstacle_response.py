@@ -1,8 +1,8 @@
-"""What a blind gait does where it makes no way: it lifts its feet higher, then higher still, steps back and approaches
-anew at another angle and with other feet first, and stops at last.
+"""Response of a blind gait that makes no progress: it lifts its feet higher, then higher still, steps back and
+tries again at another angle and with other feet first, and finally stops.
 
-Each attempt is given up when the robot is still, or again, set back by what it runs against (`Progress`). A robot that
-has stopped stays so until it is commanded to stand or to go in another direction.
+Each attempt ends when the obstacle still sets the robot back, or does so again (`Progress`). A robot that has
+stopped does not walk until it is commanded to stand or to walk in another direction.
 """
 
 from __future__ import annotations
@@ -13,38 +13,45 @@ import math
 from hexapod_dynamics.gait.progress import LEGS_LOST, SLOW, WHOLE, Progress
 
 AS_FELT, RAISE, CLIMB, BACK, STOP = range(5)
-# How often in a row it steps back; for so long [s], at this speed [m/s], while it turns [rad/s], to its left first.
+# Number of times in a row that it steps back; duration [s], speed [m/s] and turn rate [rad/s] of stepping back, first
+# to its left.
 BACKS, BACK_FOR, BACK_SPEED, BACK_TURN = 2, 1.8, 0.05, 0.15
 CLIMBED = 10.0  # [s] without being set back after which an obstacle has been passed
-# Attempts in a row that are too slow to be felt, each followed by an obstacle again within FREE [s]: so many are
-# enough.
+# Number of consecutive attempts, too slow for a detectable setback and each followed by an obstacle within FREE [s],
+# after which it gives up.
 UNFELT, FREE = 3, 30.0
-OTHER_WAY = math.cos(math.radians(45.0))  # of the angle between two directions
+OTHER_WAY = math.cos(math.radians(45.0))  # cosine of the angle between two directions
 
 
 class ObstacleResponse:
-    """Chooses one of AS_FELT (lift as the ground is felt), RAISE (as on rough ground), CLIMB, BACK, STOP: `does`."""
+    """Chooses the response `does`: AS_FELT (lift by the measured roughness), RAISE (lift as on rough ground),
+    CLIMB, BACK or STOP.
+    """
 
     def __init__(self) -> None:
         self.progress = Progress()
         self.does = AS_FELT
         self._free_for = 0.0  # [s]
-        self._unfelt, self._was_felt = 0, True  # attempts to climb that were too slow to be felt; the present one
-        self._stopped = (0.0, 0.0)  # commanded direction in which it has met the obstacle
-        self.backs, self._back_for = 0, 0.0  # how often it has stepped back; for how long it has now [s]
+        # number of attempts to climb that were too slow to be detected; whether the present one was detected
+        self._unfelt, self._was_felt = 0, True
+        self._stopped = (0.0, 0.0)  # commanded direction in which the robot met the obstacle
+        # number of times it has stepped back; duration of the present step back [s]
+        self.backs, self._back_for = 0, 0.0
 
     def copy(self) -> ObstacleResponse:
         """Return an independent copy."""
         return copy.deepcopy(self)
 
     def change_plan(self) -> None:
-        """Forget the way so far, because the legs that walk change; a robot that has stopped may try with them."""
+        """Discard the history, because the legs that walk change; a robot that has stopped may try again with
+        them.
+        """
         self.progress.restart()
         self.does, self._free_for, self._unfelt, self.backs = AS_FELT, 0.0, 0, 0
 
     def commanded(self, vx: float, vy: float) -> bool:
-        """Take a command [m/s]: one to stand, or to go elsewhere than to the obstacle, ends stop and way back; return
-        whether it does.
+        """Process a command [m/s]: one to stand, or to walk in another direction than to the obstacle, ends STOP
+        and BACK; return whether it did.
         """
         if self.does not in (BACK, STOP):
             return False
@@ -76,7 +83,7 @@ class ObstacleResponse:
         whole: bool,
         slow: bool = False,
     ) -> None:
-        """Let dt [s] pass.
+        """Advance by dt [s].
 
         acceleration ... walks, slow: see `Progress.update`; raised: whether the feet are lifted as on rough ground;
         whole: whether all legs walk.

@@ -1,8 +1,9 @@
-"""The tripod gait with optimal swings: the stance is that of the plain gait; the swing takes least effort.
+"""The tripod gait with optimal swings: the stance is that of the plain tripod gait; the swing takes least effort.
 
-While the body's twist is steady, every leg swings along a plan (`swing_planning`) made for this twist and this damage;
-until there is one, and while the twist changes, it swings at minimum jerk. Both start and end in the same state, so a
-leg changes between them at lift-off without a jump; a plan that no longer fits is faded out within 0.1 s.
+While the body's twist is steady, every leg swings along a plan (`swing_planning`) for this twist and this damage;
+until the plan exists, and while the twist changes, the leg swings at minimum jerk. Both start and end in the same
+state, so a leg changes between them at lift-off without a jump; a plan that no longer fits is faded out within 0.1
+s.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hexapod_dynamics.gait.swing_planning import Swing, SwingPlan
 from hexapod_dynamics.gait.tripod import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 
-# A twist is steady while it is this near [m/s, m/s, rad/s] to the one a plan was made for.
+# A twist is steady while it differs by less than this [m/s, m/s, rad/s] from the twist of the plan.
 NEAR = np.array([1e-4, 1e-4, 1e-3])
 LEAVING = 0.1  # time [s] in which a plan that no longer fits is faded out
 
@@ -41,7 +42,7 @@ class OptimalGait(Gait):
         self.plans: dict[int, swing_planning.PlannedSwing] = {}
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> OptimalGait:
-        """Set the gait up for a robot, as `TripodGait.bind`; return self, standing."""
+        """Prepare the gait for a robot, as `TripodGait.bind`; return self, standing."""
         self.plain.bind(robot, morphology)
         self._probe = TripodGait(*self._options[0], **self._options[1]).bind(robot, morphology)
         self.robot = robot
@@ -93,7 +94,7 @@ class OptimalGait(Gait):
             if plan is None or not swinging:
                 self._weights[i] = 0.0
             elif steady and not self._swinging[i]:
-                self._weights[i] = 1.0  # lift-off: both are at the same place, at the same rate
+                self._weights[i] = 1.0  # at lift-off both swings have the same position and rate
             elif not steady and self._weights[i] > 0.0:
                 self._weights[i] = max(0.0, self._weights[i] - dt / LEAVING)
             self._swinging[i] = swinging
@@ -140,7 +141,7 @@ class OptimalGait(Gait):
         return self._swings(self._probe, command, self._moving, self._plannable)
 
     def _swings(self, probe: TripodGait, command: Any, all_moving: list[Any], all_plannable: list[bool]) -> list[Swing]:
-        """Return `swings`, walked by a gait that nothing else uses meanwhile."""
+        """Return `swings`, recorded on a gait that nothing else uses at the same time."""
         samples = 100
         probe.reset()
         probe.command(*command)
@@ -180,13 +181,13 @@ class OptimalGait(Gait):
         self.planner.cancel()
 
     def report(self) -> dict[str, Any]:
-        """Return for which legs there is no plan."""
+        """Return the legs for which there is no plan."""
         return {"swings without a plan": "; ".join(self.refused)} if self.refused else {}
 
     # ---- as the plain gait -------------------------------------------------------------------------------------------
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Ask for a planar body twist [m/s, m/s, rad/s]; return what will be followed."""
+        """Command a planar body twist [m/s, m/s, rad/s]; return the twist that will be followed."""
         return self.plain.command(vx, vy, wz)
 
     def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
@@ -208,12 +209,12 @@ class OptimalGait(Gait):
 
 
 class ImmediatePlanner:
-    """Plans at once, in this process: for simulation and tests."""
+    """Makes plans at once, in this process: for simulation and tests."""
 
     _done = None
 
     def ask(self, robot: Robot, morphology: Morphology, swings: list[Swing] | Callable[[], list[Swing]]) -> None:
-        """Plan."""
+        """Make the plans of the swings."""
         self._done = swing_planning.plan_all(robot, morphology, swings() if callable(swings) else swings)
 
     def poll(self) -> tuple[list[SwingPlan], list[str]] | None:
@@ -227,17 +228,19 @@ class ImmediatePlanner:
 
 
 class BackgroundSwingPlanner:
-    """Plans in a separate process at low priority, so that the control loop is never blocked."""
+    """Makes plans in a separate process at low priority, so that the control loop is never blocked."""
 
     def __init__(self) -> None:
         self._call = BackgroundCall("swings", encode_swings_request, decode_swings)
 
     def ask(self, robot: Robot, morphology: Morphology, swings: list[Swing] | Callable[[], list[Swing]]) -> None:
-        """Start planning; a new request replaces the one before. swings, or what makes them, which runs in a thread."""
+        """Start planning; a new request replaces the previous one. swings: the swings, or a function that returns
+        them and runs in a thread.
+        """
         self._call.ask(robot, morphology, swings)
 
     def poll(self) -> tuple[list[SwingPlan], list[str]] | None:
-        """Return plans and reasons once they are ready, else None; a failed process is a reason."""
+        """Return plans and reasons once they are ready, else None; if the process failed, that is the reason."""
         done = self._call.poll()
         if done is None:
             return None

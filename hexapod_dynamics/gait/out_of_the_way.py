@@ -1,7 +1,7 @@
 """Turns the coxas of legs that are held up away from the legs that walk past them.
 
-A leg of which only the tibia is lost, or a joint, keeps its coxa and femur. Plans for few legs swing the neighbour's
-femur through the place where it is held up straight ahead of its hip.
+A leg that has lost only its tibia, or a joint, keeps its coxa and femur. In plans for few legs the neighbour's
+femur swings through the place where such a leg would be held up, straight ahead of its hip.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Robot
 
-# Distance [m] of the centre lines of two legs that is enough; links are 24 mm thick (robot/mjcf.py).
+# Sufficient distance [m] of the centre lines of two legs; links are 24 mm thick (robot/mjcf.py).
 ENOUGH = 0.045
-# Coxa angles [rad] that are tried, the first that is enough is taken.
+# Coxa angles [rad] that are tried in this order; the first with sufficient distance is used.
 TURNS = (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9, 1.2, -1.2)
-# Twists at which the legs walk past [m/s, m/s, rad/s].
+# Twists of the walk for which the distance is computed [m/s, m/s, rad/s].
 TWISTS = ((0.077, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, 0.2))
-_EVERY = 3  # samples of the cycle
+_EVERY = 3  # every third sample of the cycle
 
 
 def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[int], fixed: Sequence[int] = ()) -> None:
     """Write the coxa angles of legs that are held up into a leg table (legs, COLUMNS).
 
-    held: their rows; fixed: those of them whose coxa does not obey, as a limp one. A leg turns as little as it must so
-    that its links are ENOUGH away from its neighbours in a steady walk at all TWISTS, or as far away as possible.
+    held: their rows; fixed: those of them whose coxa cannot be commanded, for example a limp one. Each leg turns
+    by the least angle for which its links are ENOUGH away from its neighbours in a steady walk at all TWISTS, or
+    else as far away as possible.
     """
     count = len(table)
     here = [i for i in held if table[i, leg_table.MASS] > 0.0]
@@ -68,7 +69,7 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
 def _links(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
     """Return the ends of a leg's links in base_link, (N links, 6) [m], at joint angles (N, 3); row: of the leg table.
 
-    Links that are gone are left out.
+    Missing links are left out.
     """
     l1, l2, l3 = row[leg_table.LENGTHS : leg_table.LOWER]
     q1, q2, q3 = angles.T

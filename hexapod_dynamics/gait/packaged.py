@@ -1,5 +1,5 @@
-"""Files of plans and manoeuvres: beside a robot's own file, or in the package's folder `config`, in a checkout and in
-an installation.
+"""Finds files of plans and manoeuvres beside a robot's own file, or in the package's folder `config`, both in a
+checkout and in an installation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Change of plan while the robot walks: whether the feet carry the body, and the phase at which the new plan starts.
+"""Change of plan while the robot walks: whether the feet support the body, and the phase at which the new plan
+starts.
 
-A change is worked out on a copy of the gait (`PlanChange`), in another thread where the gait has a PlanWorker; the gait
-itself takes it over in a tick.
+A change is computed on a copy of the gait (`PlanChange`), in another thread if the gait has a PlanWorker; the gait
+itself applies it in a tick.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from hexapod_dynamics.gait.planning.evaluation import hull_margin, link_points
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
 
-# The stance holds for a change of plan without sitting down if the centre of mass is this far [m] inside the polygon of
-# all feet that are left.
+# The robot need not sit down for a change of plan if the centre of mass is this far [m] inside the polygon of all
+# remaining feet.
 HOLDS = 0.015
-# Phases at which a new plan may start, shares of the command that are tried, cycles for which the share holds.
+# Phases at which a new plan may start, shares of the command that are tried, number of cycles with that share.
 PHASES, SHARES, EASY_CYCLES = 24, (1.0, 0.85, 0.7, 0.55, 0.4, 0.2), 0.4
 # Scores [m] above which a start is good, and below which the robot sits down.
 GOOD, SAFE = 0.0, -0.002
@@ -43,14 +44,14 @@ class Transition(Enum):
 
 @dataclass(frozen=True)
 class PlanChange:
-    """A change of plan as a copy of the gait has worked it out.
+    """A change of plan that was computed on a copy of the gait.
 
-    morphology, settings, mode: of the gait when it was asked for. plan: the new one, None: none. table (legs, COLUMNS):
-    the leg table; held: names of legs that are held up; awaited: rows of those of them that came back and have not
-    arrived. used: settings in force; given_up: names of those that are the plan's own instead. why: reason why there is
-    no plan. wanted, followed, asked_period: the command as it was given, as it is followed, and its period [s].
-    phase, easy: phase at which the plan starts, share of the command in its first cycles; only for GO_ON
-    and RESTART.
+    morphology, settings, mode: of the gait at the time of the request. plan: the new plan, None if there is none.
+    table (legs, COLUMNS): the leg table; held: names of legs that are held up; awaited: rows of those of them that
+    are restored and have not arrived. used: settings in use; given_up: names of settings that are replaced by
+    those of the plan. why: reason why there is no plan. wanted, followed, asked_period: the given command, the
+    command that is followed, and its period [s]. phase, easy: phase at which the plan starts, share of the command
+    in its first cycles; only for GO_ON and RESTART.
     """
 
     morphology: Morphology | None
@@ -72,7 +73,7 @@ class PlanChange:
 
 
 def stance_holds(robot: Robot, walk: layout.Walk, legs: tuple[str, ...]) -> bool:
-    """Return whether the feet of these legs (names), set down where they are, carry the body."""
+    """Return whether the feet of these legs (names), set down at their present places, support the body."""
     names = robot.leg_names
     feet = np.array([walk.feet[names.index(name), :2] for name in legs])
     points = feet - walk.state[layout.FROM_SWAY : layout.FROM_SWAY + 2]
@@ -92,7 +93,9 @@ def center_of_mass(robot: Robot, walk: layout.Walk) -> np.ndarray:
 
 
 def continue_from(walk: layout.Walk, sway: tuple[float, float], up: float) -> None:
-    """Let sway (2,) and height `up` [m] that the body had under the plan before pass into those of the new one."""
+    """Let sway (2,) and height `up` [m] of the body under the previous plan change smoothly to those of the new
+    plan.
+    """
     state = walk.state
     state[layout.FROM_SWAY : layout.FROM_SWAY + 2], state[layout.WEIGHT] = sway, 0.0
     state[layout.HEIGHT_NOW] += up
@@ -100,8 +103,8 @@ def continue_from(walk: layout.Walk, sway: tuple[float, float], up: float) -> No
 
 
 def is_shifted(plan: GaitPlan | None, before: GaitPlan | None) -> bool:
-    """Return whether a plan to walk differs from the one before in its footholds alone, because legs that are held up
-    weigh something again: feet step there as they walk, and nothing else changes.
+    """Return whether a plan to walk differs from the previous one only in its footholds, because the weight of the
+    legs that are held up has changed: the feet then step there while they walk, and nothing else changes.
     """
     if plan is None or before is None or plan.kind == "row" or plan.legs != before.legs:
         return False
@@ -109,10 +112,12 @@ def is_shifted(plan: GaitPlan | None, before: GaitPlan | None) -> bool:
 
 
 def best_start(robot: Robot, walk: layout.Walk) -> tuple[float, float, float]:
-    """Return how to go on with the plan from where the feet are now: phase, share of the command, and its score [m].
+    """Return how to continue with the plan from the present places of the feet: phase, share of the command, and
+    its score [m].
 
-    Each phase is rehearsed (see `first_cycle`), first at the whole command, then at less of it where that does not
-    hold: a foot that has not stepped yet is carried back less far. Below the score SAFE the robot had better sit down.
+    Each phase is simulated (see `first_cycle`), first with the whole command, then with a smaller share if that is
+    not stable: a foot that has not stepped yet then moves back less far. Below the score SAFE the robot should sit
+    down.
     """
     twin = layout.Walk(*(array.copy() for array in walk))
     memory = WalkMemory(twin)

@@ -20,19 +20,21 @@ from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.rest_pose import rest_pose
 from hexapod_dynamics.robot import Morphology, Robot
 
-# A leg whose femur and tibia are shorter than this share of their whole length does not reach the ground well enough.
+# A leg whose femur and tibia are shorter than this share of their intact length does not reach the ground well enough.
 USABLE = 0.88
 
 
 def plans_path(robot: Robot) -> Path | None:
-    """Return the path of the library of plans that comes with the package for a Robot; None if there is none."""
+    """Return the path of the package's library of plans for a Robot; None if there is none."""
     return packaged_file(f"plans_{robot.name}.yaml")
 
 
 def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:
-    """Return a library, or read it from a path; None: that of the package, empty if there is none for the robot.
+    """Return the given library, or read it from a path; for None, return that of the package, empty if there is
+    none for the robot.
 
-    A robot of the same name with other numbers than the package's gets none of its plans, and a RobotWarning.
+    If the robot has the name of one of the package's robots but other parameters, the library is empty, with a
+    RobotWarning.
     """
     if isinstance(plans, PlanLibrary):
         return plans
@@ -54,7 +56,7 @@ def plans_beside(robot: Robot, robot_file: str | os.PathLike[str]) -> Path | Non
 def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:
     """Return the names of the legs that do not walk: incomplete, too short, or with a damaged joint.
 
-    A leg with a locked or limp joint does not walk; `JointKind.leg_walks` of another kind of damage may say otherwise.
+    A leg with a locked or limp joint does not walk; `JointKind.leg_walks` decides this for other kinds of damage.
 
     rows: the robot's `leg_table` for this morphology.
     """
@@ -74,7 +76,7 @@ def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> li
 
 
 def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray:
-    """Return by how much (2,) [m] legs (by their rows of the table) that are held up move the centre of mass."""
+    """Return the shift (2,) [m] of the centre of mass by legs (rows of the table) that are held up."""
     total = robot.body.mass + table[:, leg_table.MASS : leg_table.CENTRE].sum()
     moment, centres = np.zeros(2), np.zeros((3, 3))
     for i in legs:
@@ -84,7 +86,9 @@ def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray
 
 
 def present_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarray, list[str]]:
-    """Return a robot's `leg_table` with the poses in which legs are held up, and the names of those that must be."""
+    """Return a robot's `leg_table` with the poses in which legs are held up, and the names of the legs that must
+    be held up.
+    """
     table = leg_table.leg_table(robot, morphology)
     held = held_up(robot, morphology, table)
     for row, leg in zip(table, robot.legs, strict=True):
@@ -96,8 +100,8 @@ def present_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarra
 class PlanChoice:
     """Finds the plan for the legs that can walk.
 
-    planner: makes a plan that the library does not have; None: there is none then. why: the reason why there is no
-    plan, empty if there is one.
+    planner: makes a plan that the library does not have; None: such plans are not made. why: the reason why there
+    is no plan, empty if there is one.
     """
 
     def __init__(self, robot: Robot, library: PlanLibrary, planner: BackgroundPlanner | None) -> None:
@@ -109,8 +113,8 @@ class PlanChoice:
     ) -> GaitPlan | None:
         """Return the plan without the lost legs, shifted by their weight; None (and `why`) if there is none.
 
-        pattern: "auto", or "wave" or "ripple" for these of the legs that are left; table: that of `present_legs`, into
-        which the coxa angles of legs are written that are held up out of the way of the others.
+        pattern: "auto", or "wave" or "ripple": these gaits on the remaining legs. table: that of `present_legs`;
+        the coxa angles at which legs are held up, out of the way of the others, are written to it.
         """
         plan, self.why = self._find(pattern, lost, morphology)
         if plan is None or not lost:
@@ -145,7 +149,7 @@ class PlanChoice:
         """Add a plan that was made in the background to the library; return whether there was one."""
         made = None if self.planner is None or not self.planner.busy else self.planner.poll()
         if isinstance(made, str):
-            if self.why:  # else there is a plan by now: for other legs
+            if self.why:  # else there is a plan now, for other legs
                 self.why = made
             return False
         if made is None:

@@ -8,15 +8,15 @@ from typing import Any
 
 
 class PlanWorker:
-    """Calls one function at a time; a new request replaces the one before. The compiled rehearsals release the
-    interpreter lock, so the thread that ticks does not wait for them.
+    """Calls one function at a time; a new request replaces the previous one. The compiled simulations of
+    `first_cycle` release the interpreter's lock, so the thread that ticks does not wait for them.
     """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._asked: tuple[int, Callable[[], Any]] | None = None
         self._done: tuple[int, Any, BaseException | None] | None = None
-        self._number = 0  # of the last request
+        self._number = 0  # number of the last request
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -36,7 +36,7 @@ class PlanWorker:
             self._changed.notify_all()
 
     def poll(self) -> Any:
-        """Return what the last function has returned, once, else None; what it raised is raised here."""
+        """Return the result of the last function once, else None; an exception of the function is raised here."""
         done = self._done
         if done is None:
             return None
@@ -55,7 +55,7 @@ class PlanWorker:
         return self.poll()
 
     def close(self) -> None:
-        """End the thread; a function that it is in ends first."""
+        """End the thread after the function that it executes has ended."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -72,7 +72,7 @@ class PlanWorker:
             result, failed = None, None
             try:
                 result = function()
-            except BaseException as error:  # raised again by `poll`, in the thread that asked
+            except BaseException as error:  # raised again by `poll`, in the thread that made the request
                 failed = error
             with self._changed:
                 if number == self._number:

@@ -1,17 +1,18 @@
-"""Whether a blind robot makes its way, felt by the accelerometer alone.
+"""Detects whether a blind robot makes progress, by the accelerometer alone.
 
-A foot that runs against an obstacle higher than its lift throws the body back in each cycle, as far as the other legs
-have pushed it ahead: on average it stays where it is. A constant speed cannot be felt, but its changes can: the
-difference between measured acceleration and that of the planned motion of the body, integrated and freed of what is
-slower than MEMORY (errors of the attitude), is by how much the speed differs from the planned one within the cycle.
+A foot that runs against an obstacle higher than its lift throws the body back in each cycle, as far as the other
+legs have pushed it ahead: on average the body does not move. A constant speed cannot be measured, but its changes
+can: the difference between the measured acceleration and that of the planned motion, integrated and high-pass
+filtered with MEMORY (against errors of the attitude), is the deviation of the speed from the planned one within
+the cycle.
 
-What throws the body back is met again in each cycle; blocks that it steps over, and set-points that come late on a busy
-computer, are not. So the deviation along the commanded direction, in units of the commanded speed, is split into the
-part that repeats with the cycle (a Fourier series over the phase, HARMONICS terms, averaged over AVERAGED cycles) and
-the rest. With their mean squares r and s, `setback` is sqrt(r - s), or 0 where the rest is larger. It is 0 to 0.3 on
-level ground, 0.6 at most where a body rows up a slope, 1 for a moment at steps of 40 mm, and 1 to 2, cycle after cycle,
-where the robot makes no way (docs/results/ground.md). A body pushed steadily against a wall, its feet slipping, is not
-felt.
+An obstacle throws the body back in each cycle; blocks that it steps over, and late set-points on a busy computer,
+have no such repeated effect. So the deviation along the commanded direction, in units of the commanded speed, is
+split into the part that repeats with the cycle (a Fourier series over the phase, HARMONICS terms, averaged over
+AVERAGED cycles) and the rest. With their mean squares r and s, `setback` is sqrt(r - s), or 0 if the rest is
+larger. It is 0 to 0.3 on level ground, 0.6 at most where a body rows up a slope, 1 for a moment at steps of 40 mm,
+and 1 to 2, cycle after cycle, where the robot makes no way (docs/results/ground.md). A body that is pushed
+steadily against a wall, with slipping feet, is not detected.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ HARMONICS, AVERAGED = 5, 1.5
 
 @dataclass(frozen=True)
 class SetbackLimits:
-    """When a robot counts as held by an obstacle.
+    """Limits from which a robot counts as held by an obstacle.
 
-    set_back: share of its speed that it loses to being thrown back, from which on it is held; free: below which it is
-    free again; cycles: for how many gait cycles that has to last.
+    set_back: value of `setback` above which the robot is held; free: value below which it is free again; cycles:
+    number of gait cycles for which it must be held.
     """
 
     set_back: float
@@ -39,15 +40,17 @@ class SetbackLimits:
 
 # A body that rows on fewer legs up a slope slides back in each cycle.
 WHOLE, LEGS_LOST = SetbackLimits(0.6, 0.4, 2.0), SetbackLimits(0.8, 0.6, 2.0)
-# [m/s] below which nothing is felt: on blocks a body is thrown about by as much. Where the command itself is slower,
-# a body is felt down to SLOWEST, and set back for LONGER times as many cycles.
+# [m/s] deviations of the speed below this are ignored, because blocks cause as much. For commands that are slower than
+# this, the limit is lower, at least SLOWEST, and the setback must last LONGER times as many cycles.
 SLOW, SLOWEST, LONGER = 0.05, 0.03, 1.5
 
 
 class Progress:
-    """Feels whether the body is thrown back; speeds [m/s], accelerations [m/s^2] along and across the body's heading.
+    """Detects whether the body is thrown back; speeds [m/s], accelerations [m/s^2] along and across the body's
+    heading.
 
-    setback: see above. is_set_back: whether it is beyond the limit now. hindered: whether the robot makes no way.
+    setback: see above. is_set_back: whether it exceeds the limit now. hindered: whether the robot makes no
+    progress.
     """
 
     def __init__(self) -> None:
@@ -60,10 +63,10 @@ class Progress:
         return copy.deepcopy(self)
 
     def restart(self) -> None:
-        """Forget the way so far: the gait, its lift or its command has changed."""
+        """Discard the history: the gait, its lift or its command has changed."""
         self.setback = 0.0
         self.is_set_back = self.hindered = False
-        self._cycles = 0.0  # for which it has been set back
+        self._cycles = 0.0  # number of cycles for which it has been set back
         self._x = self._y = self._mean = self._square = 0.0
         self._planned = None
         for k in range(HARMONICS):
@@ -81,11 +84,11 @@ class Progress:
         limits: SetbackLimits = WHOLE,
         slow: bool = False,
     ) -> None:
-        """Let dt [s] pass.
+        """Advance by dt [s].
 
-        acceleration: horizontal, mean over dt; planned: speed of the body over its feet now; twist: that of the command
-        as it is followed; period [s]: of the cycle; phase: in it, 0 to 1; walks: whether the legs step; slow: whether
-        the command itself is slower than SLOW.
+        acceleration: horizontal, mean over dt; planned: planned speed of the body over its feet now; twist: the
+        command as it is followed; period [s]: of the cycle; phase: in the cycle, 0 to 1; walks: whether the legs
+        step; slow: whether the command itself is slower than SLOW.
         """
         speed = math.hypot(*twist)
         if not walks or speed < (SLOWEST if slow else SLOW) or not math.isfinite(acceleration[0] + acceleration[1]):
@@ -110,7 +113,9 @@ class Progress:
         self.hindered = self._cycles > limits.cycles * (LONGER if slow else 1.0)
 
     def _repeated(self, deviation: float, phase: float, share: float) -> float:
-        """Take a share of the deviation from its mean, at a phase, into the Fourier series; return its mean square."""
+        """Add the deviation at a phase, less its mean, with a weight to the Fourier series; return the mean square
+        of the series.
+        """
         cosine, sine = math.cos(2.0 * math.pi * phase), math.sin(2.0 * math.pi * phase)
         c, s, square = 1.0, 0.0, 0.0
         cosines, sines = self._cosines, self._sines

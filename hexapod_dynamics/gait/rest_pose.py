@@ -12,9 +12,9 @@ from hexapod_dynamics.gait.leg_table import CENTRE, FREE, HELD, LENGTHS, LOWER, 
 def rest_pose(row: np.ndarray, limp: Any = (False, False, False)) -> np.ndarray:
     """Return the joint angles (3,) [rad] at which a leg is held up, for its row of a leg table.
 
-    Joints that are free are chosen so that knee and foot are high and near to the body; a locked joint stays where it
-    is; a limp one hangs: the tibia straight down from its knee, the femur with the centre of mass of what it carries
-    below its axis.
+    The angles of free joints are chosen so that knee and foot are high and near to the body; a locked joint keeps
+    its angle; a limp joint hangs: the tibia straight down from its knee, the femur with the centre of mass of what
+    it carries below its axis.
     """
     lower, upper, free = row[LOWER : LOWER + 3], row[UPPER : UPPER + 3], row[FREE : FREE + 3] != 0.0
     l1, l2, l3 = row[LENGTHS : LENGTHS + 3]
@@ -25,7 +25,8 @@ def rest_pose(row: np.ndarray, limp: Any = (False, False, False)) -> np.ndarray:
     if limp[2]:
         tibia = np.clip(-femur, lower[2], upper[2])
     if limp[1]:
-        # Angle of the centre of mass of femur and tibia as seen from the hip, at femur angle 0; it hangs straight down.
+        # Angle of the centre of mass of femur and tibia, seen from the hip, at femur angle 0; a limp femur has it
+        # straight down.
         m2, m3 = row[MASS + 1], max(row[MASS + 2], 1e-9)
         r = m2 * row[CENTRE + 1] * l2 + m3 * (l2 + row[CENTRE + 2] * l3 * np.sin(tibia))
         z = -m3 * row[CENTRE + 2] * l3 * np.cos(tibia)
@@ -35,7 +36,7 @@ def rest_pose(row: np.ndarray, limp: Any = (False, False, False)) -> np.ndarray:
     knee = l2 * np.sin(femur)
     foot = knee - l3 * np.cos(femur + tibia) if row[MASS + 2] > 0.0 else knee
     radius = l1 + l2 * np.cos(femur) + l3 * np.sin(femur + tibia)
-    out = np.abs(radius - (l1 + 0.5 * l2))  # penalty of a foot over the body or far out
+    out = np.abs(radius - (l1 + 0.5 * l2))  # penalty for a foot over the body or far out
     score = np.minimum(np.minimum(knee, foot), 0.03) - 0.15 * out - 0.05 * np.maximum(knee, foot)
     k = np.unravel_index(np.argmax(score), score.shape)
     return np.array([coxa, femur[k], tibia[k]])

@@ -1,9 +1,10 @@
-"""What counts as level for the tilt reflex: a slow average of gravity's direction over gait cycles.
+"""The reference of the tilt reflex: a slow average of gravity's direction over gait cycles.
 
 The slope (east, north) [rad], pitch and roll of a robot that stands on it with the yaw 0, follows the measured
-tilt with the time constant AVERAGE, but no faster than FOLLOW: a robot that walks onto a slope of 10 degrees turns by 3
-degrees a second, one that falls by more. It is no steeper than STEEPEST, so that a robot that lies on its side never
-counts as level. While the robot sits tilted the slope waits for SETTLED, in case the robot is only falling over.
+tilt with the time constant AVERAGE, but no faster than FOLLOW: a robot that walks onto a slope of 10 degrees turns
+by 3 degrees a second, a falling robot turns faster. The slope is never steeper than STEEPEST, so that a robot that
+lies on its side does not count as level. While the robot sits tilted, the slope changes only after SETTLED,
+because the robot may be falling over.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class SlopeReference:
         return twin
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
-        """Take the attitude of the body less what it was asked to lean."""
+        """Process the attitude of the body, less its commanded lean."""
         self._roll, self._pitch, self._yaw, self._known = roll, pitch, yaw, True
 
     @property
@@ -54,7 +55,9 @@ class SlopeReference:
         return sin * self.east + cos * self.north, cos * self.east - sin * self.north
 
     def learn(self, dt: float, sits: bool) -> None:
-        """Move the learnt slope towards the attitude, dt [s] after the last call; sits: no foot has to stand."""
+        """Move the learnt slope towards the attitude, dt [s] after the last call; sits: whether the robot sits, so
+        that no foot has to stand.
+        """
         if not self._known:
             return
         self._sat = self._sat + dt if sits else 0.0
@@ -63,7 +66,7 @@ class SlopeReference:
         self._follow(dt / AVERAGE, FOLLOW * dt)
 
     def adopt(self) -> None:
-        """Take the present attitude for that of the slope."""
+        """Set the slope to the present attitude."""
         self._follow(1.0, STEEPEST)
 
     def _follow(self, share: float, most: float) -> None:
@@ -72,7 +75,7 @@ class SlopeReference:
         east = cos * self._pitch + sin * self._roll - self.east
         north = cos * self._roll - sin * self._pitch - self.north
         size = math.hypot(east, north)
-        if not 0.0 < size < math.inf:  # nothing to follow, or no attitude at all (NaN)
+        if not 0.0 < size < math.inf:  # no difference, or no attitude (NaN)
             return
         move = min(share * size, most) / size
         self.east, self.north = self.east + move * east, self.north + move * north

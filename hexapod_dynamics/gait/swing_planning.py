@@ -1,8 +1,8 @@
 """Swing of a leg with least effort, or in least time, within the limits of its servos (Xiang et al. 2008).
 
-A swing goes from the joints and rates at lift-off to those at touch-down, which the stance fixes. In between the joint
-torques, speeds and ranges are bounded and the foot stays in a corridor; the remaining freedom minimises the cost. The
-body is assumed to move uniformly, so that the leg's chain on a mount at rest has the same dynamics.
+A swing leads from the joints and rates at lift-off to those at touch-down; both follow from the stance. In between
+the joint torques, speeds and ranges are bounded and the foot stays in a corridor; the remaining freedom minimises
+the cost. The body is assumed to move uniformly, so that the leg has the same dynamics as on a mount at rest.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import exp
 
 CONTROL_POINTS = 12
-# Shares of the servos' limits that a plan may use: the rest is for following it.
+# Shares of the servos' limits that a plan may use; the rest is reserved for tracking.
 TORQUE_SHARE, SPEED_SHARE = 0.8, 0.8
 # The corridor of the foot about the plain gait's swing: its height between these multiples of the plain one's, its
-# place over the ground within this distance [m] at mid-swing and at the plain place near the ends, where the compliance
-# of servos and ground leaves a foot in contact that must not be dragged. The slack [m] keeps the fixed ends strictly
-# inside the constraints. Tuned in simulation: a wider corridor reduces the planned effort, but increases the effort of
-# ground contact.
+# place over the ground within this distance [m] at mid-swing, and equal to the plain swing's near the ends, where the
+# foot may still touch the ground because servos and ground are compliant, and must not be dragged. The slack [m] keeps
+# the fixed ends strictly inside the constraints. Tuned in simulation: a wider corridor reduces the planned effort, but
+# increases the effort of ground contact.
 LEAST_LIFT, MOST_LIFT, WIDTH, SLACK = 1.0, 1.3, 0.003, 1e-4
 
 
 class Swing(NamedTuple):
-    """Boundary conditions of the swing of a leg, for its moving joints: the plain gait's swing, its rates at both ends,
-    its time [s].
+    """Boundary conditions of the swing of a leg, for its moving joints: the swing of the plain gait, its rates at
+    both ends, its duration [s].
 
-    leg: its name; joints (K, n): the plain swing in even steps of time; start_rate, end_rate (n,); duration [s].
+    leg: its name; joints (K, n): samples of the plain swing at equal intervals of time; start_rate, end_rate (n,);
+    duration [s].
     """
 
     leg: str
@@ -60,9 +61,9 @@ class SwingPlan(NamedTuple):
 
 
 def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str = "effort") -> SwingPlan:
-    """Swing of least effort in swing.duration, or of least time from `least='time'`.
+    """Return the swing of least effort with the duration swing.duration, or of least time with `least='time'`.
 
-    Raises NotConvergedError where no optimum is found, HexapodError for ends outside the joints' ranges.
+    Raises NotConvergedError if no optimum is found, HexapodError for ends outside the joints' ranges.
     """
     if least not in ("effort", "time"):
         raise HexapodError(f"least is {least!r}, allowed: 'effort', 'time'")
@@ -108,7 +109,7 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
 
 
 def _foot(chain: Any, robot: Robot, morphology: Morphology, leg: str, links: Any) -> tuple[Any, np.ndarray]:
-    """Body of the chain that carries the leg's end, and that end in its frame."""
+    """Return the body of the chain that carries the leg's end, and the position of that end in the body's frame."""
     body = len(chain) - 1
     still = np.zeros(len(chain))
     pose = chain.poses(still)[body]
@@ -117,7 +118,7 @@ def _foot(chain: Any, robot: Robot, morphology: Morphology, leg: str, links: Any
 
 
 def _end_at(robot: Robot, morphology: Morphology, name: str, links: Any) -> np.ndarray:
-    """End of the leg's last link in the base frame with every moving joint at zero."""
+    """Return the end of the leg's last link in the base frame, with every moving joint at zero."""
     leg = robot.leg(name)
     motion = np.eye(4)
     for joint, link in zip(leg.joints, links, strict=False):
@@ -128,7 +129,7 @@ def _end_at(robot: Robot, morphology: Morphology, name: str, links: Any) -> np.n
 
 
 class PlannedSwing:
-    """A plan ready to be read in a control loop: position and rate at a fraction of the swing, without allocation."""
+    """A plan in a form for control loops: position and rate at a fraction of the swing, without allocation."""
 
     def __init__(self, plan: SwingPlan) -> None:
         m, self.joints = plan.points.shape

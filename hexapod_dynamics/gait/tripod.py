@@ -16,7 +16,7 @@ from hexapod_dynamics.gait.gait_memory import TripodMemory
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
-# Share of the servos' speed limit that a commanded stroke may use; the rest is for tracking.
+# Share of the servos' speed limit that a commanded stroke may use; the rest is reserved for tracking.
 SPEED_MARGIN = 0.8
 # Upper limit [m] of the stroke, so that neighbouring feet of the JetHexa do not touch.
 LONGEST_STROKE = 0.08
@@ -39,15 +39,16 @@ class TripodGait(ArrayGait):
     step_length S [m]: stroke of a foot in stance; the nominal walk is forward at `velocity` = 2 S / T.
     step_height [m]: lift of the swinging foot. step_depth [m]: how far stance feet push into the ground.
     period T [s]. body_height [m]: coxa plane above the feet.
-    stance_radius [m]: neutral foot from its coxa axis, along the leg; coxa plus femur length by default.
-    swing: "half_sine" is eq. (64): straight forward, half a sine up. "minimum_jerk" lifts off and touches down
-    without a jump in velocity; the stance, so the propulsion, is the same.
-    response_time [s]: each of the two equal poles with which twist and height follow a command. Being a weighted mean
-    of past commands, the twist stays within the limits and changes with bounded acceleration.
-    adaptive: legs with a shortened link or locked joints are solved as they are; else every leg moves as if whole.
+    stance_radius [m]: distance of the neutral foot from its coxa axis, along the leg; by default coxa plus femur
+    length. swing: "half_sine" is eq. (64): straight forward, half a sine up. "minimum_jerk" lifts off and touches
+    down without a jump in velocity; the stance, so the propulsion, is the same. response_time [s]: of each of the
+    two equal poles with which twist and height follow a command. The twist is a weighted mean of past commands, so
+    it stays within the limits and changes with bounded acceleration. adaptive: whether the kinematics consider
+    shortened links and locked joints; else every leg moves as if intact.
 
-    Commands beyond `limits` are scaled down as a whole, so that the direction of travel and the curvature stay.
-    After `bind`, `step` allocates nothing. `position` and `velocity` (18,) [rad, rad/s] are overwritten by each step.
+    Commands beyond `limits` are scaled down as a whole, so that the direction of travel and the curvature do not
+    change. After `bind`, `step` allocates nothing. `position` and `velocity` (18,) [rad, rad/s] are overwritten by
+    each step.
     """
 
     def __init__(
@@ -93,9 +94,9 @@ class TripodGait(ArrayGait):
         return 2.0 * self.step_length / self.period
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> TripodGait:
-        """Set the gait up for a robot whose legs all have a coxa, femur and tibia; return self, standing.
+        """Prepare the gait for a robot whose legs all have a coxa, femur and tibia; return self, standing.
 
-        Raises HexapodError if a leg is of another build or the nominal step is out of reach.
+        Raises HexapodError if a leg has another structure or the nominal step is out of reach.
         """
         self.robot = robot
         n = len(robot.legs)
@@ -142,7 +143,7 @@ class TripodGait(ArrayGait):
         """Adopt a Morphology, at any time; the walk continues.
 
         A missing leg or joint keeps its entry in `position`, which is not used; a locked joint is held at its angle.
-        What is left of a leg that lost a link moves as in the whole leg.
+        The remaining links of a leg move as in the intact leg.
         """
         self.morphology = morphology
         for row, leg, lengths in zip(self.data.legs, self.robot.legs, self._lengths, strict=True):
@@ -163,7 +164,7 @@ class TripodGait(ArrayGait):
     def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) [m/s, m/s, rad/s] as it will be followed: scaled down as a whole to `limits`.
 
-        Raises HexapodError for what is not finite.
+        Raises HexapodError for values that are not finite.
         """
         command = finite_twist(vx, vy, wz)
         longest = tripod_kernel.longest_stroke(self._memory, *command)
@@ -172,7 +173,9 @@ class TripodGait(ArrayGait):
         return command
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed (see `scaled`)."""
+        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist that will be followed (see
+        `scaled`).
+        """
         followed = self.scaled(vx, vy, wz)
         self.data.command[:3] = followed
         return followed
@@ -182,11 +185,11 @@ class TripodGait(ArrayGait):
         return self.command(self.nominal_velocity, 0.0, 0.0)
 
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
-        """Restart: standing, or in the steady nominal walk at a phase of eq. (64), or led there from measured
-        joints.
+        """Restart: standing, or in the steady nominal walk at a phase of eq. (64); with a transition from measured
+        joints if given.
 
-        joints (18,) [rad]: where the robot is now; the first steps lead from there at minimum jerk, no joint faster
-        than a tenth of its speed limit on average.
+        joints (18,) [rad]: the measured joints. The transition has minimum jerk; the average speed of each joint
+        in it is at most a tenth of its speed limit.
         """
         state = self.data.state
         state[:] = 0.0

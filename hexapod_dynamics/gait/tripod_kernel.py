@@ -2,8 +2,9 @@
 
 Farghdani & Chhabra 2025, eq. (64), for any planar twist (vx, vy, wz) of the body. Leg i has the phase
 p = (t/T + phi_i) mod 1. In stance (p < 1/2) the foot stands on the ground, so in the body it moves with minus the
-body's twist; in swing it goes from where it lifted off to half a stroke ahead of its neutral place. For a steady
-straight walk this IS eq. (64): the stance foot moves back by S in T/2 and the body moves at 2 S / T.
+body's twist; in swing it moves from the point of lift-off to half a stroke ahead of its neutral place. For a
+steady straight walk this is exactly eq. (64): the stance foot moves back by S in T/2 and the body moves at 2 S /
+T.
 """
 
 import math
@@ -12,17 +13,18 @@ from hexapod_dynamics.gait import leg_motion
 from hexapod_dynamics.kinematics import three_joint_leg
 
 PI = math.pi
-# A stroke shorter than this [m] is standing; a foot nearer than NEAR [m] to its neutral place is home.
+# A stroke shorter than this [m] counts as standing; a foot nearer than NEAR [m] to its neutral place counts as being
+# there.
 STANDING, NEAR = 1e-4, 1e-3
 # Rate, in units of 2 / T, at which the touch-down point follows a changing command early in the swing; it decays to 0
 # at the end.
 RETARGETING = 8.0
-# Phases this near to a half cycle are on it: sums of dt / T are not exact.
+# Phases this near to a half cycle count as equal to it, because sums of dt / T are not exact.
 ON_THE_BOUNDARY = 1e-9
 
 
 def stroke(parameters, legs, i, vx, vy, wz):
-    """Return what a stance foot of this leg travels in half a period, (x, y) [m], forward positive."""
+    """Return the way (x, y) [m] of a stance foot of this leg in half a period, forward positive."""
     half = 0.5 * parameters.period
     return (vx - wz * legs[i].foothold[1]) * half, (vy + wz * legs[i].foothold[0]) * half
 
@@ -112,7 +114,7 @@ def _lift_off(parameters, legs, feet, i, state, since):
 
 
 def put_feet(gait):
-    """Put every foot where a steady walk (or stand) with the state's twist and phase has it."""
+    """Place every foot as in a steady walk (or stand) with the twist and phase of the state."""
     parameters, legs, state, feet = gait.parameters, gait.legs, gait.state, gait.feet
     for i in range(gait.legs_count):
         p = leg_motion.fraction(state.phase + legs[i].phase)
@@ -125,7 +127,7 @@ def put_feet(gait):
 
 
 def _advance_feet(gait, dt):
-    """Move every foot and the phase on by dt."""
+    """Advance every foot and the phase by dt."""
     parameters, legs, state, feet = gait.parameters, gait.legs, gait.state, gait.feet
     period = parameters.period
     vx, vy, wz = state.twist[0], state.twist[1], state.twist[2]
@@ -169,7 +171,7 @@ def _advance_feet(gait, dt):
 
 
 def _joints(gait):
-    """Turn the feet into joint angles and rates; feet that swing are placed first."""
+    """Convert the feet to joint angles and rates; feet that swing are placed first."""
     parameters, legs, state, feet = gait.parameters, gait.legs, gait.state, gait.feet
     limit = parameters.speed_limit
     for i in range(gait.legs_count):
@@ -217,10 +219,10 @@ def tick(gait, dt):
 
 
 def reaches_all(gait, height, length, directions, samples):
-    """Tell whether every leg can walk strokes of this length [m] in every direction at the body height [m].
+    """Return whether every leg can walk strokes of this length [m] in every direction at the body height [m].
 
-    Walks one period per direction at steady twist; fails where a foot misses its place, or a joint is at the limit of
-    its range or its speed. The state of the gait is overwritten.
+    The test walks one period per direction at a steady twist; it fails if a foot does not reach its place, or if a
+    joint reaches the limit of its range or its speed. The state of the gait is overwritten.
     """
     parameters, command, state = gait.parameters, gait.command, gait.state
     speed = 2.0 * length / parameters.period
@@ -240,7 +242,9 @@ def reaches_all(gait, height, length, directions, samples):
 
 
 def _is_placed(gait, i, height):
-    """Tell whether the joints of leg i have its foot where the gait wants it, and are not at their speed limit."""
+    """Return whether the joints of leg i place its foot where the gait demands it, and are below their speed
+    limit.
+    """
     parameters, legs, foot = gait.parameters, gait.legs, gait.feet[i].place
     q, qd, j = gait.position, gait.velocity, 3 * i
     to_leg, mount, lengths = legs[i].to_leg, legs[i].mount, legs[i].lengths
@@ -264,7 +268,7 @@ def advance(gait, dt):
 
 
 def place(gait):
-    """Put every foot where a steady walk (or stand) with the state's twist and phase has it."""
+    """Place every foot as in a steady walk (or stand) with the twist and phase of the state."""
     put_feet(gait)
 
 

@@ -1,8 +1,9 @@
-"""A way out for legs that lie across each other: moves, one after the other, in which no link meets another.
+"""Untangles legs that lie across each other, by consecutive moves in which no link touches another.
 
-Links are the capsules of robot/mjcf.py, the body is its box. A path is clear if no two legs, and no tibia and the body,
-come nearer than CLEAR, or than they are at its start. First all legs move together; else those that can; a leg that
-cannot goes by way of one of some poses. The ground is not looked at: a leg that meets it lifts the body.
+Links are the capsules of robot/mjcf.py, the body is its box. A path is clear if no two legs, and no tibia and the
+body, come nearer than CLEAR, or than at the start. First all legs together are tried, then those legs that can
+move; a leg that cannot move directly moves by way of one of several poses. The ground is ignored: a leg that
+touches it lifts the body.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from hexapod_dynamics.gait.planning.evaluation import least_distance
 from hexapod_dynamics.robot import Morphology, Robot
 
 RADIUS = 0.010  # [m] of a link
-# Least distance [m] of the centre lines of two links, of one from the body; slack [m] where they touch at the start.
+# Least distance [m] of the centre lines of two links, and of a centre line from the body; slack [m] if they touch at
+# the start.
 CLEAR, BODY_CLEAR, SLACK = 0.024, 0.013, 0.002
 STEP = 0.12  # [rad] between two samples of a path
 ROUNDS, TRIES = 14, 200
 LINKS, BODY = 3, -1
-# Poses by way of which a leg moves: its coxa stays or turns, then femur and tibia [rad].
+# Intermediate poses of a leg: its coxa stays or turns, then femur and tibia [rad].
 COXAS, FEMURS, TIBIAS = (None, 0.0, 0.7, -0.7, 1.3, -1.3), (1.7, 0.8, 0.0, -0.9, -1.6), (1.1, 0.0, -1.2, -2.0)
 
 
 class LegSpace:
-    """Where the legs of a robot are, and whether they can move without meeting each other; angles (n,) [rad]."""
+    """Computes the positions of a robot's legs, and whether they can move without touching each other; angles (n,)
+    [rad].
+    """
 
     def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
         self._table = leg_table.leg_table(robot, morphology)
@@ -57,8 +61,8 @@ class LegSpace:
         return np.array(lines).reshape(-1, 6)
 
     def distances(self, angles: np.ndarray, moving: Sequence[int]) -> dict[tuple[int, int], float]:
-        """Return the least distance [m] of each pair of legs of which one is `moving`, and of each such leg's tibia
-        from the body, as (leg, BODY).
+        """Return the least distance [m] of each pair of legs of which one is `moving`, and, as (leg, BODY), that
+        of each moving leg's tibia from the body.
         """
         lines = {i: self.capsules(i, angles[3 * i : 3 * i + 3]) for i in self.legs}
         out = {}
@@ -94,8 +98,8 @@ class LegSpace:
 def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[np.ndarray | None]:
     """Yield the set-points (n,) [rad] of each move from start to goal (n,), and None after each try that yields none.
 
-    Joints whose goal is NaN do not move; their start counts. Ends with a move to the goal in any case, the last way out
-    being to press on.
+    Joints whose goal is NaN keep their start. The last move leads to the goal in any case, even if no clear path
+    was found.
     """
     goal = np.where(np.isfinite(goal), goal, start)
     here = start.copy()
@@ -145,7 +149,7 @@ def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[
 
 
 def _with(here: np.ndarray, goal: np.ndarray, legs: set[int]) -> np.ndarray:
-    """Return `here` with these legs at the goal."""
+    """Return the joints `here`, but with these legs at the goal."""
     out = here.copy()
     for i in legs:
         out[3 * i : 3 * i + 3] = goal[3 * i : 3 * i + 3]
@@ -153,7 +157,7 @@ def _with(here: np.ndarray, goal: np.ndarray, legs: set[int]) -> np.ndarray:
 
 
 def _vias(space: LegSpace, here: np.ndarray, goal: np.ndarray, left: set[int]) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield poses in which one leg is elsewhere, those near to it first."""
+    """Yield poses in which one leg has moved, nearest poses first."""
     found = []
     for i in left:
         was = here[3 * i : 3 * i + 3]

@@ -1,4 +1,4 @@
-"""Makes a plan that the library does not have, in a process of its own."""
+"""Makes a plan that the library does not have, in a separate process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 
 class BackgroundPlanner:
-    """One plan at a time; a new request replaces the one before."""
+    """One plan at a time; a new request replaces the previous one."""
 
     def __init__(self) -> None:
         self._call = BackgroundCall("plan", encode_plan_request, decode_plan)
@@ -26,7 +26,7 @@ class BackgroundPlanner:
         return self._call.busy
 
     def poll(self) -> GaitPlan | str | None:
-        """Return the GaitPlan, or the reason why there is none, once it is there; else None."""
+        """Return the GaitPlan, or the reason why there is none, once planning has ended; else None."""
         done = self._call.poll()
         if done is None:
             return None

@@ -1,7 +1,7 @@
 """CMA-ES: minimises a function of some ten numbers without derivatives.
 
 Hansen, The CMA Evolution Strategy: A Tutorial (arXiv 1604.00772), with its default parameters; equation numbers are
-those of the tutorial. A whole generation is sampled and judged at once.
+those of the tutorial. A whole generation is sampled and evaluated at once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ def minimise(
 ) -> tuple[np.ndarray, float]:
     """Return the best point (n,) found and its value.
 
-    function: takes a generation (population, n), fills the values (population,). start (n,); sigma: first step size.
+    function(generation (population, n), values (population,)): writes the values. start (n,); sigma: first step
+    size.
     """
     rng = np.random.default_rng(seed)
     n = len(start)

@@ -1,4 +1,4 @@
-"""The cost of a plan that is searched for, compiled: one call computes a whole generation."""
+"""The cost function of the search for plans, compiled: one call computes a whole generation."""
 
 import math
 
@@ -9,7 +9,7 @@ from hexapod_dynamics import kernel_memory
 from hexapod_dynamics.gait import gait_memory, leg_motion
 from hexapod_dynamics.gait.planning import evaluation
 
-# Required of a plan: reach [m], joint range [rad], share of the servos' speed, distance between legs [m].
+# Requirements on a plan: reach [m], joint range [rad], share of the servos' speed, distance between legs [m].
 REACH_LEFT, RANGE_LEFT, SPEED_SHARE, LEGS_APART = 0.006, 0.06, 1.05, 0.03
 # A foot at the ends of its stance does not count as standing for this time [s].
 STANDING_AFTER = 0.02
@@ -18,17 +18,18 @@ ENOUGH = 0.035
 # The fast walk of a plan: share of its period, share of the servos' speed (they saturate a little), margin [m] below
 # which it is penalised.
 FAST_PERIOD, FAST_SPEED_SHARE, FAST_MARGIN = 0.72, 1.35, 0.006
-# Two feet that row are this far [m] beside the body.
+# Two feet that row are at least this far [m] beside the body.
 BESIDE = 0.05
 
 
 class Problem:
-    """What a plan is searched for; the arrays plan (NUMBERS,) and legs (n, COLUMNS) hold the plan that was judged last.
+    """The problem of a search; the arrays plan (NUMBERS,) and legs (n, COLUMNS) hold the plan that was evaluated
+    last.
 
-    rows: 1 for rowing, without sway. spread: largest shift of a leg's phase from its place in the order. phases (K,)
-    and neutral footholds (K, 2) [m] of the legs used (K,), rows of the leg table. periods, duties: middle and half
-    width of what is allowed. body: its box and centre of mass (6,), mass, gravity. speed_limit [rad/s]. twists (N, 3)
-    and fast [m/s]: see `Demands`.
+    rows: 1 for rowing, without sway. spread: largest difference of a leg's phase from the evenly spaced phase of
+    its order. phases (K,) and neutral footholds (K, 2) [m] of the legs used (K,), rows of the leg table. periods,
+    duties: middle and half width of the allowed range. body: its box and centre of mass (6,), mass, gravity.
+    speed_limit [rad/s]. twists (N, 3) and fast [m/s]: see `Demands`.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ def _broken(found, speed):
 
 
 def _judge(problem, vx, vy, wz):
-    """Judge the plan at a twist."""
+    """Evaluate the plan at a twist."""
     plan = problem.plan
     evaluation.judge(
         plan,
@@ -90,7 +91,7 @@ def _judge(problem, vx, vy, wz):
 
 
 def _cost(problem, x, at, count):
-    """Return the cost of a plan given as numbers x[at : at + count] in units of 10 mm (see `_fill`), the lower the
+    """Return the cost of a plan given as numbers x[at : at + count] in units of 10 mm (see `_fill`); lower is
     better.
 
     It consists of the least margin, a share of the mean margin, and penalties for violated constraints.
@@ -127,8 +128,9 @@ def _cost(problem, x, at, count):
 def _fill(problem, x, at, count):
     """Write the numbers x[at : at + count] into plan and legs.
 
-    They are: footholds less the neutral ones (2 a leg), sway (8 or 32) [10 mm]; period and duty factor in steps of
-    their half widths from their middles; with spread, each leg's phase off its place in the order.
+    They are: footholds less the neutral ones (2 a leg), sway (8 or 32) [10 mm]; period and duty factor as
+    differences from their middles in units of their half widths; with spread, the difference of each leg's phase
+    from that of its order.
     """
     plan, legs, used, n = problem.plan, problem.legs, problem.used, problem.used_count
     for i in range(n):

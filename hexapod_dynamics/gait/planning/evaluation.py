@@ -29,7 +29,7 @@ TURN = 2.0 * math.pi
 
 
 class Scratch:
-    """The memory that `evaluate` works in, for a number of legs and of samples in a cycle.
+    """The memory of `evaluate`, for a number of legs and of samples in a cycle.
 
     angles: joint angles (samples, legs, 3) [rad]; course: see `zero_moment_course`; found (FINDINGS,).
     """
@@ -51,17 +51,17 @@ class Scratch:
 
 
 def points_of(array, count):
-    """Return points (x, y, z) of an array."""
+    """Return an array as points (x, y, z)."""
     return cython.cast("Point *", kernel_memory.structs(array, POINT, count))
 
 
 def spots_of(array, count):
-    """Return points (x, y) of an array."""
+    """Return an array as points (x, y)."""
     return cython.cast("Spot *", kernel_memory.structs(array, SPOT, count))
 
 
 def segments_of(array, count):
-    """Return pairs of a knee and a foot of an array."""
+    """Return an array as pairs of a knee and a foot."""
     return cython.cast("Segment *", kernel_memory.structs(array, SEGMENT, count))
 
 
@@ -76,9 +76,10 @@ def make_scratch(legs, samples=SAMPLES):
 
 
 def margin_in_hull(points, count, x, y):
-    """Return how far [m] the point (x, y) is inside the convex hull of the first points, negative outside.
+    """Return the distance [m] of the point (x, y) from the edge of the convex hull of the first points, negative
+    outside.
 
-    points (count, 2). For each edge of the hull, the distance of the point from its line; the least of them.
+    points (count, 2). The result is the least distance of the point from the lines of the hull's edges.
     """
     least = FAR
     for i in range(count):
@@ -103,11 +104,13 @@ def margin_in_hull(points, count, x, y):
 
 
 def margin_on_two_feet(points, box, x, y):
-    """Return by how much [m] the belly of a robot that rows on two feet carries less than half of its weight at (x, y).
+    """Return the margin [m] by which the belly of a robot that rows on two feet carries less than half of its
+    weight at (x, y).
 
     points (2, 2): the feet. The body tips about the line between them until the edge of its belly (box (2,) and more)
     on the side of (x, y) touches the ground and drags. With (x, y) at the distance d from the line and the edge at D,
-    the edge carries the share d / D; D / 2 - d is returned, or how far (x, y) is between the feet if that is less.
+    the edge carries the share d / D; D / 2 - d is returned, or the distance of (x, y) from the nearer end of the
+    line between the feet if that is less.
     """
     ex, ey = points[1].x - points[0].x, points[1].y - points[0].y
     length = math.sqrt(ex * ex + ey * ey)
@@ -144,9 +147,7 @@ def segment_distance(segments, i, others, j):
 
 
 def place_links(legs, i, q1, q2, q3, out, first, segments, at):
-    """Write the centres of mass of leg i's links to out[first] and the two after it, knee and foot to
-    segments[at].
-    """
+    """Write the centres of mass of leg i's links to out[first : first + 3], and knee and foot to segments[at]."""
     c1, s1, c2, s2 = math.cos(q1), math.sin(q1), math.cos(q2), math.sin(q2)
     ct, st = math.cos(q2 + q3), math.sin(q2 + q3)
     l1, l2, l3 = legs[i].lengths[0], legs[i].lengths[1], legs[i].lengths[2]
@@ -169,7 +170,7 @@ def place_links(legs, i, q1, q2, q3, out, first, segments, at):
 
 
 def leg_joints(legs, i, x, y, z):
-    """Return the joint angles of leg i with its foot at (x, y, z) [m] in base_link, and how far it is within reach."""
+    """Return the joint angles of leg i with its foot at (x, y, z) [m] in base_link, and the remaining reach [m]."""
     lx, ly, lz = leg_motion.from_mount(legs, i, x, y, z)
     q1, q2, q3, _, _, _ = leg_motion.leg_angles(legs, i, lx, ly, lz, 0.0, 0.0, 0.0)
     l1, l2, l3 = legs[i].lengths[0], legs[i].lengths[1], legs[i].lengths[2]
@@ -254,7 +255,7 @@ def _find_rates(plan, legs, scratch, found):
 def zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, scratch):
     """Fill the scratch memory's course with the zero-moment point (x, y) in the nominal frame and its margin [m].
 
-    Its centres and feet are read as `judge` writes them.
+    It reads centres and feet as written by `judge`.
     """
     samples, n, bodies = scratch.samples, scratch.legs_count, scratch.bodies
     centres, feet, points, course = scratch.centres, scratch.feet, scratch.points, scratch.margins
@@ -266,7 +267,8 @@ def zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, scrat
         weight, mx, my = 0.0, 0.0, 0.0
         surge = 0.0
         if rows:
-            # The nominal frame of a rowing gait stops and goes: its acceleration in units of the mean velocity.
+            # The nominal frame of a rowing gait does not move uniformly: its acceleration in units of the mean
+            # velocity.
             last = cycle.progress(plan, float(before) / samples)[0] - (1.0 if k == 0 else 0.0)
             next_one = cycle.progress(plan, float(after) / samples)[0] + (1.0 if k == samples - 1 else 0.0)
             surge = (next_one - 2.0 * cycle.progress(plan, phase)[0] + last) * per_square * plan.period
@@ -284,7 +286,7 @@ def zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, scrat
             my += m * ((gravity + az) * y - ay * z)
         count = 0
         if rows and (phase >= duty - 0.3 * cycle.RISING or phase < 0.3 * cycle.RISING):
-            # On its belly.
+            # The robot is on its belly.
             for corner in range(4):
                 points[corner].x = 0.5 * box[0] if corner & 1 else -0.5 * box[0]
                 points[corner].y = 0.5 * box[1] if corner & 2 else -0.5 * box[1]
@@ -307,8 +309,8 @@ def zero_moment_course(plan, legs, box, body_mass, gravity, vx, vy, guard, scrat
 
 
 def hull_margin(points, count, x, y):
-    """Return how far [m] the point (x, y) is inside the convex hull of the first points (count, 2); see
-    `margin_in_hull`.
+    """Return the distance [m] of the point (x, y) from the edge of the convex hull of the first points (count, 2);
+    see `margin_in_hull`.
     """
     points = np.ascontiguousarray(points, float)
     return margin_in_hull(spots_of(points, len(points)), count, x, y)

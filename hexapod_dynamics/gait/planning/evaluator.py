@@ -42,7 +42,7 @@ class PlanEvaluator:
         self.numbers[:] = plan.numbers()
 
     def findings(self, twist: np.ndarray) -> np.ndarray:
-        """Return the findings (FINDINGS,) of the plan taken at a twist; the array is used again."""
+        """Return the findings (FINDINGS,) of the plan at a twist; the next call overwrites the array."""
         mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
         share = guard(numbers[plan_numbers.PERIOD], numbers[plan_numbers.DUTY])
         evaluate(numbers, self.table, self.box, mass, gravity, twist, share, self.scratch, self.found)

@@ -15,8 +15,8 @@ from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.planning.search import Demands, Search
 from hexapod_dynamics.robot import Morphology, Robot
 
-# Speeds that plans of the JetHexa are made for, by the number of legs that walk: forward, back, sideways [m/s], turning
-# [rad/s], least margin [m], fastest walk [m/s]. Other robots: in proportion to their legs and servos.
+# Speeds for which plans of the JetHexa are made, by the number of legs that walk: forward, back, sideways [m/s],
+# turning [rad/s], least margin [m], fastest walk [m/s]. For other robots they are scaled with legs and servos.
 SPEEDS = {
     2: (0.079, 0.05, 0.0, 0.0, 0.002, 0.0),
     3: (0.09, 0.08, 0.08, 0.35, 0.004, 0.0),
@@ -24,7 +24,7 @@ SPEEDS = {
     5: (0.12, 0.09, 0.09, 0.45, 0.006, 0.0),
 }
 JETHEXA_LEG, JETHEXA_SERVO = 0.2, 5.82
-# If there is no plan at these speeds, one is searched for at these shares of them.
+# If there is no plan at these speeds, the search is repeated at these shares of them.
 SHARES = (1.0, 0.75, 0.5, 0.3)
 
 
@@ -46,7 +46,7 @@ def make_plan(
     height: float | None = None,
     seed: int = 1,
 ) -> GaitPlan:
-    """Return the GaitPlan of a robot without some legs (names); HexapodError where there is none."""
+    """Return the GaitPlan of a robot without some legs (names); HexapodError if there is none."""
     names = [name for name in robot.leg_names if name not in lost]
     shape = leg_table(robot)
     if height is None:
@@ -68,7 +68,9 @@ def make_plan(
 
 
 def improve_plan(robot: Robot, plan: GaitPlan) -> GaitPlan:
-    """Return a plan for four legs, improved under the present demands; it takes a fourth of the time of a new one."""
+    """Return a plan for four legs, improved under the present demands; this takes a fourth of the time of a new
+    plan.
+    """
     lost = [name for name in robot.leg_names if name not in plan.legs]
     morphology = Morphology.whole(robot).without(*lost)
     search = Search(robot, plan.legs, demands(robot, len(plan.legs)), morphology=morphology, height=plan.height)
@@ -94,14 +96,15 @@ def make_library(
 ) -> PlanLibrary:
     """Make the plans of every set of lost legs, one of each mirror pair; return the PlanLibrary.
 
-    report: called with (done, all, set, GaitPlan or HexapodError) as plans end. jobs: processes, one a core by default.
+    report(done, all, set, GaitPlan or HexapodError): called when a plan is finished. jobs: number of processes, by
+    default one for each core.
     """
     library = PlanLibrary(robot) if library is None else library
     most = len(robot.legs) - 2 if most_lost is None else most_lost
     if len(robot.legs) < 3:
         raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least 3 are needed to walk or row")
     if classes is None:
-        # A robot without a tripod needs a plan while it is whole, too.
+        # A robot without a tripod needs a plan even if it is intact.
         classes = ([()] if tripod_plan(robot) is None else []) + library.classes(most)
     with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=one_thread) as pool:
         futures = {pool.submit(make_plan, robot, lost): lost for lost in classes}

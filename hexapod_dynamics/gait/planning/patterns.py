@@ -9,13 +9,13 @@ from hexapod_dynamics.gait.leg_table import LENGTHS, leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Robot
 
-# Share of the cycle in which a leg of the tripod stands: a little more than half, so that one group has landed before
+# Share of the cycle in which a leg of the tripod stands: slightly more than half, so that one group touches down before
 # the other lifts off.
 TRIPOD_DUTY, HEIGHT, LIFT = 0.53, 0.12, 0.02
 
 
 def tripod_plan(robot: Robot) -> GaitPlan | None:
-    """Return the tripod of a whole robot; None for a robot whose groups have fewer than three legs each."""
+    """Return the tripod of an intact robot; None if its groups have fewer than three legs each."""
     groups = [leg.tripod_group for leg in robot.legs]
     if min(groups.count(1), groups.count(2)) < 3:
         return None
@@ -24,10 +24,10 @@ def tripod_plan(robot: Robot) -> GaitPlan | None:
 
 
 def pattern_plan(robot: Robot, pattern: Any, lost: Sequence[str] = ()) -> GaitPlan | None:
-    """Return the wave or the ripple of the legs that are left: neutral footholds, no sway, phases evenly spread.
+    """Return the wave or the ripple for the remaining legs: neutral footholds, no sway, evenly spaced phases.
 
-    Legs of a side swing one after the other from the rear to the front; in the wave one side after the other, in the
-    ripple both sides half a cycle apart. None with fewer than four legs.
+    The legs of a side swing one after the other from the rear to the front; in the wave one side follows the
+    other, in the ripple the sides are half a cycle apart. Returns None with fewer than four legs.
     """
     names = [name for name in robot.leg_names if name not in lost]
     if len(names) < 4:
@@ -38,7 +38,7 @@ def pattern_plan(robot: Robot, pattern: Any, lost: Sequence[str] = ()) -> GaitPl
     count = len(names)
     if pattern == "wave":
         order = [*right, *left]
-        # The leg that is k-th to swing touches down at (k + 1) / count.
+        # The leg that swings k-th touches down at (k + 1) / count.
         phase = {name: -(k + 1) / count % 1.0 for k, name in enumerate(order)}
         duty = 1.0 - 1.0 / count + 0.01
     else:

@@ -20,11 +20,11 @@ MIRRORED_SWAY = ([1.0] * 4 + [-1.0] * 4) * 2 + ([-1.0] * 4 + [1.0] * 4) * 2
 class GaitPlan:
     """A periodic gait for some legs of a robot.
 
-    kind: "walk", or "row" (on the belly, all legs in step). legs: names of those that walk, in the robot's order;
-    phases: of each, 0 to 1; footholds: of each, (x, y) [m] in base_link; duty: share of the cycle in which a leg
-    stands; period [s]; height [m] of base_link over the ground; lift [m] of a swinging foot; sway (32,) [m], see
-    `cycle`; rise [m] of a rowing body from its belly. margin [m]: least distance of the zero-moment point from the edge
-    of the standing feet's polygon over all twists the plan was made for.
+    kind: "walk", or "row" (on the belly, all legs together). legs: names of the legs that walk, in the robot's
+    order; phases: of each leg, 0 to 1; footholds: of each leg, (x, y) [m] in base_link; duty: share of the cycle
+    in which a leg stands; period [s]; height [m] of base_link over the ground; lift [m] of a swinging foot; sway
+    (32,) [m], see `cycle`; rise [m] of a rowing body from its belly. margin [m]: least distance of the zero-moment
+    point from the edge of the standing feet's polygon over all twists for which the plan was made.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class GaitPlan:
             row[leg_table.FOOTHOLD : leg_table.REST] = foothold
 
     def mirrored(self, partners: dict[str, str]) -> GaitPlan:
-        """Return the mirrored plan: left and right are exchanged. partners: each leg's name on the other side."""
+        """Return the mirrored plan: left and right are exchanged. partners: name of each leg's mirror image."""
         order = {name: k for k, name in enumerate(partners)}
         rows = sorted(
             (order[partners[name]], partners[name], phase, (x, -y))
@@ -77,9 +77,9 @@ class GaitPlan:
 
 
 def mirror_partners(robot: Robot, *, masses: bool = True) -> dict[str, str]:
-    """Return {leg: the leg on the other side}; HexapodError if the robot is not the same on both sides.
+    """Return {leg: its mirror image on the other side}; HexapodError if the robot is not symmetric.
 
-    masses: whether the legs must be of one module, with the same masses; else the same links and limits suffice.
+    masses: whether mirrored legs must have the same masses, too; else equal links and limits suffice.
     """
     partners, shapes = {}, {}
     if not masses:

@@ -1,7 +1,7 @@
 """The library of plans of a robot: a YAML file that is read and checked at start, one plan for each set of lost legs.
 
-A set and its mirror image share a plan. The file names the robot and carries a digest of what the plans depend on, so a
-library of another robot is refused.
+A set and its mirror image share a plan. The file contains the robot's name and a digest of everything on which the
+plans depend, so that a library of another robot is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMAT = 1
 
 
 def robot_digest(robot: Robot) -> str:
-    """Return a short text that changes with every number of the robot that plans depend on."""
+    """Return a short text that changes with every number of the robot on which plans depend."""
     body = [robot.gravity, robot.body.mass, *robot.body.box, robot.servo.speed_limit]
     body += robot.body.com.tolist() if robot.body.com.any() else []
     numbers = np.concatenate([leg_table(robot).ravel(), body])
@@ -54,7 +54,7 @@ class PlanLibrary:
         try:
             self._partners = mirror_partners(robot)
         except HexapodError:
-            self._partners = None  # a robot without a mirror image: every set needs a plan of its own
+            self._partners = None  # a robot that is not symmetric: every set needs its own plan
         self._plans: dict[frozenset[str], GaitPlan] = {}
         for plan in plans:
             self.add(plan)
@@ -67,7 +67,7 @@ class PlanLibrary:
         return frozenset(self.robot.leg_names) - frozenset(plan.legs)
 
     def find(self, lost: Iterable[str]) -> GaitPlan | None:
-        """Return the plan for a set of lost legs (names), mirrored where needed; None if there is none."""
+        """Return the plan for a set of lost legs (names), mirrored if needed; None if there is none."""
         lost = frozenset(lost)
         if lost in self._plans:
             return self._plans[lost]
@@ -77,7 +77,7 @@ class PlanLibrary:
         return None if image is None else image.mirrored(self._partners)
 
     def with_images(self) -> list[GaitPlan]:
-        """Return all plans, and the mirror image of each whose set of lost legs has no plan of its own."""
+        """Return all plans, and mirror images of them for the sets of lost legs that have no plan of their own."""
         plans = dict(self._plans)
         for plan in self._plans.values() if self._partners else ():
             image = plan.mirrored(self._partners)
@@ -131,7 +131,7 @@ class PlanLibrary:
 
 
 def written(plan: GaitPlan) -> dict[str, Any]:
-    """Return what a file has of a plan; `plan_of` reads it."""
+    """Return a plan in the form in which a file contains it; `plan_of` reads this form."""
     return {
         "legs": list(plan.legs),
         "kind": plan.kind,

@@ -1,4 +1,5 @@
-"""Searches for the plan of a set of legs: orders of legs enumerated, the rest by CMA-ES.
+"""Searches for the plan of a set of legs: the orders of the legs are enumerated, the other numbers found by
+CMA-ES.
 
 The cost of a whole generation is computed by one compiled call.
 """
@@ -27,9 +28,9 @@ GUARD_TIME = 0.02
 
 @dataclass(frozen=True)
 class Demands:
-    """Speeds a plan is made for [m/s, m/s, m/s, rad/s], and the least margin [m] to be called a plan.
+    """Speeds for which a plan is made [m/s, m/s, m/s, rad/s], and the least margin [m] of an acceptable plan.
 
-    fast [m/s]: forward speed at a shorter period and with the servos at their limit; 0: not demanded.
+    fast [m/s]: forward speed that is demanded at a shorter period and with the servos at their limit; 0: none.
     """
 
     forward: float
@@ -61,10 +62,10 @@ DUTIES = np.array([[0.81, 0.025], [0.62, 0.06], [0.7, 0.09]])
 
 
 class Search:
-    """Plans for a robot with some legs gone.
+    """Searches for plans of a robot with lost legs.
 
-    robot: a Robot of three-joint legs; names: the legs that walk; morphology: what is left (masses of legs held up);
-    height, lift [m]; rest: joint angles (legs, 3) of legs held up.
+    robot: a Robot of three-joint legs; names: the legs that walk; morphology: remaining parts (for the masses of
+    legs that are held up); height, lift [m]; rest: joint angles (legs, 3) of legs that are held up.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Search:
         self.evaluations = 0
 
     def plan(self) -> GaitPlan:
-        """Return the best GaitPlan found; HexapodError where none keeps the least margin."""
+        """Return the best GaitPlan found; HexapodError if none has the least margin."""
         count = len(self.names)
         if count < 2:
             raise HexapodError(f"{count} legs left ({', '.join(self.names)}): at least 2 are needed to row")
@@ -117,7 +118,7 @@ class Search:
             tries.append((value, phases, x))
         tries.sort(key=lambda row: row[0])
         found = []
-        split = 2 * count + 8  # from here on the sway depends on the twist, too
+        split = 2 * count + 8  # the numbers from here on make the sway depend on the twist
         for _, phases, x in tries[:6]:
             x = np.concatenate([x[:split], np.zeros(24), x[split:]])
             x, value = self._minimise(0, spread, phases, twists, 250, x, 0.5)
@@ -130,7 +131,7 @@ class Search:
     def improved(self, plan: GaitPlan, generations: int = 700) -> GaitPlan:
         """Return a plan for four legs, found by an earlier search, improved under the present demands.
 
-        Raises HexapodError for a plan for other legs than those of this search, or of another kind.
+        Raises HexapodError for a plan of another kind, or for other legs than those of this search.
         """
         if plan.legs != self.names or len(self.names) != 4:
             raise HexapodError(f"a plan for {', '.join(plan.legs)}: only one for the same four legs can be improved")
@@ -160,7 +161,9 @@ class Search:
         return x
 
     def _orders(self) -> list[Any]:
-        """Return the orders of the legs: the first leg stays first, all others enumerated; of many legs, waves."""
+        """Return the orders of the legs: the first leg stays first, all orders of the others are enumerated; for
+        many legs, only waves.
+        """
         count = len(self.names)
         if count <= 5:
             return [(0, *rest) for rest in permutations(range(1, count))]
@@ -207,7 +210,7 @@ class Search:
         return minimise(judged, start, sigma, generations, seed=seed or self.seed)
 
     def _problem(self, kind: int, spread: float, phases: Any, twists: Any, scratch: Any) -> Problem:
-        """Return the problem of one order of the legs, whose plan `self.numbers` and `self.table` hold."""
+        """Return the problem of one order of the legs; `self.numbers` and `self.table` hold its plan."""
         self.numbers = self._numbers(kind)
         row = 1 if kind == 1 else 2 if spread != 0.0 else 0
         body = self.robot.body.box_and_com, self.robot.body.mass, self.robot.gravity
@@ -247,7 +250,7 @@ class Search:
         return GaitPlan(**{**made.__dict__, "margin": float(worst[:, MARGIN].min())})
 
     def judged(self, plan: Any, twists: Any = None) -> np.ndarray:
-        """Return the findings (K, FINDINGS) of a plan at each of the twists, by default those demanded."""
+        """Return the findings (K, FINDINGS) of a plan at each of the twists, by default the demanded ones."""
         plan.fill(self.table, self.robot.leg_names)
         numbers, box = plan.numbers(), self.robot.body.box_and_com
         twists = self.demands.twists() if twists is None else twists
@@ -259,5 +262,5 @@ class Search:
         return out
 
 
-# How far [m] a rowing body rises from its belly; on two legs, where an edge of it stays on the ground.
+# How far [m] a rowing body rises from its belly; on two legs, where an edge of the belly stays on the ground.
 ROW_RISE, LOW_RISE = 0.022, 0.006

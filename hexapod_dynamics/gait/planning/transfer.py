@@ -1,7 +1,8 @@
-"""Plans and manoeuvres of a robot for another one of the same shape with other masses, as one that was identified.
+"""Adapts plans and manoeuvres of a robot to another robot of the same shape with other masses, such as an
+identified one.
 
-A plan keeps its phases and its sway; its feet move under the body by as much as the zero-moment point has moved, and
-its margin is computed anew. One with less than the least margin that a search accepts is left out. A manoeuvre of
+A plan keeps its phases and its sway; its feet move under the body by the shift of the zero-moment point, and its
+margin is computed again. A plan with less than the least margin that a search accepts is left out. A manoeuvre of
 getting up was found under masses of 0.9 to 1.1 times the robot's and works from LIGHTEST to HEAVIEST
 (docs/results/get_up.md).
 """
@@ -24,15 +25,15 @@ from hexapod_dynamics.gait.planning.search import Search
 from hexapod_dynamics.robot import Morphology, Robot
 
 MADE_FOR = 0.9  # share of its margin that a plan has at the speeds for which it was made
-LIGHTEST, HEAVIEST = 0.85, 1.3  # times the mass of the robot that a manoeuvre was made for
+LIGHTEST, HEAVIEST = 0.85, 1.3  # multiples of the mass of the robot for which a manoeuvre was made
 SMALL = 1e-6  # [m, rad]: numbers of a robot file are rounded
 
 
 def transferred_plans(library: PlanLibrary, robot: Robot) -> tuple[PlanLibrary, list[tuple[str, ...]]]:
-    """Return the plans of a library for another Robot, and the sets of lost legs whose plan does not do there.
+    """Return the plans of a library for another Robot, and the sets of lost legs whose plans are not usable there.
 
-    Mirror images are plans of their own: the other robot's sides may weigh differently. Raises HexapodError where the
-    robots differ in more than masses and servos.
+    Mirror images become separate plans, because the masses of the other robot's sides may differ. Raises
+    HexapodError if the robots differ in more than masses and servos.
     """
     _check_shape(library.robot, robot)
     kept, left = PlanLibrary(robot), []
@@ -46,12 +47,12 @@ def transferred_plans(library: PlanLibrary, robot: Robot) -> tuple[PlanLibrary, 
 
 
 def transferred_plan(robot: Robot, other: Robot, plan: GaitPlan) -> GaitPlan | None:
-    """Return a robot's plan for another robot of the same shape; None where its margin is too small there."""
+    """Return a robot's plan for another robot of the same shape; None if its margin is too small there."""
     shift = _middle(other, plan) - _middle(robot, plan)
     moved = plan.shifted(*shift.tolist())
     for share in SHARES:
         before = _margin(robot, plan, share)
-        if before >= MADE_FOR * plan.margin:  # or for a share of the speeds
+        if before >= MADE_FOR * plan.margin:  # else the plan was made for a share of the speeds
             margin = _margin(other, moved, share)
             least = demands(other, len(plan.legs), share).least_margin
             return dataclasses.replace(moved, margin=margin) if margin >= least else None
@@ -59,7 +60,7 @@ def transferred_plan(robot: Robot, other: Robot, plan: GaitPlan) -> GaitPlan | N
 
 
 def transferred_manoeuvres(library: GetUpLibrary, robot: Robot) -> GetUpLibrary:
-    """Return the manoeuvres of a library for another Robot; HexapodError says why it cannot have them."""
+    """Return the manoeuvres of a library for another Robot; HexapodError tells why they cannot be used."""
     _check_shape(library.robot, robot)
     ratio = robot.mass / library.robot.mass
     if not LIGHTEST <= ratio <= HEAVIEST:
@@ -83,7 +84,9 @@ def _check_shape(robot: Robot, other: Robot) -> None:
 
 
 def _middle(robot: Robot, plan: GaitPlan) -> np.ndarray:
-    """Return the mean zero-moment point (x, y) [m] of a plan on the spot, without the legs that it does not use."""
+    """Return the mean zero-moment point (x, y) [m] of a plan on the spot; the legs that it does not use are not
+    counted.
+    """
     lost = [name for name in robot.leg_names if name not in plan.legs]
     evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost))
     evaluator.take(plan)
@@ -91,7 +94,9 @@ def _middle(robot: Robot, plan: GaitPlan) -> np.ndarray:
 
 
 def _margin(robot: Robot, plan: GaitPlan, share: float) -> float:
-    """Return the least margin [m] of a plan over the twists that plans for so many legs are made for, or a share."""
+    """Return the least margin [m] of a plan over the twists for which plans with this number of legs are made, or
+    a share of them.
+    """
     lost = [name for name in robot.leg_names if name not in plan.legs]
     morphology = Morphology.whole(robot).without(*lost)
     wanted = demands(robot, len(plan.legs), share)
