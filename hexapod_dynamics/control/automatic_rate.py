@@ -1,12 +1,12 @@
 """Halves the rate of a periodic task on a machine that cannot hold it, and tries the full rate again later.
 
-A task that runs at half its rate, evenly, is worth more than one that misses calls at random: whoever uses its results
-knows how old they are.
+A task at a regular half rate is better than one that misses calls at random, because the age of its results is
+known.
 """
 
 from __future__ import annotations
 
-_SECOND = 1.0  # [s] the calls are counted over
+_SECOND = 1.0  # [s] period over which calls are counted
 
 
 class AutomaticRate:
@@ -14,9 +14,9 @@ class AutomaticRate:
 
     Args:
         rate: full rate [1/s].
-        share: of the calls that have to be made for the full rate to be held, 0..1.
-        patience: number of counts of one second each, in a row, without enough calls, after which the rate is halved;
-            a stall, however long, is one.
+        share: of the calls, 0..1; the full rate is held while at least this share is made.
+        patience: number of consecutive seconds with too few calls after which the rate is halved; a stall counts
+            as one, however long it is.
         retry: time at half the rate after which the full rate is tried [s]; each try that fails doubles it, up to
             `longest` [s]. A full rate that lasts as long as `retry` is held, and the doubling is forgotten.
 
@@ -34,9 +34,9 @@ class AutomaticRate:
         self.full, self.halved = rate, False
         self._share, self._patience, self._first, self._longest = share, patience, retry, longest
         self._retry = retry
-        self._since: float | None = None  # the calls are counted from here
+        self._since: float | None = None  # time from which the calls are counted
         self._calls = 0
-        self._slow = 0  # counts in a row with too few calls
+        self._slow = 0  # consecutive seconds with too few calls
         self._changed = 0.0  # time of the last change of the rate
         self._trial = False  # the full rate has not lasted yet
 
@@ -46,7 +46,7 @@ class AutomaticRate:
         return 0.5 * self.full if self.halved else self.full
 
     def call(self, now: float) -> str:
-        """Register a call; return what has changed for the log, mostly nothing. `rate` is up to date then."""
+        """Register a call and update `rate`; return a message for the log if it has changed, else an empty text."""
         if self._since is None:
             self._since = self._changed = now
         if now - self._since < _SECOND:

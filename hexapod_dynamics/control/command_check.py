@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hexapod_dynamics.robot import Robot
 
 POSITION_MARGIN = 0.5  # [rad] beyond a joint's limits: up to here a command is clamped, beyond it is rejected
-SPEED_MARGIN = 3.0  # times the servo's speed limit
+SPEED_MARGIN = 3.0  # multiple of the servo's speed limit
 
 
 class CommandCheck:
@@ -76,7 +76,7 @@ class CommandCheck:
 
 
 def _numbers(values: Sequence[Any] | np.ndarray) -> Sequence[Any]:
-    """Python's numbers: an element of an array takes three times as long."""
+    """Return Python numbers: access to an element of an array takes three times as long."""
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 

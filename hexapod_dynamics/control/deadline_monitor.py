@@ -23,7 +23,7 @@ class DeadlineMonitor:
         self._period, self._last = period, None
 
     def call(self, now: float) -> None:
-        """Register a call at monotonic time `now` [s]; a call two periods after the one before means one missed
+        """Register a call at monotonic time `now` [s]; a call two periods after the previous one means one missed
         call.
         """
         if self._last is not None:

@@ -23,11 +23,11 @@ class Feedforward:
 
     Args:
         robot: Robot.
-        friction: of the feet's friction pyramid.
-        clearance: height above the ground at which a foot carries no load [m]; below it, the load capacity increases
-        linearly, so that torques change continuously from one tripod to the other.
-        model: a Predictor of the same robot. Its workspace and its morphology are then used, so that prediction and
-        torques assume the same damage.
+        friction: coefficient of the feet's friction pyramid.
+        clearance: height above the ground at which a foot carries no load [m]; below it, the load capacity
+            increases linearly, so that torques change continuously from one tripod to the other.
+        model: a Predictor of the same robot. Its workspace and its morphology are then used, so that prediction
+            and torques assume the same damage.
 
     """
 
@@ -98,9 +98,11 @@ class Feedforward:
         accelerations: np.ndarray,
         out: np.ndarray,
     ) -> None:
-        """Write the torques (n,) [N m] of another state to out, with the load of the feet that `solve` found last.
+        """Write the torques (n,) [N m] of another state to out, with the load of the feet from the last call of
+        `solve`.
 
-        Arguments as for `solve`; `tips`, `load`, `forces` and `torques` stay. Limp joints have their torque here.
+        Arguments as for `solve`; `tips`, `load`, `forces` and `torques` do not change. Limp joints are treated as
+        if they gave torque.
         """
         memory = self._memory
         memory.nu[:6], memory.nu[6:], memory.nudot[6:] = twist, rates, accelerations

@@ -1,11 +1,13 @@
-"""Non-negative least squares for foot forces: Lawson and Hanson's active set, compiled, begun with the last one.
+"""Non-negative least squares for foot forces: Lawson and Hanson's active set, compiled; it starts from the active
+set of the last call.
 
     minimise  | A x - b |^2 + r^2 | E x |^2    over x >= 0
 
 A (6, n): wrenches of the edges of the friction pyramids, E: their forces. With P the edges in use, the minimum over x_P
 satisfies H_PP x_P = (A^T b)_P with H = A^T A + r^2 E^T E, by Cholesky and one step of refinement (the residual is
-computed with A and E, so that H's condition, the square of theirs, does not cost digits). The four edges of a foot are
-linearly dependent; an edge that depends on those in use is left out: forces are unique, x is not.
+computed with A and E, because the condition number of H is the square of theirs and would cost digits). The four
+edges of a foot are linearly dependent; an edge that depends on those in use is left out: forces are unique, x is
+not.
 """
 
 import math
@@ -236,7 +238,7 @@ def largest_column(m):
 def add_edge(m, count, tolerance):
     """Take the edge into use that lowers the cost most, is independent of the others and becomes positive.
 
-    Writes the minimum s (n,) with it; returns the number of edges in use, the same where none was added.
+    Writes the minimum s (n,) with it; returns the number of edges in use, which is unchanged if none was added.
     """
     while True:
         best, largest = -1, tolerance

@@ -25,9 +25,9 @@ class GuardSettings:
     """Bounds of the commands to the servos.
 
     speed_limit [rad/s]: of any joint. approach_speed [rad/s]: of a joint that has not reached its command yet (after a
-    start, a pause, a jump of the command). step_limit [rad]: a command that differs more than this from the one before
-    is a jump. meeting_distance [rad]: distance at which a joint has reached its command. offset_limit [rad] and
-    offset_speed [rad/s] bound the feed-forward offset.
+    start, a pause, a jump of the command). step_limit [rad]: a command that differs from the previous one by more
+    than this is a jump. meeting_distance [rad]: distance at which a joint has reached its command. offset_limit
+    [rad] and offset_speed [rad/s] bound the feed-forward offset.
     """
 
     speed_limit: float = 5.82
@@ -96,8 +96,8 @@ class PoseGuard:
     def update(self, command: np.ndarray, torque: np.ndarray, interval: float) -> np.ndarray:
         """Return the set-points (n,) [rad] to send for the next interval [s].
 
-        command: joint angles (n,) [rad], NaN where nothing is asked (the joint holds). torque: feed-forward (n,) [N m].
-        A joint whose pose is not known stays NaN.
+        command: joint angles (n,) [rad], NaN for a joint without a command (it holds). torque: feed-forward (n,)
+        [N m]. A joint whose pose is not known stays NaN.
         """
         # A loop over numbers: numpy takes three times as long for 18.
         settings, count = self.settings, self.clamped
@@ -109,7 +109,7 @@ class PoseGuard:
             if math.isfinite(asked):
                 bounded = _clip(asked, low, high)
                 count["angle"] += bounded != asked
-                if abs(bounded - before[j]) > settings.step_limit:  # not where one of them is NaN
+                if abs(bounded - before[j]) > settings.step_limit:  # false if one of them is NaN
                     count["step"] += following[j]
                     following[j] = False
                 before[j] = bounded

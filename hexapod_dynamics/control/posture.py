@@ -10,15 +10,15 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import DeviceError
 
-_SETTLING = 0.5  # [s] the seated pose is commanded before torque is switched off
+_SETTLING = 0.5  # [s] for which the seated pose is commanded before torque is switched off
 
 
 @dataclass(frozen=True)
 class SupplyLimits:
     """Supply voltages [V] below which to warn, sit down and switch torque off, each after `patience` [s] below it.
 
-    A level is left again when the supply is `hysteresis` [V] above it. The defaults suit three lithium cells: the
-    maker asks to recharge below 9.6 V, and below 9.0 V the servos switch their torque off themselves.
+    A level ends when the supply is `hysteresis` [V] above it. The defaults suit three lithium cells: the maker
+    asks to recharge below 9.6 V, and below 9.0 V the servos switch their torque off themselves.
     """
 
     warn: float = 10.2
@@ -66,7 +66,7 @@ class SupplyMonitor:
 class SitDown:
     """A slow motion of all joints from their positions to the seated pose; all arrive at the same time.
 
-    start, seated: (n,) [rad], NaN where a joint is not known (it is left alone). speed [rad/s] of the joint with the
+    start, seated: (n,) [rad], NaN for an unknown joint (it does not move). speed [rad/s]: of the joint with the
     longest way.
     """
 

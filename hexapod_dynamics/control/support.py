@@ -20,8 +20,8 @@ from hexapod_dynamics.dynamics.workspace import Workspace
 from hexapod_dynamics.robot import Robot
 
 FORCE_SCALE = 0.01  # [m/N] length of the arrow that shows a foot force
-LOADED = 0.5  # [N] a foot that carries more stands
-LEAST_SHARE = 0.05  # of its weight that the ground carries of a robot that has a ZMP
+LOADED = 0.5  # [N] a foot with a larger load stands
+LEAST_SHARE = 0.05  # share of the weight that the ground must carry for the ZMP to be defined
 
 
 def support_polygon(feet: np.ndarray, forces: np.ndarray, least: float = LOADED) -> np.ndarray:
@@ -52,7 +52,8 @@ def _half_hull(points: Sequence[list[float]]) -> list[list[float]]:
 def zero_moment_point(
     force: np.ndarray, moment: np.ndarray, position: np.ndarray, slope: np.ndarray, level: float = 0.0
 ) -> np.ndarray | None:
-    """Zero-moment point (3,) [m] on the plane z = level + slope . (x, y); None where the ground does not push it.
+    """Zero-moment point (3,) [m] on the plane z = level + slope . (x, y); None if the ground does not push the
+    robot.
 
     force, moment (3,): of the ground on the robot, about `position` (3,), all in world axes [N], [N m], [m].
     """
@@ -65,7 +66,7 @@ def zero_moment_point(
 
 
 class Support:
-    """Computes it all for a robot; the arrays are those of the last `update`.
+    """Computes all these quantities for a robot; the arrays are those of the last `update`.
 
     feet (legs, 3): ends of the legs in world axes [m]; of a missing leg the origin of the body. center_of_mass (3,)
     [m]. zero_moment_point (3,) [m], or None in the air.

@@ -9,10 +9,11 @@ from hexapod_dynamics.dynamics import c_model, kernels
 
 
 class TorqueMemory:
-    """Inputs, room and results of `commanded_torques` for a Workspace and the ForceMemory of its feet, which it keeps.
+    """Inputs, scratch memory and results of `commanded_torques` for a Workspace and the ForceMemory of its feet,
+    which it keeps alive.
 
-    Inputs: rotation (3, 3) world <- base_link, predicted and joints (joints,) [rad], nu and nudot (6 + joints,), driven
-    (joints,): 1 where a joint has torque. Results: needs (6 + joints,), inverse dynamics without contact; tips
+    Inputs: rotation (3, 3) world <- base_link, predicted and joints (joints,) [rad], nu and nudot (6 + joints,),
+    driven (joints,): 1 if a joint has torque. Results: needs (6 + joints,), inverse dynamics without contact; tips
     (legs, 3) and columns (joints, 3), ends of the legs and their velocities by the joints' rates, body frame; load
     (legs,); forces (legs, 3), body axes [N]; torques (joints,) [N m].
     """

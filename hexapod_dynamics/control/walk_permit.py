@@ -1,4 +1,5 @@
-"""When the robot may walk: with its default speed only until the first command, after a fall only with a new command.
+"""Decides when the robot may walk: at its default speed until the first command, and after a fall only with a new
+command.
 
 A state machine without a clock of its own; all times are seconds on the caller's monotonic clock.
 """
@@ -35,10 +36,9 @@ class WalkPermit:
 
     @classmethod
     def restored(cls, state: Any, time: float, *, pause: float = 1.0) -> WalkPermit:
-        """The permit after a restart at `time` [s], before which it was stored.
+        """Return the permit for a restart at `time` [s], from the stored `state`.
 
-        A `state` that is missing or of another shape was perhaps that of a fallen robot: only a new command is
-        executed.
+        If `state` is missing or has another shape, the robot may have fallen: then only a new command is executed.
         """
         if isinstance(state, dict) and set(state) == {"by_itself", "waiting"}:
             if all(isinstance(value, bool) for value in state.values()):

@@ -1,7 +1,8 @@
 """The kinds of damage: a missing leg or link, a shortened link, a locked joint, a limp joint.
 
 Each kind is one class in one file: its named values and their validation, its option of `set_morphology`, how it
-changes a morphology, its effect on the model, its words, its colour, its random draw and its hypotheses. KINDS has all.
+changes a morphology, its effect on the model, its words, its colour, its random draw and its hypotheses. KINDS
+lists them.
 """
 
 from hexapod_dynamics.damage.hypothesis import Hypothesis

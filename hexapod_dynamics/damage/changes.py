@@ -1,4 +1,4 @@
-"""Changes of a morphology by named values: all of them or none, whatever their order."""
+"""Changes of a morphology by named values: all of them or none, independent of their order."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def apply_values(morphology: Morphology, values: Mapping[str, object], angles: Mapping[str, float]) -> Morphology:
     """Return the morphology with named values changed; see `Morphology.updated`.
 
-    Of each leg from the body outward; of each link what there is of it before what is wrong with its joint, and of the
-    joint what ends before what begins.
+    The order: each leg from the body outward; for each link first how much of it exists, then the damage of its
+    joint; for a joint first the damage that ends, then the one that begins.
     """
     new = morphology
     for leg, asked in sorted(_check_values(morphology, values).items()):

@@ -1,4 +1,4 @@
-"""What the damage detector tests: one explanation of what is measured, as a change of named values."""
+"""Hypotheses of the damage detector: each explains the measurements by a change of named values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One explanation: `values` are what `set_morphology` would be given; `joints` are those it is about.
+    """One explanation: `values` is the request to `set_morphology` that would declare it; `joints` are the
+    affected joints.
 
     kind: name of its kind of damage (missing, short, limp, locked), or several. leg: the leg, or legs joined by +.
     """

@@ -1,4 +1,4 @@
-"""The base classes of the kinds of damage: all that the package knows of one kind stands in its class."""
+"""The base classes of the kinds of damage: everything that the package knows about one kind is in its class."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class JointEffect(NamedTuple):
-    """What a damage makes of a joint whose link exists.
+    """The effect of a damage on a joint whose link exists.
 
     lock [rad or m]: the position at which the joint stands, None if it moves. driven: whether its servo gives torque.
     """
@@ -34,8 +34,8 @@ class JointEffect(NamedTuple):
 class JointDamage(NamedTuple):
     """What is wrong with a joint, made by `JointKind.damage`.
 
-    kind: the kind of damage. value: how (the position of a lock [rad or m], True for a limp joint). lock: as in
-    `JointEffect`. limp: whether the joint moves and its servo gives no torque.
+    kind: the kind of damage. value: its parameter (the position of a lock [rad or m], True for a limp joint).
+    lock: as in `JointEffect`. limp: whether the joint moves and its servo gives no torque.
     """
 
     kind: JointKind
@@ -54,13 +54,13 @@ class CommandOption:
 
     @property
     def name(self) -> str:
-        """The flag without its dashes."""
+        """The name of the option without its dashes."""
         return self.flag.lstrip("-").replace("-", "_")
 
 
 @dataclass(frozen=True)
 class LinkRequest:
-    """What one request asks of one link.
+    """What one request demands for one link.
 
     leg, link: indices. name: "RF.tibia"; joint: the name of the joint that moves it. values: by prefix, checked.
     angles: measured joint positions [rad or m], by link or joint name.
@@ -90,12 +90,16 @@ class DamageKind(ABC):
         return self.name.upper()  # pickled as the global of its module: there is one instance in each process
 
     def parse_word(self, word: str) -> dict[str, bool | float]:
-        """Return the named values of one word after the option, such as RF.tibia=0.4; MorphologyError: it is wrong."""
+        """Return the named values of one word after the option, such as RF.tibia=0.4; MorphologyError if it is
+        wrong.
+        """
         return {f"{self.values[0].prefix}.{word}": not self.values[0].intact}
 
     @abstractmethod
     def describe_values(self, values: Mapping[str, Any], part: str) -> str:
-        """Return this damage of a part in named values, for the status line: "RF.tibia locked at 0.40"; empty: none."""
+        """Return this damage of a part, as named values state it, for the status line ("RF.tibia locked at 0.40");
+        empty if there is none.
+        """
 
     @abstractmethod
     def random_changes(self) -> tuple[RandomChange, ...]:
@@ -107,26 +111,29 @@ class DamageKind(ABC):
 
 
 class LinkKind(DamageKind):
-    """A kind of damage of a link: how much of it is left. `read` of its named values gets the remaining fraction."""
+    """A kind of damage of a link: how much of the link is left. `read` of its named values takes the remaining
+    fraction.
+    """
 
     def check_request(self, request: LinkRequest) -> None:
-        """Raise MorphologyError if the values contradict each other, whatever the morphology is."""
+        """Raise MorphologyError if the values contradict each other in any morphology."""
 
     @abstractmethod
     def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
-        """Return the morphology with the link as the request asks; before all changes of joints."""
+        """Return the morphology with the link as the request demands; called before all changes of joints."""
 
     @abstractmethod
     def describe(self, remaining: float) -> str:
-        """Return this damage of a link in words, empty if it has another: "broken, 50% left"."""
+        """Return this damage of a link in words ("broken, 50% left"); empty if the link does not have it."""
 
 
 class JointKind(DamageKind):
-    """A kind of damage of a joint. A joint has one at a time. `read` of its named values gets the value of the damage.
+    """A kind of damage of a joint. A joint has one at a time. `read` of its named values takes the value of the
+    damage.
 
-    state: "locked"; consequence: "it does not move", for the refusal of a second damage. colour: of the link behind it
-    in the URDF, red green blue opacity. leg_walks: whether the gait walks on a leg with such a joint. menu_value: of
-    its first named value, when a person chooses this damage in the view's menu of a joint.
+    state: "locked"; consequence: "it does not move", for the message that refuses a second damage. colour: of the
+    link behind it in the URDF, red green blue opacity. leg_walks: whether the gait walks on a leg with such a
+    joint. menu_value: of its first named value, when a person chooses this damage in the view's menu of a joint.
     """
 
     state: str
@@ -137,7 +144,7 @@ class JointKind(DamageKind):
 
     @abstractmethod
     def effect(self, value: Any) -> JointEffect:
-        """Return what the damage makes of the joint."""
+        """Return the effect of the damage on the joint."""
 
     def damage(self, value: Any) -> JointDamage:
         """Return the damage of a joint with this value."""
@@ -153,7 +160,9 @@ class JointKind(DamageKind):
         return f"{part} {self.state}" if self.is_declared(values, part) else ""
 
     def is_declared(self, values: Mapping[str, Any], part: str) -> bool:
-        """Return whether named values declare this damage of a part ("RF.tibia"); not if they do not name it."""
+        """Return whether named values declare this damage of a part ("RF.tibia"); False if they do not name the
+        part.
+        """
         own = self.values[0]
         return bool(values.get(f"{own.prefix}.{part}", own.intact) != own.intact)
 

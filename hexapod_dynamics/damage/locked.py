@@ -90,7 +90,7 @@ class Locked(JointKind):
                     f"give locked_at.{request.name} [rad]"
                 )
             else:
-                angle = 0.0  # of a missing link: refused below
+                angle = 0.0  # any value: a missing link is refused below
         return morphology.with_damage(request.leg, request.link, self, angle)
 
     def describe(self, value: float) -> str:
@@ -105,7 +105,7 @@ class Locked(JointKind):
         return f"{part} locked" if angle is None else f"{part} locked at {angle:.2f}"
 
     def random_changes(self) -> tuple[RandomChange, ...]:
-        """Return the lock of a joint where it is."""
+        """Return the lock of a joint at its present position."""
         return (_lock,)
 
     def make_hypothesis(self, robot: Any, leg: int, link: int, angle: float) -> Hypothesis:

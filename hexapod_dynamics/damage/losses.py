@@ -8,14 +8,15 @@ from hexapod_dynamics.damage.registry import KINDS
 
 
 def list_losses(values: Mapping[str, bool | float]) -> list[str]:
-    """List the damage in a whole set of named values, kind by kind, without what is lost with another part.
+    """List the damage in a whole set of named values, kind by kind, without parts that are lost because a part
+    before them is.
 
     "RM", "LM.femur" (missing), "RF.tibia locked at 0.40", "LR.femur limp", "LF.tibia 50% left".
     """
     names = [name.split(".", 1) for name in values]
     lost = [part for prefix, part in names if prefix == "legs" and not values[f"legs.{part}"]]
-    ended = set(lost)  # legs of which the following links are lost with another part
-    attached = []  # the links that are there, and of each leg the first one that is not; from the body outward
+    ended = set(lost)  # legs whose following links are lost with a link before them
+    attached = []  # existing links, and the first missing link of each leg, from the body outward
     for part in (part for prefix, part in names if prefix == "links"):
         leg = part.partition(".")[0]
         if leg not in ended:

@@ -42,11 +42,13 @@ class Missing(LinkKind):
     reason = "its servos answer, but no sag in stance, and the body's tilt"
 
     def parse_word(self, word: str) -> dict[str, bool | float]:
-        """Return the value of a leg (RM) or a link (LM.femur)."""
+        """Return the named value that declares a leg (RM) or a link (LM.femur) missing."""
         return {f"links.{word}" if "." in word else f"legs.{word}": False}
 
     def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
-        """Return the morphology with the link restored or missing; MorphologyError: what carries it is not there."""
+        """Return the morphology with the link restored or missing; MorphologyError if the link that would carry it
+        is missing.
+        """
         exists = request.values.get("links")
         if exists is True and morphology.remaining_at(request.leg, request.link) == 0:
             return morphology.restored(request.name)

@@ -1,4 +1,4 @@
-"""The kinds of damage that there are. A new kind is one file beside this one and its name in KINDS."""
+"""The registry of the kinds of damage. To add a kind, add a file beside this one and its name in KINDS."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Registry:
     """
 
     def __init__(self, kinds: tuple[DamageKind, ...]) -> None:
-        """Create a registry; ValueError: two kinds have the same name or the same prefix of a named value."""
+        """Create a registry; ValueError if two kinds have the same name or the same prefix of a named value."""
         self._set(kinds)
 
     def _set(self, kinds: tuple[DamageKind, ...]) -> None:
@@ -52,7 +52,7 @@ class Registry:
 
     @contextmanager
     def including(self, kind: DamageKind) -> Iterator[None]:
-        """Have one kind more within a `with` block: for tests and experiments."""
+        """Add a kind within a `with` block, for tests and experiments."""
         before = self.kinds
         self._set((*before, kind))
         try:

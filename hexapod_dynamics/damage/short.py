@@ -43,7 +43,7 @@ class Short(LinkKind):
     reason = "its servos answer, but no sag in stance, and the body's tilt"
 
     def parse_word(self, word: str) -> dict[str, bool | float]:
-        """Return the value of LF.tibia=0.5."""
+        """Return the named value that LF.tibia=0.5 declares."""
         name, _, fraction = word.partition("=")
         try:
             return {f"remaining.{name}": float(fraction)}
@@ -63,7 +63,7 @@ class Short(LinkKind):
             )
 
     def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
-        """Return the morphology with the link as long as the request declares, which may be longer than it was."""
+        """Return the morphology with the link as long as the request declares; it may be longer than before."""
         fraction = request.values.get("remaining")
         if fraction is None:
             return morphology
@@ -81,11 +81,11 @@ class Short(LinkKind):
         return f"{part} {remaining:.0%} left" if 0 < remaining < 1 else ""
 
     def random_changes(self) -> tuple[RandomChange, ...]:
-        """Return the breaking of a link; one that is shorter already stays as it is."""
+        """Return the change that breaks a link; a link that is shorter already keeps its length."""
         return (_break,)
 
     def hypotheses(self, morphology: Morphology, leg: int, link: int) -> list[Hypothesis]:
-        """Return the stumps of a last link that are shorter than it is."""
+        """Return the hypotheses of broken last links that are shorter than the link is now."""
         robot, left = morphology.robot, morphology.remaining_at(leg, link)
         if link < len(robot.legs[leg].links) - 1:
             return []

@@ -13,7 +13,7 @@ from hexapod_dynamics.errors import MorphologyError
 
 # Largest locked position [rad or m]: one turn, more than any servo reports.
 FARTHEST_LOCK = 2.0 * math.pi
-# Smallest remaining fraction other than 0, so that the mass of the link is not too small to divide by.
+# Smallest remaining fraction other than 0: the mass of the link must not be too small to divide by.
 SMALLEST_STUMP = 1e-6
 
 
@@ -22,10 +22,10 @@ class NamedValue:
     """One named value of each link, or of each leg: `locked.RF.tibia`, `legs.RM`.
 
     prefix: the first word of its name. intact: its value where nothing is damaged. description: of the parameter, with
-    <leg> or <link> in the place of the part. check: gets a given value and its full name, returns it as bool or float
-    or raises MorphologyError. read: gets what a morphology holds of this kind of damage (a LinkKind: the remaining
-    fraction of the link; a JointKind: the value of the joint's damage) and returns the value.
-    unit: of a number, for messages. low, high: range of a number. of_leg: whether it belongs to a whole leg.
+    <leg> or <link> in the place of the part. check(value, full name): returns the given value as bool or float, or
+    raises MorphologyError. read(state): returns the named value of what a morphology stores of this kind of damage
+    (a LinkKind: the remaining fraction of the link; a JointKind: the value of the joint's damage). unit: of a
+    number, for messages. low, high: range of a number. of_leg: whether it belongs to a whole leg.
     """
 
     prefix: str
@@ -55,7 +55,9 @@ def check_number(value: Any, name: str) -> float:
 
 
 def check_position(given: Any, name: str) -> float:
-    """Return a joint position [rad or m] of at most one turn; one in degrees is refused with what it is in radians."""
+    """Return a joint position [rad or m] of at most one turn; the refusal of a larger one suggests the value in
+    radians, in case degrees were meant.
+    """
     value = check_number(given, name)
     if abs(value) > FARTHEST_LOCK:
         meant = f"; in radians: did you mean {math.radians(value):.3f}?" if abs(value) <= 360.0 else ""

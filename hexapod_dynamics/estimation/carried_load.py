@@ -1,4 +1,6 @@
-"""The weight of what the body carries, on the model of a robot: an outside wrench that turns with the body."""
+"""The weight of a load on the body, in the model of a robot: an external wrench that depends on the body's
+rotation.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from hexapod_dynamics.simulation import Predictor
 
 
 class CarriedLoad:
-    """mass [kg], moments (3,) [kg m]: mass times centre in base_link. Its inertia is left out: it is carried slowly."""
+    """mass [kg], moments (3,) [kg m]: mass times centre in base_link. Its inertia is neglected, because it moves
+    slowly.
+    """
 
     def __init__(self, model: Predictor, gravity: float) -> None:
         self._model, self._gravity = model, gravity
@@ -17,12 +21,12 @@ class CarriedLoad:
         self._wrench, self._acts = np.zeros(6), False
 
     def set(self, mass: float, moments: npt.ArrayLike) -> None:
-        """Set the load; a mass of 0 kg and no moments: none."""
+        """Set the load; with a mass of 0 kg and zero moments there is none."""
         x, y, z = np.asarray(moments, float).tolist()
         self.mass, self.moments = mass, (x, y, z)
 
     def apply(self) -> None:
-        """Let the weight act on the model as the body is turned now."""
+        """Apply the weight to the model at the present rotation of the body."""
         carries = self.mass != 0.0 or self.moments != (0.0, 0.0, 0.0)
         if not (carries or self._acts):
             return

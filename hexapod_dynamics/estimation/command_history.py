@@ -1,7 +1,8 @@
 """Extrapolation of joint commands: periodic continuation, or a hold whose rate decays.
 
-A walk is periodic: where the latest window of commands matches an earlier one, the commands after that one are the
-forecast. Without a match (standing, starting, changing speed), the last command is continued with a decaying rate.
+A walk is periodic: if the latest window of commands matches an earlier one, the commands after the earlier window
+are the forecast. Without a match (standing, starting, changing speed), the last command is continued with a
+decaying rate.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class CommandHistory:
 
     @property
     def lag(self) -> float | None:
-        """The motion's period [s], or None where the recent window matches no earlier one."""
+        """The motion's period [s], or None if the recent window matches no earlier one."""
         lag = self._find_lag()
         return None if lag is None else lag * self.period
 
@@ -108,7 +109,7 @@ class CommandHistory:
             out += last
             return out
         steps = ahead / self.period
-        back = lag * np.ceil(np.maximum(steps, 1e-9) / lag) - steps  # rows before the last one, >= 0
+        back = lag * np.ceil(np.maximum(steps, 1e-9) / lag) - steps  # number of rows before the last one, >= 0
         self._interpolate(back, out)
         seam = last - self._interpolate(np.array([lag]))[0]
         out += fade * seam
@@ -154,10 +155,10 @@ class CommandHistory:
         error = error / (size * self.width)  # error[l - 1] belongs to lag l
         before, here, after = error[:-2], error[1:-1], error[2:]
         curvature = before - 2 * here + after
-        # A period between two rows matches no row: what counts is the least error of a parabola through three.
+        # A period between two rows matches no row exactly: the minimum of a parabola through three errors is used.
         least = here - (before - after) ** 2 / (8 * np.where(curvature > 0, curvature, np.inf))
         dips = np.flatnonzero((here <= before) & (here < after) & (least < (self.tolerance * motion) ** 2))
-        # A slow motion matches itself at short lags: a lag is a period only if the match is lost at shorter lags.
+        # A slow motion matches itself at short lags: a lag is a period only if there is no match at some shorter lag.
         for dip in dips:
             if error[: dip + 1].max() > motion**2:
                 return dip + 2 + 0.5 * (before[dip] - after[dip]) / curvature[dip]

@@ -10,7 +10,7 @@ from hexapod_dynamics.estimation.observer import Observer
 
 
 class CommandedTorques:
-    """Computes the torques; rates: also what soft servos need for torques that change."""
+    """Computes the torques; rates: add the set-point correction of soft servos for changing torques."""
 
     def __init__(self, observer: Observer, rates: bool) -> None:
         robot, n = observer.robot, observer.count
@@ -21,24 +21,24 @@ class CommandedTorques:
         self._last_rates, self._accelerations = np.zeros(n), np.zeros(n)
 
     def warm_up(self) -> None:
-        """Load everything before the first command."""
+        """Load all code before the first command."""
         zero = np.zeros(self._observer.count)
         self._feedforward.solve(np.eye(3), 0.12, np.zeros(6), zero, zero, zero, zero)
         self._torque_rates.solve(np.eye(3), np.zeros(6), zero, zero, zero)
 
     def note_command(self) -> None:
-        """Process the command that the observer has just got."""
+        """Process the command that the observer has just received."""
         commands = self._observer.commands
         np.subtract(commands.commanded_rate, self._last_rates, out=self._accelerations)
         self._accelerations /= commands.period
         self._last_rates[:] = commands.commanded_rate
 
     def hold(self) -> None:
-        """Let the commanded motion rest: no commands arrive any more."""
+        """Set the commanded motion to rest, because no commands arrive any more."""
         self._accelerations[:] = self._observer.commands.commanded_rate[:] = 0.0
 
     def compute(self) -> np.ndarray | None:
-        """Return the torques (n,) [N m] and hand them to the observer; None while a moving joint has no command."""
+        """Return the torques (n,) [N m] and pass them to the observer; None while a moving joint has no command."""
         observer, commands = self._observer, self._observer.commands
         moving = observer.morphology.moving_mask
         if not np.isfinite(commands.commanded[moving]).all():

@@ -1,14 +1,16 @@
 """Estimates the servos' dead band from the distance of loaded joints from their set-points.
 
-A servo with a dead band pulls only on what a joint lags behind its set-point beyond the band: under load it stands at
-the band's edge. With the stretch x of the servo's spring that the model predicts (torque over stiffness, [rad]),
+A servo with a dead band exerts torque only for the part of the deviation that exceeds the band: under load the
+joint stands at the band's edge. With the stretch x of the servo's spring that the model predicts (torque over
+stiffness, [rad]),
 
     setpoint - measured = c x + b sign(x) + o,    |x| > LOADED
 
 c is the ratio of the true to the modelled load over stiffness, b the dead band [rad], the same for all servos, and o a
-trim of each joint. Recursive least squares with priors and exponential forgetting finds them together: b from loads
-that change sign between swing and stance and, as far as trims are small, from joints that are always loaded one way.
-Small loads say little: feet that stand can push against each other, and then the model's load has another sign.
+trim of each joint. Recursive least squares with priors and exponential forgetting finds them together: b follows
+from loads that change sign between swing and stance and, as far as trims are small, from joints that are always
+loaded in one direction. Small loads are not used: standing feet can push against each other, and then the sign of
+the model's load may be wrong.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ LOADED = 7e-3
 # Time constant of the memory [s].
 MEMORY = 30.0
 # Standard deviations before anything is known: of c [1], b [rad], o [rad]; of a reading [rad] and of its time [s].
-# Successive readings have errors in common: this number of them counts as one.
+# The errors of successive readings are correlated: this number of readings counts as one.
 RATIO, WIDTH, TRIM, NOISE, TIMING, ALIKE = 0.1, 6e-3, 1.5e-3, 4e-3, 0.01, 10.0
 RATIO_INDEX, WIDTH_INDEX, TRIMS = 0, 1, 2
 # Largest width of the band [counts of the servos].
@@ -47,7 +49,7 @@ class DeadBandFilter:
 
     @property
     def band(self) -> float:
-        """Dead band [rad] as far as it is certain: the estimate less its standard deviation."""
+        """The certain part of the dead band [rad]: the estimate less its standard deviation."""
         covariance = np.linalg.inv(self._information)
         least = covariance[WIDTH_INDEX] @ self._sums - np.sqrt(covariance[WIDTH_INDEX, WIDTH_INDEX])
         return float(np.clip(least, 0.0, self.largest))
@@ -55,8 +57,8 @@ class DeadBandFilter:
     def measure(self, joint: int, lag: float, stretch: float, rate: float) -> None:
         """Process a reading of a joint.
 
-        lag [rad]: set-point, without learnt offsets, less reading. stretch [rad]: of the model's servo spring. rate
-        [rad/s]: of the modelled joint.
+        lag [rad]: set-point (without learnt offsets) less reading. stretch [rad]: of the model's servo spring.
+        rate [rad/s]: of the modelled joint.
         """
         if abs(stretch) < LOADED:
             return
@@ -78,7 +80,8 @@ class DeadBandFilter:
 
 
 class DeadBandLearner:
-    """Feeds a DeadBandFilter with the readings of joints whose load is mostly weight; `band` [rad] is learnt so far.
+    """Feeds a DeadBandFilter with the readings of joints whose load is mostly weight; `band` [rad] is the present
+    estimate.
 
     robot: Robot. Joints that turn about a vertical axis push against each other only.
     """
@@ -106,7 +109,7 @@ class DeadBandLearner:
             self.filter.measure(joint, lag, self._springs.element_at(time, 1, joint), rate)
 
     def learn(self, seconds: float) -> float:
-        """Return the band [rad] after as many seconds more."""
+        """Advance by a time [s] and return the band [rad]."""
         self.filter.forget(seconds)
         self.band = self.filter.band
         return self.band

@@ -12,21 +12,22 @@ LEVEL = 0.0, 0.0, 1.0
 
 
 class FallDetector:
-    """Reports a fall when the body is tilted by more than `limit` for `hold` seconds, measured in one of two ways.
+    """Reports a fall when the body is tilted by more than `limit` for `hold` seconds, by one of two measurements.
 
-    The tilt is that against the slope of the ground, as the gait has learnt it. A tilt against gravity above `limit` is
-    a fall on every slope, and one below `upright` is upright: the robot may have been carried to other ground.
+    The tilt is measured against the slope of the ground that the gait has learnt. A tilt against gravity above
+    `limit` is a fall on every slope, and a tilt against gravity below `upright` is upright, because the robot may
+    have been carried to other ground.
 
     The attitude gives the tilt without delay, but with the errors of the gyroscope; the low-pass filtered specific
-    force gives the direction of gravity whenever its magnitude is near gravity. One of them is enough for a fall. The
-    robot is upright again when both are below `upright` for `settle` seconds, so that a robot that is being turned over
-    by hand is not upright yet.
+    force gives the direction of gravity whenever its magnitude is near gravity. One measurement is enough for a
+    fall. The robot is upright again when both are below `upright` for `settle` seconds, so that a robot that is
+    being turned over by hand is not upright yet.
 
     Args:
         limit: tilt of a fallen robot [rad]; a walk with missing legs stays below 0.4.
         upright: tilt of an upright robot [rad].
         hold: time for which the tilt must last to be a fall [s].
-        settle: time for which the robot must be upright to be no longer fallen [s].
+        settle: time for which the robot must be upright until the fall is over [s].
         smoothing: time constant of the specific force's filter [s].
         gap: time [s] without IMU data after which the detector is reset.
 
@@ -49,7 +50,7 @@ class FallDetector:
         self._tilted_since: float | None = None
         self._upright_since: float | None = None
         self.fallen = False
-        self.tilt = 0.0  # [rad] against the slope, the larger of the two measurements
+        self.tilt = 0.0  # [rad] tilt against the slope, the larger of the two measurements
 
     @property
     def upright(self) -> bool:
@@ -68,10 +69,12 @@ class FallDetector:
         """Process a sample; return whether the robot has fallen.
 
         Args:
-            time: of the sample, on a monotonic clock [s]; one that is not later than the one before is ignored.
-            rotation: (3, 3) world <- base_link, None where the attitude is not known.
+            time: of the sample, on a monotonic clock [s]; a sample that is not later than the previous one is
+                ignored.
+            rotation: (3, 3) world <- base_link, None if the attitude is not known.
             specific_force: (3,) in base_link axes [m/s^2], what an accelerometer measures: +9.81 along z at rest.
-            level: (3,) unit vector in base_link axes, upward direction of a robot that stands upright (`Gait.level`).
+            level: (3,) unit vector in base_link axes, upward direction of a robot that stands upright
+                (`Gait.level`).
 
         """
         if self._time is not None and time <= self._time:

@@ -50,11 +50,11 @@ class TimedBuffer:
         return here if share == 0.0 else (1.0 - share) * here + share * self._values.item(after, *index)
 
     def _between(self, time: float) -> tuple[int, int, float]:
-        """Return two slots and the share of the second one's value in the value at `time` [s]."""
+        """Return two slots, and the weight of the second one's value in the value at `time` [s]."""
         times, size = self._times, len(self._times)
         count = min(self._next, size)
         slot = back = 0
-        for back in range(1, count + 1):  # measurements are recent: found within a few steps
+        for back in range(1, count + 1):  # measurements are recent, so this takes only a few steps
             slot = (self._next - back) % size
             if times[slot] <= time or back == count:
                 break
@@ -72,15 +72,15 @@ class JointFilter:
 
         b <- b + gain dt w (measured - modelled),    w = noise^2 / (noise^2 + (timing rate)^2)
 
-    with dt the time since the measurement before, at most `longest`, and w the weight of a measurement whose angle is
-    known to `noise` [rad] and whose time to `timing` [s] while the joint turns at `rate`.
+    with dt the time since the previous measurement, at most `longest`, and w the weight of a measurement whose
+    angle is known to `noise` [rad] and whose time to `timing` [s] while the joint turns at `rate`.
 
     Args:
         count: number of joints.
         gain: of the integration [1/s].
         limit: largest offset [rad].
         noise: half a count of the servo [rad].
-        timing: how well the time of a measurement is known [s].
+        timing: standard deviation of the time of a measurement [s].
         longest: see above [s].
 
     """
@@ -108,7 +108,7 @@ class JointFilter:
         self.fresh_time[:] = -np.inf
 
     def measure(self, time: float, joint: int, measured: float, modelled: float, rate: float) -> bool:
-        """Process the reading of a joint; return whether it is newer than the one before.
+        """Process the reading of a joint; return whether it is newer than the previous one.
 
         Args:
             time: of the measurement [s].

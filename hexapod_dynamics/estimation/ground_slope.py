@@ -8,17 +8,17 @@ import numpy as np
 
 from hexapod_dynamics.simulation import Predictor
 
-# Attitudes further apart than this [s] come from a stall, after which model and robot differ by what was missed: no
-# slope is learnt from that.
+# A longer time [s] between two attitudes comes from a stall, after which model and robot differ by the missed motion:
+# no slope is learnt from it.
 EVEN = 0.05
-# Mean tilts up to this [rad] have other reasons: the IMU's mounting and offsets, joints that play.
+# Mean tilts up to this [rad] have other causes: the IMU's mounting and offsets, play of joints.
 PLAY = 0.005
-# The slope turns no faster than STEEPENING [rad/s]. A change of the morphology is declared late, and what the body did
-# between its loss and its declaration is no slope: the ground turns back, at RECALLING [rad/s], to the slope of
-# SLOPES_KEPT periods before.
+# The slope turns no faster than STEEPENING [rad/s]. A loss is declared late, and the tilt of the body between the loss
+# and its declaration is no slope: the ground turns back, at RECALLING [rad/s], to the slope of SLOPES_KEPT periods
+# before.
 STEEPENING, RECALLING, SLOPES_KEPT = 0.0175, 0.1, 4
 # On its belly (the body's underside nearer to the ground than BELLY [m]), and for a while [s] after it, the body's tilt
-# is not that of a slope under the feet; neither is it for as long after a change of the morphology.
+# is not that of a slope under the feet. The same holds for this time after a change of the morphology.
 BELLY, STANDING_UP = 0.03, 4.0
 
 
@@ -26,14 +26,14 @@ class GroundSlope:
     """Turns the ground of a model.
 
     Args:
-        model: whose ground it is.
+        model: the model whose ground is turned.
         gain: slope learnt per time and unexplained tilt [1/s].
         underside: distance of the body's underside from base_link [m].
     """
 
     def __init__(self, model: Predictor, gain: float, underside: float) -> None:
         self._model, self._gain, self._low = model, gain, underside + BELLY
-        self._low_at = -np.inf  # [s] when nothing could be learnt last
+        self._low_at = -np.inf  # [s] last time at which nothing could be learnt
         self._slopes: deque[np.ndarray] = deque(maxlen=SLOPES_KEPT)
         self._recalled: np.ndarray | None = None  # the slope to which the ground turns back
 
@@ -56,7 +56,7 @@ class GroundSlope:
 
         Args:
             time: [s].
-            dt: time since the attitude before [s].
+            dt: time since the previous attitude [s].
             tilt: measured less modelled attitude about world x and y [rad].
             standing: False while the servos execute no commands.
         """
@@ -77,5 +77,5 @@ class GroundSlope:
 
 
 def _bounded(value: float, most: float) -> float:
-    """Value within -most..most."""
+    """Return the value limited to -most..most."""
     return max(-most, min(most, value))

@@ -1,8 +1,8 @@
 """Tests whether the measurements fit the model: each joint, roll, pitch and yaw.
 
 A quantity is inconsistent when its innovation (measured minus predicted) exceeds its limit without interruption for
-`patience` seconds. The limits are those of healthy robots over the plausible mismatches of the model, with a margin. A
-joint that should be measured and is not is inconsistent, too.
+`patience` seconds. The limits are those of healthy robots over the plausible mismatches of the model, with a
+margin. A joint that should be measured but is not, is inconsistent, too.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ AXES = ("roll", "pitch", "yaw")
 class Limits:
     """Largest innovations of an intact robot.
 
-    joint [rad]: of a joint at rest. timing [s]: what a joint's rate adds. tilt, yaw [rad]. offset [rad]: of a
-    set-point's learnt offset. silence [s]: longest time without a reading of a joint while others are read. patience
-    [s]: how long an innovation must stay beyond; worse [s]: after how long an inconsistency is an error; calm [s]:
-    how long everything must fit before it ends.
+    joint [rad]: of a joint at rest; timing [s] times the joint's rate is added to it. tilt, yaw [rad]. offset
+    [rad]: largest learnt offset of a set-point. silence [s]: longest time without a reading of a joint while
+    others are read. patience [s]: time for which an innovation must exceed its limit; worse [s]: time after which
+    an inconsistency is an error; calm [s]: time for which everything must fit until the inconsistency ends.
     """
 
     joint: float = 0.06
@@ -46,7 +46,7 @@ class InnovationTest:
     def clear(self) -> None:
         """Reset all inconsistencies."""
         n = len(self.names)
-        self._since = [math.inf] * n  # [s] when the quantity left its limit
+        self._since = [math.inf] * n  # [s] time at which the quantity exceeded its limit
         self._excess = [0.0] * n
         self._began: float | None = None
         self._last_inconsistent: float | None = None
@@ -64,7 +64,7 @@ class InnovationTest:
         self._excess[joint] = max(silence / self.limits.silence, 1.0)
 
     def reset_joint(self, joint: int) -> None:
-        """Reset a joint that was read while it executes no command: it contradicts nothing."""
+        """Reset a joint that was read while it executes no command, because it cannot contradict the model then."""
         self._since[joint], self._excess[joint] = math.inf, 0.0
 
     def attitude(self, time: float, innovation: Sequence[float], yaw: float) -> None:
@@ -77,7 +77,7 @@ class InnovationTest:
             self._assess(time, first + k, abs(excess))
 
     def _assess(self, time: float, k: int, excess: float) -> None:
-        """Note by how many times its limit a quantity deviates."""
+        """Process a deviation of a quantity as a multiple of its limit."""
         self._excess[k] = excess
         self._since[k] = min(self._since[k], time) if excess > 1.0 else math.inf
 

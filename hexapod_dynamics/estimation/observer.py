@@ -36,8 +36,8 @@ from hexapod_dynamics.simulation.returned_parts import place_returned
 
 # A model that is late by more than this [s] skips the rest.
 LONGEST_CATCH_UP = 0.5
-# A model whose tilt differs by more than this [rad] from the IMU's for so long [s] has tumbled where the robot has not
-# (or the reverse): contacts hold it there against the corrections, so it starts again from what is measured.
+# A model whose tilt differs by more than this [rad] from the IMU's for this long [s] has tumbled although the robot has
+# not (or the reverse): contacts hold it there against the corrections, so it starts again from the measurements.
 LOST_TILT, LOST_FOR = 0.6, 0.5
 # The model takes over the learnt dead band, and the slope is stored, this often [s].
 PERIOD = 1.0
@@ -62,14 +62,16 @@ class Observer:
         robot: Robot.
         gains: Gains.
         command_delay: from a command's arrival to the servos' start, mostly the bus' time for 18 moves [s].
-        command_period: time in which a servo goes to its target [s].
+        command_period: time in which a servo moves to its target [s].
         guard: GuardSettings of the servos, by which they bound the commands.
         patience: how long the start waits for joints and an attitude once something is measured [s].
-        silence: time [s] without joint measurements after which commands are not executed: the model holds its joints.
+        silence: time [s] without joint measurements after which commands are not executed: the model holds its
+            joints.
         pause: time [s] without commands after which the servos approach the next ones slowly.
         timestep: of the model [s].
-        horizon, horizon_period, horizon_timestep: how far `look_ahead` looks, in which pieces, at which step [s].
-        spread: standard deviations of which the covariance is made, a Spread by default.
+        horizon, horizon_period, horizon_timestep: of `look_ahead`: its length, the time between two results, its
+            time step [s].
+        spread: standard deviations from which the covariance is computed, by default Spread().
 
     The model's arrays `position`, `rotation`, `q`, `nu` may be read; they are undefined before `started`.
     """
@@ -120,23 +122,24 @@ class Observer:
         self.consistency = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
         self._adopt(Morphology.whole(robot))
-        # The state [s]: its time, that of its first measured joint, of the last learning.
+        # Times [s]: of the state, of its first measured joint, of the last update of what is learnt.
         self.time = math.nan  # before the start
         self._first: float | None = None
         self._learnt_at = -np.inf
         self._origin = (np.zeros(2), 0.0)
         self.skipped = 0.0
-        self.restarts = 0  # because the model had tumbled
-        # Its history, for measurements that are older than it.
+        self.restarts = 0  # number of restarts because the model had tumbled
+        # The history of the state, for measurements that are older than the state.
         self._joints, self._rotations = TimedBuffer((self.count,)), TimedBuffer((3, 3))
         self._attitude: np.ndarray | None = None
         self._attitude_time = self._joints_time = -np.inf  # of the last measurements
-        self._fits_at = np.inf  # time of the last attitude that the model agreed with
+        self._fits_at = np.inf  # time of the last attitude with which the model agreed
         self._targets = np.zeros(self.count)
-        self._reach: float | None = None  # the targets are to be sent with the next step
+        # the interval [s] of targets that are to be sent with the next step, None if there are none
+        self._reach: float | None = None
         self.following = True  # the servos execute the commands
-        self._trims = np.zeros(self.count)  # set-point offsets when they last did
-        self._returning: set[int] = set()  # joints that came back and have not been measured since
+        self._trims = np.zeros(self.count)  # set-point offsets when the servos last executed commands
+        self._returning: set[int] = set()  # restored joints that have not been measured yet
 
     @property
     def covariance(self) -> np.ndarray:
@@ -145,7 +148,7 @@ class Observer:
 
     @property
     def started(self) -> bool:
-        """True if there is a state, which begins with measured joints."""
+        """True if there is a state; it starts from measured joints."""
         return not math.isnan(self.time)
 
     @property
@@ -168,11 +171,11 @@ class Observer:
             self.commands.accept(time, positions, without=self._returning)
 
     def set_following(self, following: bool) -> None:
-        """Set whether the servos execute the commands: not after an emergency stop, while torque is off, while they
-        sit down.
+        """Set whether the servos execute the commands: False after an emergency stop, while torque is off, and
+        while the robot sits down.
 
-        Meanwhile the model's joints are led by the measured ones, and nothing is inconsistent. Then the servos go on
-        from the measured pose at the guard's bounded speed, and so does the model.
+        While they do not, the model's joints follow the measured ones, and nothing is inconsistent. Afterwards the
+        servos continue from the measured pose at the guard's bounded speed, and so does the model.
         """
         if following == self.following:
             return
@@ -209,7 +212,7 @@ class Observer:
             return
         if not self.following:
             self.consistency.reset_joint(joint)
-            self._targets[joint] = angle + joints.offsets.item(joint)  # the offset: how far the joint sags
+            self._targets[joint] = angle + joints.offsets.item(joint)  # the offset is the sag of the joint
             self._reach = self.commands.period
             return
         if self._learns:
@@ -261,7 +264,8 @@ class Observer:
         if self.started:
             self._returning = {j for j in self._returning if morphology.existing_mask[j]}
             self._returning.update(np.flatnonzero(back).tolist())
-            self.joint_filter.fresh_time[back] = self._joints_time  # silent from now on, if it is
+            # if the joint is silent, its silence counts from now
+            self.joint_filter.fresh_time[back] = self._joints_time
         place = self.position, self.rotation, self.q
         place_returned(self.robot, self.morphology, morphology, *place, self.model.ground_height)
         if morphology != self.morphology and self.started:
@@ -271,13 +275,13 @@ class Observer:
         self.consistency.clear()
 
     def _adopt(self, morphology: Morphology) -> None:
-        """Store a morphology and the values of it that are used often."""
+        """Store a morphology and those of its values that are used often."""
         self.morphology, self._intact = morphology, morphology.is_whole
         self._existing = np.flatnonzero(morphology.existing_mask).tolist()
         self._driven = morphology.driven_mask.tolist()
 
     def _latest(self, otherwise: np.ndarray) -> np.ndarray:
-        """Return the measured joints (n,) [rad], `otherwise` those that are not measured."""
+        """Return the measured joints (n,) [rad]; for joints that are not measured, the values of `otherwise`."""
         return np.where(np.isfinite(self.joint_filter.latest), self.joint_filter.latest, otherwise)
 
     # ---- state and prediction ---------------------------------------------------------------------------------
@@ -286,9 +290,9 @@ class Observer:
         """Advance the state to `time`; return whether there is a state.
 
         The state starts with the first complete set of measured joints and an attitude, or after `patience` with the
-        data available: a joint that is not measured (of a lost leg that is not declared missing) is assumed at its
-        command. At the start the robot stands on its lowest feet at the origin, heading along x, with the tilt of the
-        IMU.
+        data available: a joint that is not measured (because its leg is lost but not declared missing) is assumed
+        to be at its command. At the start the robot stands on its lowest feet at the origin, heading along x, with
+        the tilt of the IMU.
         """
         if self.started and self._attitude_time - self._fits_at > LOST_FOR:
             self.restarts += 1
@@ -309,7 +313,7 @@ class Observer:
         while (command := self.commands.take_due(time)) is not None:
             due, setpoints, interval = command
             self._run(max(due, self.time))
-            if due - self._joints_time < self.silence:  # else the servos do not execute it
+            if due - self._joints_time < self.silence:  # else the servos do not execute the command
                 np.add(setpoints, self.joint_filter.offsets, out=self._targets)
                 held = ~np.isfinite(self._targets)
                 self._targets[held] = self.model.setpoints[held]
@@ -334,7 +338,7 @@ class Observer:
         return True
 
     def _assess(self, time: float) -> None:
-        """Test which joints are silent, and update the confidence."""
+        """Test which joints are silent, and update `confidence`."""
         read_at, newest = self.joint_filter.fresh_time.tolist(), self._joints_time
         for joint in self._existing:
             if self.consistency.limits.silence < newest - read_at[joint] < math.inf:
@@ -372,7 +376,7 @@ class Observer:
         tilt = np.eye(3)
         if self._attitude is not None:
             tilt = rotation_z(-euler_zyx(self._attitude)[0]) @ self._attitude
-        # Level at the start; after a restart, as high as it was below the robot.
+        # The ground is level at the start; after a restart it has the same height below the robot as before.
         ground = self.model.ground_height(*self.position[:2])
         self.model.lay_ground(np.zeros(2), place[0], place[1], ground if np.isfinite(ground) else 0.0)
         self.model.set_state(np.zeros(3), rotation_z(yaw) @ tilt, latest, np.zeros(6 + self.count))

@@ -7,16 +7,16 @@ obeys
     d yaw = b dt + noise of variance t^2 a^2 dt
 
 with dx, dy the body's motion, s the relative slip along the path, l the relative sideways motion, b the gyroscope's
-offset, a the change of the body's speed, t `turn_noise`; g and h are what dead band and slope do to the way until they
-are learnt. All five are unknown constants. The prior of s, l, g and h is their spread over plausible model errors
-(masses, payload, stiffness, friction, dead band, slope); that of b is what calibration leaves. The system is linear, so
-P <- F P F^T + Q.
+offset, a the change of the body's speed, t `turn_noise`; g and h are the effect of dead band and slope on the
+travelled way until both are learnt. All five are unknown constants. The prior of s, l, g and h is their spread
+over plausible model errors (masses, payload, stiffness, friction, dead band, slope); the prior of b is the error
+that remains after calibration. The system is linear, so P <- F P F^T + Q.
 
-The heading errs the more, the harder feet jerk the body: the gyroscope's low-pass filter lets a part of their shocks
-pass that two samples cannot show. Beside what has accumulated, yaw, roll and pitch err by what the body does and the
-model does not: as much as their innovations show now.
+The error of the heading grows faster, the harder the feet jerk the body: the gyroscope's low-pass filter passes a
+part of the shocks that is aliased at the sampling rate. In addition to the accumulated errors, yaw, roll and pitch
+have errors by motions of the body that the model does not have; the present innovations show how large these are.
 
-a is that of the speed v, low-pass filtered, which does not depend on the rate of the steps:
+a is computed from the low-pass filtered speed v, so that it does not depend on the rate of the steps:
 
     a = (v - u) (1 - exp(-dt / SMOOTH)) / dt,    u <- u + a dt
 """
@@ -41,13 +41,13 @@ LEARNT = 1.2
 class Spread:
     """Standard deviations: of s, l, g and h [1], of b [rad/s], of the noise, of the start.
 
-    rate [rad/s]: of b: the mean of the chip's noise over the 100 samples of a calibration. way_noise [m/sqrt(m)].
-    turn_noise [rad/sqrt(m^2/s^3)]: random walk of the yaw with the jerks, yaw_rate [rad/sqrt(s)]: with time.
-    tilt [rad]: of roll and pitch; tilt_share, yaw_share: what of the square of the present innovation is added to the
-    variance. height [m]: of z. start [m], start_yaw [rad].
-    mounting [rad]: of roll and pitch by which the IMU is mounted askew. angles [rad]: of joints from what their servos
-    report, by horns that are mounted off and play; it adds angles_along and angles_across times itself to s and l. No
-    sensor shows either; 0: this robot is as described.
+    rate [rad/s]: of b, the mean of the chip's noise over the 100 samples of a calibration. way_noise [m/sqrt(m)].
+    turn_noise [rad/sqrt(m^2/s^3)]: random walk of the yaw with the jerks, yaw_rate [rad/sqrt(s)]: with time. tilt
+    [rad]: of roll and pitch; tilt_share, yaw_share: share of the square of the present innovation that is added to
+    the variance. height [m]: of z. start [m], start_yaw [rad]. mounting [rad]: of roll and pitch of the IMU's
+    mounting. angles [rad]: of the differences between joint angles and what the servos report, because of mounting
+    errors of horns and play; angles_along and angles_across times this value are added to s and l. No sensor
+    measures either; 0: the robot is exactly as described.
 
     along to early_across, way_noise, turn_noise and yaw_share were fitted to 43 walks of 60 s on MuJoCo with random
     masses, payloads, stiffness, friction, dead bands and slopes, every second one on rough ground
@@ -109,8 +109,8 @@ class PoseUncertainty:
         """Advance by one step.
 
         step: (dx, dy, dt), motion in the body's axes [m] and time [s]; yaw [rad] of the body in the world.
-        inconsistent: whether measurements contradict the model: the robot may then have any velocity it can reach.
-        tilt_innovation, yaw_innovation [rad]: differences of the measured and the predicted tilt and yaw.
+        inconsistent: whether measurements contradict the model; the robot may then have any velocity that it can
+        reach. tilt_innovation, yaw_innovation [rad]: differences of the measured and the predicted tilt and yaw.
         """
         dx, dy, dt = step
         s, way = self.spread, math.hypot(dx, dy)
@@ -130,7 +130,7 @@ class PoseUncertainty:
         noise[X] = noise[Y] = s.way_noise**2 * way
         noise[YAW] = s.turn_noise**2 * jerked + s.yaw_rate**2 * dt
         if inconsistent:
-            # An unknown constant velocity of 0.1 m/s and 0.1 rad/s since then.
+            # Since then the velocity may be any constant one, with 0.1 m/s and 0.1 rad/s as standard deviations.
             noise[X] += 0.01 * (2.0 * self._unreliable + dt) * dt
             noise[Y] += 0.01 * (2.0 * self._unreliable + dt) * dt
             noise[YAW] += 0.01 * (2.0 * self._unreliable + dt) * dt

@@ -1,4 +1,4 @@
-"""The commands as the servos execute them: bounded, rounded to counts, a moment later."""
+"""The commands as the servos execute them: bounded, rounded to counts, and delayed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class ServoCommands:
     Args:
         robot: Robot.
         delay: from a command's arrival to the servos' start [s].
-        period: time in which a servo goes to its target [s].
+        period: time in which a servo moves to its target [s].
         pause: time [s] without commands after which the servos approach the next ones slowly.
         guard: bounds of the commands.
 
-    `commanded`, `commanded_rate` (n,) [rad, rad/s] are those of the last command; `setpoints` (n,) [rad], None before
-    the first: what the servos were sent for it, NaN where nothing.
+    `commanded`, `commanded_rate` (n,) [rad, rad/s] are those of the last command; `setpoints` (n,) [rad], None
+    before the first command: set-points that were sent to the servos for it, NaN for servos that got none.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class ServoCommands:
         self.history.clear()
 
     def note(self, positions: np.ndarray, rates: np.ndarray) -> None:
-        """Store what is commanded: angles (n,) [rad], NaN for joints without a command, and rates (n,) [rad/s]."""
+        """Store a command: angles (n,) [rad], NaN for joints without a command, and rates (n,) [rad/s]."""
         asked = np.isfinite(positions)
         self.commanded[asked] = positions[asked]
         self.commanded_rate[:] = np.where(asked & np.isfinite(rates), rates, 0.0)
 
     def accept(self, time: float, positions: np.ndarray, without: Collection[int] = ()) -> None:
-        """Let the servos execute a command (n,) [rad] but for the joints `without`; time: of its arrival [s]."""
+        """Let the servos execute a command (n,) [rad], except the joints `without`; time: of its arrival [s]."""
         interval = self.period
         if time - self._last > self.pause:
             self.guard.pause()
@@ -79,7 +79,7 @@ class ServoCommands:
     def synchronise(self, angles: np.ndarray, joint: int | None = None) -> None:
         """Start again from joint angles (n,) [rad], from which the servos approach the next commands slowly.
 
-        joint: the one that starts again; all by default.
+        joint: index of the only joint that starts again; by default all do.
         """
         count = len(angles)
         if joint is None:

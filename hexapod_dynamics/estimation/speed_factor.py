@@ -2,15 +2,15 @@
 
     way = (1 + SAG (b + p) - STUMBLE max(|z| - CALM, 0)) modelled way
 
-b [rad] is the learnt dead band of the servos: joints that sag by it make longer strides than the model has. So does
-their play p, which no reading shows: it is known where `identify` has found it, else 0. z [rad] is the innovation of
-the yaw without its mean over MEAN: a foot that strikes the ground early, on a bump, turns the body for a moment, and
-the step falls short; a steady difference, as in a turn, is none.
+b [rad] is the learnt dead band of the servos: joints that sag by b make longer strides than those of the model. So
+does their play p [rad], which no reading shows: it is known if `identify` has found it, else it is 0. z [rad] is
+the innovation of the yaw without its mean over MEAN: a foot that strikes the ground early, on a bump, turns the
+body for a moment, and its step is shorter; a steady difference, as in a turn, has no such effect.
 
-The numbers come from a regression over 91 walks of 60 s on MuJoCo with random truths (benchmark/prediction.py; of
-the adaptive gait seeds 2000, 3000 and 5100, of the tripod gait 2500 and 5000): the along-track error, 1.7 % of the way
-before, scatters by 0.66 % about a mean of 0.6 %, which the covariance has (the model's ground is softer than a floor).
-Both gaits give the same numbers.
+The numbers come from a regression over 91 walks of 60 s on MuJoCo with random truths (benchmark/prediction.py;
+adaptive gait: seeds 2000, 3000 and 5100; tripod gait: 2500 and 5000). Without the factor the along-track error is
+1.7 % of the way; with it, the error scatters by 0.66 % about a mean of 0.6 %, which the covariance includes (the
+model's ground is softer than a floor). Both gaits give the same numbers.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ import math
 
 SAG, STUMBLE, CALM = 3.5, 22.0, math.radians(0.1)
 MEAN = 2.0  # time constant of the mean of the yaw innovations [s]
-# Change of the heading that counts at most: in 21 walks with errors of real servos (truth servos=real, tripod gait,
-# seeds 302 to 411) feet at wrong heights turn the body by up to 1.4 degrees in each step, which do not fall shorter.
+# Largest change of the heading that counts: in 21 walks with errors of real servos (truth servos=real, tripod gait,
+# seeds 302 to 411) feet at wrong heights turned the body by up to 1.4 degrees in each step, and the steps were not
+# shorter.
 LARGEST = math.radians(0.4)
 
 
 class SpeedFactor:
-    """The factor less 1, `share`; 0 before the first `update`. play [rad]: half of the servos' play, as identified."""
+    """Computes `share`, the factor less 1; it is 0 before the first `update`. play [rad]: half of the servos'
+    play, as identified.
+    """
 
     def __init__(self, play: float = 0.0) -> None:
         self._play = play
@@ -36,7 +39,7 @@ class SpeedFactor:
         self.share = self._mean = 0.0
 
     def update(self, band: float, yaw_innovation: float, dt: float) -> float:
-        """Return the share of the modelled way [1] that is to be added to it.
+        """Return the share [1] of the modelled way that is to be added to the way.
 
         band [rad]: learnt dead band. yaw_innovation [rad]: measured less modelled heading. dt [s]: since the last call.
         """

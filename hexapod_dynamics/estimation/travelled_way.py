@@ -1,4 +1,4 @@
-"""Corrects the length of the modelled way along the ground, and advances the covariance of the pose by it."""
+"""Corrects the length of the modelled way along the ground, and advances the covariance of the pose accordingly."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hexapod_dynamics.simulation import Predictor
 
 
 class TravelledWay:
-    """The way of a model's body since the last call; `uncertainty` has the covariance of the pose.
+    """The way of a model's body since the last call; `uncertainty` holds the covariance of the pose.
 
     Args:
-        model: whose position is corrected.
-        spread: standard deviations of which the covariance is made.
+        model: the model whose position is corrected.
+        spread: standard deviations from which the covariance is computed.
         play: of the servos, as identified [rad].
     """
 

@@ -1,13 +1,14 @@
-"""Model of a bus servo: a set-point that moves uniformly to its target, and a torque from the deviation of the joint.
+"""Model of a bus servo: a set-point that moves uniformly to its target, and a torque that depends on the deviation
+of the joint.
 
     tau = clip(k (setpoint - q) + d (d setpoint/dt - qdot), +- torque limit)
 
 A servo without torque (unloaded in its protocol, or limp in the morphology) has tau = 0. The joint still turns the gear
 train, whose drag is -d qdot: the motor's share of d is back-EMF and the controller's, but an HTD-35H with open windings
 still takes some 0.1 to 0.3 N m to turn by hand, which d = 0.3 N m s/rad matches at the 0.3 to 1 rad/s at which a limp
-leg falls. This drag is a force of the mechanics: it is not in the servo's torque. Beyond a joint's limits a stiff
-one-sided spring with damping, the joint stop, acts as well.
-Treated implicitly like the contact: over a step of length h the torque is the one at the end of it (servo_kernel.py).
+leg falls. This drag is a mechanical force: it is not part of the servo's torque. Beyond a joint's limits a stiff
+one-sided spring with damping, the joint stop, acts as well. The torque is treated implicitly, like the contact:
+for a step of length h, the torque at its end is used (servo_kernel.py).
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ __all__ = [
 
 
 def set_driven(servos: np.ndarray, morphology: Morphology, q: np.ndarray) -> None:
-    """Take from a Morphology which servos are limp; a repaired one starts from the position of its joint, q (n,)
-    [rad].
+    """Adopt from a Morphology which servos are limp; a repaired servo starts from the position of its joint, q
+    (n,) [rad].
     """
     driven = morphology.driven_mask | ~morphology.moving_mask
     back = driven & (servos[:, DRIVEN] == 0.0)

@@ -30,10 +30,11 @@ def simulate_many(
 
     executor: any concurrent.futures executor (threads, processes, or a cluster's, such as dask.distributed's
     Client.get_executor() or mpi4py's MPIPoolExecutor); by default one thread for each core: the compiled loops release
-    the interpreter lock. gait: a Gait, the nominal tripod by default; each simulation walks a copy of it.
-    log_every: steps a row of the Logs. options: further ones of Simulator.
-    progress: called with (done, all) as simulations end; by default a line on the terminal, if there is one.
-    The first simulation that fails raises its error here, and those not yet begun are cancelled.
+    the interpreter lock. gait: a Gait, by default the nominal tripod; each simulation uses a copy of it.
+    log_every: number of steps for each row of the Logs. options: further arguments of Simulator. progress: called
+    with (done, all) when a simulation has ended; by default a line on the terminal, if there is one.
+
+    The first simulation that fails raises its error here; simulations that have not started are cancelled.
     """
     morphologies = list(morphologies)
     report = _report if progress is None else progress

@@ -1,18 +1,18 @@
 """Ground contact of link ends and body corners, treated implicitly: its forces are those at the end of the step.
 
-At a point that is deeper than the ground's surface by -d (d < 0), with n the ground's normal, v the point's velocity
-and v_t its tangential part:
+At a point at the depth -d below the surface (d < 0), with n the ground's normal, v the point's velocity and v_t
+its tangential part:
 
     f_n = max(0, -K d - B v_n)
     f_t = -v_t min(b, mu f_n / |v_t|)     Coulomb's cone, regularised: a contact at rest creeps at |f_t| / b
     f_t = -b_viscous v_t                  the paper's viscous law, at every point that is in the ground
 
-Over a step of length h the forces are taken at v' and d' = d + h v_n'. Where the contact sticks (or is viscous) they
-are linear in v' and add h J^T (c (1 - n n^T) + (B + h K) n n^T) J to the mass matrix. Where it slides along s the
-force is linearised about the last iterate: -mu f_n (s + (1 - n n^T - s s^T) v' / |v_t|), a Newton step, symmetric too.
-All terms lie on the arrow's head and one leg's arm and block only. The active springs and the sliding contacts are
-predicted from the previous step and checked against the new velocity; the last correction uses the secant
--mu f_n v' / |v_t|, which dissipates energy for every v'.
+Over a step of length h the forces are taken at v' and d' = d + h v_n'. If the contact sticks (or is viscous), they
+are linear in v' and add h J^T (c (1 - n n^T) + (B + h K) n n^T) J to the mass matrix. If it slides along s, the
+force is linearised about the last iterate: -mu f_n (s + (1 - n n^T - s s^T) v' / |v_t|), a Newton step, symmetric
+too. All terms are in the arrow's head and one leg's arm and block. The active springs and the sliding contacts are
+predicted from the previous step and checked against the new velocity; the last correction uses the secant -mu f_n
+v' / |v_t|, which dissipates energy for every v'.
 """
 
 import math
@@ -23,9 +23,9 @@ from hexapod_dynamics.simulation import ground_kernel
 
 # Numbers of a contact law: K, B, viscous b, mu (negative: the viscous law), b of a contact that sticks.
 LAW_LAYOUT = struct(stiffness=1, damping=1, viscous=1, coulomb=1, stiction=1)
-# For the prediction at the next step: 1 where a point slides, and its normal force [N].
+# For the prediction in the next step: 1 if a point slides, and its normal force [N].
 SLID = struct(slides=1, force=1)
-CORNERS = 8  # of the body
+CORNERS = 8  # of the body's box
 ALL_CORNERS = CORNERS
 # A contact at rest under 1 N creeps 0.3 mm in a minute.
 STICTION_VISCOSITY = 2e5
@@ -90,7 +90,7 @@ def find_contacts(m, rotation, position, box, plane, rises, rise_count, contacts
     Needs the `point` and `screw` rows of the leg terms.
     """
     level = ground_kernel.is_flat(plane, rise_count)
-    # If the ground is not level, every point is checked.
+    # If the ground is not level, all points are checked.
     height = position[2] if level else -1e9
     listed = _list_points(m, rotation + 6, height, contacts)
     count, width = 0, m.width
@@ -145,13 +145,15 @@ def _slip(contact):
 
 
 def _stick(contact, grip):
-    """Let a contact stick: friction `grip` [N s/m] by the velocity, no other."""
+    """Let a contact stick: its friction is only `grip` [N s/m] times the velocity."""
     contact.grip, contact.glide = grip, 0.0
     contact.sliding[0], contact.sliding[1], contact.sliding[2] = 0.0, 0.0, 0.0
 
 
 def _linearise(contact, law, secant):
-    """Linearise a contact's friction about its velocity and normal force; secant: by a force that only resists."""
+    """Linearise a contact's friction about its velocity and normal force; secant: use the secant, which always
+    dissipates.
+    """
     if law.coulomb < 0.0:
         _stick(contact, law.viscous)
         return
@@ -183,7 +185,7 @@ def begin_friction(contacts, count, law, memory):
 
 
 def _is_wrong(contact, law):
-    """Tell whether a contact's friction is not what its new velocity and normal force give."""
+    """Return whether a contact's friction differs from that for its new velocity and normal force."""
     if not contact.pushes:
         return contact.grip != 0.0
     x, y, z, speed = _slip(contact)
@@ -199,7 +201,7 @@ def settle_friction(contacts, count, law, again, last):
     """Check each contact's friction at the new velocity and normal force; return whether one was wrong and was
     corrected.
 
-    again: linearise all of them, because the step is computed again anyway; last: by their secants.
+    again: linearise all contacts, because the step is computed again anyway; last: use their secants.
     """
     if law.coulomb < 0.0:
         return False
@@ -217,7 +219,7 @@ def settle_friction(contacts, count, law, again, last):
             turned = x * contact.sliding[0] + y * contact.sliding[1] + z * contact.sliding[2] <= 0.0
         _linearise(contact, law, last)
         if turned and contact.pushes:
-            _stick(contact, law.stiction)  # it came to rest within the step
+            _stick(contact, law.stiction)  # the contact came to rest within the step
     return wrong
 
 
@@ -233,8 +235,8 @@ def remember_friction(contacts, count, law, memory, places):
 
 
 def settle_contacts(contacts, count, law, h):
-    """Set the normal forces at the contact points' velocities, h seconds on; return whether a predicted contact state
-    was wrong and was corrected.
+    """Set the normal forces for the contact points' velocities, after h seconds; return whether a predicted
+    contact state was wrong and was corrected.
     """
     wrong = False
     for c in range(count):

@@ -4,8 +4,8 @@ A lock is an impact within the joint. The rows k of the mass matrix that still m
 
     nu_k+ = (M_kk)^-1 (M nu)_k
 
-(zeroing the joint's rate alone loses momentum). Removed parts keep their momentum: no force
-acts on the rest, whose velocities do not change. Restored parts start at rest relative to the part that carries them.
+(zeroing the joint's rate alone loses momentum). Removed parts take their momentum with them: no force acts on the
+rest, so its velocities do not change. Restored parts start at rest relative to the part that carries them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.dynamics.workspace import EXTERNAL, Workspace
 from hexapod_dynamics.robot import Morphology
 
-# Given instead of a rotation, of which dynamics needs the last row only: the downward direction in the body's frame.
+# Used in place of a rotation, of which the dynamics needs only the last row: the downward direction in the body's
+# frame.
 NO_GRAVITY = np.zeros((3, 3))
 
 
 def change_morphology(
     kernels: RobotKernels, workspace: Workspace, old: Morphology, new: Morphology, q: np.ndarray, nu: np.ndarray
 ) -> None:
-    """Make the workspace that of morphology `new`, and q (n,) and nu (6 + n,) what it leaves of a state of `old`."""
+    """Change the workspace to the morphology `new`, and q (n,) and nu (6 + n,) from a state of `old` to the state
+    after the change.
+    """
     locking = old.moving_mask & new.existing_mask & ~new.moving_mask
     if not np.any(nu[6:][locking]):
         kernels.set_morphology(workspace, new)
@@ -51,7 +54,7 @@ def settle(workspace: Workspace, morphology: Morphology, q: np.ndarray, nu: np.n
 
 
 def _unlocked(morphology: Morphology, joints: np.ndarray) -> Morphology:
-    """Return the morphology with these joints (n,) bool moving, whatever damage has stopped them."""
+    """Return the morphology in which these joints (n,) bool move, although damage has locked them."""
     robot = morphology.robot
     for index, leg in enumerate(robot.legs):
         for link, joint in enumerate(robot.leg_joints(leg.name)):

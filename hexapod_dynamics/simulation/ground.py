@@ -13,7 +13,7 @@ from hexapod_dynamics.simulation.ground_kernel import LEVEL, SLOPE_X, SLOPE_Y, d
 from hexapod_dynamics.simulation.terrain import PATCH
 
 LARGEST_SEED = 2**31 - 1
-# Friction of a slippery patch; a share of the patches is slippery, another one soft.
+# Friction of a slippery patch; share of the patches that are slippery, share that are soft.
 SLIPPERY, PATCHED = 0.25, 0.25
 
 __all__ = ["LARGEST_SEED", "LEVEL", "SLOPE_X", "SLOPE_Y", "Ground", "is_level", "surface"]
@@ -21,16 +21,17 @@ __all__ = ["LARGEST_SEED", "LEVEL", "SLOPE_X", "SLOPE_Y", "Ground", "is_level", 
 
 @dataclass(frozen=True)
 class Ground:
-    """Height of the ground: the sloping plane, plus every step's rise beyond its place along x, plus its roughness.
+    """Height of the ground: the sloping plane, plus the rise of every step behind its place along x, plus the
+    roughness.
 
-    slope_x, slope_y: rise over run. steps: (x, rise) pairs [m], rise negative downward. ramp [m]: run over which a step
-    rises, smoothly, so that the ground has a normal everywhere. friction: Coulomb's coefficient. slope [deg]: a slope
-    upward in the direction slope_yaw [deg] from x, instead of slope_x and slope_y. rough [m]: difference between the
-    highest and the lowest point of a random surface, smooth between the corners of squares of `cell` [m], drawn with
-    `seed`. edge [m]: width over which its height changes in the middle between two corners, around which it is level;
-    0: the whole square. patches: squares of PATCH are slippery or soft (`patch`; MuJoCo only). law: "coulomb", or
-    "viscous" for the law of Farghdani & Chhabra 2025, whose coefficient is the robot's
-    (`Ground.viscous()`).
+    slope_x, slope_y: rise over run. steps: (x, rise) pairs [m], rise negative downward. ramp [m]: length over
+    which a step rises smoothly, so that the ground has a normal everywhere. friction: Coulomb's coefficient. slope
+    [deg]: a slope upward in the direction slope_yaw [deg] from x, instead of slope_x and slope_y. rough [m]:
+    difference between the highest and the lowest point of a random surface, smooth between the corners of squares
+    of `cell` [m], drawn with `seed`. edge [m]: width over which the height changes in the middle between two
+    corners; around the corners it is level. 0: the height changes over the whole square. patches: squares of PATCH
+    are slippery or soft (`patch`; MuJoCo only). law: "coulomb", or "viscous" for the law of Farghdani & Chhabra
+    2025 with the coefficient of the robot (`Ground.viscous()`).
     """
 
     slope_x: float = 0.0
@@ -83,7 +84,7 @@ class Ground:
 
     @property
     def is_viscous(self) -> bool:
-        """Whether friction is the paper's."""
+        """Whether the friction is that of the paper."""
         return self.law == "viscous"
 
     def numbers(self) -> np.ndarray:
@@ -94,7 +95,7 @@ class Ground:
         return np.array([self.slope_x, self.slope_y, self.rough, self.seed, self.cell, top, 0.0, edge, *steps], float)
 
     def patch(self, x: float, y: float) -> str:
-        """Return what the ground is at (x, y) [m]: "slippery", "soft" or "" for neither."""
+        """Return the kind of patch at (x, y) [m]: "slippery", "soft" or "" for neither."""
         if not self.patches:
             return ""
         value = drawn(floor(x / PATCH), floor(y / PATCH), int(self.seed))

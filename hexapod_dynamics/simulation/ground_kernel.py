@@ -14,14 +14,14 @@ from hexapod_dynamics.kernel_layout import columns, struct
 # height at the origin [m], width [m] over which the height changes between two cells.
 PLANE = struct(slope_x=1, slope_y=1, rough=1, seed=1, cell=1, highest=1, level=1, edge=1)
 SLOPE_X, SLOPE_Y, ROUGH, SEED, CELL, HIGHEST, LEVEL, EDGE, STEPS = columns(PLANE)
-# Of each step: where along x, rise, half width of its ramp [m].
+# For each step: its place along x, rise, half width of its ramp [m].
 RISE = struct(at=1, rise=1, half_width=1)
 STEP = RISE.itemsize // 8
 LOW_BITS = 2**32 - 1
 
 
 def plane_of(ground):
-    """Return the plane of the numbers of a ground."""
+    """Return the plane in the numbers of a ground."""
     return cython.cast("Plane *", kernel_memory.struct(ground[:STEPS], PLANE))
 
 
@@ -31,7 +31,7 @@ def count_rises(ground):
 
 
 def rises_of(ground):
-    """Return the steps of the numbers of a ground."""
+    """Return the steps in the numbers of a ground."""
     return cython.cast("Rise *", kernel_memory.structs(ground[STEPS:], RISE, count_rises(ground)))
 
 
@@ -54,7 +54,7 @@ def _roughness(plane, x, y):
     u, v = x / cell, y / cell
     seed = cython.cast("long long", math.floor(plane.seed))
     i, j = cython.cast("long long", math.floor(u)), cython.cast("long long", math.floor(v))
-    # Level around the corners, where the edges between are narrower than a cell.
+    # Level around the corners if the edges between them are narrower than a cell.
     share = plane.edge / cell
     u = min(1.0, max(0.0, 0.5 + (u - i - 0.5) / share))
     v = min(1.0, max(0.0, 0.5 + (v - j - 0.5) / share))
@@ -92,7 +92,7 @@ def surface_at(plane, rises, count, x, y):
 
 
 def highest_at(plane, x, y):
-    """Return a height [m] that the ground does not exceed at (x, y)."""
+    """Return an upper bound [m] of the ground's height at (x, y)."""
     return plane.level + plane.slope_x * x + plane.slope_y * y + plane.highest
 
 

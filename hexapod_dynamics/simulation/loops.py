@@ -54,7 +54,7 @@ def _walk(memory, gait, h, steps, since_command, command_steps, resolution, rows
 
 
 def _follow(memory, h, steps, rows, log_steps):
-    """Take steps as `follow` does."""
+    """Advance as `follow` does."""
     width = _row_width(memory)
     for k in range(steps):
         stepping.step(memory, h)
@@ -98,7 +98,7 @@ def _roll_out(memory, targets, count, period, h, steps, positions, rotations, jo
 
 
 def _clearance(memory, px, py, pz):
-    """Return how high the body must be for the body-frame point to touch the ground."""
+    """Return the height of the body at which a point of the body frame touches the ground."""
     rotation = memory.rotation
     x = rotation[0] * px + rotation[1] * py + rotation[2] * pz
     y = rotation[3] * px + rotation[4] * py + rotation[5] * pz
@@ -141,7 +141,7 @@ def walk(memory, gait, h, steps, since_command, command_steps, resolution, log, 
 
 
 def follow(memory, h, steps, log, log_steps):
-    """Take a number of steps of h [s] with the servos on their way to their targets; log every log_steps-th."""
+    """Simulate a number of steps of h [s] while the servos move to their targets; log every log_steps-th step."""
     rows = kernel_memory.numbers(log, len(log) * _row_width(memory))
     _check_rows(log, steps, log_steps)
     with cython.nogil:
@@ -149,7 +149,7 @@ def follow(memory, h, steps, log, log_steps):
 
 
 def _check_rows(log, steps, log_steps):
-    """Raise HexapodError unless the log has a row for every log_steps-th of the steps."""
+    """Raise HexapodError unless the log has a row for every log_steps-th step."""
     if len(log) < steps // log_steps:
         raise HexapodError(f"log: {len(log)} rows given, {steps // log_steps} are needed")
 
@@ -160,7 +160,7 @@ def command_all(memory, targets, duration, resolution):
 
 
 def take_steps(memory, h, steps):
-    """Take a number of steps of h [s] with the servos on their way to their targets."""
+    """Simulate a number of steps of h [s] while the servos move to their targets."""
     with cython.nogil:
         for _ in range(steps):
             stepping.step(memory, h)

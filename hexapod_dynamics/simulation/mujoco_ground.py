@@ -14,13 +14,13 @@ from hexapod_dynamics.simulation.ground import SLIPPERY, Ground
 POINTS, SPACING, BASE = 401, 0.0125, 0.2
 HALF = 0.5 * (POINTS - 1) * SPACING
 MARGIN = 0.6  # [m] from the robot to the edge of the field at which it is moved
-# MuJoCo's solref of a soft patch, [s] and damping ratio: a foot that carries a third of the robot sinks in by 1 cm.
+# MuJoCo's solref of a soft patch, [s] and damping ratio: a foot that carries a third of the robot sinks by 1 cm.
 _FIRM, _SOFT = (0.02, 1.0), (0.3, 1.0)
 _MEETS_ROBOT = f'contype="{GROUND}" conaffinity="{ROBOT}"'
 
 
 class MujocoGround:
-    """Writes a Ground into a MuJoCo model, which `attach` gives it."""
+    """Writes a Ground into a MuJoCo model, which is set by `attach`."""
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
@@ -28,7 +28,7 @@ class MujocoGround:
         self._centre: np.ndarray | None = None
 
     def xml(self) -> tuple[str, str]:
-        """MJCF of its assets, and of its geom."""
+        """Return the MJCF of the ground's assets, and of its geom."""
         ground = self.ground
         if self._flat:
             normal = np.array([-ground.slope_x, -ground.slope_y, 1.0])
@@ -41,11 +41,11 @@ class MujocoGround:
         return assets, f'<geom name="ground" type="hfield" hfield="ground" {_MEETS_ROBOT}/>'
 
     def attach(self, model: Any, feet: Iterable[int]) -> None:
-        """Take the compiled model and the ids of the feet's geoms."""
+        """Set the compiled model and the ids of the feet's geoms."""
         self._model, self._feet = model, list(feet)
         self.geom = model.geom("ground").id
         self._centre = None
-        if self.ground.patches:  # the feet have the ground's properties where they are
+        if self.ground.patches:  # each foot gets the properties of the ground below it
             model.geom_priority[self._feet] = 1
 
     def _relief(self) -> float:
@@ -58,7 +58,7 @@ class MujocoGround:
         """Move the height field to the robot's (x, y) [m], if that is far from the centre of the field."""
         if self._flat or (self._centre is not None and np.abs(here - self._centre).max() < HALF - MARGIN):
             return
-        self._centre = (np.floor(here / SPACING) + 0.5) * SPACING  # edges of blocks lie between points
+        self._centre = (np.floor(here / SPACING) + 0.5) * SPACING  # so that the edges of blocks are between points
         at = (np.arange(POINTS) - (POINTS - 1) // 2) * SPACING
         heights = self.ground.heights(self._centre[0] + at, self._centre[1] + at)
         low = heights.min()
@@ -67,7 +67,7 @@ class MujocoGround:
         self._model.geom_sameframe[self.geom] = 0  # else MuJoCo ignores geom_pos
 
     def lay_patches(self, places: np.ndarray) -> None:
-        """Give each foot the friction and the softness of the ground where it is; places (geoms, 3) [m]."""
+        """Give each foot the friction and the softness of the ground below it; places (geoms, 3) [m]."""
         for geom in self._feet:
             x, y, _ = places[geom]
             patch = self.ground.patch(x, y)

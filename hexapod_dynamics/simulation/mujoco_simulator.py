@@ -32,7 +32,7 @@ ROTOR_INERTIA = 0.003
 
 
 def import_mujoco() -> Any:
-    """Return the module mujoco; HexapodError with the remedy where it is not installed."""
+    """Return the module mujoco; HexapodError with the remedy if it is not installed."""
     try:
         import mujoco
     except ImportError as error:
@@ -46,7 +46,7 @@ def import_mujoco() -> Any:
 class MujocoSimulator(RobotSimulator):
     """A Robot on the ground in MuJoCo; arguments: see `RobotSimulator`.
 
-    command_period [s]: how often the gait commands the servos, every 20 ms by default.
+    command_period [s]: time between two commands of the gait to the servos, by default 20 ms.
     """
 
     def __init__(
@@ -74,7 +74,8 @@ class MujocoSimulator(RobotSimulator):
         self._wrench, self._mean_acceleration, self._mean_rate = np.zeros(6), np.zeros(3), np.zeros(3)
         self._torques = np.zeros(n)
         x, y, z = robot.imu.position
-        self._lever = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])  # the IMU's velocity for a turn
+        # maps an angular velocity to the IMU's velocity
+        self._lever = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
         self._build()
         self.reset()
 
@@ -97,8 +98,8 @@ class MujocoSimulator(RobotSimulator):
             floor=False,
         ).replace("<worldbody>", f"{assets}<worldbody>", 1)
         self.model = mujoco.MjModel.from_xml_string(text)
-        # The middle phase of collision looks for the ground where it was when it was compiled; the height field moves.
-        # With it, the feet fell through a rough ground 2.5 m from the start.
+        # The middle phase of collision assumes the position that the ground had when the model was compiled, but the
+        # height field moves. With that phase, the feet fell through a rough ground 2.5 m from the start.
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_MIDPHASE
         self.data = mujoco.MjData(self.model)
         names = self.robot.joint_names
@@ -114,7 +115,7 @@ class MujocoSimulator(RobotSimulator):
         self._loaded_now = np.full(len(present), -1.0)
         if self._law is not None:
             self.model.dof_damping[self._qvel] += self._law.viscous
-            self.model.dof_solimp[self._qvel, :2] = _STICTION  # by default a stuck joint creeps 15 times as fast
+            self.model.dof_solimp[self._qvel, :2] = _STICTION  # with the default a stuck joint creeps 15 times as fast
         self._terrain.attach(self.model, self._foot_geoms)
 
     def _has_joint(self, name: str) -> bool:
@@ -185,7 +186,7 @@ class MujocoSimulator(RobotSimulator):
         self.step(steps - len(log) * log_every)
 
     def step(self, steps: int = 1) -> None:
-        """Take this number of steps."""
+        """Simulate this number of steps."""
         steps = count("steps", steps, 0)
         if steps == 0:
             return
@@ -214,7 +215,7 @@ class MujocoSimulator(RobotSimulator):
         self._check_finite()
 
     def push(self, wrench: npt.ArrayLike) -> None:
-        """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
+        """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
         self._wrench[:] = checked("wrench", wrench, (6,))
         if not self._wrench.any():
             self.data.xfrc_applied[self._base] = 0.0
@@ -282,7 +283,7 @@ class MujocoSimulator(RobotSimulator):
         self._since_command = (self._since_command + 1) % self._command_steps
 
     def _apply_law(self, law: ServoLaw) -> None:
-        """Run the servos' position loops and set their friction; the actuator's control is the loop's torque."""
+        """Compute the servos' position loops and set their friction; the actuator's control is the loop's torque."""
         servos, data = self._servos, self.data
         on = servos[self._joints, actuator.LOADED] * servos[self._joints, actuator.DRIVEN]
         if (on != self._loaded_now).any():
@@ -309,7 +310,7 @@ class MujocoSimulator(RobotSimulator):
             )
 
     def _apply_servos(self) -> None:
-        """Write the set-points: the actuator pulls the joint to its control, whose rate is fed forward."""
+        """Write the set-points: the actuator pulls the joint to the set-point, whose rate is fed forward."""
         if self._law is not None:
             self._apply_law(self._law)
             return
@@ -335,7 +336,7 @@ class MujocoSimulator(RobotSimulator):
         self.data.xfrc_applied[self._base, 3:] = rotation @ self._wrench[3:]
 
     def _apply_viscous_friction(self) -> None:
-        """The paper's friction, as outside forces: -b v_t at every foot that is in the ground."""
+        """Apply the paper's friction as external forces: -b v_t at every foot that is in the ground."""
         mujoco, data = self._mujoco, self.data
         data.qfrc_applied[:] = 0.0
         velocity, jacobian = np.zeros(3), np.zeros((3, self.model.nv))
@@ -374,7 +375,7 @@ class MujocoSimulator(RobotSimulator):
         self._nu[6:][stuck] = 0.0
 
     def _write(self) -> None:
-        """Write the state into MuJoCo's."""
+        """Copy the state to that of MuJoCo."""
         data = self.data
         data.qpos[:3] = self._position
         self._mujoco.mju_mat2Quat(data.qpos[3:7], self._rotation.ravel())
@@ -388,7 +389,7 @@ class MujocoSimulator(RobotSimulator):
         self._read()
 
     def _read(self) -> None:
-        """Read the state out of MuJoCo's."""
+        """Copy the state from that of MuJoCo."""
         data = self.data
         self._position[:] = data.qpos[:3]
         matrix = np.empty(9)

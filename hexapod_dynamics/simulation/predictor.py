@@ -23,11 +23,11 @@ STEEPEST = 0.4  # slope of the model's ground
 class Predictor:
     """Steps the model of a robot under commanded servos and predicts a horizon; all arrays are allocated once.
 
-    timestep [s] of `advance`; horizon_steps: periods that `roll_out` looks ahead, each `horizon_period` [s] long and
-    stepped in pieces of about horizon_timestep [s].
+    timestep [s] of `advance`; horizon_steps: number of periods that `roll_out` predicts, each `horizon_period` [s]
+    long and computed in steps of about horizon_timestep [s].
 
-    position (3,), rotation (3, 3), q (n,), nu (6 + n,), setpoints (n,) are the state itself: read them, write into
-    them. path_positions (K, 3), path_rotations (K, 3, 3), path_joints (K, n) hold the last roll-out.
+    position (3,), rotation (3, 3), q (n,), nu (6 + n,), setpoints (n,) are the state itself and may be read and
+    modified in place. path_positions (K, 3), path_rotations (K, 3, 3), path_joints (K, n) hold the last roll-out.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Predictor:
         self.foot_forces, self.acceleration = world.foot_forces, world.acceleration
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles carry: all but views and what the compiled loops work on."""
+        """Return the state for copies and pickles: everything except views and the memory of the compiled loops."""
         return {name: value for name, value in self.__dict__.items() if name not in VIEWS}
 
     def __setstate__(self, state: Any) -> None:
@@ -78,16 +78,16 @@ class Predictor:
         self._name_views()
 
     def __copy__(self) -> Predictor:
-        return copy.deepcopy(self)  # a copy that shared the state would not be one
+        return copy.deepcopy(self)  # a shallow copy would share the state
 
     @property
     def workspace(self) -> Any:
-        """The model's Workspace, for other computations with the same morphology between two calls; scratch memory."""
+        """The model's Workspace: scratch memory for other computations with the same morphology between two calls."""
         return self._model.workspace
 
     @property
     def morphology(self) -> Morphology:
-        """What is left of the robot."""
+        """The remaining parts of the robot."""
         return self._model.morphology
 
     def warm_up(self) -> None:
@@ -97,7 +97,7 @@ class Predictor:
         leg = self.robot.legs[0]
         self.set_state(*upright, np.ones(6 + joints))
         self.set_morphology(Morphology.whole(self.robot))
-        # A joint that locks in motion needs kernels of its own.
+        # A joint that locks in motion needs further kernels.
         self.set_morphology(Morphology.whole(self.robot).locked(f"{leg.name}.{leg.link_names[0]}", angle=0.0))
         self.set_morphology(morphology)
         self.set_state(*upright, np.zeros(6 + joints))
@@ -122,7 +122,9 @@ class Predictor:
         self._model.settle_servos_at(self.q if setpoints is None else np.asarray(setpoints, float))
 
     def snapshot(self) -> tuple[Any, ...]:
-        """Copy the state and the servos: (position, rotation, q, nu, servos), for `restore` of any Predictor."""
+        """Return a copy of the state and the servos, (position, rotation, q, nu, servos), for `restore` of any
+        Predictor.
+        """
         return tuple(array.copy() for array in (*self._model.state, self._model.world.servos))
 
     def restore(self, snapshot: Any) -> None:
@@ -132,12 +134,12 @@ class Predictor:
         self._model.settle()
 
     def push(self, wrench: np.ndarray) -> None:
-        """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
+        """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
         self._model.push(wrench)
 
     def resting_height(self) -> float:
-        """Return the height [m] of the body at which its lowest point, as it stands over the origin, touches the
-        ground.
+        """Return the height [m] of the body, in its present attitude over the origin, at which its lowest point
+        touches the ground.
         """
         return self._model.resting_height()
 
@@ -171,7 +173,8 @@ class Predictor:
     def tilt_ground(self, turn: Sequence[float] | np.ndarray) -> None:
         """Turn the ground about the point below the robot by a small rotation vector in world axes [rad].
 
-        Only its x and y count. The robot stays where it is: only the ground ahead of and behind it rises and falls.
+        Only the x and y components of the vector are used. The robot does not move: only the ground ahead of and
+        behind it rises and falls.
         """
         along_x, along_y = self.slope.tolist()
         self.tilt_ground_to((along_x - turn[1], along_y + turn[0]))
@@ -182,7 +185,7 @@ class Predictor:
         self.lay_ground(slope, x, y, self.ground_height(x, y))
 
     def lay_ground(self, slope: Sequence[float] | np.ndarray, x: float, y: float, height: float) -> None:
-        """Let the ground be the plane of a slope (2,), rise over run, at a height [m] at (x, y) [m]."""
+        """Set the ground to the plane with a slope (2,), rise over run, and a height [m] at (x, y) [m]."""
         along_x, along_y = (max(-STEEPEST, min(STEEPEST, float(each))) for each in slope)
         for world in (self._model.world, self._ahead_world):
             world.ground[SLOPE_X], world.ground[SLOPE_X + 1] = along_x, along_y
@@ -202,8 +205,8 @@ class Predictor:
     ) -> None:
         """Advance by a duration [s], in equal steps no longer than `timestep`.
 
-        targets (n,) [rad]: commanded now, to be reached after command_duration [s] (by default, `duration`); without
-        them the servos continue with their last commands.
+        targets (n,) [rad]: commanded now, to be reached after command_duration [s] (by default `duration`);
+        without targets the servos continue with their last commands.
         """
         steps = max(1, int(np.ceil(duration / self.timestep - 1e-6)))
         if targets is not None:

@@ -23,7 +23,9 @@ class Readings:
         self._next = 0
 
     def joints(self) -> np.ndarray:
-        """Return all joints' positions now (n,) [rad] in whole counts of the servos; NaN for those that are missing."""
+        """Return the present positions (n,) [rad] of all joints in whole counts of the servos; NaN for missing
+        joints.
+        """
         simulator = self.simulator
         count = simulator.robot.servo.resolution
         measured = simulator.readings
@@ -32,7 +34,7 @@ class Readings:
         return angles
 
     def poll(self, servos: int = 1) -> np.ndarray:
-        """Read the next servos as the bus does, round robin; return the latest readings (n,) [rad] of all."""
+        """Read the next servos round robin, as on the bus; return the latest readings (n,) [rad] of all."""
         angles = self.joints()
         for _ in range(servos):
             self._latest[self._next] = angles[self._next]
@@ -52,5 +54,5 @@ class Readings:
         )
 
     def attitude(self) -> np.ndarray:
-        """Return the attitude (3, 3) world <- base_link without error: what a perfect orientation filter would give."""
+        """Return the attitude (3, 3) world <- base_link without error, as from a perfect orientation filter."""
         return self.simulator.rotation.copy()

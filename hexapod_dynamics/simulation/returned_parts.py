@@ -1,4 +1,4 @@
-"""Where the joints of parts stand that come back: nobody can put a leg on whose foot is in the ground."""
+"""Positions of the joints of restored parts: nobody can attach a leg whose foot is in the ground."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 
-_TRIES = 5  # angles of each joint, over its range
-_CLEAR = 0.002  # [m] over the ground
-_STANDS = 0.003  # [m] into the ground a foot of a longer leg may be: it stands there
+_TRIES = 5  # number of angles of each joint that are tried, over its range
+_CLEAR = 0.002  # [m] sufficient height over the ground
+_STANDS = 0.003  # [m] depth in the ground up to which a foot of a longer leg counts as standing
 
 
 def place_returned(
@@ -26,11 +26,12 @@ def place_returned(
     *,
     longer: bool = False,
 ) -> None:
-    """Move the joints of parts that `after` has and `before` had not, in q (n,) [rad], out of the ground.
+    """Move the joints of parts that exist in `after` but not in `before`, in q (n,) [rad], so that they are out of
+    the ground.
 
-    longer: also those of legs of which more is left than before: whoever mends a stump lifts the leg. position (3,)
-    [m], rotation (3, 3): of base_link in the world. height(x, y) [m]: of the ground. A leg that is clear of the ground
-    stays as it was; else it takes the clear posture nearest to that, of a few for each joint.
+    longer: whether to move also legs that are longer than before, because a person who repairs a stump lifts the
+    leg. position (3,) [m], rotation (3, 3): of base_link in the world. height(x, y) [m]: of the ground. A leg that
+    is clear of the ground does not move; else it takes the nearest of several clear postures.
     """
     back = after.existing_mask & ~before.existing_mask
     if longer:

@@ -25,15 +25,15 @@ LONGEST_STEP = 0.02
 class RobotSimulator(ABC):
     """A Robot on the ground, in time steps of `timestep` [s].
 
-    morphology: what is left of the robot, the whole of it by default. gait: a Gait, of which a copy, `gait`, walks the
-    robot: from the steady nominal walk, or from where it is if it has been commanded before. Steer it with
-    `simulator.gait.command`. Without a gait, the servos follow `command`.
-    ground: a Ground, level by default. command_period [s]: how often the gait commands the servos; None: each step.
-    quantised: whether commands are rounded to the servos' resolution. truth: a Truth, how the simulated robot differs
-    from `robot`; without a ground, it is the Truth's.
+    morphology: by default that of the intact robot. gait: a Gait; a copy of it, the attribute `gait`, moves the
+    robot, from the steady nominal walk, or from its present state if it has been commanded before. Steer it with
+    `simulator.gait.command`. Without a gait, the servos follow `command`. ground: a Ground, level by default.
+    command_period [s]: time between two commands of the gait to the servos; None: each step. quantised: whether
+    commands are rounded to the servos' resolution. truth: a Truth, how the simulated robot differs from `robot`;
+    without the argument ground, the ground of the Truth is used.
 
-    The world frame starts under the robot, x forward and z up, its ground at z = 0 where it is level. All joints of the
-    robot keep their places in every array, whatever is missing.
+    The world frame starts under the robot, x forward and z up, with level ground at z = 0. Every array has entries
+    for all joints of the robot, even for missing ones.
     """
 
     def __init__(
@@ -98,13 +98,13 @@ class RobotSimulator(ABC):
     ) -> None:
         """Put the robot at rest: servos at the joints (n,) [rad], body at position (3,) [m] and rotation (3, 3).
 
-        By default the joints are where the gait has them (zero without a gait), the body is upright over the origin,
-        and so high that the lowest point just touches the ground. Time starts over.
+        By default the joints are at the positions of the gait (zero without a gait), the body is upright over the
+        origin, at the height at which the lowest point just touches the ground. Time restarts at zero.
         """
 
     @abstractmethod
     def set_morphology(self, morphology: Morphology) -> None:
-        """Change the morphology at once, between two steps; the gait, if there is one, adopts it too."""
+        """Change the morphology at once, between two steps; the gait, if there is one, adopts it, too."""
 
     @abstractmethod
     def step(self, steps: int = 1) -> None:
@@ -116,7 +116,7 @@ class RobotSimulator(ABC):
 
     @abstractmethod
     def push(self, wrench: npt.ArrayLike) -> None:
-        """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
+        """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
 
     @property
     @abstractmethod
@@ -155,20 +155,21 @@ class RobotSimulator(ABC):
 
     @property
     def specific_force(self) -> np.ndarray:
-        """What an accelerometer at the robot's IMU measures (3,) [m/s^2], in base_link axes as the Truth's IMU has
-        them.
+        """Measurement (3,) [m/s^2] of an accelerometer at the robot's IMU, in base_link axes, rotated by the
+        mounting error of the Truth's IMU.
 
-        The mean over the last call of `step` or `run`: contacts make the acceleration of a single step noisy.
+        This is the mean over the last call of `step` or `run`, because contacts make the acceleration of a single
+        step noisy.
         """
         return self._mounted.T @ self._specific_force()
 
     @property
     def mean_angular_velocity(self) -> np.ndarray:
-        """Angular velocity (3,) [rad/s] in base_link axes as the Truth's IMU has them, mean over the last call of
-        `step` or `run`.
+        """Angular velocity (3,) [rad/s] in base_link axes, rotated by the mounting error of the Truth's IMU; mean
+        over the last call of `step` or `run`.
 
-        A gyroscope's low-pass filter takes this: between two of its samples feet strike the ground, and the rates of
-        single instants do not add up to the turn.
+        It corresponds to a gyroscope's low-pass filter: feet strike the ground between two samples, and the sum of
+        instantaneous rates would differ from the turn.
         """
         return self._mounted.T @ self._mean_angular_velocity()
 
@@ -188,7 +189,7 @@ class RobotSimulator(ABC):
     # ---- running -----------------------------------------------------------------------------------------------------
 
     def run(self, seconds: float, *, log_every: int = 1) -> Log:
-        """Simulate for a time [s] and return the Log, a row every `log_every` steps."""
+        """Simulate for a time [s] and return the Log, with a row every `log_every` steps."""
         if not number("seconds", seconds, "s") >= 0.0:
             raise HexapodError(f"seconds: given {seconds!r}, allowed are finite numbers from 0")
         log_every = count("log_every", log_every, 1)
@@ -207,7 +208,7 @@ class RobotSimulator(ABC):
 
     @property
     def readings(self) -> np.ndarray:
-        """Angles (n,) [rad] that the servos measure, not rounded: with the zero errors and the play of the Truth."""
+        """Angles (n,) [rad] that the servos measure, not rounded, with the zero errors and the play of the Truth."""
         return self._encoders() + self._zeros
 
     def _encoders(self) -> np.ndarray:
@@ -216,20 +217,20 @@ class RobotSimulator(ABC):
 
     @property
     def angular_velocity(self) -> np.ndarray:
-        """Angular velocity of the body now (3,) [rad/s], in base_link axes."""
+        """Present angular velocity of the body (3,) [rad/s], in base_link axes."""
         return self.nu[3:6]
 
     # ---- servos ------------------------------------------------------------------------------------------------------
 
     @property
     def setpoints(self) -> np.ndarray:
-        """Where the servos' set-points are now (n,) [rad], as angles of the joints."""
+        """Present set-points of the servos (n,) [rad], as angles of the joints."""
         return self._servo_arrays[0][:, actuator.SETPOINT]
 
     def command(self, targets: npt.ArrayLike, duration: float) -> None:
         """Send the servos to targets (n,) [rad], uniformly over the duration [s], within their speed limit.
 
-        NaN leaves a servo's command as it is.
+        NaN: the servo keeps its command.
         """
         targets = np.asarray(targets, float)
         if targets.shape != self.q.shape or not duration > 0.0:
@@ -256,9 +257,9 @@ class RobotSimulator(ABC):
     def drive(self, setpoints: np.ndarray, targets: np.ndarray, left: np.ndarray, loaded: np.ndarray) -> None:
         """Set the servos to the state of external servos: set-points, targets (n,) [rad], remaining time (n,) [s].
 
-        loaded (n,) bool: which exert torque. The angles are those that the servos measure.
+        loaded (n,) bool: which servos exert torque. The angles are those that the servos measure.
         """
-        # What is left takes at least one step.
+        # The rest of a motion takes at least one step.
         speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
         self._execute(actuator.take_over, setpoints - self._zeros, targets - self._zeros, speeds, loaded)
 
@@ -274,7 +275,7 @@ class RobotSimulator(ABC):
     def _checked_pose(
         self, position: npt.ArrayLike | None, rotation: npt.ArrayLike | None, joints: npt.ArrayLike | None
     ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
-        """Return the arguments of `reset` with their defaults, position None where none is given."""
+        """Return the arguments of `reset` with their defaults; position is None if none is given."""
         n = self.robot.joint_count
         if joints is None:
             joints = np.zeros(n) if self.gait is None else self.gait.position
@@ -303,7 +304,7 @@ def number(name: str, value: Any, unit: str) -> float:
 
 
 def count(name: str, value: Any, least: int) -> int:
-    """Return a whole number from `least` on; HexapodError names another value."""
+    """Return a whole number >= `least`; HexapodError names another value."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < least:
         raise HexapodError(f"{name}: given {value!r}, allowed are whole numbers from {least}")
     return int(value)

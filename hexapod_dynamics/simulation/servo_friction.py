@@ -8,8 +8,8 @@ tau_m: motor's torque at the output shaft [N m]; tau_e: torque of everything els
 Passault et al. 2024, "Extended friction models for the physics simulation of servo actuators", arXiv 2410.08650,
 models M1 (b, v), M4 (one load coefficient for motor and load) and M6 (its quadratic terms, below 0.01 / N m, are left
 out). The numbers are those of the Feetech STS3215 at 7.4 V in Rhoban/bam (Apache-2.0), commit 31e5b97, files
-bam/params/feetech_sts3215_7_4V/m1.json, m4.json, m6.json. No parameters of LX or HTD servos are published; the STS3215
-is the nearest servo that has some.
+bam/params/feetech_sts3215_7_4V/m1.json, m4.json, m6.json. No parameters of LX or HTD servos are published; the
+STS3215 is the most similar servo with published parameters.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from hexapod_dynamics.kernel_layout import columns, struct
 # dead band [rad].
 DRIVE = struct(stiffness=1, damping=1, torque_limit=1, speed_limit=1, dead_band=1)
 STIFFNESS, DAMPING, TORQUE_LIMIT, SPEED_LIMIT, DEAD_BAND, NUMBERS = columns(DRIVE)
-# State of one servo: set-point, its rate now, target, speed towards it, torque, +-1 where the torque saturates, 1 where
-# the motor is loaded and 0 where it is not, 1 where it can give torque and 0 where it is limp, the joint's limits, +-1
-# where it is at a stop.
+# State of one servo: set-point, its present rate, target, speed towards it, torque, +-1 if the torque saturates, 1 if
+# the motor is loaded (else 0), 1 if it can give torque (0 if it is limp), the joint's limits, +-1 if the joint is at a
+# stop.
 SERVO_LAYOUT = struct(
     setpoint=1,
     rate=1,
@@ -31,12 +31,13 @@ SERVO_LAYOUT = struct(
 SETPOINT, RATE, TARGET, SPEED, TORQUE, SATURATED, LOADED, DRIVEN, LOWER, UPPER, STOPPED, SERVO = columns(SERVO_LAYOUT)
 # Stiffness and damping of a joint stop, as multiples of those of the servo.
 STOP_STIFFNESS, STOP_DAMPING = 20.0, 4.0
-# Adding and subtracting it rounds to the nearest whole number, halves to the even one: doubles here are 1 apart.
+# Adding and subtracting this number rounds to the nearest whole number (halves to even), because doubles of this size
+# are 1 apart.
 ROUNDING = 1.5 * 2.0**52
 
 
 def drive_of(array):
-    """Return the numbers (NUMBERS,) of a robot's servos by their names."""
+    """Return the numbers (NUMBERS,) of a robot's servos with their names."""
     return cython.cast("Drive *", kernel_memory.struct(array, DRIVE))
 
 
@@ -62,11 +63,11 @@ def send(servos, drive, joint, target, duration):
 
 
 def move(servos, count, h):
-    """Move every set-point on by h seconds."""
+    """Advance every set-point by h seconds."""
     for joint in range(count):
         left = servos[joint].target - servos[joint].setpoint
         furthest = servos[joint].speed * h
-        # A remainder below a step is added to this step.
+        # A remaining motion shorter than a step is added to this step.
         if math.fabs(left) <= furthest * (1.0 + 1e-9):
             servos[joint].rate = left / h
             servos[joint].setpoint = servos[joint].target
@@ -81,14 +82,16 @@ def stretch(lag, band):
 
 
 def stiffness_at(drive, lag):
-    """Return the stiffness [N m/rad] with which a servo pulls at a lag [rad]: none within its dead band."""
+    """Return the stiffness [N m/rad] of a servo at a lag [rad]: zero within its dead band."""
     if math.fabs(lag) > drive.dead_band or drive.dead_band == 0.0:
         return drive.stiffness
     return 0.0
 
 
 def add_servos(m, servos, drive, q, nu, h):
-    """Add the servos' torques at the old velocity to the right-hand side, their implicit part to the mass matrix."""
+    """Add the servos' torques at the old velocity to the right-hand side, and their implicit part to the mass
+    matrix.
+    """
     width = m.width
     for joint in range(m.joint_count):
         if m.moving[joint] == 0.0:
@@ -160,5 +163,5 @@ def command(servos, numbers, joint, target, duration):
 
 
 def move_setpoints(servos, h):
-    """Move every set-point on by h seconds."""
+    """Advance every set-point by h seconds."""
     move(servos_of(servos), len(servos), h)

@@ -3,9 +3,9 @@
     e   = setpoint - y,    y: angle of the encoder, which follows the joint with play of +-hysteresis
     tau = clip(k (e - clip(e, -zone, zone)) + d (ff d setpoint/dt - qdot), +- torque limit),    d = d_model + k lag
 
-The loop computes its stiff part LOOP_PERIOD apart and holds it; the damping is back-EMF and acts all the time. With
-ff = 0 the damping acts against zero rate, so that a joint follows its set-point by d / k later. A horn that is mounted
-off by `zero` moves the joint off what the servo measures: reading = y + zero. Friction: servo_friction.py.
+The loop computes its stiff part every LOOP_PERIOD and holds it in between; the damping is back-EMF and acts all
+the time. With ff = 0 the damping acts against zero rate, so that a joint follows its set-point by d / k later. A
+mounting error `zero` of the horn shifts the servo's reading: reading = y + zero. Friction: servo_friction.py.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class ServoLaw:
         self.encoder = np.zeros(count)
 
     def reset(self, q: np.ndarray) -> None:
-        """Put the play of joints at q (n,) [rad] in its middle."""
+        """Start with joints q (n,) [rad] in the middle of their play."""
         self.encoder[:] = q
 
     def follow(self, q: np.ndarray) -> None:
-        """Let the encoders follow the joints q (n,) [rad]; NaN: not there."""
+        """Let the encoders follow the joints q (n,) [rad]; NaN for missing joints."""
         low, high = q - self.play, q + self.play
         np.clip(self.encoder, low, high, out=self.encoder)
 

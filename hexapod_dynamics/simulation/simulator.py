@@ -1,4 +1,4 @@
-"""The simulated robot: whole-body model, contacts and servos, driven by a gait or by outside commands."""
+"""The simulated robot: whole-body model, contacts and servos, driven by a gait or by external commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hexapod_dynamics.simulation.truth import Truth
 class Simulator(RobotSimulator):
     """A Robot on the ground, stepped by this package's own model; arguments: see `RobotSimulator`.
 
-    The gait commands the servos in each step by default. A Truth's delay is that of outside commands.
+    The gait commands the servos in each step by default. A Truth's delay applies to external commands.
     """
 
     def __init__(
@@ -50,8 +50,8 @@ class Simulator(RobotSimulator):
 
     @classmethod
     def check_truth(cls, truth: Truth) -> None:
-        """Raise HexapodError for servos that are not springs, of whose law this physics has only the dead zone, and for
-        grounds with edges or patches.
+        """Raise HexapodError for servos that are not springs (of their law, this physics has only the dead zone),
+        and for grounds with edges or patches.
         """
         if truth.terrain != "flat" and not truth.terrain.startswith("slope"):
             raise HexapodError(f"truth: ground={truth.terrain} given, which needs physics:=mujoco")
@@ -62,7 +62,7 @@ class Simulator(RobotSimulator):
             )
 
     def __copy__(self) -> Simulator:
-        return copy.deepcopy(self)  # a copy that shared the state would not be one
+        return copy.deepcopy(self)  # a shallow copy would share the state
 
     def reset(
         self,
@@ -89,8 +89,9 @@ class Simulator(RobotSimulator):
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology at once, between two steps.
 
-        Removed parts keep their momentum, restored parts start at rest and clear of the ground, and a joint that locks
-        while it moves conserves the momentum of the robot (damage.py). The gait adopts the morphology too.
+        Removed parts take their momentum with them, restored parts start at rest and clear of the ground, and a
+        joint that locks while it moves conserves the momentum of the robot (damage.py). The gait adopts the
+        morphology, too.
         """
         self._true_morphology = self.truth.morphology(morphology, self._true_robot)
         state, before = self._model.state, self._model.morphology
@@ -107,7 +108,7 @@ class Simulator(RobotSimulator):
         self._run(steps, self._no_log, steps + 1)
 
     def push(self, wrench: npt.ArrayLike) -> None:
-        """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
+        """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
         self._model.push(checked("wrench", wrench, (6,)))
 
     @property
@@ -152,7 +153,7 @@ class Simulator(RobotSimulator):
         return linear + self.robot.gravity * self.rotation[2]
 
     def _mean_angular_velocity(self) -> np.ndarray:
-        # The rate that makes the turn of the last call, below half a turn.
+        # The constant rate that yields the rotation of the last call, which is below half a turn.
         return self._mean_rate
 
     @property
@@ -187,7 +188,7 @@ class Simulator(RobotSimulator):
         self._check_finite()
 
     def _follow(self, steps: int, log: np.ndarray, log_every: int) -> None:
-        """Step while delayed commands are executed as they fall due."""
+        """Step, and execute delayed commands when they are due."""
         parts = self._model.memory, self.timestep
         if not self.truth.delay:
             loops.follow(*parts, steps, log, log_every)

@@ -1,10 +1,11 @@
-"""One step of the robot in time, compiled: model, contacts, servos, all forces taken at the end of the step.
+"""One step of the robot in time, compiled: model, contacts, servos, with all forces at the end of the step.
 
 With M the mass matrix and D the derivative of contact and servo forces by the new velocity (implicit part):
 
     (M + h D) a = tau(old velocity) - C nu - N,    nu' = nu + h a,    g' = g exp(h V'),    q' = q + h qdot'
 
-First order in h, and stable however stiff contact and servos are. M + h D is an arrow like M, and is solved as one.
+The scheme is of first order in h, and stable for any stiffness of contact and servos. M + h D is an arrow like M,
+and is solved as one.
 """
 
 import math
@@ -16,13 +17,13 @@ from hexapod_dynamics import kernel_memory
 from hexapod_dynamics.dynamics import c_model, kernels
 from hexapod_dynamics.simulation import contact, ground_kernel, servo_kernel
 
-# Limit of the corrections per step of the predicted contact, friction and saturation states.
+# Largest number of corrections, in each step, of the predicted contact, friction and saturation states.
 CORRECTIONS = 4
 
 
 class StepMemory:
-    """Workspace, World and State of a robot as named fields of their memory; it keeps their arrays, and checks them
-    once.
+    """Workspace, World and State of a robot as named fields of their memory; it keeps the arrays alive, and checks
+    them once.
     """
 
     def __init__(self, workspace, world, state):
@@ -62,7 +63,7 @@ class StepMemory:
 
 
 def move_body(position, rotation, nu, h):
-    """Advance the body by h seconds at its twist: g exp(h V), Rodrigues' formula; the rotation stays a rotation."""
+    """Advance the body by h seconds at its twist: g exp(h V), Rodrigues' formula; the result stays orthogonal."""
     x, y, z = h * nu[3], h * nu[4], h * nu[5]
     square = x * x + y * y + z * z
     if square > 1e-6:

@@ -22,8 +22,8 @@ NO_PAYLOAD = (0.0, (0.0, 0.0, 0.0))
 class SteppedModel:
     """A robot with a morphology on a ground.
 
-    payload: mass [kg] and place (3,) [m] in base_link of a point mass on the body. `memory` is what the loops in
-    `loops` take.
+    payload: mass [kg] and place (3,) [m] in base_link of a point mass on the body. `memory` is the argument for
+    the functions of `loops`.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class SteppedModel:
         self.memory = StepMemory(self.workspace, self.world, self.state)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles carry: all but compiled code and the memory that it works on."""
+        """Return the state for copies and pickles: everything except compiled code and its memory."""
         state = self.__dict__.copy()
         del state["_kernels"], state["memory"]
         state["workspace"] = self.workspace.shared[EXTERNAL : EXTERNAL + 6].copy()
@@ -56,10 +56,10 @@ class SteppedModel:
         self.push(state["workspace"])
 
     def __copy__(self) -> SteppedModel:
-        return copy.deepcopy(self)  # a copy that shared the state would not be one
+        return copy.deepcopy(self)  # a shallow copy would share the state
 
     def settle(self) -> None:
-        """Set locked joints to their positions, stop locked and missing ones; enable the servos of the others."""
+        """Set locked joints to their positions, stop locked and missing joints, enable the servos of the others."""
         settle(self.workspace, self.morphology, self.state.q, self.state.nu)
         actuator.set_driven(self.world.servos, self.morphology, self.state.q)
 
@@ -68,7 +68,7 @@ class SteppedModel:
         loops.settle_setpoints(self.memory, np.ascontiguousarray(setpoints, float))
 
     def forget(self) -> None:
-        """Clear what the last step left for the next one: forces, and which contacts slip and which servos saturate."""
+        """Clear what the last step has stored for the next one: forces, sliding contacts, saturated servos."""
         world = self.world
         for array in (world.acceleration, world.foot_forces, world.ground_force, world.friction_memory):
             array[:] = 0.0
@@ -82,7 +82,7 @@ class SteppedModel:
         actuator.set_driven(self.world.servos, morphology, self.state.q)
 
     def push(self, wrench: npt.ArrayLike) -> None:
-        """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
+        """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
         self.workspace.shared[EXTERNAL : EXTERNAL + 6] = wrench
 
     def resting_height(self) -> float:

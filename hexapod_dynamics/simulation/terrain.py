@@ -1,4 +1,4 @@
-"""Grounds by name, as the truth's `ground=` has them: slopes, blocks, steps, stairs, gravel and patches.
+"""Grounds by name, for `ground=` of the truth: slopes, blocks, steps, stairs, gravel and patches.
 
 The robot starts at the origin and looks along x. Ahead of it the ground is level up to where an obstacle begins.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 
-# Kind: unit of its number, smallest and largest value, value where none is given (None: it must be given).
+# Kind: unit of its number, smallest and largest value, default (None: a value must be given).
 KINDS: dict[str, tuple[str, float, float, float | None]] = {
     "slope": ("degrees", 0.0, 45.0, None),
     "blocks": ("m", 0.001, 0.1, None),
@@ -20,11 +20,13 @@ KINDS: dict[str, tuple[str, float, float, float | None]] = {
     "stairs": ("m", 0.001, 0.1, 0.04),
     "gravel": ("m", 0.001, 0.06, 0.02),
 }
-# Where a slope rises to, as seen by the robot at its start [deg].
+# Direction in which a slope rises, seen by the robot at its start [deg].
 DIRECTIONS = {"up": 0.0, "down": 180.0, "across": 90.0}
-# Squares of blocks, width over which the height changes between two; stones of gravel; squares of patches [m].
+# Side of the squares of blocks, width over which the height changes between two; size of the stones of gravel; side of
+# the squares of patches [m].
 BLOCK, EDGE, STONE, PATCH = 0.1, 0.0125, 0.03, 0.3
-# Place of the first step, spread of it by the seed, way between steps up and down, and of the treads of stairs [m].
+# Place of the first step, its random variation by the seed, distance between steps up and down, depth of the treads of
+# stairs [m].
 AHEAD, SPREAD, BETWEEN, TREAD = 0.7, 0.1, 1.0, 0.25
 STEPS, STAIRS = 6, 3
 ALLOWED = (
@@ -34,11 +36,11 @@ ALLOWED = (
 
 
 def ground_values(text: str, seed: int) -> dict[str, Any]:
-    """Return the arguments of a Ground for the text of the truth's `ground=`, beside friction and seed.
+    """Return the arguments of a Ground for the text of the truth's `ground=`, except friction and seed.
 
     blocks: squares of 10 cm, each level, their heights uniform between the lowest and the highest, `METRES` apart.
-    steps: up, down, up ... by so much, 1 m apart. stairs: three steps up and three down. gravel: round stones of 3 cm.
-    patches: squares of 30 cm, a quarter slippery, a quarter soft (MuJoCo only). Raises HexapodError that
+    steps: up, down, up ... by this height, 1 m apart. stairs: three steps up and three down. gravel: round stones
+    of 3 cm. patches: squares of 30 cm, a quarter slippery, a quarter soft (MuJoCo only). Raises HexapodError that
     names what is allowed.
     """
     kind, *rest = text.split(":")

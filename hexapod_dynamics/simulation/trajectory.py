@@ -12,7 +12,7 @@ from hexapod_dynamics.errors import HexapodError
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """States after each logged step of a run of T of them.
+    """States after each of the T logged steps of a run.
 
     time (T,) [s]; position (T, 3) [m] and rotation (T, 3, 3) of base_link in the world; euler_zyx (T, 3): yaw, pitch,
     roll [rad]; twist (T, 6): body twist, linear first [m/s, rad/s]; joint_positions, joint_velocities, setpoints,
@@ -37,7 +37,7 @@ class Log:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Log:
-        """Read what `save` wrote; HexapodError where the file is something else."""
+        """Read a file of `save`; HexapodError if the file is something else."""
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
@@ -46,11 +46,11 @@ class Log:
 
     @classmethod
     def join(cls, *logs: Log) -> Log:
-        """Return the Logs of one Simulator, one after the other, as one; HexapodError if they overlap or differ."""
+        """Join consecutive Logs of one Simulator; HexapodError if they overlap or differ."""
         if not logs:
             raise HexapodError("no log given; at least one is needed")
         if any(after.time[0] <= before.time[-1] for before, after in zip(logs, logs[1:], strict=False)):
-            raise HexapodError("a log begins before the one before it has ended; give them in the order of their times")
+            raise HexapodError("a log begins before the previous one has ended; give them in the order of their times")
         if len({(log.joint_positions.shape[1], log.foot_forces.shape[1]) for log in logs}) > 1:
             raise HexapodError("the logs are of robots with different joints; give those of one Simulator")
         return cls(**{name: np.concatenate([getattr(log, name) for log in logs]) for name in cls.__dataclass_fields__})
@@ -70,7 +70,7 @@ def row_width(joints: int, legs: int) -> int:
 
 
 def split(time: np.ndarray, rows: np.ndarray, joints: int, legs: int) -> Log:
-    """Return the Log of rows (T, row_width) as the compiled loops write them: views, nothing is copied."""
+    """Return the Log of rows (T, row_width) in the form of the compiled loops, as views without copying."""
     sizes = {
         "position": (3,),
         "rotation": (3, 3),

@@ -43,11 +43,11 @@ RANGES = {
     "gyro_bias": (0.0, 20.0, "degrees/s"),
 }
 WHOLE_NUMBERS = ("seed", "friction_model")
-# What makes the servos a ServoLaw instead of the springs of the model.
+# The fields that make the servos a ServoLaw instead of the springs of the model.
 _OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_friction": 0.0}
 # Shares of the ranges of `real_servos`.
 SERVOS = {"real": 1.0, "half": 0.5}
-# Random streams of a seed: what is drawn later does not change what was drawn first.
+# Separate random streams of a seed, so that a new draw does not change the others.
 _ZEROS, _LINKS, _IMU, _PRESET = range(1, 5)
 
 
@@ -57,17 +57,18 @@ class Truth:
 
     mass: factor on all masses and inertias. payload [kg]: point mass fixed to the body at payload_x, payload_y,
     payload_z [m] in base_link. stiffness: factor on the stiffness of all servos. friction: Coulomb's coefficient.
-    deadband [counts of the servo]: deviation from the set-point below which a servo gives no torque. delay [s]: from
-    a command to the servos' start. slope, slope_yaw [deg], rough [m]: of the Ground; or terrain: a ground by name, as
-    `ground=blocks:0.03` in `parse` (terrain.py). seed: of it and of what is random below.
+    deadband [counts of the servo]: deviation from the set-point below which a servo gives no torque. delay [s]:
+    from a command to the start of the servos. slope, slope_yaw [deg], rough [m]: of the Ground; or terrain: a
+    ground by name, as `ground=blocks:0.03` in `parse` (terrain.py). seed: of the ground and of the random values
+    below.
 
-    Servos with a law of their own (servo_law.py; the built-in physics has none of it but `zone`): lag [s]: their
-    damping beyond the model's over their stiffness. ff: share of the set-point's rate that they feed forward; 0: they
-    damp against zero rate. zone [deg]: error below which they give no torque, beside that of `deadband`. hysteresis
-    [deg]: play between joint and encoder. servo_friction: factor on the friction_model (1, 4, 6; 0: none) of
-    servo_friction.py.
-    In both physics: zero [deg]: largest error of the angle at which a horn is mounted. link_masses: largest relative
-    error of a link's mass. imu_tilt [deg]: how far the IMU is mounted off. gyro_bias [deg/s]: of the chip.
+    Servos with their own law (servo_law.py; the built-in physics has only `zone` of it): lag [s]: their additional
+    damping, divided by their stiffness. ff: share of the set-point's rate that they feed forward; 0: they damp
+    against zero rate. zone [deg]: error below which they give no torque, in addition to that of `deadband`.
+    hysteresis [deg]: play between joint and encoder. servo_friction: factor on the friction_model (1, 4, 6; 0:
+    none) of servo_friction.py. In both physics: zero [deg]: largest error of the angle at which a horn is mounted.
+    link_masses: largest relative error of a link's mass. imu_tilt [deg]: mounting error of the IMU. gyro_bias
+    [deg/s]: of the chip.
     """
 
     mass: float = 1.0
@@ -117,7 +118,8 @@ class Truth:
     def parse(cls, text: str) -> Truth:
         """Read `mass=1.1,stiffness=0.8`; an empty text is the model itself. HexapodError names what is wrong.
 
-        `servos=real` (or half) draws what `real_servos` draws, with the seed; what else the text names stays as it is.
+        `servos=real` (or half) draws the values of `real_servos`, with the seed; values that the text names are
+        not replaced.
         """
         values: dict[str, Any] = {}
         servos = ""
@@ -193,12 +195,12 @@ class Truth:
 
     @property
     def has_servo_law(self) -> bool:
-        """Whether the servos are other than springs."""
+        """Whether the servos differ from springs."""
         return bool(self.servo_law)
 
     @property
     def servo_law(self) -> list[str]:
-        """Names of the fields by which the servos are other than springs (servo_law.py); empty: they are springs."""
+        """Names of the fields by which the servos differ from springs (servo_law.py); empty if they are springs."""
         return [name for name, value in _OF_SERVO_LAW.items() if getattr(self, name) != value]
 
     def zeros(self, count: int) -> np.ndarray:
@@ -206,8 +208,8 @@ class Truth:
         return math.radians(self.zero) * np.random.default_rng((_ZEROS, self.seed)).uniform(-1.0, 1.0, count)
 
     def imu_rotation(self) -> np.ndarray:
-        """Return the rotation (3, 3) base_link as described <- base_link as the IMU is mounted: a tilt of `imu_tilt`
-        about a random horizontal axis.
+        """Return the rotation (3, 3) described base_link <- base_link according to the IMU's real mounting: a tilt
+        of `imu_tilt` about a random horizontal axis.
         """
         heading = np.random.default_rng((_IMU, self.seed)).uniform(-math.pi, math.pi)
         size = math.radians(self.imu_tilt)
@@ -219,12 +221,13 @@ class Truth:
 
     @property
     def payload_position(self) -> np.ndarray:
-        """Where the payload is (3,), in base_link [m]."""
+        """Position of the payload (3,), in base_link [m]."""
         return np.array([self.payload_x, self.payload_y, self.payload_z])
 
 
 def real_servos(seed: int, share: float = 1.0) -> dict[str, float]:
-    """Return the values of a Truth with random servos, masses and IMU as real ones have them; share: of the ranges.
+    """Return the values of a Truth with random servos, masses and IMU in the ranges of real ones; share: of the
+    ranges.
 
     Play of hexapods' legs +-0.16 to 0.49 degrees, friction of an STS3215, bias of an MPU6050 as measured by others; the
     ground is not among the values.

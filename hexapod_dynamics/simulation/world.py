@@ -1,4 +1,4 @@
-"""State and surroundings of a simulated robot, as arrays; StepMemory is what compiled loops make of them."""
+"""State and surroundings of a simulated robot, as arrays; compiled loops use them as a StepMemory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hexapod_dynamics.simulation.contact import CORNERS, STICTION_VISCOSITY
 from hexapod_dynamics.simulation.ground import Ground
 
 # State: position (3,) [m], rotation (3, 3) world <- base_link, q (n,), nu (6 + n,): body twist, linear first, and
-# rates. World: what acts on the robot. Outputs of the last step: acceleration (6 + n,), foot_forces (legs, 3) [N,
+# rates. World: the environment of the robot. Outputs of the last step: acceleration (6 + n,), foot_forces (legs, 3) [N,
 # world] at the end of each leg's last link, ground_force (3,) [N, world], the number of contacts.
 State = namedtuple("State", "position rotation q nu")
 World = namedtuple(
@@ -47,7 +47,7 @@ def make_state(joints: int) -> State:
 
 
 def make_servos(robot: Robot) -> tuple[Any, Any]:
-    """Return the numbers of a Robot's servos and their rows (n, SERVO), loaded, at zero."""
+    """Return the numbers of a Robot's servos and their states (n, SERVO): loaded, at zero."""
     joints = robot.joint_count
     servo = np.zeros(NUMBERS)
     servo[STIFFNESS], servo[DAMPING] = robot.servo.stiffness, robot.servo.damping
