@@ -1,4 +1,6 @@
-"""The robot's description (YAML file, checked) and its morphology: what exists, moves, is locked or shortened."""
+"""The robot's description (YAML file, checked) and its morphology: which parts exist, move, are locked or
+shortened.
+"""
 
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.leg import Leg

@@ -1,4 +1,4 @@
-"""CasADi, which only robots from positions, CasADi functions and one of the papers need."""
+"""Imports CasADi, which is needed only for robots from positions, CasADi functions and one of the papers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ INSTALL = "python3 -m pip install 'casadi>=3.6,<4' (or the extra: pip install 'h
 
 
 def import_casadi(purpose: str) -> Any:
-    """Import and return CasADi, or raise HexapodError: what needs it, and how it is installed.
+    """Import and return CasADi, or raise HexapodError, which names what needs it and how to install it.
 
-    It is no requirement of the package: its import takes 0.3 s and 60 MB, and 280 MB on disk.
+    CasADi is not a requirement of the package, because it takes 280 MB on disk, and its import 0.3 s and 60 MB.
     """
     try:
         return importlib.import_module("casadi")

@@ -15,7 +15,7 @@ import yaml
 from hexapod_dynamics.errors import RobotError
 
 MISSING = object()
-# What a file may hold. A robot file has 20 kB, 10 levels and numbers of 20 characters.
+# Limits of a file. A robot file has 20 kB, 10 levels and numbers of 20 characters.
 MOST_BYTES, DEEPEST, MOST_NODES, LONGEST_NUMBER = 4 << 20, 50, 200_000, 100
 _SHOWN = reprlib.Repr()
 _SHOWN.maxstring = _SHOWN.maxother = _SHOWN.maxlong = 80
@@ -23,9 +23,11 @@ _SHOWN.maxlist = _SHOWN.maxdict = 20
 
 
 class UniqueKeyLoader(yaml.SafeLoader):
-    """A YAML loader that rejects a key given twice (PyYAML would silently use the last one) and what is too large.
+    """A YAML loader that rejects repeated keys (PyYAML would silently use the last one) and files that are too
+    large.
 
-    Aliases count as often as they are used: nine lists of nine aliases each are a tree of 9**9 values.
+    Aliases count each time they are used, because nine nested lists of nine aliases each are a tree of 9**9
+    values.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -34,7 +36,7 @@ class UniqueKeyLoader(yaml.SafeLoader):
         self._sizes: dict[int, int] = {}  # id of a composed node: nodes in it, aliases counted in full
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Compose a node as PyYAML does, and raise RobotError where the file is too deep or too large."""
+        """Compose a node as PyYAML does, and raise RobotError if the file is nested too deeply or too large."""
         line = self.peek_event().start_mark.line + 1
         if self._depth >= DEEPEST:
             raise RobotError(f"line {line}: nested more than {DEEPEST} deep")
@@ -43,7 +45,7 @@ class UniqueKeyLoader(yaml.SafeLoader):
         node: Any = super().compose_node(parent, index)
         self._depth -= 1
         if alias and id(node) not in self._sizes:
-            raise RobotError(f"line {line}: an alias of what it is in")
+            raise RobotError(f"line {line}: an alias of a node that contains it")
         if not alias:
             inner = () if isinstance(node, yaml.ScalarNode) else node.value
             parts = [part for entry in inner for part in (entry if isinstance(entry, tuple) else (entry,))]
@@ -76,9 +78,9 @@ UniqueKeyLoader.add_constructor("tag:yaml.org,2002:int", _construct_integer)
 
 
 def load_yaml(path: str | os.PathLike[str]) -> Any:
-    """Read a YAML file; RobotError says in one line what is wrong with it, and where.
+    """Read a YAML file; RobotError tells in one line what is wrong, and where.
 
-    A file of more than MOST_BYTES, nested more than DEEPEST deep, or with more than MOST_NODES values is refused.
+    A file is refused if it has more than MOST_BYTES, more than DEEPEST levels, or more than MOST_NODES values.
     """
     try:
         with open(path, "rb") as file:
@@ -94,12 +96,13 @@ def load_yaml(path: str | os.PathLike[str]) -> Any:
         raise RobotError(f"not YAML: {' '.join(str(error).split())[:500]}") from None
     except RobotError:
         raise
-    except (ValueError, TypeError, OverflowError) as error:  # of a constructor: a date that is none, for example
+    # raised by a constructor, for example for an impossible date
+    except (ValueError, TypeError, OverflowError) as error:
         raise RobotError(f"not YAML: {error}") from None
 
 
 def shown(value: Any) -> str:
-    """Return repr(value), shortened where it is long."""
+    """Return repr(value), shortened if it is long."""
     return _SHOWN.repr(value)
 
 
@@ -117,7 +120,7 @@ class Section:
         return f"{self.where}.{name}" if self.where else name
 
     def take(self, name: str, default: Any = MISSING) -> Any:
-        """The value of a key, any type."""
+        """Return the value of a key, of any type."""
         self.asked.append(name)
         value = self.values.get(name, default)
         if value is MISSING:
@@ -131,7 +134,7 @@ class Section:
                 raise RobotError(f"{self.key(name)}: unknown key; the known ones are {', '.join(self.asked)}")
 
     def number(self, name: str, default: Any = MISSING, *, low: float = -math.inf, above: float = -math.inf) -> float:
-        """A finite number, at least `low`, more than `above`."""
+        """Return a finite number, at least `low`, more than `above`."""
         value = number(self.take(name, default), self.key(name))
         if value < low or value <= above:
             bound = f">= {low}" if low > -math.inf else f"> {above}"
@@ -139,21 +142,21 @@ class Section:
         return value
 
     def vector(self, name: str, count: int, default: Any = MISSING) -> np.ndarray:
-        """A list of `count` finite numbers, (count,)."""
+        """Return a list of `count` finite numbers, (count,)."""
         value = self.take(name, default)
         if not isinstance(value, (list, tuple)) or len(value) != count:
             raise RobotError(f"{self.key(name)}: {shown(value)} given, a list of {count} numbers needed")
         return np.array([number(item, self.key(name)) for item in value])
 
     def text(self, name: str, default: Any = MISSING) -> str:
-        """A text that is not empty."""
+        """Return a text that is not empty."""
         value = self.take(name, default)
         if not isinstance(value, str) or not value:
             raise RobotError(f"{self.key(name)}: {shown(value)} given, a name needed")
         return value
 
     def section(self, name: str, default: Any = MISSING) -> Section:
-        """A mapping within this one."""
+        """Return a mapping within this one."""
         return Section(self.take(name, default), self.key(name))
 
     def inertia(self) -> np.ndarray:
@@ -169,7 +172,7 @@ class Section:
 
 def number(value: Any, key: str) -> float:
     """Check that a value is a finite number; RobotError."""
-    if isinstance(value, str):  # YAML 1.1 takes 1e-6 (no dot) for a string
+    if isinstance(value, str):  # YAML 1.1 reads 1e-6 (no dot) as a string
         try:
             value = float(value)
         except ValueError:

@@ -1,7 +1,7 @@
 """The robot: a body with legs; immutable, checked at its creation.
 
-Frame: `base_link` on the main body (x forward, y left, z up), at its centre of mass unless the body's `com` says where
-that is.
+Frame: `base_link` on the main body (x forward, y left, z up), at its centre of mass, unless the body's `com` gives
+another position of the centre of mass.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Robot:
     """A main body with legs; immutable, equal to another one when every number in it is.
 
     Legs, joints and links are always in the order of `legs`, each from the body outward; `joint_starts` is the index
-    of each leg's first joint among all. joint_servos: what was identified of each joint's servo, one a joint, or none.
+    of each leg's first joint among all. joint_servos: identified parameters of the servos, one entry for each
+    joint, or none.
     """
 
     name: str
@@ -99,11 +100,11 @@ class Robot:
         """Read a legged robot from a URDF's text or file: a body with any number of serial legs.
 
         legs: {name: name of its first joint}, {"LF": "coxa_joint_LF", ...}; by default each chain on the body.
-        Fixed joints are merged, base_link moves to the body's centre of mass (keep_frame: it stays where the file has
-        it, body.com says where the centre is); see robot/urdf_reading.py. RobotError names what is not supported: a
+        Fixed joints are merged, base_link moves to the body's centre of mass (keep_frame: base_link stays, and
+        body.com is the centre of mass); see robot/urdf_reading.py. RobotError names what is not supported: a
         branching leg, a moving link without mass, an unknown joint, two joints of one name, links that are not
-        connected to the body, <mimic>, calls of xacro. A RobotWarning names what is read and not used: <dynamics>,
-        mechanicalReduction.
+        connected to the body, <mimic>, calls of xacro. A RobotWarning names elements that are not used:
+        <dynamics>, mechanicalReduction.
         """
         return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity, keep_frame))
 
@@ -120,18 +121,20 @@ class Robot:
     ) -> Robot:
         """Read a legged robot from the text or the file of a MuJoCo model (MJCF); needs the package mujoco.
 
-        As `from_urdf`; the servo is that of the position actuators, the IMU sits at the gyroscope's site; see
-        robot/mjcf_reading.py. RobotError names what is not supported: two joints on one body, ball joints, no floating
-        body, actuators that are no position servos (then give servo).
+        As `from_urdf`; the servo follows from the position actuators, the IMU is at the gyroscope's site; see
+        robot/mjcf_reading.py. RobotError names what is not supported: two joints on one body, ball joints, no
+        floating body, actuators that are not position servos (then give servo).
         """
         return cls(**mjcf_arguments(text_or_path, legs, servo, contact, imu, keep_frame))
 
     def to_urdf(self, morphology: Morphology | None = None) -> str:
-        """URDF text of this robot as a Morphology leaves it (None: whole); see robot/urdf.py."""
+        """Return the URDF text of this robot with a Morphology (None: intact); see robot/urdf.py."""
         return to_urdf(self, morphology)
 
     def to_mjcf(self, morphology: Morphology | None = None, **options: Any) -> str:
-        """MJCF text (MuJoCo) of this robot as a Morphology leaves it (None: whole); options: see robot/mjcf.py."""
+        """Return the MJCF text (MuJoCo) of this robot with a Morphology (None: intact); options: see
+        robot/mjcf.py.
+        """
         return to_mjcf(self, morphology, **options)
 
     @property
@@ -166,11 +169,11 @@ class Robot:
             raise RobotError(f"no leg {name!r}; the legs are {', '.join(self.leg_names)}") from None
 
     def leg(self, name: str) -> Leg:
-        """The leg of that name."""
+        """Return the leg of that name."""
         return self.legs[self._leg_index(name)]
 
     def leg_joints(self, name: str) -> range:
-        """Indices of a leg's joints among all joints of the robot."""
+        """Return the indices of a leg's joints among all joints of the robot."""
         index = self._leg_index(name)
         start = self.joint_starts[index]
         return range(start, start + len(self.legs[index].joints))
@@ -178,7 +181,8 @@ class Robot:
     def with_leg(
         self, name: str, *, like: str, position: np.ndarray, yaw: float, tripod_group: int | None = None
     ) -> Robot:
-        """A robot with one more leg: a copy of leg `like` mounted at `position` (3,) [m], turned by `yaw` [rad].
+        """Return a robot with one more leg: a copy of leg `like`, mounted at `position` (3,) [m] and turned by
+        `yaw` [rad].
 
         The new leg comes last, has no servo ids, and needs no new compiled code ("attaching similar legs at
         different locations of the main body", Farghdani & Chhabra 2025, section V).

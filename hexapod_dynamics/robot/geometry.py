@@ -1,16 +1,16 @@
-"""A leg described by positions alone: where each link's points are, as a function of the joint variables.
+"""A leg described only by the positions of its links' points, as functions of the joint variables.
 
-Automatic differentiation (CasADi) turns the positions into joint screws: link j is carried by q_1 .. q_j, and what
-dq_j does to it at zero is joint j's twist. The idea is Kusaka & Tanaka's (2022): the user writes the geometry only.
+Automatic differentiation (CasADi) turns the positions into joint screws: link j depends on q_1 .. q_j, and its
+motion by dq_j at zero is joint j's twist. The idea is Kusaka & Tanaka's (2022): the user writes the geometry only.
 `Leg.from_geometry` returns an ordinary `Leg`, checked at random postures against the positions.
 
 Positions are written with `casadi.sin`, `casadi.cos` and arithmetic:
 
     def shin(q, point):                      # q: joint variables; point: (x, y, z) in the link's own axes
         x, y, z = point
-        return x + q[3], y, z                # where that point is, in the leg's mount frame
+        return x + q[3], y, z                # position of that point in the leg's mount frame
 
-x of a link's axes runs along it; its point (0, 0, 0) is its start and lies on its joint's axis.
+x of a link's axes is along the link; its point (0, 0, 0) is the start of the link, on its joint's axis.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class LinkGeometry:
 
 
 def chain_of_geometry(name: str, links: tuple[LinkGeometry, ...]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
-    """Joints and links of a leg, from the body outward; RobotError names a link whose positions do not describe such a
-    chain.
+    """Return joints and links of a leg, from the body outward; RobotError names a link whose positions do not
+    describe a chain.
     """
     if not links:
         raise RobotError(f"leg {name}: no links given, at least one needed")
@@ -106,7 +106,7 @@ def _check_axes(leg: str, link: Any, rotation: np.ndarray) -> None:
 
 
 def _screw(by_q: Any, pose: np.ndarray) -> np.ndarray:
-    """Twist (v, w) in the mount frame of the motion d pose / dq."""
+    """Return the twist (v, w), in the mount frame, of the motion d pose / dq."""
     hat = by_q @ np.linalg.inv(pose)
     return _exact(np.array([*hat[:3, 3], hat[2, 1], hat[0, 2], hat[1, 0]]))
 

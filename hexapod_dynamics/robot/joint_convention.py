@@ -1,9 +1,9 @@
-"""Joints counted as the gaits count them: a coxa about z, a femur and a tibia about -y, zero with the femur level.
+"""The gaits' convention of joint angles: a coxa about z, a femur and a tibia about -y; at zero the femur is level.
 
-Robot files count their joints in many ways: a femur that turns down with a positive angle, a tibia that is straight at
-zero. The closed-form kinematics, and with them the gaits, know one way: x of the leg's frame points outward, z up; at
-zero coxa and femur point along x and the tibia straight down. `with_gait_joints` returns the same robot with its joints
-counted so, and the map between the two ways of counting.
+Robot files have many conventions: a femur that turns down with a positive angle, a tibia that is straight at zero.
+The closed-form kinematics, and with them the gaits, have only one: x of the leg's frame points outward, z up; at
+zero coxa and femur point along x and the tibia straight down. `with_gait_joints` returns the same robot in this
+convention, and the map between the two conventions.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ if TYPE_CHECKING:
 # Axes of the joints and directions of the links at zero, in the leg's frame.
 AXES = np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [0.0, -1.0, 0.0]])
 ALONG = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
-NEAR = 1e-6  # how far axes and directions may be off
+NEAR = 1e-6  # largest error of axes and directions
 
 
 @dataclass(frozen=True)
 class JointMap:
-    """How the joints of a file count: file = sign * gait + offset, each (n,), [rad] for all."""
+    """Map between the conventions of a file and of the gaits: file = sign * gait + offset, each (n,), [rad]."""
 
     sign: np.ndarray
     offset: np.ndarray
 
     def to_file(self, angles: npt.ArrayLike) -> np.ndarray:
-        """Return angles (n,) [rad] of the gait as the robot's file counts them."""
+        """Convert angles (n,) [rad] of the gait to the convention of the robot's file."""
         return self.sign * np.asarray(angles, float) + self.offset
 
     def to_gait(self, angles: npt.ArrayLike) -> np.ndarray:
-        """Return angles (n,) [rad] of the file as the gait counts them."""
+        """Convert angles (n,) [rad] of the file to the convention of the gait."""
         return self.sign * (np.asarray(angles, float) - self.offset)
 
 
 def with_gait_joints(robot: Robot) -> tuple[Robot, JointMap]:
-    """Return the same Robot with its joints counted as gaits count them, and the map from one count to the other.
+    """Return the same Robot in the convention of the gaits, and the map between the two conventions.
 
-    Raises RobotError, naming the leg, where a leg is not a coxa about the vertical with a femur and a tibia in one
-    plane.
+    Raises RobotError, which names the leg, if a leg does not consist of a coxa with a vertical axis and a femur
+    and a tibia in one plane.
     """
     legs, signs, offsets = [], [], []
     for leg in robot.legs:
@@ -73,7 +73,7 @@ def _leg(leg: Leg) -> tuple[Leg, np.ndarray, np.ndarray]:
             f"leg {leg.name}: axes {axes.round(4).tolist()}; a gait needs a coxa about the vertical and a femur and a "
             "tibia about one level axis"
         )
-    outward = np.cross(axes[1], up)  # the femur's plane, at the coxa's zero
+    outward = np.cross(axes[1], up)  # outward direction in the femur's plane, at the coxa's zero
     reach = sum((link.tip for link in leg.links), np.zeros(3))
     outward *= math.copysign(1.0, outward @ reach)
     frame = np.column_stack([outward, np.cross(up, outward), up])  # mount frame of the file <- that of the gait
@@ -91,9 +91,9 @@ def _leg(leg: Leg) -> tuple[Leg, np.ndarray, np.ndarray]:
         way = frame.T @ np.asarray(directions[k])
         if abs(way[1]) > NEAR:
             raise RobotError(f"leg {leg.name}: {leg.links[k].name} is {way[1]:.4f} m beside the plane of the leg")
-        # Angle about -y of the link at the file's zero, and at the gait's zero.
+        # Angles about -y of the link at the zero of the file, and at the zero of the gait.
         angle, zero = math.atan2(way[2], way[0]), math.atan2(ALONG[k][2], ALONG[k][0])
-        # About -y, in the gait's direction: what the joint itself must turn besides the one before it.
+        # About -y, in the gait's direction: angle of this joint alone, without that of the previous joint.
         own = zero - angle - turned
         own = math.remainder(own, 2.0 * math.pi)
         turned += own
@@ -122,7 +122,9 @@ def _joint(joint: Joint, axis: np.ndarray, origin: np.ndarray, sign: float, offs
 
 
 def _link(link: Link, index: int, length: float, turn: np.ndarray) -> Link:
-    """Return a link laid along its direction at the gait's zero; turn: the gait's leg frame <- file's mount at zero."""
+    """Return a link along its direction at the gait's zero; turn: the gait's leg frame <- file's mount frame at
+    zero.
+    """
     x = ALONG[index]
     axes = np.column_stack([x, np.array([0.0, 1.0, 0.0]), np.cross(x, [0.0, 1.0, 0.0])])
     ours = axes.T @ turn  # link axes of the gait <- mount frame of the file, turned to the gait's zero

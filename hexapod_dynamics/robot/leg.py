@@ -1,4 +1,4 @@
-"""A leg: where it is mounted on the body, its joints and its links; immutable, checked at its creation.
+"""A leg: its mount on the body, its joints and its links; immutable, checked at its creation.
 
 Frame: a leg's mount frame at its first joint, x outward, z up.
 """
@@ -52,9 +52,9 @@ class Leg:
         tripod_group: int = 1,
         module: str = "geometry",
     ) -> Leg:
-        """Leg described by positions alone, from the body outward; see robot/geometry.py.
+        """Return a leg described by positions only, from the body outward; see robot/geometry.py.
 
-        Raises RobotError, naming the link, where the positions are not those of a chain of joints.
+        Raises RobotError, which names the link, if the positions are not those of a chain of joints.
         """
         joints, bodies = chain_of_geometry(name, tuple(links))
         mount = np.asarray(mount_rotation, float), np.asarray(mount_position, float)

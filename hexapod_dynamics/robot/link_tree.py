@@ -1,4 +1,5 @@
-"""The tree of the frames of a robot with its morphology: each link's frame in its parent's, for any joint angles.
+"""The tree of the frames of a robot with its morphology: the pose of each link's frame in its parent, for any
+joint angles.
 
 Frames: `base_link`; for each link `LINK_link_LEG` with its origin at its joint and x along the link; `foot_LEG` at the
 end of a leg's last link.
@@ -27,9 +28,9 @@ class Branch:
     """One joint of the tree and the link behind it.
 
     parent, child: frames. rotation (3, 3), position (3,) [m]: parent <- child at joint position zero. axis (3,): of the
-    joint, in the child's axes. joint, link: None for a foot, which is fixed to the link before it. index: of the joint
-    among all joints of the robot, -1 for a foot. damage: of the joint, None where it works. whole: whether all of the
-    link is there. last: whether no link follows in the undamaged leg.
+    joint, in the child's axes. joint, link: None for a foot, which is fixed to the previous link. index: of the
+    joint among all joints of the robot, -1 for a foot. damage: of the joint, None if it works. whole: whether the
+    link has its full length. last: whether no link follows in the undamaged leg.
     """
 
     leg: str
@@ -47,7 +48,7 @@ class Branch:
 
     @property
     def lock(self) -> float | None:
-        """Position [rad or m] at which the joint stands, None where it moves."""
+        """Position [rad or m] at which the joint is locked, None if it moves."""
         return None if self.damage is None else self.damage.lock
 
     @property
@@ -67,7 +68,9 @@ def foot_frame(leg: str) -> str:
 
 
 def checked_morphology(robot: Robot, morphology: Morphology | None) -> Morphology:
-    """Return the morphology, for None that of the intact robot; RobotError if it belongs to another robot."""
+    """Return the given morphology, or for None that of the intact robot; RobotError if it belongs to another
+    robot.
+    """
     if morphology is None:
         return Morphology.whole(robot)
     if not isinstance(morphology, Morphology):
@@ -78,7 +81,7 @@ def checked_morphology(robot: Robot, morphology: Morphology | None) -> Morpholog
 
 
 def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]:
-    """All joints of the tree from the body outward, leg by leg; None: the whole robot."""
+    """All joints of the tree from the body outward, leg by leg; morphology None: the intact robot."""
     morphology = checked_morphology(robot, morphology)
     tree = []
     for leg in robot.legs:
@@ -110,7 +113,9 @@ def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]
 
 
 def displacement(kind: str, axis: np.ndarray, position: float, pitch: float = 0.0) -> NDArray[np.float64]:
-    """Pose (4, 4) of a link in its own frame at zero, for a joint position [rad or m] about or along axis (3,)."""
+    """Pose (4, 4) of a link's frame in the frame's pose at zero, for a joint position [rad or m] about or along
+    axis (3,).
+    """
     axis = np.asarray(axis, float)
     if kind == "prismatic":
         return exp(np.concatenate([axis * position, np.zeros(3)]))
@@ -135,7 +140,8 @@ class LinkTree:
         self._others = [(k, b.joint, b.axis, b.index) for k, b in moving if b.joint and b.joint.kind != "revolute"]
 
     def poses(self, q: np.ndarray) -> NDArray[np.float64]:
-        """Poses (m, 4, 4) parent <- child for the joint positions q (n,) of all joints; locked ones are ignored.
+        """Poses (m, 4, 4) parent <- child for the positions q (n,) of all joints; entries of locked joints are
+        ignored.
 
         Revolute joints by Rodrigues' formula, all at once: R = I + sin(q) [a] + (1 - cos(q)) [a]^2.
         """

@@ -24,7 +24,7 @@ LONGEST_REASON = 1000  # characters: names in a file are not bounded
 
 
 def jethexa_path() -> Path:
-    """Path of config/jethexa.yaml: the installed one, else the source tree's."""
+    """Return the path of config/jethexa.yaml: the installed file, else that of the source tree."""
     tried = []
     try:
         from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
@@ -49,9 +49,10 @@ def jethexa_path() -> Path:
 
 
 def load_robot(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
-    """Read and check a robot's YAML file, or execute a Python file and take its robot(). Raises RobotError.
+    """Read and check a robot's YAML file, or execute a Python file and call its robot(). Raises RobotError.
 
-    make: the class `Robot`, whose module imports this one. A Python file is trusted code: see `Robot.load`.
+    make: the class `Robot`, passed as an argument because its module imports this one. A Python file is trusted
+    code: see `Robot.load`.
     """
     if str(path).endswith(".py"):
         return _robot_of_program(path, make)
@@ -84,7 +85,7 @@ def _robot_of_program(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
 
 
 def robot_fields(data: Any) -> dict[str, Any]:
-    """Fields of the `Robot` that the content of a YAML file describes. Raises RobotError."""
+    """Return the fields of the `Robot` that is described by the content of a YAML file. Raises RobotError."""
     top = Section(data, "")
     name = top.text("name")
     gravity = top.number("gravity", 9.81, low=0.0)
@@ -149,7 +150,7 @@ def robot_fields(data: Any) -> dict[str, Any]:
 
 
 def _parse_joint_servos(top: Section, joints: list[str]) -> tuple[JointServo, ...]:
-    """The optional section `joint_servos`, which `identify` writes: one entry for each joint, or none at all."""
+    """Read the optional section `joint_servos`, which `identify` writes: one entry for each joint, or none at all."""
     section = top.section("joint_servos", {})
     if not section.values:
         return ()

@@ -1,8 +1,8 @@
-"""MJCF (MuJoCo's model format) of a robot as its morphology leaves it.
+"""MJCF (MuJoCo's model format) of a robot with a morphology.
 
-Bodies and joints bear the names of the URDF's frames and joints (`base_link`, `femur_link_LF`, `femur_joint_LF`);
-actuators those of their joints. Joint positions are those of this package. A locked joint is fixed at its angle, a
-missing link is not there, a broken one is cut; a limp joint's actuator has no gain, only its drag.
+Bodies and joints have the names of the URDF's frames and joints (`base_link`, `femur_link_LF`, `femur_joint_LF`);
+actuators have those of their joints. Joint positions are those of this package. A locked joint is fixed at its
+angle, a missing link is left out, a broken link is cut; a limp joint's actuator has no gain, only friction.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Collision shapes [m]: capsules of links, spheres at the ends of legs, whose lowest point is the link's end.
 LINK_RADIUS, FOOT_RADIUS = 0.010, 0.002
-FAR = 1e9  # [rad or m] limit of a joint that is limited on the other side only
-# Collision groups: ground 1, robot 2; shapes of the robot collide with each other, except those of adjacent bodies.
+FAR = 1e9  # [rad or m] limit for the unlimited side of a joint that is limited on one side only
+# Collision groups: ground 1, robot 2; shapes of the robot collide with each other, except shapes of adjacent bodies.
 GROUND, ROBOT = 1, 2
 
 
@@ -45,8 +45,9 @@ def to_mjcf(
     """MJCF text of a robot with servos, joint stops and collision shapes, floating over a plane.
 
     timestep [s]: of MuJoCo. friction: Coulomb's coefficient of all shapes. extra: elements for the world. payload [kg],
-    payload_position (3,) [m]: point mass on the body. floor: whether there is the plane z = 0. rotor_inertia [kg m^2]:
-    of the joints whose own is 0. RobotError names what is wrong, and a helical joint, which MuJoCo does not have.
+    payload_position (3,) [m]: point mass on the body. floor: whether there is the plane z = 0. rotor_inertia [kg
+    m^2]: for joints whose rotor inertia is 0. RobotError names what is wrong, for example a helical joint, which
+    MuJoCo does not have.
     """
     for name, value in (("timestep", timestep), ("friction", friction), ("payload", payload)):
         check_number(value, name, "s" if name == "timestep" else "", zero=name != "timestep")
@@ -107,7 +108,7 @@ def _links(chain: list[Branch], rotor_inertia: float) -> str:
             opening += _joint(branch, rotor_inertia)
         link = branch.link
         opening += _inertial(link.mass, link.com, link.inertia)
-        # From one radius after the joint to well before the end, where the foot is.
+        # From one radius behind the joint to a point well before the end, where the foot is.
         if link.length > 4.0 * LINK_RADIUS:
             start, end = LINK_RADIUS, link.length - 1.5 * LINK_RADIUS
             opening += (
@@ -136,7 +137,7 @@ def _joint(branch: Branch, rotor_inertia: float) -> str:
 
 
 def _actuator(branch: Branch, servo: Any) -> str:
-    """A position servo: torque = k (set-point - q) - d qdot within its limits; a limp one has only friction."""
+    """A position servo: torque = k (set-point - q) - d qdot within its limits; a limp joint has only friction."""
     joint = branch.joint
     if joint is None:
         raise RobotError("a branch without a joint cannot be written as a joint or an actuator")
@@ -159,7 +160,7 @@ def _quaternion(rotation: np.ndarray) -> str:
 
 
 def _name(name: str) -> str:
-    """A name as the value of an attribute."""
+    """Return a name as the value of an attribute."""
     return escape(checked_text(name), {'"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
 
 

@@ -1,10 +1,10 @@
 """A robot read from MJCF, MuJoCo's model format: any body with serial legs.
 
-MuJoCo itself reads the model (defaults, includes, masses of geoms, angles in degrees) and compiles it; what it made is
-written as URDF, which `urdf_reading` reads, so that both formats have the same rules: bodies without a joint belong to
-the one before them, legs are the chains on the body, a link ends where its outermost collision shape does. Servos come
-from the actuators (position servos: gain, velocity gain and joint damping, force range), armatures become rotor
-inertias, the IMU sits where the gyroscope's site is. Contact is an argument, as for URDF.
+MuJoCo itself reads the model (defaults, includes, masses of geoms, angles in degrees) and compiles it; the result
+is written as URDF, which `urdf_reading` reads, so that both formats have the same rules: bodies without a joint
+belong to their parent, legs are the chains on the body, a link ends at the end of its outermost collision shape.
+Servos come from the actuators (position servos: gain, velocity gain and joint damping, force range), armatures
+become rotor inertias, the IMU is at the gyroscope's site. Contact is an argument, as for URDF.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hexapod_dynamics.robot.urdf_reading import robot_arguments
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_from_quaternion
 
 INSTALL = "pip install 'mujoco>=3.2,<5' (or the extra: pip install 'hexapod_dynamics[sim]')"
-RESOLUTION = math.radians(0.24)  # of a servo [rad]; MJCF does not have it
+RESOLUTION = math.radians(0.24)  # [rad] of a servo; MJCF does not contain it
 
 
 def mjcf_arguments(
@@ -74,7 +74,7 @@ def _name(mujoco: Any, model: Any, kind: str, index: int) -> str:
 
 
 def _body_of(mujoco: Any, model: Any) -> int:
-    """Return the index of the main body: the one that floats, else the only one in the world with legs."""
+    """Return the index of the main body: the floating body, else the only body in the world with legs."""
     floating = [
         int(model.jnt_bodyid[j]) for j in range(model.njnt) if int(model.jnt_type[j]) == int(mujoco.mjtJoint.mjJNT_FREE)
     ]
@@ -110,7 +110,9 @@ def _origin(parent: ET.Element, position: np.ndarray, rotation: np.ndarray) -> N
 
 
 def _as_urdf(mujoco: Any, model: Any, body: int) -> ET.Element:
-    """Return <robot> of the main body and all below it. A link's frame is its body's, moved to its joint."""
+    """Return the element <robot> with the main body and everything below it. A link's frame is that of its body,
+    moved to its joint.
+    """
     name = model.names[: model.names.index(b"\0")].decode() or "robot"
     root = ET.Element("robot", name="".join("_" if c in "./" or c.isspace() else c for c in name))
     anchors = {body: np.zeros(3)}
@@ -119,7 +121,7 @@ def _as_urdf(mujoco: Any, model: Any, body: int) -> ET.Element:
     for index in range(body + 1, model.nbody):
         parent = int(model.body_parentid[index])
         if parent not in anchors:
-            continue  # of another tree
+            continue  # the body belongs to another tree
         rotation = _rotation(model.body_quat[index])
         kind, anchor = _joint_kind(mujoco, model, index)
         anchors[index] = anchor
@@ -150,7 +152,7 @@ def _link(mujoco: Any, model: Any, root: ET.Element, index: int, anchor: np.ndar
 
 
 def _joint_kind(mujoco: Any, model: Any, index: int) -> tuple[str, np.ndarray]:
-    """Return URDF's type of the joint of a body, and its place in the body's frame."""
+    """Return URDF's type of the joint of a body, and the joint's position in the body's frame."""
     count, first = int(model.body_jntnum[index]), int(model.body_jntadr[index])
     where = f"body {_name(mujoco, model, 'body', index)}"
     if count == 0:
@@ -195,7 +197,7 @@ def _geoms(model: Any, index: int) -> list[int]:
 
 
 def _box(mujoco: Any, model: Any, root: ET.Element, body: int) -> None:
-    """Write the largest box of the main body, of those that collide if there are any."""
+    """Write the largest box of the main body; if there are boxes that collide, the largest of these."""
     boxes = [g for g in _geoms(model, body) if int(model.geom_type[g]) == int(mujoco.mjtGeom.mjGEOM_BOX)]
     boxes = [g for g in boxes if _collides(model, g)] or boxes
     if boxes:
@@ -206,7 +208,9 @@ def _box(mujoco: Any, model: Any, root: ET.Element, body: int) -> None:
 
 
 def _pose_in(model: Any, index: int, above: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rotation and the position of a body in the frame of one above it, all joints between them fixed."""
+    """Return the rotation and the position of a body in the frame of an ancestor, with all joints between them
+    fixed.
+    """
     turn, place = np.eye(3), np.zeros(3)
     while index != above:
         own = _rotation(model.body_quat[index])
@@ -216,8 +220,8 @@ def _pose_in(model: Any, index: int, above: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _end(mujoco: Any, model: Any, root: ET.Element, index: int, anchor: np.ndarray, bodies: list[int]) -> None:
-    """Write the end of a last link as a frame: the farthest point of the spheres and capsules that collide, else of the
-    sites, on its bodies.
+    """Write the end of a last link as a frame: the farthest point of the colliding spheres and capsules of its
+    bodies, else of their sites.
     """
     sphere, capsule = int(mujoco.mjtGeom.mjGEOM_SPHERE), int(mujoco.mjtGeom.mjGEOM_CAPSULE)
     points, sites = [], []
@@ -245,8 +249,8 @@ def _end(mujoco: Any, model: Any, root: ET.Element, index: int, anchor: np.ndarr
 
 
 def _servo(mujoco: Any, model: Any) -> Servo:
-    """Return the servo of the actuators on joints. Its speed limit is the speed at which a set-point half a joint's
-    range ahead gives no torque against the damping.
+    """Return the servo of the actuators on joints. Its speed limit is the speed at which the damping cancels the
+    torque of a set-point that is half a joint's range ahead.
     """
     rows = []
     for actuator in range(model.nu):
@@ -264,13 +268,13 @@ def _servo(mujoco: Any, model: Any) -> Servo:
     if not (math.isfinite(torque) and math.isfinite(speed) and stiffness > 0.0):
         raise RobotError(
             f"MJCF: the actuators have stiffness {stiffness}, force limit {torque}, speed limit {speed}: "
-            "they are no position servos with forcerange and damping; give servo=Servo(...)"
+            "they are not position servos with forcerange and damping; give servo=Servo(...)"
         )
     return Servo(float(stiffness), float(damping), float(torque), float(speed), RESOLUTION)
 
 
 def _centre(mujoco: Any, model: Any, body: int) -> np.ndarray:
-    """Return the centre of mass (3,) [m] of the main body and what is fixed to it, in the main body's frame."""
+    """Return the centre of mass (3,) [m] of the main body and everything fixed to it, in the main body's frame."""
     total, moment = 0.0, np.zeros(3)
     poses = {body: (np.eye(3), np.zeros(3))}
     for index in range(body, model.nbody):
@@ -287,7 +291,9 @@ def _centre(mujoco: Any, model: Any, body: int) -> np.ndarray:
 
 
 def _imu(mujoco: Any, model: Any, body: int, moved: np.ndarray) -> Imu:
-    """Return where the gyroscope's site is on the main body, else a site named imu; else base_link's origin."""
+    """Return the pose of the gyroscope's site on the main body, else that of a site named imu, else base_link's
+    origin.
+    """
     gyros = [s for s in range(model.nsensor) if int(model.sensor_type[s]) == int(mujoco.mjtSensor.mjSENS_GYRO)]
     sites = [int(model.sensor_objid[s]) for s in gyros]
     sites += [s for s in range(model.nsite) if "imu" in _name(mujoco, model, "site", s).lower()]

@@ -1,8 +1,9 @@
-"""Which legs and links exist, what is wrong with each joint, how much of a link is left: immutable, hashable.
+"""The morphology: which legs and links exist, the damage of each joint, how much of each link is left; immutable,
+hashable.
 
 The existence numbers lam_i, lam_ij are those of Farghdani & Chhabra 2025, definition 1; locked joints, limp joints and
-shortened links are further kinds of damage (docs/whole_body_model.md, `hexapod_dynamics.damage`). Parts beyond a lost
-or broken link are lost.
+shortened links are further kinds of damage (docs/whole_body_model.md, `hexapod_dynamics.damage`). Parts beyond a
+lost or broken link are lost, too.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Morphology:
-    """The remaining structure of a robot. Every change returns a new Morphology; an impossible one raises
+    """The remaining structure of a robot. Every change returns a new Morphology; an impossible change raises
     MorphologyError.
     """
 
@@ -36,10 +37,10 @@ class Morphology:
         remaining: tuple[tuple[float, ...], ...],
         joints: tuple[tuple[JointDamage | None, ...], ...],
     ) -> None:
-        """Create a Morphology by `Morphology.whole(robot)` and its methods instead.
+        """For internal use: create a Morphology by `Morphology.whole(robot)` and its methods.
 
-        remaining: of each leg, each link's remaining fraction, 0 where it is gone; joints: of each leg, what is wrong
-        with each joint, None where it works and where its link is gone.
+        remaining: for each leg, each link's remaining fraction, 0 for a missing link; joints: for each leg, the
+        damage of each joint, None if the joint works or its link is missing.
         """
         self._robot, self._remaining, self._joints = robot, remaining, joints
         self._hash: int | None = None
@@ -47,19 +48,21 @@ class Morphology:
 
     @classmethod
     def whole(cls, robot: Robot) -> Morphology:
-        """The robot with nothing missing and nothing damaged."""
+        """Return the morphology of the intact robot."""
         new = cls(
             robot,
             tuple((1.0,) * len(leg.links) for leg in robot.legs),
             tuple((None,) * len(leg.joints) for leg in robot.legs),
         )
-        new._table = new._make_table()  # what is derived from it copies it, which is faster than to compute one
+        new._table = new._make_table()  # derived morphologies copy the table, which is faster than computing it
         return new
 
     # ---- changes -------------------------------------------------------------------------------------------------
 
     def without(self, *names: str) -> Morphology:
-        """Without the legs ("RM") and links ("LM.femur") named, nor the links beyond them."""
+        """Return the morphology without these legs ("RM") and links ("LM.femur"), and without the links beyond
+        them.
+        """
         new = self
         for name in names:
             leg, link = new.find_place(name)
@@ -67,22 +70,27 @@ class Morphology:
         return new
 
     def locked(self, name: str, angle: float) -> Morphology:
-        """With the joint that moves link `name` ("RF.tibia") locked at `angle` [rad or m]; its links stay.
+        """Return the morphology with the joint that moves link `name` ("RF.tibia") locked at `angle` [rad or m];
+        no link is lost.
 
-        Angles beyond one turn (6.283) are refused: they are degrees.
+        Angles beyond one turn (6.283) are refused, because they probably are degrees.
         """
         leg, link = self._link_place(name)
         return self.with_damage(leg, link, LOCKED, check_position(angle, f"locked.{name}"))
 
     def limp(self, name: str) -> Morphology:
-        """With the joint that moves link `name` ("LR.femur") limp: it moves freely, its servo gives no torque."""
+        """Return the morphology with the joint that moves link `name` ("LR.femur") limp: it moves freely, its
+        servo gives no torque.
+        """
         leg, link = self._link_place(name)
         return self.with_damage(leg, link, LIMP, True)
 
     def broken(self, name: str, remaining: float) -> Morphology:
-        """With link `name` cut off at the fraction `remaining` (0..1) of its whole length; links beyond it are lost.
+        """Return the morphology with link `name` cut at the fraction `remaining` (0..1) of its full length; links
+        beyond it are lost.
 
-        0 is the same as without(name). A link that is shorter already stays as it is: `restored` makes it whole.
+        0 is the same as without(name). A link that is shorter already keeps its length; `restored` gives it its
+        full length.
         """
         leg, link = self._link_place(name)
         remaining = check_fraction(remaining, f"remaining.{name}")
@@ -93,7 +101,9 @@ class Morphology:
         return self.with_remaining(leg, link, remaining)
 
     def restored(self, name: str) -> Morphology:
-        """With the leg ("LF", all of it) or the one link ("LF.tibia") back: whole, its joint undamaged."""
+        """Return the morphology with a leg ("LF", all of it) or one link ("LF.tibia") restored: full length, joint
+        undamaged.
+        """
         leg, link = self.find_place(name)
         if link is None:
             count = len(self._remaining[leg])
@@ -105,7 +115,7 @@ class Morphology:
         return self.with_working_joint(leg, link).with_remaining(leg, link, 1.0)
 
     def updated(self, values: Mapping[str, object], locked_angles: Mapping[str, float] | None = None) -> Morphology:
-        """With named values changed, all of them or none.
+        """Return the morphology with named values changed, all of them or none.
 
         The names are "legs.RM", "links.LM.femur", "locked.RF.tibia", "limp.LR.femur" (bool), "locked_at.RF.tibia"
         (float, rad or m: where the locked joint stands) and "remaining.LF.tibia" (float 0..1).
@@ -119,7 +129,7 @@ class Morphology:
     # ---- named values --------------------------------------------------------------------------------------------
 
     def parameters(self) -> dict[str, bool | float]:
-        """The whole set of named values, as in the topic `morphology` and the parameters of damage_manager."""
+        """Return the whole set of named values, as in the topic `morphology` and the parameters of damage_manager."""
         found = _intact_values(self._robot, KINDS.kinds).copy()
         for leg, fractions, joints in self._by_leg():
             for link, fraction, damage in zip(leg.links, fractions, joints, strict=True):
@@ -138,14 +148,14 @@ class Morphology:
     def from_parameters(
         cls, robot: Robot, values: Mapping[str, object], locked_angles: Mapping[str, float] | None = None
     ) -> Morphology:
-        """The morphology with these named values; parts that are not named are whole. See `updated`."""
+        """Return the morphology with these named values; parts that are not named are intact. See `updated`."""
         return cls.whole(robot).updated(values, locked_angles)
 
     # ---- questions -----------------------------------------------------------------------------------------------
 
     @property
     def robot(self) -> Robot:
-        """The robot this is a morphology of."""
+        """The robot of this morphology."""
         return self._robot
 
     def has_leg(self, leg: str) -> bool:
@@ -157,12 +167,12 @@ class Morphology:
         return self.remaining(leg, link) > 0
 
     def remaining(self, leg: str, link: str) -> float:
-        """Fraction of the link's length that is left, 0 where it is gone."""
+        """Fraction of the link's length that is left, 0 if the link is missing."""
         index, place = self._index_of(leg, link)
         return self._remaining[index][place]
 
     def locked_angle(self, leg: str, link: str) -> float | None:
-        """Position [rad or m] at which the joint that moves the link is locked; None where it is not."""
+        """Position [rad or m] at which the joint that moves the link is locked; None if it is not locked."""
         index, place = self._index_of(leg, link)
         damage = self._joints[index][place]
         return None if damage is None else damage.lock
@@ -174,22 +184,22 @@ class Morphology:
         return damage is not None and damage.limp
 
     def joint_damage(self, leg: str, link: str) -> JointDamage | None:
-        """What is wrong with the joint that moves the link; None where it works, and where the link is gone."""
+        """Damage of the joint that moves the link; None if the joint works or the link is missing."""
         index, place = self._index_of(leg, link)
         return self._joints[index][place]
 
     def links(self, leg: str) -> tuple[Link, ...]:
-        """The leg's existing links, from the body outward, as long and as heavy as they are now."""
+        """The leg's existing links, from the body outward, with their present lengths and masses."""
         index = self._leg_index(leg)
         pairs = zip(self._robot.legs[index].links, self._remaining[index], strict=True)
         return tuple(link.cut(fraction) for link, fraction in pairs if fraction > 0)
 
     @property
     def table(self) -> np.ndarray:
-        """Of all joints in order, read-only array (4, joint_count).
+        """Properties of all joints in order, read-only array (4, joint_count).
 
-        Rows: the fraction of the link's length that is left (0 where gone); 1 where the joint moves; the locked
-        position [rad or m] (0 where not locked); 1 where the joint moves and its servo gives torque.
+        Rows: the fraction of the link's length that is left (0 if missing); 1 if the joint moves; the locked
+        position [rad or m] (0 if not locked); 1 if the joint moves and its servo gives torque.
         """
         if self._table is None:
             self._table = self._make_table()
@@ -203,22 +213,22 @@ class Morphology:
 
     @property
     def existing_mask(self) -> np.ndarray:
-        """Of all joints, those whose link exists: bool array (joint_count,)."""
+        """Whether the link of each joint exists: bool array (joint_count,)."""
         return self.table[0] > 0
 
     @property
     def moving_mask(self) -> np.ndarray:
-        """Of all joints, those that exist and are not locked: bool array (joint_count,)."""
+        """Whether each joint exists and is not locked: bool array (joint_count,)."""
         return self.table[1] > 0
 
     @property
     def driven_mask(self) -> np.ndarray:
-        """Of all joints, those that move and whose servo gives torque (not limp): bool array (joint_count,)."""
+        """Whether each joint moves and its servo gives torque (not limp): bool array (joint_count,)."""
         return self.table[3] > 0
 
     @property
     def locked_positions(self) -> np.ndarray:
-        """Of all joints, the locked position [rad or m], 0 where not locked: read-only array (joint_count,)."""
+        """Locked position [rad or m] of each joint, 0 if it is not locked: read-only array (joint_count,)."""
         return self.table[2]
 
     @property
@@ -249,12 +259,14 @@ class Morphology:
     # ---- by index, for the kinds of damage -----------------------------------------------------------------------
 
     def part_name(self, leg: int, link: int) -> str:
-        """Name of a link by the indices of its leg and itself: "LM.femur"."""
+        """Return the name of a link from the indices of its leg and of itself: "LM.femur"."""
         robot_leg = self._robot.legs[leg]
         return f"{robot_leg.name}.{robot_leg.links[link].name}"
 
     def find_place(self, name: str) -> tuple[int, int | None]:
-        """Index of the leg, and of the link (None for a whole leg), of a name such as "RM" or "LM.femur"."""
+        """Return the index of the leg, and that of the link (None for a whole leg), for a name such as "RM" or
+        "LM.femur".
+        """
         if not isinstance(name, str):
             raise MorphologyError(f"{name!r} given, a name such as {self.part_name(0, 0)!r} needed")
         leg_name, dot, link_name = name.partition(".")
@@ -268,15 +280,17 @@ class Morphology:
         return leg, names.index(link_name)
 
     def remaining_at(self, leg: int, link: int) -> float:
-        """Fraction of the length of a link (indices) that is left, 0 where it is gone."""
+        """Return the fraction of the length of a link (indices) that is left, 0 if it is missing."""
         return self._remaining[leg][link]
 
     def damage_at(self, leg: int, link: int) -> JointDamage | None:
-        """What is wrong with the joint of a link (indices), None where it works."""
+        """Return the damage of the joint of a link (indices), None if it works."""
         return self._joints[leg][link]
 
     def with_remaining(self, leg: int, link: int, fraction: float) -> Morphology:
-        """With this fraction of a link (indices) left; the links beyond a shortened one are lost."""
+        """Return the morphology with this fraction of a link (indices) left; the links beyond a shortened one are
+        lost.
+        """
         old, joints = self._remaining[leg], self._joints[leg]
         if fraction < 1:
             fractions = old[:link] + (fraction,) + (0.0,) * (len(old) - link - 1)
@@ -287,7 +301,9 @@ class Morphology:
         return self._with_leg(leg, fractions, joints)
 
     def with_damage(self, leg: int, link: int, kind: JointKind, value: Any) -> Morphology:
-        """With this damage of the joint of a link (indices); refused if the joint has another or the link is gone."""
+        """Return the morphology with this damage of the joint of a link (indices); refused if the joint has
+        another damage or the link is missing.
+        """
         joints = self._joints[leg]
         damage = joints[link]
         if self._remaining[leg][link] == 0 or (damage is not None and damage.kind is not kind):
@@ -295,13 +311,13 @@ class Morphology:
         return self._with_leg(leg, self._remaining[leg], _replaced(joints, link, kind.damage(value)))
 
     def with_working_joint(self, leg: int, link: int) -> Morphology:
-        """With the joint of a link (indices) undamaged."""
+        """Return the morphology with the joint of a link (indices) undamaged."""
         return self._with_leg(leg, self._remaining[leg], _replaced(self._joints[leg], link, None))
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
     def _by_leg(self) -> Any:
-        """Each leg with its links' remaining fractions and what is wrong with its joints."""
+        """Each leg with its links' remaining fractions and its joints' damage."""
         return zip(self._robot.legs, self._remaining, self._joints, strict=True)
 
     def _leg_index(self, name: str) -> int:
@@ -311,7 +327,9 @@ class Morphology:
         raise MorphologyError(f"{name!r}: no such leg; the legs are {', '.join(self._robot.leg_names)}")
 
     def _index_of(self, leg: str, link: str) -> tuple[int, int]:
-        """Index of the leg and of its link. Simulations ask often: no names are joined or split."""
+        """Return the indices of the leg and of its link. Simulations call this often, so no names are joined or
+        split.
+        """
         index = self._leg_index(leg)
         names = self._robot.legs[index].link_names
         return (index, names.index(link)) if link in names else self._link_place(f"{leg}.{link}")
@@ -359,7 +377,7 @@ class Morphology:
 
 @lru_cache(maxsize=16)
 def _intact_values(robot: Robot, kinds: tuple[DamageKind, ...]) -> dict[str, bool | float]:
-    """The named values of a robot with nothing damaged, for these kinds of damage."""
+    """Return the named values of an intact robot, for these kinds of damage."""
     links = [f"{leg.name}.{link}" for leg in robot.legs for link in leg.link_names]
     values = [value for kind in kinds for value in kind.values]
     return {f"{v.prefix}.{part}": v.intact for v in values for part in (robot.leg_names if v.of_leg else links)}
@@ -367,7 +385,9 @@ def _intact_values(robot: Robot, kinds: tuple[DamageKind, ...]) -> dict[str, boo
 
 @lru_cache(maxsize=256)
 def _columns(fractions: tuple, joints: tuple) -> np.ndarray:
-    """A leg's columns of `table`: what is left, whether the joint moves, where it is locked, whether it has torque."""
+    """Return a leg's columns of `table`: remaining fraction, whether the joint moves, its locked position, whether
+    it has torque.
+    """
     moving = [1.0 if left else 0.0 for left in fractions]
     rows = [list(fractions), moving, [0.0] * len(moving), list(moving)]
     for k, damage in enumerate(joints):

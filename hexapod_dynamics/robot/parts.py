@@ -146,11 +146,11 @@ class Link:
         return self.rotation @ self.inertia @ self.rotation.T
 
     def cut(self, remaining: float) -> Link:
-        """The link cut off at a fraction r of its length, as a uniform rod with thickness.
+        """Return the link cut at a fraction r of its length, treated as a uniform thick rod.
 
         Mass, length and centre of mass scale with r, the inertia about the link's axis as Ia' = r Ia, the other two as
-        It' = r^3 (It - Ia/2) + r Ia/2, products of inertia with r^3. In second moments this is r^3 of the whole link's
-        plus (r - r^3) of a thin-walled tube's: a possible body for every r.
+        It' = r^3 (It - Ia/2) + r Ia/2, products of inertia with r^3. The second moments are r^3 times those of the
+        whole link plus (r - r^3) times those of a thin-walled tube, so this is a possible body for every r.
         """
         if remaining == 1.0:
             return self
@@ -170,11 +170,11 @@ class Joint:
     """One-degree-of-freedom joint that moves the link of the same index.
 
     kind: "revolute", "prismatic" or "helical"; axis (3,) unit vector and origin (3,) [m] in the mount frame at zero;
-    pitch [m/rad] of a helical joint; lower, upper limits [rad or m], infinite where there is none; servo_id and
-    servo_direction (+1/-1) of the bus servo that drives it, None where there is none; rotor_inertia of its motor,
-    reflected to the joint (the rotor's own times the gear ratio squared; Pinocchio's and MuJoCo's armature) [kg m^2, of
-    a prismatic joint kg]; servo_zero: what the servo reads at the joint's zero [rad or m], because its horn is mounted
-    off.
+    pitch [m/rad] of a helical joint; lower, upper limits [rad or m], infinite if there is none; servo_id and
+    servo_direction (+1/-1) of the bus servo that drives it, None if there is none; rotor_inertia of its motor,
+    reflected to the joint (the rotor's own times the gear ratio squared; Pinocchio's and MuJoCo's armature) [kg
+    m^2, of a prismatic joint kg]; servo_zero: what the servo reads at the joint's zero [rad or m], because of the
+    mounting error of its horn.
     """
 
     name: str
@@ -208,7 +208,7 @@ class Joint:
 
     @property
     def planned_range(self) -> tuple[float, float]:
-        """Limits (lower, upper) within which motions are planned: half a turn [rad or m] where there is no limit."""
+        """Limits (lower, upper) within which motions are planned: half a turn [rad or m] if there is no limit."""
         lower = self.lower if math.isfinite(self.lower) else min(-math.pi, self.upper - math.pi)
         upper = self.upper if math.isfinite(self.upper) else max(math.pi, self.lower + math.pi)
         return lower, upper
@@ -243,11 +243,12 @@ class Servo:
 
 @dataclass(frozen=True)
 class JointServo:
-    """What was identified of the servo of one joint (docs/identify.md).
+    """Identified parameters of the servo of one joint (docs/identify.md).
 
-    stiffness [N m/rad]; dead_zone [rad]: half of it, the error below which it gives no torque; latency [s]: from a
-    command to its start; lag [s]: damping over stiffness; feed_forward, 0 to 1: share of the set-point's rate that it
-    feeds forward; play [rad]: half of it; coulomb [N m]: dry friction; load_friction: its share of the torque.
+    stiffness [N m/rad]; dead_zone [rad]: half width, the error below which the servo gives no torque; latency [s]:
+    from a command to its start; lag [s]: damping over stiffness; feed_forward, 0 to 1: share of the set-point's
+    rate that it feeds forward; play [rad]: half width; coulomb [N m]: dry friction; load_friction: friction as a
+    share of the torque.
     """
 
     stiffness: float
@@ -283,7 +284,7 @@ class Contact:
 
 @dataclass(frozen=True, eq=False)
 class Imu:
-    """Where the IMU sits: position (3,) [m] and rotation (3, 3) base_link <- chip axes."""
+    """Mounting of the IMU: position (3,) [m] and rotation (3, 3) base_link <- chip axes."""
 
     position: np.ndarray
     rotation: np.ndarray

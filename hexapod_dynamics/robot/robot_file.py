@@ -15,7 +15,7 @@ from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import Link
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_x_to
 
-DIGITS = 9  # significant ones of a number in the file
+DIGITS = 9  # number of significant digits in the file
 
 
 class _Flow(list):
@@ -38,8 +38,8 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
     """YAML text of a robot; notes: comment at its head, each line with a #; comments: {key of the first level: comment
     above it}.
 
-    Each leg that differs from those before it has a module of its own. Raises RobotError for a robot that the format
-    has no words for: links whose axes are turned about themselves.
+    Each leg that differs from the previous ones has its own module. Raises RobotError for a robot that the format
+    cannot describe: links whose axes are rotated about themselves.
     """
     modules: dict[str, list[dict[str, Any]]] = {}
     legs = {}

@@ -1,7 +1,7 @@
-"""What ros2_control wants to know of a robot: its <ros2_control> tag in the URDF, and the file of its controllers.
+"""Descriptions of a robot for ros2_control: the <ros2_control> tag in its URDF, and the file of its controllers.
 
-ros2_control's manager drives the joints by one of the components below; this package asks its controllers for
-set-points by topics (docs/foreign.md). Names are those of ROS 2 Humble and Jazzy.
+ros2_control's manager drives the joints by one of the components below; this package sends set-points to its
+controllers by topics (docs/foreign.md). Names are those of ROS 2 Humble and Jazzy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.xml_text import checked_text
 
-# By name: plugin, and its parameters.
+# By the name of the hardware: the plugin, and its parameters.
 HARDWARE: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
     {
         "mock": ("mock_components/GenericSystem", {}),
@@ -43,9 +43,11 @@ BROADCASTER = "joint_state_broadcaster"
 
 
 def with_ros2_control(urdf: str, robot: Robot, hardware: str) -> str:
-    """URDF text with a <ros2_control> tag: position is commanded, position and velocity are measured, of each joint.
+    """URDF text with a <ros2_control> tag: for each joint, position is commanded, position and velocity are
+    measured.
 
-    hardware: a name of HARDWARE; joints that the URDF fixes (locked, missing) are left out. RobotError: another name.
+    hardware: a name of HARDWARE; joints that the URDF fixes (locked, missing) are left out. RobotError for another
+    name.
     """
     if hardware not in HARDWARE:
         raise RobotError(f"ros2_control: {hardware!r} given, allowed are {', '.join(HARDWARE)}")
@@ -78,16 +80,17 @@ CONTROLLERS_HEAD = """\
 
 
 def controllers_yaml(robot: Robot) -> str:
-    """`controllers` as the text of a parameter file."""
+    """Return `controllers` as the text of a parameter file."""
     return yaml.safe_dump(controllers(robot), sort_keys=False, width=120)
 
 
 def controllers(robot: Robot, rate: int = 100) -> dict[str, Any]:
-    """Parameters of controller_manager and of the controllers, as config/ros2_control.yaml has them for the JetHexa.
+    """Return the parameters of controller_manager and of the controllers; config/ros2_control.yaml contains those
+    of the JetHexa.
 
-    rate [1/s]: of the manager's loop. A lost joint is measured no more: the controllers stay active.
+    rate [1/s]: of the manager's loop. The controllers stay active even if a lost joint is no longer measured.
     """
-    joints = robot.joint_names  # lists of their own: a parameter file has no aliases
+    joints = robot.joint_names  # separate lists, because a parameter file may not have aliases
     kinds: dict[str, Any] = {"update_rate": rate, BROADCASTER: {"type": f"{BROADCASTER}/JointStateBroadcaster"}}
     kinds |= {name: {"type": kind} for name, kind in CONTROLLERS.values()}
     forward, trajectory = (CONTROLLERS[interface][0] for interface in ("commands", "joint_trajectory"))

@@ -1,9 +1,10 @@
-"""A robot's legs in the frames that gaits expect, whatever frames and zeros its URDF has.
+"""Converts a robot's legs from the frames and zeros of its URDF to those that gaits expect.
 
 Gaits need a coxa that turns about z, and a femur and a tibia that turn about -y, with links along x, x and -z at zero
-(`kinematics.link_lengths`). A URDF may have axes of the other sign and any pose at zero. Here axes are turned and zeros
-are moved: `servo_direction` and `servo_zero` are those of a servo that turns as the URDF's joint does, with its centre
-at the URDF's zero. Masses, centres and inertias are the same bodies in other axes.
+(`kinematics.link_lengths`). A URDF may have axes of the other sign and any pose at zero. This module changes axes
+and zeros: `servo_direction` and `servo_zero` describe a servo that turns in the direction of the URDF's joint,
+with its centre at the URDF's zero. Masses, centres of mass and inertias are those of the same bodies, in other
+axes.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, r
 
 NAMES = ("coxa", "femur", "tibia")
 UPRIGHT = 0.02  # [rad] by which axes may deviate from z and from the leg's plane
-ASIDE = 0.003  # [m] by which a joint or the foot may lie beside the leg's plane; it is taken to be in it
-DIGITS = 6  # of lengths [m] and angles [rad], so that legs of one kind are equal; of mounting angles [deg] two less
+ASIDE = 0.003  # [m] by which a joint or the foot may be beside the leg's plane; it is then moved into the plane
+# decimal places of lengths [m] and angles [rad], so that legs of one kind are equal; mounting angles [deg] have two
+# less
+DIGITS = 6
 
 
 def standard_leg(leg: Leg) -> Leg:
     """Return a leg of three joints in the frames that gaits expect.
 
-    Raises RobotError that names the leg and what is otherwise: not three revolute joints, a coxa that does not turn
+    Raises RobotError, which names the leg and the deviation: not three revolute joints, a coxa that does not turn
     about a vertical axis, a femur or tibia that leaves the leg's plane.
     """
     where = f"leg {leg.name}"
@@ -58,12 +61,12 @@ def standard_leg(leg: Leg) -> Leg:
         raise RobotError(
             f"{where}: its links lie {1e3 * aside:.1f} mm beside one another; up to {1e3 * ASIDE:.0f} mm fit"
         )
-    raised = float(steps[0] @ z)  # the femur's joint over the coxa's: the hip is put there
+    raised = float(steps[0] @ z)  # height of the femur's joint over the coxa's; the hip is moved to this height
     lengths = [float(steps[0] @ x), *(math.hypot(step @ x, step @ z) for step in steps[1:])]
     if min(lengths) <= 0.0:
         raise RobotError(f"{where}: lengths {np.round(lengths, 4).tolist()} m; all must be above 0")
     femur, tibia = (math.atan2(step @ z, step @ x) for step in steps[1:])
-    # Angles of the standard joints where those of the URDF are zero, and the senses in which they turn.
+    # Angles of the standard joints at the zeros of the URDF, and their senses of rotation.
     zeros = (0.0, femur, math.remainder(tibia + 0.5 * math.pi - femur, 2.0 * math.pi))
     senses = (float(np.sign(axes[0] @ z)), -float(np.sign(axes[1] @ y)), -float(np.sign(axes[2] @ y)))
     pitches = (0.0, femur, femur + zeros[2])
@@ -109,13 +112,14 @@ def _joint(joint: Joint, leg: str, k: int, origin: np.ndarray, sense: float, zer
 
 
 def _rounded(inertia: np.ndarray) -> np.ndarray:
-    """Return an inertia (3, 3) with as many digits as its largest element has in six."""
+    """Return an inertia (3, 3) rounded to the decimal place of the sixth digit of its largest element."""
     step = 10.0 ** (math.floor(math.log10(np.abs(inertia).max())) - 5)
     return step * np.round(0.5 * (inertia + inertia.T) / step)
 
 
 def standard_robot(robot: Robot, legs: Sequence[Leg], name: str) -> Robot:
-    """Return a robot of these standard legs, counter-clockwise from the front left one, with base_link in their middle.
+    """Return a robot with these standard legs, counter-clockwise from the front left one, and base_link in their
+    middle.
 
     Tripod groups alternate around the body; servos are numbered from 1, leg by leg.
     """

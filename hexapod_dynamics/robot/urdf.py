@@ -1,7 +1,8 @@
-"""A robot, as its morphology leaves it, written as URDF: frames, inertias, limits and simple shapes to look at.
+"""Writes a robot with a morphology as URDF: frames, inertias, limits and simple shapes for display.
 
-The frames are those of robot/link_tree.py. A missing link is left out, a shortened one is shorter, a locked joint is
-fixed at its angle. Links behind damaged joints have the colours of the kinds of damage (`hexapod_dynamics.damage`).
+The frames are those of robot/link_tree.py. A missing link is left out, a broken link has its remaining length, a
+locked joint is fixed at its angle. Links behind damaged joints have the colours of the kinds of damage
+(`hexapod_dynamics.damage`).
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ ET.register_namespace("drake", DRAKE)
 
 
 def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
-    """URDF text of the robot as `morphology` leaves it (None: whole).
+    """Return the URDF text of the robot with `morphology` (None: intact).
 
     Numbers are written with all their digits, so a reader gets the robot's own masses, inertias and lengths. Rotor
-    inertias stand in <transmission> elements with Drake's names (drake:rotor_inertia); Pinocchio ignores them.
-    A joint without limits is "continuous". RobotError: a helical joint, or one with a limit on one side, which URDF
-    does not have; a name that XML cannot have.
+    inertias are in <transmission> elements with Drake's names (drake:rotor_inertia); Pinocchio ignores them. A
+    joint without limits is "continuous". RobotError for what URDF does not have: a helical joint, a joint with a
+    limit on one side only, a name that XML cannot have.
     """
     root = ET.Element("robot", name=robot.name)
     tree = branches(robot, morphology)
@@ -79,7 +80,7 @@ def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
 
 
 def _kind(joint: Joint) -> str:
-    """Type of a moving joint in URDF: "continuous" where it has no limits."""
+    """Return the type of a moving joint in URDF: "continuous" if it has no limits."""
     if math.isfinite(joint.lower) and math.isfinite(joint.upper):
         return joint.kind
     if joint.kind != "revolute" or math.isfinite(joint.lower) or math.isfinite(joint.upper):
@@ -91,7 +92,9 @@ def _kind(joint: Joint) -> str:
 
 
 def _transmission(root: ET.Element, joint: Joint) -> None:
-    """A motor's rotor inertia, which URDF itself has no place for, as Drake reads it: at the joint, gear ratio 1."""
+    """Write a motor's rotor inertia in the form that Drake reads (URDF itself has none): at the joint, gear ratio
+    1.
+    """
     element = ET.SubElement(root, "transmission", name=f"{joint.name}_transmission")
     ET.SubElement(element, "type").text = "transmission_interface/SimpleTransmission"
     ET.SubElement(element, "joint", name=joint.name)

@@ -1,4 +1,6 @@
-"""What a URDF contains and a robot cannot: refused, or named in a warning; and which chains of it are legs."""
+"""Checks a URDF: contents that a robot cannot have are refused or named in a warning; chains that are not legs are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def check_xacro_text(text: str) -> None:
 
 
 def check_elements(root: ET.Element) -> None:
-    """Raise RobotError for names that are used twice, joints that follow others, and calls of xacro.
+    """Raise RobotError for repeated names, joints that follow others, and calls of xacro.
 
     A RobotWarning names each value that is not used: friction and damping of joints, reductions of transmissions.
     """
@@ -58,7 +60,7 @@ def _refuse_xacro(what: str) -> NoReturn:
 
 
 def _is_number(text: str | None, number: float) -> bool:
-    """Return whether a text stands for a number."""
+    """Return whether a text is a number."""
     try:
         return float(text or "") == number
     except ValueError:
@@ -88,14 +90,14 @@ def _warn_of_reductions(root: ET.Element) -> None:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, RobotWarning, stacklevel=7)  # of who calls Robot.from_urdf
+    warnings.warn(message, RobotWarning, stacklevel=7)  # the level of the caller of Robot.from_urdf
 
 
 # ---- legs ------------------------------------------------------------------------------------------------------------
 
 
 def leg_names(joints: list[str]) -> list[str]:
-    """What remains of the joints' names without their common beginning and end: coxa_joint_LF -> LF."""
+    """Return the parts of the joints' names without their common beginning and end: coxa_joint_LF -> LF."""
     words = [_words(joint) for joint in joints]
     while len(words) > 1 and all(len(w) > 1 for w in words) and len({w[0] for w in words}) == 1:
         words = [w[1:] for w in words]
@@ -105,10 +107,11 @@ def leg_names(joints: list[str]) -> list[str]:
 
 
 def check_legs(chains: dict[str, int]) -> None:
-    """Raise RobotError if some of the chains on the body (first joint: number of joints) are none of its legs.
+    """Raise RobotError if some of the chains on the body, {first joint: number of joints}, are not legs.
 
-    Most chains have names that begin or end with the same word, and as many joints; others have neither, such as a
-    head's pan joint.
+    If the names of most chains begin or end with the same word, and these chains have equal numbers of joints,
+    they are legs. A chain with another name and another number of joints, such as a head's pan joint, is not a
+    leg.
     """
     for end in (0, -1):
         word, count = Counter(_words(joint)[end] for joint in chains).most_common(1)[0]

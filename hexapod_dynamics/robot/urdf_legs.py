@@ -1,4 +1,6 @@
-"""Finds the legs of a URDF by their build: what else is on the body (pan heads, arms, masts) becomes a part of it."""
+"""Finds the legs of a URDF by their structure; other chains on the body (pan heads, arms, masts) become fixed
+parts of it.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,17 @@ from hexapod_dynamics.robot.standard_legs import standard_leg, standard_robot
 from hexapod_dynamics.robot.urdf_checks import leg_names
 from hexapod_dynamics.robot.urdf_tree import UrdfPart, all_parts, read_root, read_text, read_tree
 
-ALIKE = 0.15  # relative difference of lengths up to which legs are of one kind
+ALIKE = 0.15  # relative difference of lengths up to which legs count as equal
 FEWEST = 3
 
 
 def robot_of_urdf(text_or_path: Any, name: str) -> tuple[Robot, dict[str, str]]:
-    """Return a Robot as gaits expect it (`standard_robot`), and {first joint: why} of what is no leg and was fixed.
+    """Return a Robot as gaits expect it (`standard_robot`), and {first joint: reason} for the chains that are not
+    legs and were fixed.
 
-    Legs are the largest group of chains on the body that have a coxa, a femur and a tibia of equal lengths. RobotError:
-    fewer than three such chains, with the reason for each that is none; and what Robot.from_urdf refuses.
+    Legs are the largest group of chains on the body that have a coxa, a femur and a tibia of equal lengths.
+    RobotError if there are fewer than three such chains, with the reasons for the others, and if Robot.from_urdf
+    refuses the URDF.
     """
     text = read_text(text_or_path)
     chains = _chains(text)
@@ -53,7 +57,7 @@ def _read(text: str, fixed: dict[str, str], first_joints: list[str]) -> Robot:
 
 
 def _on_body(part: UrdfPart) -> Iterator[UrdfPart]:
-    """Yield the moving parts that are attached to a part or to what is fixed to it."""
+    """Yield the moving parts that are attached to a part or to a part fixed to it."""
     for child in part.children:
         if child.joint.get("type") == "fixed":
             yield from _on_body(child)
@@ -62,7 +66,7 @@ def _on_body(part: UrdfPart) -> Iterator[UrdfPart]:
 
 
 def _chains(text: str) -> dict[str, int]:
-    """Return {first joint: number of moving joints, 0 where the chain forks} of what is attached to the body."""
+    """Return {first joint: number of moving joints, 0 if the chain forks} of the chains on the body."""
     base = read_tree(read_root(text))
     all_parts(base)
     found = {}
@@ -85,7 +89,7 @@ def _with_fixed(text: str, first_joints: list[str]) -> str:
 
 
 def _largest_group(legs: dict[str, Leg]) -> list[str]:
-    """Return the first joints of the most legs whose links have equal lengths."""
+    """Return the first joints of the largest group of legs whose links have equal lengths."""
     lengths = {joint: np.array([link.length for link in leg.links]) for joint, leg in legs.items()}
     groups = [
         [joint for joint, other in lengths.items() if np.allclose(other, of_one, rtol=ALIKE)]

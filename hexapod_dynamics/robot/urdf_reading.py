@@ -1,11 +1,12 @@
 """A robot read from URDF: any body with serial legs.
 
-Fixed joints are merged into the link before them. Legs are the chains that are attached to the body, found, or named by
-their first joints. base_link is moved to the body's centre of mass, where gaits expect it, unless it is to stay. Rotor
-inertias are read from <transmission> elements with Drake's names, times the gear ratio squared. A link's axes are laid
-along it, from its joint to the next one (the last link: to its outermost fixed frame, such as a foot, else through its
-centre of mass). What a robot has no place for is refused or named (urdf_checks.py). Values that URDF does not contain
-(stiffness of servos, contact, IMU) are arguments; by default those of the JetHexa.
+A link on a fixed joint is merged into its parent. Legs are the chains that are attached to the body: all of them,
+or those that are named by their first joints. base_link is moved to the body's centre of mass, where gaits expect
+it, unless keep_frame is set. Rotor inertias are read from <transmission> elements with Drake's names, times the
+gear ratio squared. A link's x axis is along the link, from its joint to the next one (for the last link: to its
+outermost fixed frame, such as a foot, else through its centre of mass). Contents that a robot cannot have are
+refused or named (urdf_checks.py). Values that URDF does not contain (stiffness of servos, contact, IMU) are
+arguments; by default those of the JetHexa.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from hexapod_dynamics.robot.urdf_tree import (
 from hexapod_dynamics.se3 import combined_inertia, rotation_x_to
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
-TURN = math.pi  # [rad or m] limits of a joint whose limits are both 0; a continuous one has none
-DEEPEST = 100  # joints in a row; the functions that read them call themselves
+TURN = math.pi  # [rad or m] limits of a joint whose limits in the file are both 0; a continuous joint has none
+DEEPEST = 100  # most consecutive joints, because the functions that read them are recursive
 MassProperties = tuple[float, np.ndarray, np.ndarray]  # mass, centre of mass, inertia about it
 Branch = tuple[np.ndarray, np.ndarray, UrdfPart]  # rotation, position, moving part
 NOTHING: MassProperties = (0.0, np.zeros(3), np.zeros((3, 3)))
@@ -87,8 +88,8 @@ def _check_depth(base: UrdfPart) -> None:
 
 
 def _merged(part: UrdfPart) -> tuple[MassProperties, list[Branch], list[np.ndarray]]:
-    """Return the mass properties of a link with all that is fixed to it, (rotation, position, part) of each moving part
-    on it, and the positions of the frames that are fixed to it.
+    """Return the mass properties of a link with everything fixed to it, (rotation, position, part) of each moving
+    part on it, and the positions of the frames that are fixed to it.
     """
     pieces, branches, frames = [_inertial(part.element, part.name)], [], []
     for child in part.children:
@@ -108,7 +109,9 @@ def _merged(part: UrdfPart) -> tuple[MassProperties, list[Branch], list[np.ndarr
 
 
 def _choose(legs: Mapping[str, str] | None, branches: list[Branch]) -> dict[str, Branch]:
-    """Legs by name: those asked for (name -> first joint), or all, named by the part in which their joints differ."""
+    """Return the legs by name: the requested ones (name -> first joint), or all, named by the part in which their
+    joints' names differ.
+    """
     by_joint = {part.joint.get("name", ""): (rotation, position, part) for rotation, position, part in branches}
     if legs is None:
         if not by_joint:
@@ -132,7 +135,7 @@ def _choose(legs: Mapping[str, str] | None, branches: list[Branch]) -> dict[str,
 
 
 def _chain_length(part: UrdfPart) -> int:
-    """The most moving joints that follow each other from a part on, its own included."""
+    """Return the largest number of consecutive moving joints from a part on, including its own."""
     longest = max((_chain_length(child) for child in part.children), default=0)
     return longest + (part.joint.get("type") in MOVING)
 
@@ -179,7 +182,9 @@ def _leg(
 
 
 def _end(com: np.ndarray, frames: list[np.ndarray]) -> np.ndarray:
-    """End of a leg's last link: its outermost fixed frame, else twice as far as its centre of mass."""
+    """Return the end of a leg's last link: its outermost fixed frame, else the point at twice the distance of its
+    centre of mass.
+    """
     if frames:
         farthest = max(frames, key=np.linalg.norm)
         if np.linalg.norm(farthest) > 1e-9:
@@ -188,7 +193,7 @@ def _end(com: np.ndarray, frames: list[np.ndarray]) -> np.ndarray:
 
 
 def _own(link: str, leg: str) -> str:
-    """The link's name without its leg's: tibia_link_LF -> tibia, LF_tibia -> tibia."""
+    """Return the link's name without that of its leg: tibia_link_LF -> tibia, LF_tibia -> tibia."""
     if link.startswith(f"{leg}_") and len(link) > len(leg) + 1:
         link = link[len(leg) + 1 :]
     for ending in (f"_link_{leg}", f"_{leg}"):
@@ -198,7 +203,7 @@ def _own(link: str, leg: str) -> str:
 
 
 def _rotor_inertias(root: ET.Element) -> dict[str | None, float]:
-    """Rotor inertia, reflected, by joint: drake:rotor_inertia times drake:gear_ratio squared."""
+    """Return the reflected rotor inertia of each joint: drake:rotor_inertia times drake:gear_ratio squared."""
     found: dict[str | None, float] = {}
     for transmission in root.findall("transmission"):
         joint = transmission.find("joint")
@@ -226,7 +231,7 @@ def _joint(element: ET.Element, turn: np.ndarray, place: np.ndarray, rotors: dic
         lower, upper = (
             float(read_numbers(limit.get(side, "0"), 1, f"joint {name}: {side}")[0]) for side in ("lower", "upper")
         )
-        if lower == upper == 0.0:  # what exporters write where there are no limits
+        if lower == upper == 0.0:  # exporters write this for a joint without limits
             lower, upper = -TURN, TURN
     rotor = rotors.get(name, 0.0)
     return Joint(name, MOVING[kind], turn @ direction, place, lower, upper, rotor_inertia=rotor)
@@ -240,7 +245,7 @@ def _servo(limits: list[ET.Element | None]) -> Servo:
 
 
 def _box(root: ET.Element, base: str, legs: tuple[Leg, ...]) -> np.ndarray:
-    """Size of the body: its own box, else what its hips span."""
+    """Return the size of the body: its own box, else the extent of its hips."""
     for kind in ("collision", "visual"):
         for shape in root.findall(f"link[@name='{base}']/{kind}/geometry/box"):
             return read_numbers(shape.get("size"), 3, f"link {base}: box")

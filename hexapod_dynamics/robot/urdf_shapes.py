@@ -26,12 +26,16 @@ SERVO = (0.040, 0.020, 0.036)  # [m] an HTD-35H class servo: 54 x 20 x 48 mm wit
 
 
 def colours() -> dict[str, str]:
-    """All colours by name, red green blue opacity: those of COLOURS, and of the links behind damaged joints by kind."""
+    """Return all colours by name, red green blue opacity: those of COLOURS, and those of links behind damaged
+    joints, by kind of damage.
+    """
     return COLOURS | {kind.name: kind.colour for kind in KINDS.joint_kinds}
 
 
 def body(element: ET.Element, robot: Robot) -> None:
-    """Two plates, the computer between and above them, a servo at each hip; the collision shape is the body's box."""
+    """Write two plates, the computer between and above them, a servo at each hip; the collision shape is the
+    body's box.
+    """
     length, width, height = robot.body.box
     for z in (-0.5 * height, 0.5 * height):
         _box(element, (length, width, 0.004), (0.0, 0.0, z), "plate")
@@ -54,7 +58,7 @@ def body(element: ET.Element, robot: Robot) -> None:
 
 
 def link(element: ET.Element, branch: Branch) -> None:
-    """A bracket with the next servo at its end, or for the last link of a leg a shank with a foot.
+    """Write a bracket with the next servo at its end, or for the last link of a leg a shank with a foot.
 
     A broken link has no foot and no servo at its end; a link behind a damaged joint has the colour of this damage.
     """

@@ -1,4 +1,4 @@
-"""The tree of links of a URDF, as XML has it: for the reader of robots and for that of the view."""
+"""The tree of links in the XML of a URDF, for the reader of robots and for that of the view."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_text(text_or_path: Any) -> str:
         return text
     try:
         return Path(text_or_path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or no path
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or not a path
         reason = error.strerror if isinstance(error, OSError) else error
         raise RobotError(f"URDF file {text[:200]}: cannot be read: {reason}") from None
 
@@ -42,7 +42,7 @@ def read_root(text: str) -> ET.Element:
     """Return the element <robot> of a text; RobotError."""
     try:
         root = ET.fromstring(text.strip())
-    except (ET.ParseError, ValueError) as error:  # ValueError: text that no UTF-8 can represent
+    except (ET.ParseError, ValueError) as error:  # ValueError: text that UTF-8 cannot represent
         check_xacro_text(text)
         raise RobotError(f"URDF: not XML: {error}") from None
     if root.tag != "robot":
@@ -51,7 +51,9 @@ def read_root(text: str) -> ET.Element:
 
 
 def read_tree(root: ET.Element) -> UrdfPart:
-    """Return the link that no joint carries, with all that is attached to it; RobotError if the links form no tree."""
+    """Return the root link, which no joint carries, with everything attached to it; RobotError if the links form
+    no tree.
+    """
     parts: dict[str, UrdfPart] = {}
     for element in root.findall("link"):
         part = UrdfPart(element)
@@ -80,9 +82,9 @@ def read_tree(root: ET.Element) -> UrdfPart:
 
 
 def all_parts(base: UrdfPart) -> list[UrdfPart]:
-    """Return a link and all below it, each after the one that carries it, and set their depths."""
+    """Return a link and all links below it, each after its parent, and set their depths."""
     found = [base]
-    for part in found:  # grows
+    for part in found:  # the list grows in this loop
         for child in part.children:
             child.depth = part.depth + 1
         found += part.children
@@ -90,7 +92,7 @@ def all_parts(base: UrdfPart) -> list[UrdfPart]:
 
 
 def _check_connected(base: UrdfPart, parts: list[UrdfPart]) -> None:
-    """Raise RobotError if links are not connected to the root: they carry one another in a ring."""
+    """Raise RobotError if links are not connected to the root: they form a ring."""
     reached = set(map(id, all_parts(base)))
     left = [part for part in parts if id(part) not in reached]
     if left:
@@ -102,7 +104,9 @@ def _check_connected(base: UrdfPart, parts: list[UrdfPart]) -> None:
 
 
 def origin_of(element: ET.Element | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return rotation (3, 3) and position (3,) [m] of an element's <origin>; none of both without one. RobotError."""
+    """Return rotation (3, 3) and position (3,) [m] of an element's <origin>, identity and zero without one. Raises
+    RobotError.
+    """
     origin = None if element is None else element.find("origin")
     if origin is None:
         return np.eye(3), np.zeros(3)
@@ -111,7 +115,7 @@ def origin_of(element: ET.Element | None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_numbers(text: str | None, count: int, what: str) -> np.ndarray:
-    """Return as many finite numbers as a text has to hold; RobotError names `what` they are."""
+    """Return the required count of finite numbers from a text; RobotError names `what` they are."""
     try:
         values = np.array([float(word) for word in str(text).split()])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Texts that XML can have."""
+"""Checks texts that are to be written to XML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def checked_text(text: str) -> str:
-    """The text; RobotError if it has a character that no XML file can have, such as a control character."""
+    """Return the text; RobotError if it has a character that XML cannot contain, such as a control character."""
     if NOT_IN_XML.search(text):
         raise RobotError(f"name {text!r}: it has a character that XML cannot have; rename it")
     return text

@@ -34,7 +34,7 @@ HOSTILE = {
         "a0: &a0 {x: 1}\n" + "".join(f"a{k}: &a{k} {{<<: [{', '.join([f'*a{k - 1}'] * 9)}]}}\n" for k in range(1, 9)),
         "values, aliases counted in full",
     ),
-    "an alias of itself": ("name: &a [*a]", "line 1: an alias of what it is in"),
+    "an alias of itself": ("name: &a [*a]", "line 1: an alias of a node that contains it"),
     "a date that is none": ("name: 2026-99-99", "not YAML: month must be in 1..12"),
     "a list as key": ("? [a]\n: 1", "not YAML: while constructing a mapping"),
     "a Python object": ("name: !!python/object/apply:os.system [true]", "not YAML: could not determine a constructor"),
