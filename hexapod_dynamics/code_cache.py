@@ -21,7 +21,8 @@ from pathlib import Path
 from hexapod_dynamics.runtime_directory import WRITABLE_BY_OTHERS, reason_for_distrust
 
 DIGEST_SIZE = 32
-FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a named pipe would be waited for
+# without O_NONBLOCK, opening a named pipe would wait
+FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 PACKAGE = Path(__file__).resolve().parent
 
 
@@ -44,7 +45,7 @@ def _entry(family: str, key: str) -> Path:
 
 
 def _trusted(path: Path) -> bytes | None:
-    """All bytes of a file that no other user could have written, else None."""
+    """Return all bytes of a file; None if another user could have written it."""
     try:
         # The opened file itself is checked; a path could be changed to a link in between.
         with os.fdopen(os.open(path, FLAGS), "rb") as file:
@@ -85,7 +86,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def write_library(path: Path, code: bytes) -> None:
-    """Write a shared library atomically, its digest behind it, where no loader reads it.
+    """Write a shared library atomically, and append its digest, which loaders ignore.
 
     If that fails, a warning says so, and the program continues without the cache.
     """
@@ -102,17 +103,18 @@ def library_to_open(path: Path) -> bool:
 
 
 def _make_directory(directory: Path) -> None:
-    """Make a directory of entries and the cache itself, writable for this user only, whatever the umask."""
+    """Create the cache and a directory of entries in it, writable for this user only, regardless of the umask."""
     top = directory.parent
     top.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = os.stat(top)
     if status.st_uid == os.geteuid() and status.st_mode & WRITABLE_BY_OTHERS and not status.st_mode & stat.S_ISVTX:
-        os.chmod(top, status.st_mode & ~WRITABLE_BY_OTHERS & 0o7777)  # an earlier version made it, with a free umask
+        # an earlier version created it and obeyed the umask
+        os.chmod(top, status.st_mode & ~WRITABLE_BY_OTHERS & 0o7777)
     directory.mkdir(mode=0o700, exist_ok=True)
 
 
 def _distrusted(directory: Path) -> str:
-    """Return the directory of an entry that another user could have changed, and why; empty if none.
+    """Return which directory of an entry another user could have changed, and why; an empty text if none.
 
     The files belong to this user, but somebody with write access to the directory could exchange them.
     """

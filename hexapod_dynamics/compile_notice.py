@@ -1,4 +1,4 @@
-"""Tells whoever listens that the model of a robot is about to be compiled, by the C compiler."""
+"""Informs listeners that the C compiler is about to compile the model of a robot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def forget_listener(listener: Callable[[], None]) -> None:
 def announce(directory: Path) -> None:
     """Print once, on stderr, that this start takes longer and why; call the listeners each time.
 
-    directory: in which the compiled code is kept.
+    directory: of the compiled code.
     """
     global _announced
     for listener in _listeners:

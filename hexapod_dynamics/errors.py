@@ -22,7 +22,7 @@ class DeviceError(HexapodError):
 
 
 class MissingPackageError(DeviceError):
-    """A Python package that a device needs is not installed: starting again does not help."""
+    """A Python package that a device needs is not installed: a restart does not help."""
 
 
 class DynamicsError(HexapodError):
@@ -30,11 +30,11 @@ class DynamicsError(HexapodError):
 
 
 class RobotWarning(UserWarning):
-    """Something of a robot description that this package does not use; the message names it."""
+    """A part of a robot description that this package does not use; the message names it."""
 
 
 class HeldTipsWarning(RuntimeWarning):
-    """Forward dynamics with held feet in which no forces hold them: their tips accelerate."""
+    """Forward dynamics with held feet for which no forces exist that hold them: their tips accelerate."""
 
 
 class ParameterError(HexapodError):
@@ -46,11 +46,11 @@ class UnsafePathError(HexapodError):
 
 
 class CompilerError(HexapodError):
-    """C code that has to be compiled, and cannot be: no compiler, or it refuses."""
+    """C code cannot be compiled: there is no compiler, or it reports an error."""
 
 
 class StoredStateError(HexapodError):
-    """A stored state that cannot be read or is of another shape."""
+    """A stored state that cannot be read or has another structure."""
 
 
 class IdentificationError(HexapodError):

@@ -1,4 +1,4 @@
-"""Named fields of the arrays that compiled kernels read: the structs of the .pxd files, as numpy sees them."""
+"""Named fields of the arrays that compiled kernels read: the structs of the .pxd files as numpy types."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ def rows(array: np.ndarray, layout: np.dtype) -> Any:
 
 
 def columns(layout: np.dtype) -> list[int]:
-    """Return where each field begins, counted in numbers, and how many numbers there are in all."""
+    """Return the index of the number at which each field begins, and the total count of numbers."""
     fields: Any = layout.fields or {}
     return [fields[name][1] // 8 for name in layout.names or ()] + [layout.itemsize // 8]
 
 
 def warn_uncompiled() -> None:
-    """Warn that the kernels run without being compiled: right, but some hundred times slower. Name the remedy."""
+    """Warn that the kernels run uncompiled, with correct results but some hundred times slower, and name the
+    remedy.
+    """
     python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
     others = sorted(path.name for path in Path(__file__).parent.glob("kernel_memory.*.so"))
     state = f"compiled for another Python ({', '.join(others)}), not for {python}" if others else "not compiled"

@@ -1,6 +1,7 @@
-"""Memory of numpy arrays for the compiled kernels, checked once where a kernel takes an array.
+"""Memory of numpy arrays for the compiled kernels, checked once when a kernel receives an array.
 
-Compiled, the functions return addresses, so the caller keeps the arrays; else the arrays themselves, with named fields.
+Compiled, the functions return addresses, so the caller must keep the arrays alive; uncompiled, they return the
+arrays themselves, with named fields.
 """
 
 import cython
@@ -9,7 +10,7 @@ import numpy as np
 from hexapod_dynamics import kernel_layout
 from hexapod_dynamics.errors import HexapodError
 
-# What the buffer protocol calls the kinds of numbers.
+# Codes of the kinds of numbers in the buffer protocol.
 FLOAT64, INT64 = ord("d"), ord("l")
 
 if not cython.compiled:
@@ -47,11 +48,11 @@ def struct(array, layout):
 
 
 def address_of(array, count, kind, layout, written=True):
-    """Return the memory of an array; HexapodError unless it is `count` numbers of a kind in a row, writable where they
-    are written.
+    """Return the memory of an array; HexapodError unless it consists of `count` contiguous numbers of a kind, and
+    is writable if they are written.
     """
     if cython.compiled:
-        # `buffer` and `view` are of the .pxd.
+        # `buffer` and `view` are declared in the .pxd.
         flags = buffer.PyBUF_C_CONTIGUOUS | buffer.PyBUF_FORMAT  # type: ignore  # noqa: F821
         if written:
             flags |= buffer.PyBUF_WRITABLE  # type: ignore  # noqa: F821

@@ -2,11 +2,11 @@
 
 `private_directory` holds files that the processes of a session share: simulated devices, state restored after a crash.
 It is not below $XDG_RUNTIME_DIR, because that directory is deleted at log-out while a robot may still walk, and
-programs without a log-in (systemd, cron, docker exec) do not have it. As for tmux, it is a directory of mode 0700 in
-/tmp.
+programs without a log-in (systemd, cron, docker exec) do not have it. As with tmux, it is a directory of mode 0700
+in /tmp.
 
-`hexapod-stop` waits for the imports of this module: it imports what Python has loaded at its start, pathlib only where
-a Path is asked for.
+The imports of this module delay `hexapod-stop`: it imports only modules that Python has loaded at its start, and
+pathlib only if a Path is needed.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def runtime_directory() -> Path:
 
 
 def private_directory(*names: str) -> Path:
-    """Directory `names` below `runtime_directory`, made with mode 0700 where it is missing.
+    """Return the directory `names` below `runtime_directory`; it is created with mode 0700 if it is missing.
 
-    Raises UnsafePathError where one of them is no directory, belongs to another user or lets others write, where a
-    parent of them lets another user replace them, and where it cannot be made.
+    Raises UnsafePathError if one of them is not a directory, belongs to another user or is writable for others, if
+    another user could replace them through a parent, or if they cannot be created.
     """
     from pathlib import Path
 
@@ -45,7 +45,7 @@ def private_directory(*names: str) -> Path:
 
 
 def private_path(*names: str) -> str:
-    """As `private_directory`, as text."""
+    """Return `private_directory` as text."""
     for name in names:
         if name in ("", ".", "..") or "/" in name or "\0" in name:
             raise UnsafePathError(f"{name!r} cannot be the name of a directory: give a name without '/', not '..'")
@@ -54,9 +54,9 @@ def private_path(*names: str) -> str:
 
 
 def own_directory(path: str | Path, setting: str) -> Path:
-    """Directory at an absolute path, checked and made as `private_directory` does.
+    """Return the directory at an absolute path, checked and created as in `private_directory`.
 
-    setting: what the path was given in, for the messages. Raises UnsafePathError.
+    setting: the variable or parameter that contains the path, for the messages. Raises UnsafePathError.
     """
     from pathlib import Path
 
@@ -81,7 +81,7 @@ def ros_domain() -> int:
 
 
 def checked_domain(value: str | int) -> int:
-    """The number of a ROS domain given as text or number; raises UnsafePathError if it is none."""
+    """Return the number of a ROS domain given as text or number; raises UnsafePathError if it is not a valid one."""
     text = str(value)
     if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= MOST_DOMAIN):
         raise UnsafePathError(f"{DOMAIN} is {_shortened(text)}: give a whole number from 0 to {MOST_DOMAIN}")
@@ -89,7 +89,7 @@ def checked_domain(value: str | int) -> int:
 
 
 def checked_session(name: str) -> str:
-    """The name of a session, which is part of file names, if it is a safe one; else raises UnsafePathError."""
+    """Return the name of a session if it is safe as a part of file names; else raises UnsafePathError."""
     known = name.isascii() and name.replace("_", "a").replace("-", "a").replace(".", "a").isalnum()
     if not known or name.startswith(".") or len(name) > LONGEST_SESSION:
         raise UnsafePathError(
@@ -106,7 +106,7 @@ def _shortened(text: str) -> str:
 def forget_session(session: str) -> None:
     """Delete what the nodes of a launch have stored for their respawn (nodes.crash_recovery).
 
-    Raises UnsafePathError as `private_directory`, OSError where a file cannot be deleted.
+    Raises UnsafePathError as `private_directory`, OSError if a file cannot be deleted.
     """
     start = f"{checked_session(session)}."
     for file in private_directory("sessions").iterdir():
@@ -124,8 +124,8 @@ def ros_home() -> Path:
 def reason_for_distrust(status: os.stat_result, also_trusted: int = 0) -> str:
     """Return why another user could have changed a file or directory with this `os.stat_result`; empty if none could.
 
-    Trusted are this user, root and the user `also_trusted`. A directory with the sticky bit may be writable by others:
-    they cannot replace files of this user.
+    This user, root and the user `also_trusted` are trusted. A directory with the sticky bit may be writable by
+    others, because they cannot replace files of this user.
     """
     if status.st_uid not in (os.geteuid(), 0, also_trusted):
         return f"it belongs to user {status.st_uid}, this program runs as user {os.geteuid()}"
@@ -135,7 +135,7 @@ def reason_for_distrust(status: os.stat_result, also_trusted: int = 0) -> str:
 
 
 def _make_private(levels: list[str], setting: str) -> str:
-    """Make the directories `levels`, each below the one before, closed to others; return the last."""
+    """Create the directories `levels`, each below the previous one, closed to others; return the last."""
     try:
         _make_parents(os.path.dirname(levels[0]))
         _check_parents(levels[0], setting)
@@ -153,7 +153,7 @@ def _make_private(levels: list[str], setting: str) -> str:
 
 
 def _make_directory(path: str, mode: int) -> None:
-    """Make a directory, unless there is one, or a link to one."""
+    """Create a directory, unless there is one or a link to one."""
     try:
         os.mkdir(path, mode)
     except OSError:
@@ -171,7 +171,7 @@ def _parents(path: str) -> list[str]:
 
 
 def _make_parents(path: str) -> None:
-    """Make missing directories, which others cannot write to whatever the umask."""
+    """Create missing directories, not writable for others, regardless of the umask."""
     for missing in reversed([each for each in (path, *_parents(path)) if not os.path.exists(each)]):
         _make_directory(missing, 0o755)
 
@@ -179,14 +179,14 @@ def _make_parents(path: str) -> None:
 def _check_parents(path: str, setting: str) -> None:
     """Raise UnsafePathError if another user could replace `path` through one of the directories above it.
 
-    Links on the way count as well as what they lead to. Whoever owns "/" is trusted: below a user namespace that is not
-    root by number.
+    Links in the path and their targets are checked. The owner of "/" is trusted; in a user namespace this is not
+    the user number 0.
     """
     root = os.stat("/").st_uid
     real = os.path.realpath(os.path.dirname(path))
     for parent in {*_parents(path), *_parents(real), real}:
         status = os.lstat(parent)
-        if stat.S_ISLNK(status.st_mode):  # its mode means nothing; what it leads to is checked, too
+        if stat.S_ISLNK(status.st_mode):  # the mode of a link means nothing; its target is checked, too
             wrong = "" if status.st_uid in (os.geteuid(), 0, root) else f"it is a link of user {status.st_uid}"
         else:
             wrong = reason_for_distrust(status, root)
@@ -198,8 +198,10 @@ def _check_parents(path: str, setting: str) -> None:
 
 
 def _close(path: str, setting: str) -> None:
-    """Check that a directory is this user's own and nobody else may write to it; then nobody else may read it."""
-    status = os.lstat(path)  # not where a symbolic link of somebody else leads
+    """Check that a directory belongs to this user and that nobody else may write to it; then make it unreadable
+    for others.
+    """
+    status = os.lstat(path)  # not stat, which would follow a symbolic link of somebody else
     if not stat.S_ISDIR(status.st_mode):
         raise UnsafePathError(f"{path} is no directory. {_remedy(path, setting)}")
     if status.st_uid != os.geteuid():

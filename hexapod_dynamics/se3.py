@@ -41,7 +41,7 @@ def inverse(g: Array) -> Array:
 
 
 def Ad(g: Array) -> Array:
-    """Adjoint (6, 6) of the pose g_ab: takes a twist seen in frame b to frame a (equation 3)."""
+    """Adjoint (6, 6) of the pose g_ab: transforms a twist from frame b to frame a (equation 3)."""
     rotation = g[:3, :3]
     adjoint = np.zeros((6, 6))
     adjoint[:3, :3] = adjoint[3:, 3:] = rotation
@@ -77,7 +77,8 @@ def log(g: Array) -> Array:
     sine = float(np.linalg.norm(axial))
     cosine = 0.5 * (float(np.trace(rotation)) - 1.0)
     angle = float(np.arctan2(sine, cosine))
-    if cosine < -0.99:  # near a half turn the axis is in the symmetric part: R + R^T = 2 cos I + 2 (1 - cos) u u^T
+    # near a half turn the axis follows from the symmetric part: R + R^T = 2 cos I + 2 (1 - cos) u u^T
+    if cosine < -0.99:
         outer = 0.5 * (rotation + rotation.T) - cosine * np.eye(3)
         column = outer[:, int(np.argmax(np.diag(outer)))]
         axis = column / np.linalg.norm(column)
@@ -93,7 +94,7 @@ def log(g: Array) -> Array:
 
 
 def _rodrigues(angle2: float) -> tuple[float, float, float]:
-    """sin(t)/t, (1 - cos t)/t^2, (t - sin t)/t^3 of t^2, by Taylor's series near zero."""
+    """sin(t)/t, (1 - cos t)/t^2, (t - sin t)/t^3 as functions of t^2, by Taylor's series near zero."""
     if angle2 < 1e-4:
         return (
             1.0 - angle2 / 6.0 * (1.0 - angle2 / 20.0 * (1.0 - angle2 / 42.0)),
@@ -158,15 +159,16 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
             [-sp, cp * sr, cp * cr],
         ]
     )
-    rotation[np.abs(rotation) < 1e-15] = 0.0  # cos(pi/2) is not zero in floating point, a mount at 90 degrees is
+    # cos(pi/2) is not exactly zero in floating point, but it must be for a mount at 90 degrees
+    rotation[np.abs(rotation) < 1e-15] = 0.0
     return rotation
 
 
 def roll_pitch_yaw(rotation: Array) -> tuple[float, float, float]:
     """Roll, pitch and yaw [rad] of a rotation (3, 3), the inverse of `rotation_rpy`.
 
-    At a pitch of +-90 degrees only yaw -+ roll is defined: yaw is then 0. Near it roll is computed for the yaw that is
-    returned, so that all three together are the rotation to 1e-14.
+    At a pitch of +-90 degrees only yaw -+ roll is defined: yaw is then 0. Near this pitch, roll is computed from
+    the returned yaw, so that all three together equal the rotation to 1e-14.
     """
     (x, i, n), (y, j, k), (z, _, _) = rotation.tolist()
     yaw = math.atan2(y, x) if math.hypot(x, y) > 1e-14 else 0.0
@@ -180,7 +182,7 @@ def euler_zyx(rotation: Array) -> Array:
 
 
 def rotation_x_to(direction: npt.ArrayLike) -> Array:
-    """Smallest rotation (3, 3) that takes x to a unit vector (3,); about z where the two are opposite."""
+    """Smallest rotation (3, 3) that turns x to a unit vector (3,); about z if the two are opposite."""
     x, y, z = (float(component) for component in np.asarray(direction))
     if x < -1 + 1e-12:
         return np.diag([-1.0, -1.0, 1.0])
@@ -206,7 +208,7 @@ def rotation_from_quaternion(quaternion: Iterable[float]) -> Array:
 
 def quaternion_from_rotation(rotation: Array) -> tuple[float, float, float, float]:
     """Unit quaternion (x, y, z, w), w >= 0, of a rotation (3, 3), by Shepperd's method."""
-    r = rotation.tolist()  # Python's numbers: an element of an array takes three times as long
+    r = rotation.tolist()  # Python numbers: access to an element of an array takes three times as long
     terms = (
         r[0][0] - r[1][1] - r[2][2],
         r[1][1] - r[0][0] - r[2][2],

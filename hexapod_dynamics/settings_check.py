@@ -1,4 +1,4 @@
-"""Checks what settings have in common."""
+"""Checks that several classes of settings share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from hexapod_dynamics.errors import HexapodError
 
 
 def require_positive(values: Mapping[str, Any], error: type[HexapodError] = HexapodError) -> None:
-    """Raise `error` for the first of some named numbers, or tuples of numbers, that is not finite and above 0."""
+    """Raise `error` for the first of some named numbers, or tuples of numbers, that is not a finite number above
+    0.
+    """
     for name, value in values.items():
         for number in value if isinstance(value, tuple) else (value,):
             if not (math.isfinite(number) and number > 0):

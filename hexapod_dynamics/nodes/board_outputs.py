@@ -1,4 +1,6 @@
-"""What the STM32 board has beside its servos: IMU samples for `imu`, game pad or remote as `joy`, keys, buzzer."""
+"""The STM32 board's functions besides the servos: IMU samples for `imu`, game pad or remote as `joy`, keys,
+buzzer.
+"""
 
 import threading
 import time
@@ -14,14 +16,14 @@ from hexapod_dynamics.ros.malformed import subscribe
 from sensor_msgs.msg import Joy
 from std_msgs.msg import Bool
 
-# Of the buzzer: four tones in the 2 s for which the robot announces that it moves by itself.
+# Tones of the buzzer: four in the 2 s for which the robot announces that it will move by itself.
 BEEP = beep(1900, 0.15, 0.35, 4)
-JOY_PERIOD = 0.02  # [s] between two messages of an unchanged gamepad, at least
-PAD_IGNORED = 1.0  # [s] after a signal of the remote control, for which the gamepad is not published
+JOY_PERIOD = 0.02  # [s] least time between two messages of an unchanged gamepad
+PAD_IGNORED = 1.0  # [s] time after a signal of the remote control for which the gamepad is not published
 
 
 class BoardOutputs(BoardListener):
-    """Passes on what the board reports; called by the thread that reads its port."""
+    """Publishes what the board reports; called by the thread that reads its port."""
 
     @classmethod
     def of(cls, node, parameters, stop_inputs):
@@ -51,7 +53,9 @@ class BoardOutputs(BoardListener):
         self._sender.send(values, stamp)
 
     def on_button(self, number, event):
-        """Stop the robot: on the wire in this thread, what follows in another, because this one reads the port."""
+        """Stop the robot: this thread sends the stop; the rest is done in another thread, because this one reads
+        the port.
+        """
         if number == self._key and event == PRESSED:
             self._stops.freeze()
             threading.Thread(target=self._stops.stop_by, args=("key of the STM32 board",), daemon=True).start()
@@ -62,7 +66,9 @@ class BoardOutputs(BoardListener):
             self._publish_joy(joy_values(pad))
 
     def on_remote(self, remote):
-        """Publish the remote control. When its signal is lost, publish once that all is released, then nothing."""
+        """Publish the remote control. When its signal is lost, publish once that everything is released, then
+        nothing.
+        """
         if not remote.lost:
             self._remote_until = time.monotonic() + PAD_IGNORED
         elif self._remote_lost:
@@ -73,7 +79,7 @@ class BoardOutputs(BoardListener):
         self._publish_joy(remote_values(remote))
 
     def _publish_joy(self, values):
-        """Publish axes and buttons; each change, and unchanged ones not too often."""
+        """Publish axes and buttons: each change at once, unchanged values every JOY_PERIOD."""
         now = time.monotonic()
         if values == self._last and now < self._next_joy:
             return

@@ -6,19 +6,20 @@ from collections import Counter
 
 _TOLD = 3.0  # [s] for which a rejection is reported
 _CLAMPS = 20  # clamped joints per second above which it is reported
-_LOOKS = 2  # consecutive observations after which a second publisher counts: discovery may be wrong for a moment
+# number of consecutive observations after which a second publisher counts, because discovery may be wrong for a moment
+_LOOKS = 2
 
 
 def source_name(node) -> str:
-    """Return the name of a source of joint commands that no other process has: for `header.frame_id`."""
+    """Return a name, unique among all processes, for a source of joint commands: for `header.frame_id`."""
     return f"{node.get_fully_qualified_name()} {os.getpid()}@{socket.gethostname()}"
 
 
 class CommandWatch:
     """Watches the topic `topic` of a node; one: SourceLock.
 
-    A command names its source in `header.frame_id` (the node `gait` does). With a name, one source is followed and
-    others are rejected; without a name, two publishers cannot be distinguished, and none is followed.
+    A command names its source in `header.frame_id` (the node `gait` does). With names, one source is followed and
+    others are rejected; without names, two publishers cannot be distinguished, and none is followed.
     """
 
     def __init__(self, node, topic: str, one):
@@ -53,9 +54,11 @@ class CommandWatch:
         return False
 
     def look(self, t: float) -> bool:
-        """Look for publishers; True if two of them cannot be distinguished, so that the robot must hold."""
+        """Count the publishers; return True if two of them cannot be distinguished, so that the robot must hold
+        its pose.
+        """
         infos = []
-        if self._node.count_publishers(self._topic) > 1:  # their names cost ten times as much
+        if self._node.count_publishers(self._topic) > 1:  # getting their names takes ten times as long
             infos = self._node.get_publishers_info_by_topic(self._topic)
         names = {f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in infos}
         self._publishers = sorted(name for name in names if "UNKNOWN" not in name)

@@ -1,8 +1,8 @@
 """Several nodes in one process: `companions damage_manager robot_description walk_status`.
 
-An empty process of rclpy and numpy takes 30 MiB, whatever its node does. Those named here move no joint. One with a
-wrong parameter is left out; one that fails at work is restarted, and the others go on. `imu`, `servos`, `gait` and
-`dynamics` keep processes of their own: each has a fast period and an interpreter lock of its own.
+Each process with rclpy and numpy needs at least 30 MiB. The nodes named here move no joint. A node with a wrong
+parameter is left out; a node that fails later is restarted, and the others continue. `imu`, `servos`, `gait` and
+`dynamics` have separate processes: each has a short period and needs its own interpreter lock.
 """
 
 import sys
@@ -22,7 +22,7 @@ NODES = {
 
 
 def main(args=None):
-    """Run the nodes that the arguments before --ros-args name, the JetHexa's by default all."""
+    """Run the nodes named in the arguments before --ros-args, by default all."""
     given = sys.argv[1:] if args is None else list(args)
     own = given[: given.index("--ros-args")] if "--ros-args" in given else given
     unknown = [name for name in own if name not in NODES]

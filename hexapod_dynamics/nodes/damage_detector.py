@@ -39,11 +39,11 @@ from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool, String
 
 # Stamps further back than this [s], or in the future, come from another clock: the time of arrival is used instead.
-# Younger ones keep their time: what is late is not judged.
+# Younger stamps are used as they are: late readings are not used for decisions.
 OLDEST = 2.0
 # If `update` is called later than this [s], the machine was busy, and messages may have been late or lost.
 STALLED = 0.4
-# Diagnostics warn of a declaration for so long [s]; then the damage is what everybody knows.
+# Diagnostics warn of a declaration for this long [s]; after that the damage is assumed to be known.
 NEW = 10.0
 SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -69,7 +69,8 @@ class DamageDetectorNode(GuardedNode):
         self._orders, self._refused = {}, ""
         self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
         self.loop = TickLoop(self, 1.0 / rate, self._update)
-        # The torques first: a command is taken with the latest of them. Depths: what comes between two looks.
+        # The torques are first, because a command is processed with the latest torques. Depths: number of messages
+        # between two updates.
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
@@ -79,7 +80,8 @@ class DamageDetectorNode(GuardedNode):
         subscribe(self, Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
         subscribe(self, DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
         self._pressed = None  # the leg whose foot the gait presses down
-        self._off_its_feet = False  # lying after a fall, or getting up: feet that carry nothing are no evidence then
+        # the robot lies after a fall, or is getting up: feet without load are no evidence then
+        self._off_its_feet = False
         self._thrown_back = self._braces = False
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._presses = self.create_publisher(String, "press_foot", 10)
@@ -89,7 +91,7 @@ class DamageDetectorNode(GuardedNode):
         self.loop.every(0.5, self._publish)
 
     def _executor(self, workers):
-        # Lower priority than the nodes that move the robot.
+        # This node has a lower priority than the nodes that move the robot.
         return ThreadPoolExecutor(
             workers, "bank", lambda: os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
         )

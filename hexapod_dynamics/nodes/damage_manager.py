@@ -20,10 +20,11 @@ from sensor_msgs.msg import JointState
 
 # Joint angles older than this [s] are not used for the angle of a newly locked joint.
 OLDEST = 2.0
-# Changes accepted within WINDOW [s]: after each one every node plans again, and it is stored. Further ones are refused.
+# Largest number of changes within WINDOW [s]: after each change every node plans again, and the change is stored.
+# Further changes are refused.
 MOST_CHANGES, WINDOW = 20, 1.0
-# Requests and answers that wait for their turn; what overflows gets no answer. On a loaded computer ROS 2 Humble lost
-# up to a third of 300 requests a second with a depth of 200; with this one none were seen to be lost.
+# Depth of the queues of requests and answers; a request that does not fit gets no answer. On a loaded computer ROS 2
+# Humble lost up to a third of 300 requests a second with a depth of 200; with this depth no loss was observed.
 SERVICE = QoSProfile(depth=2000)
 
 
@@ -36,12 +37,12 @@ class DamageManager(GuardedNode):
         self._session_state = SessionState(self)
         self._morphology = Morphology.whole(self.robot)
         self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
-        self._unknown = ""  # why the damage that was declared before a restart is not known
+        self._unknown = ""  # reason why the damage declared before a restart is not known
         self._changed_at = deque(maxlen=MOST_CHANGES)  # monotonic times [s] of the last changes
         self._following = False  # whether `_follow` is setting parameters
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
-        # Only the newest message counts, and only when a joint is locked: it is taken then, and with each tick, so that
-        # its age is known. The message does not wake this node.
+        # Only the newest message counts, and only when a joint is locked: it is read at that moment, and in each tick
+        # so that its age is known. The message does not wake this node.
         self.loop = TickLoop(self, 0.2)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 1)
         self._declare()
@@ -97,7 +98,7 @@ class DamageManager(GuardedNode):
     def _follow(self, stored):
         """Set the parameters to the values of the morphology; `stored`: values that the caller is about to set.
 
-        Raises MorphologyError if the parameters do not take the values; none of them has changed.
+        Raises MorphologyError if the parameters do not accept the values; then none of them has changed.
         """
         wanted = self._morphology.parameters() | stored
         late = [

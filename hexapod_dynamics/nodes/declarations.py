@@ -1,20 +1,20 @@
-"""Calls `set_morphology` for the decisions of the damage detector, again while it does not answer."""
+"""Calls `set_morphology` for the decisions of the damage detector, and repeats a call that gets no answer."""
 
 from dataclasses import dataclass, field
 
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 
-# Time [s] without an answer after which the service is called again. ROS knows a killed server for 10 s longer: the
-# client is "ready" all the time, and a request is lost that is sent before the respawned damage_manager is discovered.
+# Time [s] without an answer after which the service is called again. For 10 s ROS still lists a killed server: the
+# client is "ready" all the time, and a request that is sent before the respawned damage_manager is discovered is lost.
 UNANSWERED = 1.0
-# Calls of one decision. DecisionMaker repeats it after that, while its evidence lasts.
+# Number of calls for one decision. After that, DecisionMaker repeats the decision while its evidence lasts.
 MOST = 5
 
 
 @dataclass(eq=False)
 class _Call:
-    """A decision that is not answered: number of calls, their futures, monotonic time [s] of the next call."""
+    """A decision without an answer: number of calls, their futures, monotonic time [s] of the next call."""
 
     decision: object
     again: float = 0.0
@@ -22,7 +22,7 @@ class _Call:
 
 
 class Declarations:
-    """The decisions that `set_morphology` has not answered; to declare one twice does no harm."""
+    """The decisions that `set_morphology` has not answered yet; declaring one twice has no additional effect."""
 
     def __init__(self, node):
         self._client = node.create_client(SetParametersAtomically, "set_morphology")
@@ -51,7 +51,9 @@ class Declarations:
                 self._end(call)
 
     def follow(self, values):
-        """Drop the decisions that {name: value} of the topic `morphology` holds: only the answer was lost."""
+        """Drop the decisions that are contained in {name: value} of the topic `morphology`: only their answer was
+        lost.
+        """
         for call in list(self._open):
             if all(values.get(name) == value for name, value in call.decision.values.items()):
                 self._end(call)

@@ -34,7 +34,7 @@ from std_msgs.msg import Bool
 
 # An input silent for longer than this [s] is named in the diagnostics.
 SILENT = 0.5
-# Publications of `support` a second, at the most.
+# Largest number of publications of `support` a second.
 SUPPORT_RATE = 25.0
 
 
@@ -75,7 +75,7 @@ class DynamicsNode(GuardedNode):
         self._support_every = math.ceil(rate / SUPPORT_RATE)
         self._cost = self._worst_cost = 0.0
         self._support = SupportMarkers(self, self.observer)
-        self._payload = None  # of legs that have not three joints nothing is known
+        self._payload = None  # no payload is estimated if a leg does not have three joints
         if values["payload"] and all(len(leg.joints) == 3 for leg in robot.legs):
             self._payload = PayloadReport(self, self.observer, values["command_delay"], command_period)
         self._warm_up()
@@ -93,7 +93,7 @@ class DynamicsNode(GuardedNode):
         self._messages = PredictionMessages(self, self.observer, values["publish_tf"])
         self.loop = TickLoop(self, 1.0 / rate, self._tick)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 5)
-        # A message for each joint that was read; some come at once when this node was busy.
+        # There is a message for each joint that was read; several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 5, needed=self._untimed)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
@@ -120,7 +120,7 @@ class DynamicsNode(GuardedNode):
         names, positions, velocities = message.name, message.position.tolist(), message.velocity.tolist()
         if len(velocities) != len(names):
             velocities = []
-        enough = len(positions) == len(names)  # else scatter refuses it by name
+        enough = len(positions) == len(names)  # else `scatter` refuses the message, with the name of the topic
         if enough and joints.is_refused(topic, names, positions, velocities):
             return
         self._last_received[topic] = time.monotonic()
@@ -141,7 +141,9 @@ class DynamicsNode(GuardedNode):
         self._measure("servos/measurements", message)
 
     def _untimed(self):
-        """Whether no driver publishes the time of each reading: then all joints are measured at the time of a stamp."""
+        """Whether no driver publishes the time of each reading; then the stamp is the time of measurement of all
+        joints.
+        """
         return time.monotonic() - self._timed > SILENT
 
     def _on_joints(self, message):
@@ -154,7 +156,7 @@ class DynamicsNode(GuardedNode):
             return
         self._last_received["joint_states"] = time.monotonic()
         order = self._joints.order(topic, names)
-        for k, joint in zip(order.places, order.joints, strict=True):  # mostly one
+        for k, joint in zip(order.places, order.joints, strict=True):  # mostly a single joint
             if math.isfinite(angles[k]):
                 self.observer.measure_joint(at, joint, angles[k])
                 if self._payload is not None:
@@ -235,7 +237,7 @@ class DynamicsNode(GuardedNode):
             self.get_logger().warning(f"predictions: {message}")
 
     def _needed_torques(self, now):
-        """Torques for the commanded motion; None while nothing is commanded."""
+        """Return the torques for the commanded motion; None while there is no command."""
         last = self._last_received["joint_commands"]
         if self._torques is None or last == -np.inf:
             return None
@@ -244,7 +246,7 @@ class DynamicsNode(GuardedNode):
         return self._torques.compute()
 
     def _predicted_pose(self, now):
-        """Return the pose as diagnostic values, while it is predicted: for who shows it once a second."""
+        """Return the pose as diagnostic values, while it is predicted, for displays that show it once a second."""
         observer = self.observer
         if not observer.started or now - observer.time > SILENT:
             return {}

@@ -1,4 +1,6 @@
-"""Joints that another driver moves and measures (hardware:=topics): its joint_states in, set-points in its form out."""
+"""Joints that another driver moves and measures (hardware:=topics): receives its joint_states, publishes
+set-points in its form.
+"""
 
 import time
 
@@ -23,7 +25,7 @@ class ForeignJoints:
 
     @classmethod
     def of(cls, node, servos, robot, command_interface):
-        """Return the connection of these servos, None if they are not another driver's."""
+        """Return the connection for these servos; None if they do not belong to another driver."""
         return cls(node, servos, robot, command_interface) if isinstance(servos, TopicServos) else None
 
     def __init__(self, node, servos, robot, command_interface):
@@ -41,7 +43,7 @@ class ForeignJoints:
         node.loop.subscribe(JointState, MEASURED, self._on_states, 10)
 
     def set_missing(self, missing):
-        """Tell which joints (n,) bool are declared missing."""
+        """Set which joints (n,) bool are declared missing."""
         self._servos.set_missing(missing)
 
     def _on_states(self, message):
@@ -66,14 +68,15 @@ class ForeignJoints:
         message = JointState(name=names, position=positions)
         message.header.stamp, message.header.frame_id = stamp, "servos"
         self._commands.publish(message)
-        if self._array is not None and len(there) == len(self._names):  # all or nothing: it has no names
+        # only complete sets, because this message has no names
+        if self._array is not None and len(there) == len(self._names):
             self._array.publish(Float64MultiArray(data=positions))
         if self._trajectory is not None:
             took = max(round(duration * 1e9), 20_000_000)  # [ns]
             point = JointTrajectoryPoint(
                 positions=positions, time_from_start=Duration(sec=took // 10**9, nanosec=took % 10**9)
             )
-            # A stamp of zero: begin at once.
+            # A stamp of zero means: begin at once.
             self._trajectory.publish(JointTrajectory(joint_names=names, points=[point]))
 
     def assess(self):

@@ -78,9 +78,9 @@ class GaitNode(GuardedNode):
         self._kind, self._values = kind, values
         self.gait = gaits.make(kind, values).bind(self.robot)
         self._index = {name: j for j, name in enumerate(self.robot.joint_names)}
-        self._angles = np.full(self.robot.joint_count, np.nan)  # measured, while the gait awaits them
-        self.gait.measure_joints(self._angles)  # from now on legs that come back are waited for
-        self._default = commands["velocity"], 0.0, 0.0  # the gait scales it: later, too, when a plan has been made
+        self._angles = np.full(self.robot.joint_count, np.nan)  # measured joints, used while the gait needs them
+        self.gait.measure_joints(self._angles)  # from now on the gait waits for restored legs
+        self._default = commands["velocity"], 0.0, 0.0  # the gait scales it, also later, when a plan has been made
         self._session_state = SessionState(self)
         self.permit, self.falls = self._restored(), FallDetector()
         self._saved = self.permit.state
@@ -162,7 +162,7 @@ class GaitNode(GuardedNode):
         return self.gait.awaits_joints or self.get_up.active
 
     def _on_joints(self, message):
-        """Tell the gait where the joints are, while legs that came back are not where they are held up, or get_up."""
+        """Pass measured joints to the gait while it waits for restored legs, and to get_up."""
         self._angles[:] = np.nan
         for name, angle in zip(message.name, message.position, strict=False):
             if name in self._index:
@@ -179,7 +179,7 @@ class GaitNode(GuardedNode):
             self._refuse(error)
 
     def _on_payload(self, message):
-        """Take the weight of what the body carries: a force along -z of the level body."""
+        """Process the weight of the load: a force along -z of the level body."""
         force, torque = message.wrench.force, message.wrench.torque
         load = -force.z / self.robot.gravity, torque.y / self.robot.gravity, -torque.x / self.robot.gravity
         try:
@@ -188,7 +188,7 @@ class GaitNode(GuardedNode):
             self._refuse(error)
 
     def _on_press_foot(self, message):
-        """Press the foot of a leg down, if the robot walks; one that stands or was stopped does not move by it."""
+        """Press the foot of a leg down if the robot walks; a robot that stands or was stopped does not move."""
         try:
             if self.permit.may_walk and self.gait.walking and self.gait.press(message.data):
                 self.get_logger().info(f"stops and presses the foot of {message.data} down, then walks on")
@@ -196,7 +196,7 @@ class GaitNode(GuardedNode):
             self._refuse(error)
 
     def _on_try_joint(self, message):
-        """Command a locked joint beside its lock for a moment, if the robot walks; else nothing moves by it."""
+        """Start a joint trial if the robot walks; else no joint moves."""
         if self.permit.may_walk and self.gait.walking and self._trial.begin(time.monotonic(), message.data):
             names = [self.robot.joint_names[j] for j in (*self._moving, self._trial.joint)]
             self._trial_message = joint_template(names, self._source)
@@ -218,7 +218,9 @@ class GaitNode(GuardedNode):
         return SetParametersResult(successful=True)
 
     def _change_gait(self, given):
-        """Change the kind of gait or its settings while it walks; HexapodError leaves everything as it is."""
+        """Change the kind of gait or its settings while it walks; HexapodError if that is impossible; then nothing
+        changes.
+        """
         values = {**self._values, **{name: value for name, value in given.items() if name in self._values}}
         kind = given.get("gait", self._kind)
         if kind == self._kind and values == self._values:
@@ -228,7 +230,9 @@ class GaitNode(GuardedNode):
         self._kind, self._values = kind, values
 
     def _restored(self):
-        """Return the walk permit from before a crash; one that was stored and is not known waits for a new command."""
+        """Return the walk permit from before a crash; if it was stored but cannot be read, the robot waits for a
+        new command.
+        """
         stored, now = self._session_state, time.monotonic()
         state = stored.load()
         if state is None and not (stored.unreadable or stored.lost):
@@ -269,7 +273,7 @@ class GaitNode(GuardedNode):
     def _tick(self):
         now = time.monotonic()
         due = round((now - self._started) / self.period) - self._ticks
-        if due <= 0:  # called early: the command times stay on their grid
+        if due <= 0:  # called early: the times of commands stay on their grid
             return
         self._ticks += due
         self._choose_speed(now)
@@ -283,7 +287,7 @@ class GaitNode(GuardedNode):
         elif self.brace.needed:
             commands = self.brace.step(self.period, self.gait.position), self._still
         else:
-            # After a stall the gait does not catch up: the legs would jump.
+            # After a stall the gait does not catch up, because the legs would jump.
             commands = self.gait.step(min(due * self.period, 0.25 * self.gait.period))
         if commands is None:
             return
@@ -367,7 +371,7 @@ class GaitNode(GuardedNode):
         return "ok", doing, values
 
     def forget(self):
-        """Delete the stored permit: nothing starts this node again."""
+        """Delete the stored permit, because this node will not be started again."""
         self._session_state.forget()
 
     def destroy_node(self):

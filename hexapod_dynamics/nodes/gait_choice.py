@@ -1,4 +1,4 @@
-"""How the node `gait` changes between the gaits that it can walk with."""
+"""Changes between the gaits of the node `gait`."""
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.adaptive_settings import LIVE
@@ -8,9 +8,11 @@ __all__ = ["change", "make"]
 
 
 def change(gait, kind, new_kind, values, new_values):
-    """Return the gait to go on with: the same one with new settings, or another led on from where the joints are.
+    """Return the gait to continue with: the same gait with new settings, or another one that starts from the
+    present joints.
 
-    Raises HexapodError, and nothing has changed then, where settings are impossible or cannot change while it walks.
+    Raises HexapodError if settings are impossible or cannot change while the robot walks; then nothing has
+    changed.
     """
     if kind in ADAPTIVE and new_kind in ADAPTIVE:
         fixed = [name for name in values if name not in LIVE and values[name] != new_values[name]]

@@ -1,8 +1,8 @@
-"""What the node gait does to get up after a fall: the service `get_up`, and what stops it.
+"""Getting up after a fall, in the node gait: the service `get_up`, and everything that stops it.
 
-It moves after 2 s of rest only, which are announced: in the log, in gait_state, and by the topic `buzzer`. An emergency
-stop, and anything else that makes `servos` ignore commands, stops it in any phase; nothing moves then until somebody
-asks again.
+The robot moves only after 2 s of rest, which are announced in the log, in gait_state, and by the topic `buzzer`.
+An emergency stop, and anything else that makes `servos` ignore commands, stops it in any phase; then no joint
+moves until the next request.
 """
 
 import time
@@ -22,7 +22,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 AUTOMATIC = "automatic"
-# Older measurements [s] end it.
+# Age [s] of measurements above which getting up ends.
 OLDEST_IMU, OLDEST_JOINTS = 0.3, 1.0
 MOVED_ON = "what is left of the robot has changed"
 
@@ -46,7 +46,7 @@ class GetUpControl:
         self._chip = np.asarray(node.robot.imu.rotation)
         self._imu_time = self._joints_time = None
         self._executes = False  # whether `servos` executes commands
-        self._logged = self._get_up.doing  # that it is idle is no news
+        self._logged = self._get_up.doing  # so that the idle state is not logged
         self._last = np.full(n, np.nan)
         self._buzzer, self._buzzes = node.create_publisher(Bool, "buzzer", 1), False
         subscribe(node, Bool, "servos/following", self._on_following, LATCHED)
@@ -54,12 +54,12 @@ class GetUpControl:
 
     @property
     def active(self):
-        """Whether the robot gets up, or is about to."""
+        """Whether the robot is getting up, or is about to."""
         return self._get_up.active
 
     @property
     def doing(self):
-        """What it does or why it has ended, in words; empty after the robot has stood up."""
+        """The action, or the reason for its end, in words; empty after the robot has stood up."""
         return "" if self._get_up.phase in (Phase.IDLE, Phase.DONE) else self._get_up.doing
 
     # ---- requests ----------------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ class GetUpControl:
             self._node.get_logger().error(f"does not get up: {error}")
 
     def set_morphology(self, morphology):
-        """Adopt what is left of the robot; on its way up it starts over, with the wait."""
+        """Adopt a Morphology; a robot that is getting up starts again, with the 2 s of rest."""
         changed, self._morphology = morphology != self._morphology, morphology
         if changed and self.active:
             self._get_up.stop(MOVED_ON)
@@ -111,8 +111,8 @@ class GetUpControl:
     # ---- measurements ------------------------------------------------------------------------------------------------
 
     def sense(self, now, rotation, rate, force):
-        """Take an attitude (3, 3) world <- base_link, None where it is not known, angular velocity (3,) in the axes of
-        the IMU's chip and specific force (3,) in base_link axes, at the monotonic time `now` [s].
+        """Process an attitude (3, 3) world <- base_link, None if it is not known, angular velocity (3,) in the
+        axes of the IMU's chip and specific force (3,) in base_link axes, at the monotonic time `now` [s].
         """
         if rotation is None:
             return
@@ -122,7 +122,7 @@ class GetUpControl:
             self._sensed.rate, self._sensed.force = self._chip @ rate, force
 
     def measure_joints(self, angles):
-        """Take measured joints (n,) [rad], NaN where unknown."""
+        """Process measured joints (n,) [rad], NaN if unknown."""
         known = np.isfinite(angles)
         self._sensed.joints[known] = angles[known]
         self._joints_time = time.monotonic()
@@ -130,7 +130,7 @@ class GetUpControl:
     # ---- every tick --------------------------------------------------------------------------------------------------
 
     def step(self, dt):
-        """Return positions and velocities (n,) to command, None: no command."""
+        """Return positions and velocities (n,) to command; None if there is no command."""
         reason = self._missing()
         if reason:
             self._get_up.lack(reason)

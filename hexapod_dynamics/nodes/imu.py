@@ -43,7 +43,7 @@ from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
 
 _ALL_SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-LEFT_OUT = 0.1  # share of samples that were left out, above which it is reported
+LEFT_OUT = 0.1  # share of left-out samples above which this is reported
 # Numbers that change in a message: angular velocity and specific force; the quaternion and its first variance.
 MOTION, ATTITUDE = 6, 5
 
@@ -97,7 +97,7 @@ class ImuNode(GuardedNode):
             publisher = self.create_publisher(Imu, "imu/data", qos_profile_sensor_data)
             self._data_wanted, self._send_data = Wanted(publisher), sender(publisher)
         self._temperature_publisher = self.create_publisher(Temperature, "imu/temperature", 10)
-        # A group of its own: a calibration keeps the next one waiting, and nothing else.
+        # The service has its own group: a calibration delays only the next calibration.
         group = MutuallyExclusiveCallbackGroup()
         self.create_service(Trigger, "~/calibrate", self._on_calibrate, callback_group=group)
         if self._publish_tf:
@@ -113,8 +113,8 @@ class ImuNode(GuardedNode):
             what = f"MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}"
         self._level, self._late, self._counted = None, "", (0, 0)
         if self.source == "topic":
-            # Each sample counts, because the attitude is the sum of the rates: they are taken as fast as they come, and
-            # as many wait as come in half a second of a busy computer.
+            # No sample may be lost, because the attitude is the integral of the rates: the queue holds the samples of
+            # half a second, in case the computer is busy.
             self.loop = TickLoop(self, 1.0 / self.rate)
             self.loop.every(0.1, self._tell_changes)
             self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, _ALL_SAMPLES)
@@ -168,7 +168,7 @@ class ImuNode(GuardedNode):
         try:
             self._take(sample, now)
         except Exception:
-            if self.context.ok():  # else the node is ending, and its publishers are gone
+            if self.context.ok():  # else the node is ending, and its publishers no longer exist
                 raise
 
     def _take(self, sample, now):
@@ -207,7 +207,7 @@ class ImuNode(GuardedNode):
     def _calibrate(self, done):
         try:
             done.set_result((self.imu.calibrate(), self.imu.offsets))
-        except Exception as error:  # raised where it is awaited
+        except Exception as error:  # raised again where the result is awaited
             done.set_exception(error)
         if self.executor is not None:
             self.executor.wake()
@@ -230,7 +230,7 @@ class ImuNode(GuardedNode):
             self.diagnostics.publish()
 
     def _count_late(self):
-        """Remember whether too many samples were left out since the last call."""
+        """Store whether too many samples were left out since the last call."""
         health = self.reader.health
         late, samples = health.late - self._counted[0], health.samples - self._counted[1]
         self._counted = health.late, health.samples

@@ -9,7 +9,7 @@ import numpy as np
 from hexapod_dynamics.control.command_check import CommandCheck, stamp_refusal
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 
-# Orders of joints in messages that are remembered: `servos` publishes a message for each joint.
+# Number of orders of joints that are remembered, because `servos` publishes a message for each joint.
 ORDERS = 100
 # A message stamped longer ago than this [s], or as far in the future, is refused.
 OLDEST = 0.5
@@ -18,7 +18,7 @@ KEPT = 2.5
 
 
 class Order(NamedTuple):
-    """Positions in a message and joint indices of the joints of this robot, as lists and as arrays."""
+    """Order of the joints in a message: positions in the message and joint indices, as lists and as arrays."""
 
     places: list[int]
     joints: list[int]
@@ -43,7 +43,7 @@ class Faults:
 
 
 class JointMessages:
-    """Reads the joints of one robot from messages; what is wrong with one goes to `faults`."""
+    """Reads the joints of one robot from messages; faults of a message are stored in `faults`."""
 
     def __init__(self, robot, faults):
         self._names, self._faults = robot.joint_names, faults
@@ -72,7 +72,9 @@ class JointMessages:
         return order
 
     def time_of(self, topic, stamp):
-        """Monotonic time of a stamp, of the arrival if there is none; None if it is too old and rejected."""
+        """Return the monotonic time of a stamp, or of the arrival if there is none; None if it is too old, so that
+        the message is rejected.
+        """
         now = time.monotonic()
         if stamp.sec == 0 and stamp.nanosec == 0:
             return now
@@ -112,7 +114,7 @@ class JointMessages:
         return True
 
     def is_refused(self, topic, names, positions, velocities):
-        """Return whether no joint can follow a command, as `servos` decides it, too."""
+        """Return whether no joint can follow a command, by the same rule as in `servos`."""
         order = self.order(topic, names)
         given = [velocities[k] for k in order.places] if velocities else ()
         refusal = self._check.refusal(order.joints, [positions[k] for k in order.places], given)

@@ -7,7 +7,7 @@ from hexapod_dynamics.errors import MorphologyError
 from rcl_interfaces.msg import ParameterEvent, ParameterType
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-LONGEST_NAME = 200  # characters of a parameter's name: what is refused is repeated in the reason
+LONGEST_NAME = 200  # characters of a parameter's name; longer ones are refused, because the reason repeats the name
 TYPES = {ParameterType.PARAMETER_BOOL: bool, ParameterType.PARAMETER_DOUBLE: float}
 
 
@@ -27,7 +27,7 @@ def values_of(parameters):
         if parameter.value.type not in TYPES:
             try:
                 given = reprlib.repr(parameter_value_to_python(parameter.value))
-            except (RuntimeError, ValueError):  # a type that ROS has not
+            except (RuntimeError, ValueError):  # a type that ROS does not have
                 given = f"a value of type {parameter.value.type}"
             raise MorphologyError(f"{parameter.name}: {given} given, {_list_types()}")
         if parameter.name in values:

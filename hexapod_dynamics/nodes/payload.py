@@ -1,4 +1,6 @@
-"""What the body carries, as `dynamics` publishes it: `payload`, `payload_wrench`; its service `dynamics/tare`."""
+"""The estimated load on the body in the node `dynamics`: topics `payload`, `payload_wrench`; service
+`dynamics/tare`.
+"""
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import WrenchStamped
@@ -7,14 +9,16 @@ from hexapod_dynamics.identification.payload import HEIGHT
 from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, frame, text_of
 from std_srvs.srv import Trigger
 
-# Period [s] at which a full time window is looked for: what computes is not in the fast loop's every tick.
+# Period [s] of the checks for a full time window, so that the computation is not in every tick of the fast loop.
 LOOK = 0.05
-# A mass that differs from nothing by this many standard deviations is named.
+# A mass is reported if it is larger than this multiple of its standard deviation.
 SEEN = 2.0
 
 
 class PayloadReport:
-    """Feeds a PayloadEstimator with what an Observer gets, lets the Observer carry the load, and publishes it."""
+    """Feeds a PayloadEstimator with the data of an Observer, adds the load to the Observer's model, and publishes
+    it.
+    """
 
     def __init__(self, node, observer, command_delay, command_period):
         self._node, self._observer = node, observer
@@ -22,7 +26,7 @@ class PayloadReport:
             node.robot, command_delay=command_delay, command_period=command_period, tare_first=True
         )
         self.payload = self.estimator.estimate()
-        self._sent = None  # set-points that were taken last
+        self._sent = None  # set-points that were processed last
         self._status = DiagnosticStatus(name="payload", hardware_id=node.robot.name)
         self._wrench = WrenchStamped()
         self._wrench.header.frame_id = frame(node, "base_link")
@@ -33,33 +37,35 @@ class PayloadReport:
     # ---- in ----------------------------------------------------------------------------------------------------------
 
     def take_command(self, at):
-        """Take the set-points that the Observer has just made of a command at the monotonic time `at` [s]."""
+        """Process the set-points that the Observer has just computed from a command, at the monotonic time `at`
+        [s].
+        """
         setpoints = self._observer.commands.setpoints
         if setpoints is not None and setpoints is not self._sent:
             self._sent = setpoints
             self.estimator.command(at, setpoints)
 
     def set_following(self, following):
-        """Forget what is measured while the servos do not execute the commands."""
+        """Discard the measurements of a time in which the servos do not execute the commands."""
         if not following:
             self.estimator.restart()
 
     def restore(self, values):
-        """Take what was carried before a crash of the node: values (3,) of `stored`; else the load would be tared."""
+        """Restore the load from before a crash of the node: values (3,) of `stored`; else the load would be tared."""
         if isinstance(values, list) and len(values) == 3 and all(isinstance(value, float) for value in values):
             self.estimator.resume(values)
 
     def stored(self):
-        """Return what is carried, to be stored for a restart of the node."""
+        """Return the load, to be stored for a restart of the node."""
         return list(self.payload.expected) if self.estimator.tared else None
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 
     def look(self):
-        """Close a time window that is full, if the robot walks; publish after a step cycle.
+        """Process a full time window if the robot walks; publish after a step cycle.
 
-        Who stands is not weighed: friction holds joints that do not move, however the load changes. Whether it walks
-        is looked for with the first and the last window of a cycle.
+        The load is not estimated while the robot stands: friction holds joints that do not move, even if the load
+        changes. The first and the last window of a cycle are checked for whether the robot walks.
         """
         windows = self.estimator.windows
         if not windows.due:

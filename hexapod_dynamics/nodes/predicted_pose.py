@@ -1,6 +1,7 @@
 """The predicted pose in the diagnostics of `dynamics`: once a second, for the status line.
 
-Who subscribes to `predicted_state` for one line a second lets `dynamics` publish a hundred messages for it.
+A subscription to `predicted_state` for one line a second would make `dynamics` publish a hundred messages a
+second.
 """
 
 import numpy as np

@@ -27,7 +27,7 @@ def observer_values(observer):
 def status(observer, silent, late, faults):
     """Return level and message.
 
-    silent: topics without messages. late: predictions that come late, as texts. faults: of inputs, as texts.
+    silent: topics without messages. late: texts about late predictions. faults: texts about faults of the inputs.
     """
     if "joint_states" in silent:
         return "error", "; ".join(["no joint_states: the prediction is paused", *faults])

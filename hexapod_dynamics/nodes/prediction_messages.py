@@ -1,4 +1,6 @@
-"""What the node `dynamics` publishes: bytes made once, of which only numbers change; nothing for nobody."""
+"""The messages of the node `dynamics`: serialised once, then only their numbers change. Topics without subscribers
+cost nothing.
+"""
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from tf2_ros import TransformBroadcaster
 
-# Variances of the body's twist [m^2/s^2, rad^2/s^2], row by row: steps of feet that slip, joints that play.
+# Variances of the body's twist [m^2/s^2, rad^2/s^2], row by row, because of slipping feet and play of joints.
 TWIST_COVARIANCE = np.diag([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2]).ravel().tolist()
 # Numbers of an Odometry that change: position, quaternion, covariance of the pose, twist.
 ODOMETRY = 3 + 4 + 36 + 6
@@ -63,7 +65,7 @@ class PredictionMessages:
         self._torques = joint_template(names[self._moving].tolist(), effort=True)
 
     def path_wanted(self, now):
-        """Return whether anybody subscribes to the path, which takes a roll-out, at the monotonic time `now` [s]."""
+        """Return whether the path, which needs a roll-out, has subscribers at the monotonic time `now` [s]."""
         return self._path_is_wanted(now)
 
     @property
@@ -73,7 +75,7 @@ class PredictionMessages:
 
     @property
     def seconds(self):
-        """The same in seconds (float)."""
+        """Time of the state that was published last, in seconds (float)."""
         return 1e-9 * self._nanoseconds
 
     def publish(self, torques, ahead):

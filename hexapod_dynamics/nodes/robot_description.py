@@ -36,7 +36,7 @@ ATTEND = 0.3  # [s] between two checks whether anybody subscribes to /tf
 
 
 class Transforms:
-    """The tf message of a LinkTree: made once, only its numbers change. prefix: of every frame's name."""
+    """The tf message of a LinkTree: serialised once, then only its numbers change. prefix: of every frame's name."""
 
     def __init__(self, tree, prefix):
         self._tree = tree
@@ -61,9 +61,10 @@ def write(message, place, turn, stamp):
 
 
 def footprint(rotation, lowest):
-    """Pose of base_footprint in base_link: level, heading as base_link, `lowest` [m] below it (REP-120).
+    """Return the pose of base_footprint in base_link: it is level, has the heading of base_link, and is `lowest`
+    [m] below it (REP-120).
 
-    rotation (3, 3): world <- base_link, its yaw does not matter. Returns (place (3,), quaternion (4,)).
+    rotation (3, 3): world <- base_link, with any yaw. Returns (place (3,), quaternion (4,)).
     """
     yaw = math.atan2(rotation[1, 0], rotation[0, 0])
     level = rotation.T @ rotation_z(yaw)
@@ -71,7 +72,7 @@ def footprint(rotation, lowest):
 
 
 def translucent(urdf, opacity):
-    """Return the URDF with this opacity (0 to 1) in place of that of each colour."""
+    """Return the URDF with this opacity (0 to 1) for all colours."""
     return re.sub(r'rgba="(\S+ \S+ \S+) \S+"', rf'rgba="\1 {opacity}"', urdf)
 
 
@@ -111,7 +112,7 @@ class RobotDescription(GuardedNode):
         self._tree = tree
         try:
             urdf = self.robot.to_urdf(morphology)
-        except RobotError as error:  # of a robot with screws: tf shows it nevertheless
+        except RobotError as error:  # the robot has helical joints: tf shows it nevertheless
             self._no_urdf = f"no robot_description: {error}"
             self.get_logger().error(self._no_urdf)
             return
@@ -147,7 +148,7 @@ class RobotDescription(GuardedNode):
                 self.get_logger().error(f"imu/data ignored: {error}", throttle_duration_sec=5.0)
 
     def _attend(self):
-        """Subscribe to joints and attitude while somebody subscribes to /tf: else neither they nor tf are needed."""
+        """Subscribe to joints and attitude while /tf has subscribers: else this node does not need them."""
         now = time.monotonic()
         if now < self._next_look:
             return
@@ -182,7 +183,7 @@ class RobotDescription(GuardedNode):
         self._tf.publish(self._message)
 
     def _lowest(self, rotation, poses):
-        """Height [m] of the lowest frame over base_link's origin, the body's underside included."""
+        """Height [m] of the lowest frame, or of the body's underside if that is lower, over base_link's origin."""
         height, down, chain = -0.5 * float(self.robot.body.box[2]), rotation[2], np.eye(4)
         for branch, pose in zip(self._tree.branches, poses, strict=True):
             chain = pose if branch.parent == "base_link" else chain @ pose

@@ -1,4 +1,4 @@
-"""What `servos` publishes of its bus: joint_states, ~/measurements, ~/following and battery_state."""
+"""The messages of `servos` about its bus: joint_states, ~/measurements, ~/following and battery_state."""
 
 import time
 
@@ -13,16 +13,16 @@ from std_msgs.msg import Bool
 
 
 class ServoMessages:
-    """Publishers of a node. names: of all joints; stale [s]: age from which a reading is not published; joint_states:
-    whether the node publishes this topic, which a foreign driver may do itself.
+    """Publishers of a node. names: of all joints; stale [s]: age from which a reading is not published;
+    joint_states: whether the node publishes this topic; False if a foreign driver does.
     """
 
     def __init__(self, node, names, stale, *, joint_states=True):
         self._names, self._stale, self._clock = names, stale, node.get_clock()
         self._stamps, self._last_known = StampConverter(), None
         self._published = [-np.inf] * len(names)
-        self._states = None  # Template of the joints that are known
-        self._fresh = [joint_template([name]) for name in names]  # a reading is of one joint
+        self._states = None  # template of a message with all known joints
+        self._fresh = [joint_template([name]) for name in names]  # messages with one joint
         self._send_state = sender(node.create_publisher(JointState, "joint_states", 10)) if joint_states else None
         publisher = node.create_publisher(JointState, "~/measurements", 10)
         self._fresh_wanted, self._send_fresh = Wanted(publisher), sender(publisher)

@@ -1,15 +1,15 @@
 """Moves and reads the bus servos: joint_commands in, measured joint_states out; holds the pose when commands stop.
 
-`emergency_stop` freezes the pose; torque off, sitting down and the emergency stop last until a person ends them, over
-crashes and respawns of this node too (docs/safety.md). Commands are refused as a whole where they are far beyond the
-limits, old, or come from a second source.
+`emergency_stop` freezes the pose; torque off, sitting down and the emergency stop last until a person ends them,
+even if this node crashes and is respawned (docs/safety.md). A command is refused as a whole if it is far beyond
+the limits, old, or from a second source.
 
 `joint_states` has all joints that answer, stamped with the newest measurement; because the bus reads them one after
-another, `~/measurements` has a message for each reading of a joint, stamped with the time at which it was read: what a
-filter should use. The age of the oldest one is in /diagnostics.
+another, `~/measurements` has a message for each reading of a joint, stamped with the time of the reading; filters
+should use this topic. The age of the oldest one is in /diagnostics.
 
-`~/following` (latched) says whether joint_commands are executed: not while the pose is frozen, the robot sits down or
-torque is off, nor before all joints have been measured again.
+`~/following` (latched) tells whether joint_commands are executed: they are not while the pose is frozen, the robot
+sits down or torque is off, or before all joints have been measured again.
 """
 
 import math
@@ -48,15 +48,17 @@ from sensor_msgs.msg import JointState
 
 # A command waits for the next tick for at most this time [s], while commands are punctual for about ALIGNED (`_pace`).
 MOST_LATE, ALIGNED = 0.01, 0.002
-# Commands in a row, each taken less than twice ALIGNED after its stamp, after which there is one tick for each.
+# Number of consecutive commands, each received less than twice ALIGNED after its stamp, after which there is one tick
+# for each command.
 PUNCTUAL = 25
-# After a stall of this process for longer than the command timeout, what has queued meanwhile comes for so long [s].
+# Time [s] within which queued messages arrive after a stall of this process that was longer than the command timeout.
 BACKLOG = 0.2
-# Time [s] after which a thread that computes lets another one of this process run: a stop does not wait for a tick.
+# Time [s] after which a computing thread lets another thread of this process run, so that a stop does not wait for a
+# tick.
 SWITCH_INTERVAL = 0.001
-# Real-time priority of all threads but those that stop the robot, which have a higher one; where permitted.
+# Real-time priority, if permitted, of all threads except those that stop the robot, which have a higher one.
 PRIORITY = 10
-# Time [s] after which a port that is not open is reported in the log, once; in a launch the simulator needs longer.
+# Time [s] after which a port that is not open is reported in the log, once; a launched simulator needs that long.
 PORT_PATIENCE = {"alone": 2.0, "launched": 60.0}
 
 
@@ -87,7 +89,7 @@ class ServosNode(GuardedNode):
         self.check = CommandCheck.of_robot(self.robot)
         self.watch = CommandWatch(self, "joint_commands", SourceLock(parameters.control.command_timeout))
         self._begun, self._port_told = time.monotonic(), False
-        self._command_joints = self._torque_joints = None, None  # names of the last message, their indices
+        self._command_joints = self._torque_joints = None, None  # names in the last message, and their indices
         self._health = ServoHealth(self._names, simulated=not self.get_parameter("port").value)
         self._heat = ServoHeat(self._names)
         self._level, self._next_news = None, 0.0
@@ -97,7 +99,8 @@ class ServosNode(GuardedNode):
         self._ticks = min(MOST_LATE, longest), longest  # [s], and while commands are punctual
         self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
         self.loop = TickLoop(self, self._ticks[False], self._tick)
-        # A command is executed with the torques that came before it. Commands of two sources are told apart.
+        # A command is executed with the torques that were received before it. Commands of two sources are
+        # distinguished.
         self._take_torques = self.loop.taker(JointState, "feedforward_torques", self._on_torques)
         self.loop.subscribe(JointState, ASKED if foreign else "joint_commands", self._on_command, 20)
         self.foreign = ForeignJoints.of(self, parameters.servos, self.robot, parameters.command_interface)
@@ -115,7 +118,7 @@ class ServosNode(GuardedNode):
         self.stop_services = StopServices(self, self.control, self.stop_inputs, self._session_state, self._tell_news)
         self.board = BoardOutputs.of(self, parameters, self.stop_inputs)
         self.priority = prefer_this_process(PRIORITY)
-        self.chain.start()  # the hardware comes last, after all checks
+        self.chain.start()  # the hardware is started last, after all checks
 
     # In --------------------------------------------------------------------------------------------------------------
 
@@ -144,7 +147,7 @@ class ServosNode(GuardedNode):
             self.watch.refuse("beyond what joints can do", refusal)
             return
         stamp = stamp_seconds(message.header.stamp)
-        if stamp:  # zero: no stamp, taken as now
+        if stamp:  # zero means no stamp: the command is as old as now
             age = time.time() - stamp
             refusal = stamp_refusal(age, self.parameters.control.command_timeout)
             if refusal:
@@ -169,7 +172,8 @@ class ServosNode(GuardedNode):
         self.control.follow(joints[1], message.position, now)
 
     def _pace(self, age, now):
-        """Tick once for each command while they are punctual, and twice else: commands wait for no later tick.
+        """Tick once for each command while commands are punctual, else twice as often, so that no command waits
+        long for a tick.
 
         age [s]: of a command with a stamp that is taken at the monotonic time `now` [s].
         """
@@ -178,10 +182,11 @@ class ServosNode(GuardedNode):
         self.loop.set_period(self._ticks[self._punctual > PUNCTUAL])
 
     def _is_backlog(self, now):
-        """Whether commands that come now may have been waiting since this process was stopped.
+        """Whether commands that arrive now may have been queued while this process was stopped.
 
-        Without a stamp they look new. The first ones ask for the pose of before the stall, at which the joints are: the
-        guard would take it that they follow, and the next ones would move them at full speed.
+        Without a stamp they look new. The first ones command the pose from before the stall, which the joints
+        still have: the guard would conclude that the joints follow, and the next commands would move them at full
+        speed.
         """
         if now - self._ticked > self.parameters.control.command_timeout:
             self._deaf_until = now + BACKLOG
@@ -194,7 +199,7 @@ class ServosNode(GuardedNode):
         self._torque_joints = joints
         stamp = stamp_seconds(message.header.stamp)
         if stamp and time.time() - stamp > self.parameters.control.command_timeout:
-            return  # it has waited since the last command
+            return  # this command has been queued since the last one
         if len(message.effort) == len(joints[1]):
             self.control.feed_forward(joints[1], message.effort, time.monotonic())
 
@@ -232,7 +237,7 @@ class ServosNode(GuardedNode):
             self.loop.set_period(self._ticks[False])
         self._is_backlog(now)
         self._ticked = now
-        # Half a tick early is in time: a period that is a multiple of the tick's stays one.
+        # Half a tick early is in time, so that a period that is a multiple of the tick is kept.
         soon, state = now + 0.5 * self.loop.period, None
         if soon >= self._next_step:
             self._next_step = max(self._next_step + self.parameters.control.period, now)
@@ -250,7 +255,7 @@ class ServosNode(GuardedNode):
         self.control.hold_when_commands_stop(now)
         self._messages.publish_following(self.control.executes)
         self._messages.publish_readings(now, state)
-        if now > self._next_news:  # a change is told soon
+        if now > self._next_news:  # a change is reported soon
             self._next_news = now + 0.1
             if self._assess(now) != self._level:
                 self.diagnostics.publish()

@@ -23,7 +23,7 @@ from hexapod_dynamics.ros.node_functions import declare_all
 
 @dataclass
 class ServosParameters:
-    """Settings of the node. rate [1/s]: of joint_states; stale [s]: joints measured longer ago are left out of
+    """Settings of the node. rate [1/s]: of joint_states; stale [s]: joints with older measurements are left out of
     joint_states.
     """
 
@@ -46,8 +46,8 @@ class ServosParameters:
 def declare_parameters(node, robot) -> ServosParameters:
     """Declare all parameters of the node `servos` for a robot.
 
-    The parameter `session` has been declared (crash_recovery.SessionState). Raises ParameterError for a value that the
-    list refuses, DeviceError for one that this robot or this machine cannot have.
+    The parameter `session` has been declared (crash_recovery.SessionState). Raises ParameterError for a value that
+    the list of parameters refuses, DeviceError for one that is impossible with this robot or this machine.
     """
     values = declare_all(node, servos.PARAMETERS)
     period = declare_command_period(node)
@@ -63,7 +63,7 @@ def declare_parameters(node, robot) -> ServosParameters:
     prove = _proof(port, node.get_parameter("session").value) if simulated else None
     lines = {name: values[name] for name in ("baudrate", "direction", "transmit_pin", "receive_pin", "reply_timeout")}
     servo_map = ServoMap.of_joints(robot.joint_names) if topics else ServoMap.from_robot(robot)
-    # The servos come last: no hardware is touched before every parameter has been accepted.
+    # The servos are last: no hardware is accessed before every parameter has been accepted.
     return ServosParameters(
         make_servos(
             PortSettings(port, **lines, prove=prove, model=values["servo_model"]), servo_map.ids, values["protocol"]
@@ -97,7 +97,7 @@ def _proof(link, session):
 
 
 def seated_pose(robot, leg_pose) -> np.ndarray:
-    """Give each leg the same angles [rad] from the body outward; NaN (leave alone) for further joints."""
+    """Return the same angles [rad] for each leg, from the body outward; NaN (no motion) for further joints."""
     pose = []
     for leg in robot.legs:
         for joint, angle in zip(leg.joints, leg_pose, strict=False):

@@ -1,4 +1,4 @@
-"""Declares the parameters of which one node assumes what another does (`parameters.commands`)."""
+"""Declares the parameters by which one node knows the behaviour of another (`parameters.commands`)."""
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import ParameterError
@@ -24,7 +24,7 @@ def declare_command_rate(node) -> float:
 
 
 def declare_guard(node, robot) -> GuardSettings:
-    """Declare what bounds the commands to the servos of a robot, and return it."""
+    """Declare the bounds of the commands to the servos of a robot, and return them."""
     values = declare_all(node, GUARD, robot)
     return GuardSettings(
         speed_limit=values["speed_limit"],

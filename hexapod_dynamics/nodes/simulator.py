@@ -1,4 +1,6 @@
-"""The simulated robot as a node: publishes ground truth, takes damage; `servos` and `imu` open its devices."""
+"""The simulated robot as a node: it publishes ground truth and can be damaged; `servos` and `imu` open its
+devices.
+"""
 
 import time
 
@@ -88,7 +90,7 @@ class SimulatorNode(GuardedNode):
         self.simulated.carry(load["load.mass"], (load["load.x"], load["load.y"], LOAD_HEIGHT))
 
     def _on_parameters(self, parameters):
-        """Set faults of the devices and the load, all of a request or none."""
+        """Set faults of the devices and the load: all values of a request or none."""
         faults = {
             parameter.name.removeprefix("faults."): parameter.value
             for parameter in parameters
@@ -141,7 +143,7 @@ class SimulatorNode(GuardedNode):
             self._damage_publisher.publish(whole_set(self, morphology))
             try:
                 self._description_publisher.publish(String(data=self.simulated.robot.to_urdf(morphology)))
-            except RobotError as error:  # of a robot with screws: it is simulated nevertheless
+            except RobotError as error:  # the robot has helical joints: it is simulated nevertheless
                 self.get_logger().warning(f"no ~/robot_description: {error}", once=True)
         if self._joints_publisher.get_subscription_count():
             self._publish_joints(truth, stamp, morphology)

@@ -1,7 +1,7 @@
 """What stops the robot besides the service `emergency_stop`: the local socket, a game pad, a button of the board.
 
 None of them ends a stop. The local socket (`ros2 run hexapod_dynamics stop`, the space bar of the launch) and the
-board's button put the stop on the wire in their own threads; what follows is done by the thread that ticks.
+board's button send the stop in their own threads; the rest is done by the thread that ticks.
 """
 
 import threading
@@ -15,7 +15,7 @@ from hexapod_dynamics.drivers.stop_socket import StopSocket
 from hexapod_dynamics.errors import DeviceError, UnsafePathError
 from sensor_msgs.msg import Joy
 
-PATIENCE = 5.0  # [s] for which a stop that is on the wire may wait for the thread that ticks
+PATIENCE = 5.0  # [s] for which a stop that was sent may wait for the thread that ticks
 PAD_SILENT = 1.0  # [s] without a message of the game pad after which it is reported as lost
 
 
@@ -42,7 +42,7 @@ class GamePad:
 
     @property
     def held(self):
-        """Whether the button is down, as far as the game pad is heard."""
+        """Whether the button is down in the last message of the game pad."""
         return self._down and time.monotonic() - self._received <= PAD_SILENT
 
     def assess(self, now):
@@ -59,7 +59,7 @@ class GamePad:
 
 
 class StopInputs:
-    """All stops of a node `servos` besides its service.
+    """All inputs that stop a node `servos`, besides its service.
 
     control: ServoSupervisor. loop: TickLoop. parameters: ServosParameters. log: the node's logger. namespace: of the
     node. stored(): a Future that is done when the stop is on the disk, with the reason as its result if it is not
@@ -78,7 +78,9 @@ class StopInputs:
             log.warning(str(error))
 
     def stop(self):
-        """Stop at once, from any thread but the one that ticks; return (success, message) once it is on the disk."""
+        """Stop at once, from any thread except the one that ticks; return (success, message) when the stop is on
+        the disk.
+        """
         self._control.chain.freeze()
         try:
             success, message = self._loop.submit(lambda: self._control.emergency_stop(True)).result(PATIENCE)
@@ -90,11 +92,11 @@ class StopInputs:
         return success, f"{message}; {failure}" if failure else message
 
     def freeze(self):
-        """Put the stop on the wire, from any thread; `stop` has to follow."""
+        """Send the stop, from any thread; `stop` must be called afterwards."""
         self._control.chain.freeze()
 
     def stop_by(self, what):
-        """Stop at once and log what has asked for it; not from the thread that ticks."""
+        """Stop at once and log who has requested it; not to be called from the thread that ticks."""
         self._log.warning(f"{what}: {self.stop()[1]}")
 
     def refuse_resume(self):

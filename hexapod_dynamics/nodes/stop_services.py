@@ -1,4 +1,6 @@
-"""The services of `servos` that stop and release the robot, and its stop state, which outlives a crash of the node."""
+"""The services of `servos` that stop and release the robot, and its stop state, which persists over a crash of the
+node.
+"""
 
 import time
 
@@ -9,8 +11,8 @@ from std_srvs.srv import SetBool, Trigger
 
 
 def restored_stop(stored, logger):
-    """Return the StopState from before a crash, of a SessionState; one that cannot be read is an emergency stop, one
-    that is missing holds.
+    """Return the StopState from before a crash, from a SessionState; if it cannot be read, an emergency stop; if
+    it is missing, one that holds the pose.
     """
     stop, values = None, stored.load()
     try:
@@ -21,7 +23,7 @@ def restored_stop(stored, logger):
         stop = StopState.lost(None if values is None else stop, stored.problem)
     elif stored.unreadable:
         stop = StopState.unreadable(stored.problem)
-    # Stored at the start: an existing file can be written to even when the disk is full.
+    # Stored at the start, because an existing file can be written to even when the disk is full.
     stored.save(stop.to_values())
     if stop != StopState():
         frozen = "emergency stop, " if stop.frozen else ""
@@ -33,8 +35,8 @@ class StopServices:
     """Services emergency_stop, ~/torque, ~/release and ~/follow of a node; each answers when its state is on the disk.
 
     control: ServoSupervisor; stop_inputs: StopInputs; stored: SessionState; on_stop(): called after each request of an
-    emergency stop. Callbacks are reentrant: one that waits for the disk keeps no other waiting. All run in the thread
-    that ticks.
+    emergency stop. Callbacks are reentrant: a callback that waits for the disk does not delay others. All run in
+    the thread that ticks.
     """
 
     def __init__(self, node, control, stop_inputs, stored, on_stop):

@@ -1,4 +1,4 @@
-"""What carries the predicted robot as markers for RViz, Foxglove and the browser view: the topic `support`."""
+"""The support of the predicted robot as markers for RViz, Foxglove and the browser view: the topic `support`."""
 
 from geometry_msgs.msg import Point
 from hexapod_dynamics.control.support import FORCE_SCALE, LOADED, Support, support_polygon
@@ -12,14 +12,14 @@ COLOURS = {
     CENTER: (0.55, 0.2, 0.75),
     ZMP: (0.1, 0.6, 0.25),
 }
-LIFETIME = 1  # [s] markers vanish when `dynamics` has ended
+LIFETIME = 1  # [s] after which markers vanish when `dynamics` has ended
 
 
 class SupportMarkers:
     """Publishes `support`: one arrow for each loaded foot, the polygon, spheres at the centre of mass and the ZMP.
 
-    A marker's namespace says what it is; the id of a foot force is the index of its leg. The messages are made once,
-    of which only numbers change. Nothing is computed while nobody subscribes.
+    A marker's namespace tells its kind; the id of a foot force is the index of its leg. The messages are made
+    once, then only their numbers change. Nothing is computed without subscribers.
     """
 
     def __init__(self, node, observer):

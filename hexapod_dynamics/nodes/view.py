@@ -1,4 +1,4 @@
-"""Shows any running robot in the browser, over ROS topics alone: 3-D, damage, drive, stop, hypotheses, plots.
+"""Shows any running robot in the browser, by ROS topics only: 3-D, damage, drive, stop, hypotheses, plots.
 
 A click on a leg of the simulated robot breaks it.
 """
@@ -39,7 +39,7 @@ from visualization_msgs.msg import MarkerArray
 SPEED_OVER = 1.5  # [s] over which the speed is averaged: the body sways within a step
 WAITING = "waiting for the robot: neither predicted_state nor simulator/odom is published (same ROS_DOMAIN_ID?)"
 STOPPED = 'EMERGENCY STOP: the pose is frozen until "allow motion"'
-SAMPLE_EVERY, TELL_EVERY = 5, 12  # pictures
+SAMPLE_EVERY, TELL_EVERY = 5, 12  # number of pictures
 FAILURE_SHOWN = 5.0  # [s] for which a failure of the drawing is shown
 
 
@@ -78,12 +78,13 @@ class View(GuardedNode):
         self._panel = Panel(self._server, self._commands)
         self._panel.title(self._page.title)
         self._page.on_drive, self._page.on_stop = self._panel.drive_by_axes, self._panel.emergency_stop
-        self._driving = None  # what the panel shows of it
-        self._failures, self._failure = 0, (-math.inf, "")  # of the drawing: how many, time [s] and text of the last
+        self._driving = None  # who drives, as shown in the panel
+        # of the drawing: their number, time [s] and text of the last
+        self._failures, self._failure = 0, (-math.inf, "")
         self._broken = None  # the exception for which the node ends
-        self._before, self._met = None, False  # when the plots began; whether there was a robot
+        self._before, self._met = None, False  # time at which the plots began; whether there was a robot
         self._places = deque()  # (time, x, y) over the last SPEED_OVER seconds
-        self._support = None  # the subscription of that name
+        self._support = None  # the subscription to `support`
         self._bars, self._events = HypothesisBars(), EventList()
         self._period, self._closing = 1.0 / values["rate"], threading.Event()
         Diagnostics(self, "browser view", self._diagnose)
@@ -100,12 +101,12 @@ class View(GuardedNode):
         self._page.stop()
 
     def _robot_title(self, robot):
-        """Return what robot this is, for the page's title and its first line."""
+        """Return the name of the robot, for the page's title and its first line."""
         domain = os.environ.get("ROS_DOMAIN_ID") or "0"
         return ", ".join(filter(None, (robot, f"namespace {self.get_namespace()}", f"domain {domain}")))
 
     def _repeat_command(self):
-        """A cmd_vel is repeated, or the gait stops by itself; a robot nobody drives from here is left alone."""
+        """Repeat cmd_vel, because the gait stops without it; do nothing while no page drives the robot."""
         if self._broken is not None:
             raise self._broken
         twist = self._seat.next_command(time.monotonic())
@@ -124,7 +125,7 @@ class View(GuardedNode):
             self._panel.driving(text, stands=driving[1], may_take_over=driving[2])
 
     def _attend(self):
-        """Subscribe to `support` while somebody looks at it: `dynamics` computes it for subscribers only."""
+        """Subscribe to `support` while a page shows it, because `dynamics` computes it for subscribers only."""
         wanted = self._panel.shows_support and bool(self._server.get_clients())
         if wanted and self._support is None:
             self._support = self._newest.subscribe(MarkerArray, "support")
@@ -133,13 +134,13 @@ class View(GuardedNode):
             self._support = None
 
     def _on_diagnostics(self, message):
-        """Take from the status of `servos` whether the emergency stop is on, whoever has pressed it."""
+        """Read from the status of `servos` whether the emergency stop is on, whoever has requested it."""
         for status in message.status:
             if status.name == self._servos:
                 frozen = any(v.key == "emergency stop" and v.value.lower() == "true" for v in status.values)
                 self._stopped, self._commands.stopped = STOPPED if frozen else "", frozen
                 if frozen and any(self._seat.twist):
-                    self._seat.stand()  # nothing walks on when the stop ends
+                    self._seat.stand()  # so that the robot does not walk on when the stop ends
 
     def _aim_camera(self, client, view):
         handle = self._server.get_clients().get(client)
@@ -168,7 +169,7 @@ class View(GuardedNode):
                 try:
                     with self._server.atomic():
                         self._draw(ticks)
-                except Exception as error:  # the page and diagnostics say so; the next message is drawn
+                except Exception as error:  # the page and the diagnostics report it; the next message is drawn
                     self._report_failure(error)
                 ticks += 1
             self._closing.wait(due - time.monotonic())
@@ -186,7 +187,7 @@ class View(GuardedNode):
             self._closing.set()
 
     def _failure_line(self):
-        """Return what the page says about a failure of the last seconds, or an empty text."""
+        """Return the page's message about a failure of the last seconds, or an empty text."""
         at, text = self._failure
         return f"**the view cannot draw all**: {text}" if time.monotonic() - at < FAILURE_SHOWN else ""
 
@@ -219,7 +220,7 @@ class View(GuardedNode):
             self._tell_panel(picture.shown)
 
     def _describe_gait(self):
-        """Return what the gait does and why, in one line; empty while it publishes nothing."""
+        """Return the action of the gait and its reason in one line; empty while it publishes nothing."""
         state = self._newest.get("gait_state")
         if state is None:
             return ""
@@ -278,7 +279,7 @@ class View(GuardedNode):
         return f"**the picture is {ago:.1f} s old**: move the slider time to 0 for now" if ago else ""
 
     def _note_events(self, told, broken):
-        """Note what has changed, with the time of the plots."""
+        """Add changes to the list of events, with the time of the plots."""
         at, gait = time.monotonic() - self._started(), self._newest.get("gait_state")
         if broken:
             self._events.note_parts(at, "broken in the simulation", list_losses(broken))

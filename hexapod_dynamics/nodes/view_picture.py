@@ -1,7 +1,7 @@
 """The 3-D picture of the node `view`, from the newest messages: robot, prediction, support, path, trail, ground.
 
-Where there is a simulated robot its true state is solid and the prediction is a translucent ghost; on a real robot the
-solid one stands at the predicted pose with the measured joints.
+For a simulated robot, its true state is solid and the prediction is a translucent ghost; for a real robot, the
+solid one is at the predicted pose with the measured joints.
 """
 
 import time
@@ -15,11 +15,12 @@ from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.simulation import Ground, Truth
 from visualization_msgs.msg import Marker
 
-SILENT_AFTER = 2.0  # [s] without a pose the robot is lost
-SUPPORT_OLD = 1.0  # [s] older support is not drawn
-ANOTHER_SIZE = 0.3  # share by which a robot's reach differs before the camera is placed anew
+SILENT_AFTER = 2.0  # [s] without a pose after which the robot counts as lost
+SUPPORT_OLD = 1.0  # [s] support that is older than this is not drawn
+ANOTHER_SIZE = 0.3  # relative change of the robot's reach above which the camera is placed again
 FAR = 1.0  # distance of the prediction from the robot, in reaches of the robot, beyond which it is not drawn
-SUPPORT_EVERY, PATH_EVERY, GROUND_EVERY = 3, 5, 12  # pictures; the browser takes new shapes more slowly than new poses
+# number of pictures between two updates; the browser processes new shapes more slowly than new poses
+SUPPORT_EVERY, PATH_EVERY, GROUND_EVERY = 3, 5, 12
 
 
 class Picture:
@@ -32,12 +33,12 @@ class Picture:
         self._ghost = RobotFigure(server, "prediction", opacity=0.25)
         self._surroundings = Surroundings(server)
         self._past, self._now = LastMinute(), None  # samples of the robot that is shown
-        self._aimed = JETHEXA_REACH  # [m] reach of the robot that the camera was placed for
+        self._aimed = JETHEXA_REACH  # [m] reach of the robot for which the camera was placed
         self._shown_support = None
-        self._trail_steps = -1  # of the trail that is drawn
+        self._trail_steps = -1  # number of points of the trail that is drawn
         self._truth, self._ground = "", Ground()
-        self.shown = self.true = self.predicted = None  # Odometry messages of the present
-        self.hidden = ""  # why the prediction is not drawn, if there is one
+        self.shown = self.true = self.predicted = None  # present Odometry messages
+        self.hidden = ""  # reason why an existing prediction is not drawn
 
     @property
     def simulated(self):
@@ -45,7 +46,9 @@ class Picture:
         return self._newest.get("simulator/odom", SILENT_AFTER) is not None
 
     def draw(self, ticks, *, ago, follows, support, names):
-        """Draw picture number `ticks`: as it was `ago` [s]; centred on the robot, with its support, names and trail."""
+        """Draw picture number `ticks`, of the state `ago` [s] earlier; optionally centred on the robot, with
+        support, names and trail.
+        """
         self.predicted = self._newest.get("predicted_state", SILENT_AFTER)
         self.true = self._newest.get("simulator/odom", SILENT_AFTER)
         self.shown = self.true or self.predicted
@@ -70,14 +73,14 @@ class Picture:
             self._draw_ground(self.shown.pose.pose.position)
 
     def _draw_trail(self, wanted):
-        """Draw the trail where it has got a point since the last picture: it is a long message."""
+        """Draw the trail only if it has a new point since the last picture, because it is a long message."""
         steps = self._past.steps if wanted else -1
         if steps != self._trail_steps:
             self._trail_steps = steps
             self._surroundings.trail(self._past.trail() if wanted else np.empty((0, 3)))
 
     def _read_descriptions(self):
-        """Load the URDF of the prediction; return that of the robot as it is, "" while there is none."""
+        """Load the URDF of the prediction; return the URDF of the present robot, "" while there is none."""
         told = self._newest.get("robot_description")
         true = self._newest.get("simulator/robot_description") if self.simulated else None
         if told is None and true is None:
@@ -86,7 +89,7 @@ class Picture:
         return (true or told).data
 
     def _remember(self, urdf, ago):
-        """Keep where the robot is; return the Sample of so long ago [s], None for now."""
+        """Store the present Sample; return the Sample from this long ago [s], None for the present."""
         now, pose = time.monotonic(), self.shown.pose.pose
         p, o = pose.position, pose.orientation
         joints = self._newest.get("joint_states" if self.true is None else "simulator/joint_states")
@@ -133,7 +136,7 @@ class Picture:
         self._surroundings.ground(self._ground, (place.x, place.y))
 
     def _draw_support(self, wanted):
-        """Draw what carries the robot, which `dynamics` publishes for its prediction, at the robot that is shown."""
+        """Draw the support, which `dynamics` publishes for its prediction, at the robot that is shown."""
         message = self._newest.get("support", SUPPORT_OLD) if wanted else None
         if message is self._shown_support:
             return
@@ -158,7 +161,9 @@ class Picture:
         self._surroundings.spheres(spheres)
 
     def _from_prediction(self):
-        """Rotation (3, 3) and translation (3,) [m] from where the prediction is to where the robot is shown."""
+        """Return rotation (3, 3) and translation (3,) [m] from the pose of the prediction to that of the displayed
+        robot.
+        """
         if self.true is None or self.predicted is None:
             return np.eye(3), np.zeros(3)
         p, o = self.predicted.pose.pose.position, self.predicted.pose.pose.orientation

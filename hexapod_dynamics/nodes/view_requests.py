@@ -1,4 +1,4 @@
-"""What the node `view` hears and asks: the newest messages, and the requests of a person on the page."""
+"""Inputs and requests of the node `view`: the newest messages, and the requests of a person on the page."""
 
 import math
 import time
@@ -30,13 +30,13 @@ class LatestMessages:
         return subscribe(self._node, kind, topic, keep, qos)
 
     def get(self, topic, within=math.inf):
-        """Return the newest message of a topic that came within this time [s], or None."""
+        """Return the newest message of a topic if it arrived within this time [s], else None."""
         at, message = self._messages.get(topic, (-math.inf, None))
         return message if time.monotonic() - at <= within else None
 
 
 class RosCommands(Commands):
-    """Sends what the panel asks for; answers of services become a line in the panel."""
+    """Sends the requests of the panel; answers of services are shown as a line in the panel."""
 
     def __init__(self, node, seat, aim_camera):
         """aim_camera(client, view): places the camera of a page."""
@@ -105,7 +105,7 @@ class RosCommands(Commands):
         if not client.service_is_ready():
             self.answer = f"nobody offers the service {client.srv_name}: is the node running?"
             return
-        # Stays if the node was killed: ROS knows a killed server for 10 s, and a request to it is lost.
+        # This text stays if the node was killed: ROS lists a killed server for 10 s, and requests to it are lost.
         self.answer = f"{client.srv_name}: no answer yet; if this stays, ask again"
         client.call_async(request).add_done_callback(lambda future: self._take(client, *read(future.result())))
 

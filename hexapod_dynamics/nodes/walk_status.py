@@ -29,22 +29,24 @@ NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 SILENT_AFTER, REPEAT = 3.0, 30.0
 # At the start nodes discover each other and compile: early problems are shown only if they last this long [s].
 STARTING = 10.0
-# A problem younger than this [s] is not shown: when a launch ends, the simulated robot may end before those that read
-# it, which report it until their own signal comes.
+# A problem younger than this [s] is not shown: when a launch ends, the simulated robot may end before the nodes that
+# read it, which report this until they are stopped, too.
 LASTING = 0.6
-# A node that is not in the graph for so long [s] is absent; one that respawns is back before. One that has never been
-# there is absent from this time [s] on. What a start may take, and how long a report that a node compiles counts [s].
+# A node that is not in the graph for this long [s] is absent; a respawned node is back earlier. A node that was never
+# in the graph is absent after this time [s]. Longest duration of a start, and time for which a report that a node
+# compiles is valid [s].
 ABSENT, NEVER_SEEN, LONGEST_START, LONGEST_COMPILING = 5.0, 15.0, 60.0, 60.0
-# Words by which nodes say that this computer is too busy: nothing is broken.
+# Words by which nodes report that this computer is too busy; nothing is broken then.
 BUSY = ("too busy", "readings come late", "arrive too late")
-# Columns of the line. Names of nodes that do not fit are counted instead; the message of each is printed above once.
+# Columns of the line. Names of nodes that do not fit are counted instead; the message of each is printed once above the
+# line.
 WIDTH = 100
-# Terminal colours of what is worse than OK: yellow, red.
+# Terminal colours of levels worse than OK: yellow, red.
 COLOURS, PLAIN = {DiagnosticStatus.WARN: "\033[33m", DiagnosticStatus.ERROR: "\033[31m"}, "\033[0m"
 
 
 class Pose(NamedTuple):
-    """What the line shows of a pose: its time [s], position (3,) [m], rotation (3, 3), velocity (3,) [m/s]."""
+    """A pose for the status line: time [s], position (3,) [m], rotation (3, 3), velocity (3,) [m/s]."""
 
     time: float
     position: np.ndarray
@@ -73,7 +75,7 @@ def off_by(true, predicted):
 def line(elapsed, shown, off, speed, lost):
     """Write the status line, at most 100 characters while the robot is intact.
 
-    elapsed [s] since the start; shown: Pose or None; off: what `off_by` returns, None without truth, () without a
+    elapsed [s] since the start; shown: Pose or None; off: result of `off_by`, None without truth, () without a
     prediction; speed (2,): forward speed [m/s] and turn rate [rad/s] over the last second, or None; lost: parts
     declared missing.
     """
@@ -96,11 +98,11 @@ def line(elapsed, shown, off, speed, lost):
 
 
 def fitted(text, wrong):
-    """Return the status line and its end with the problems {what: names of nodes}, together at most WIDTH wide.
+    """Return the status line and its end with the problems {kind: names of nodes}, together at most WIDTH wide.
 
-    Where they are wider the line leaves out that nothing is missing, then the prediction, then the names of the nodes,
-    of which the number is left; at last nodes that are not well and nodes that are too busy become one number. What
-    is still wider stays whole: the reason is worth more than the width.
+    If they are wider, these parts are left out in this order: that nothing is missing, the prediction, the names
+    of the nodes (their number remains); finally nodes with errors and busy nodes are counted together. If the line
+    is still too wide, it is not shortened further, because the reason is more important.
     """
     end = _problems(wrong)
     for left_out in (r" \| missing: nothing$", r" \| prediction [^|]* off"):
@@ -139,7 +141,7 @@ class WalkStatus(GuardedNode):
         values = declare_all(self, PARAMETERS)
         self._expected, self._colour = [name for name in values["nodes"] if name], values["colour"]
         self._started, self._seen = time.monotonic(), {}
-        # Of a hundred true poses a second the newest is wanted.
+        # Only the newest of a hundred true poses a second is needed.
         self.loop = TickLoop(self, 0.1)
         self.loop.subscribe(Odometry, "simulator/odom", self._on_truth, NEWEST)
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
@@ -185,7 +187,7 @@ class WalkStatus(GuardedNode):
                 self._complaints[name] = since, status.message, status.level
 
     def _absent(self, elapsed):
-        """Names of expected nodes that the graph has not had for a while."""
+        """Names of expected nodes that have not been in the graph for a while."""
         place = self.get_namespace()
         there = {name for name, where in self.get_node_names_and_namespaces() if where == place}
         absent = set()
@@ -200,7 +202,9 @@ class WalkStatus(GuardedNode):
         return time.monotonic() - self._started
 
     def _show(self, shown):
-        """Keep a Pose, or None, and the speed since the one before; a pose that was shown already keeps its speed."""
+        """Store a Pose, or None, and the speed since the previous one; a pose that was already shown keeps its
+        speed.
+        """
         before, self._before = self._before, shown
         if shown is None or before is None:
             self._speed = None
@@ -210,7 +214,7 @@ class WalkStatus(GuardedNode):
             self._speed = np.array([moved[0], turned[2]]) / (shown.time - before.time)
 
     def _print(self):
-        if start.stopping():  # what others report now is the end of the launch
+        if start.stopping():  # reports of other nodes are now caused by the end of the launch
             return
         now = time.monotonic()
         predicted, true = (
@@ -230,7 +234,7 @@ class WalkStatus(GuardedNode):
         complaints = {
             name: (message, level)
             for name, (since, message, level) in self._complaints.items()
-            # A node that starts or compiles does not serve yet: what other nodes report about it is not repeated.
+            # A node that starts or compiles is not ready yet: reports of other nodes about it are not repeated.
             if not compiling
             and not starting
             and name not in absent
@@ -239,7 +243,7 @@ class WalkStatus(GuardedNode):
         }
         for name, (message, level) in complaints.items():
             at = self._told.get(name, -math.inf)
-            if elapsed - at > REPEAT:  # printed once, then only the name of the node appears in the line
+            if elapsed - at > REPEAT:  # the message is printed once, then only the name of the node appears in the line
                 print(self._in_colour(f"        {name}: {message}", level))
                 self._told[name] = elapsed
         self._told = {name: told for name, told in self._told.items() if name in complaints}

@@ -1,4 +1,4 @@
-"""All nodes with all their parameters. The nodes themselves import their own module only."""
+"""All nodes with all their parameters. The nodes themselves import only their own module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hexapod_dynamics.parameters import (
 )
 from hexapod_dynamics.parameters.spec import ParameterSpec
 
-# In the order of config/nodes.yaml and docs/parameters.md. Of damage_manager: the patterns.
+# In the order of config/nodes.yaml and docs/parameters.md. For damage_manager, these are the patterns of names.
 NODES: dict[str, tuple[ParameterSpec, ...]] = {
     "gait": (
         common.ROBOT,

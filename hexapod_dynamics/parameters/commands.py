@@ -1,7 +1,7 @@
-"""Parameters that several nodes must have alike: a parameter file sets them for all nodes together.
+"""Parameters that must be equal in several nodes: a parameter file sets them for all nodes together.
 
-The gait commands each `command_period`, the servos move in that time and within the guard's bounds, and the observer of
-`dynamics` lets its model do the same.
+The gait publishes a command every `command_period`, the servos move within this time and within the guard's
+bounds, and the observer of `dynamics` lets its model do the same.
 """
 
 from __future__ import annotations

@@ -10,7 +10,9 @@ _OF_ADAPTIVE = f"gaits {', '.join(ADAPTIVE)}"
 
 
 def _setting(name: str, default: Value, description: str, low: float | None = None) -> ParameterSpec:
-    """Return the parameter of a setting with the bounds of BOUNDS; low: a lower one, which leaves it to the gait."""
+    """Return the parameter of a setting with the bounds of BOUNDS; low: a lower bound instead, a value with which
+    the gait chooses.
+    """
     lowest, highest, unit = BOUNDS.get(name, (None, None, ""))
     text = f"{description} [{unit}]" if unit else description
     return ParameterSpec(name, default, text, lowest if low is None else low, highest, read_only=False, in_file=True)

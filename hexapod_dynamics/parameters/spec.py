@@ -1,4 +1,4 @@
-"""What the list of parameters consists of: a ParameterSpec for each parameter."""
+"""The elements of the list of parameters: a ParameterSpec for each parameter."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Value = bool | int | float | str | list[float] | list[str]
 
 @dataclass(frozen=True)
 class Derived:
-    """A number as default that is computed: of(source), source being the robot or another parameter's value.
+    """A computed number as default: of(source), where source is the robot or another parameter's value.
 
-    text: where it comes from, for the table of parameters.
+    text: its origin, for the table of parameters.
     """
 
     text: str
@@ -26,9 +26,9 @@ class Derived:
 class ParameterSpec:
     """One parameter: its name, default, meaning with unit, bounds, and its place in config/nodes.yaml.
 
-    low, high: range of a number, both or none. choices: allowed texts. read_only: the node reads it once, at its
-    start. in_file: config/nodes.yaml has it, with `file_value` if that differs from the default, for `file_reason`.
-    An empty list of text is [""]: ROS has no type for a list without elements.
+    low, high: range of a number; both or none are given. choices: allowed texts. read_only: the node reads it
+    once, at its start. in_file: whether config/nodes.yaml contains it, with `file_value` if that differs from the
+    default, for `file_reason`. An empty list of text is [""]: ROS has no type for a list without elements.
 
     Raises ParameterError for a default or a `file_value` that the parameter itself would not allow.
     """
@@ -61,7 +61,7 @@ class ParameterSpec:
         return names[type(default)] + ("_array" if isinstance(self.default, list) else "")
 
     def allowed(self, example: Value | None = None) -> str:
-        """What a value must be, in words; `example`: a number to show, by default the default."""
+        """Return in words which values are allowed; `example`: a number to show, by default the default value."""
         bounds = "" if self.low is None else f" from {self.low} to {self.high}"
         if self.choices is not None:
             return " or ".join(self.choices)
@@ -87,5 +87,5 @@ class ParameterSpec:
             raise ParameterError(f"parameter {self.name} is {value!r}: allowed is {self.allowed()}")
 
     def default_for(self, source: Any = None) -> Value:
-        """The default; of a Derived one: that for `source`, which is the robot or a value."""
+        """Return the default; for a Derived one, that for `source`, which is the robot or a value."""
         return self.default.of(source) if isinstance(self.default, Derived) else self.default

@@ -1,8 +1,9 @@
-"""Reads and writes the frequent messages as bytes: numbers in place, instead of a message of objects at each tick.
+"""Reads and writes frequent messages as bytes: numbers are accessed in place, without Python objects for each
+message.
 
 The bytes of a message are CDR (OMG DDSI-RTPS 10.2; XCDR1): 4 bytes of encapsulation, 00 01 for little endian, then the
-members, each aligned to its size from behind those 4 bytes. Making the objects of an Imu takes rclpy 25 us on a desktop
-computer and five times that on a Jetson Nano; reading its numbers takes a fifth.
+members, each aligned to its size, counted from behind those 4 bytes. rclpy needs 25 us to create the objects of an
+Imu on a desktop computer and five times that on a Jetson Nano; reading the numbers here takes a fifth of this.
 """
 
 import struct
@@ -13,23 +14,23 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu, JointState
 
 LITTLE_ENDIAN, BIG_ENDIAN = b"\x00\x01", b"\x00\x00"
-START = 4  # of the members
+START = 4  # index of the byte at which the members begin
 _STAMP = struct.Struct("<iII")  # seconds, nanoseconds, length of the frame's name with its final zero
 _COUNT = struct.Struct("<I")
 _IMU = struct.Struct("<37d")
 _DOUBLE = np.dtype("<f8")
 _NOTHING = np.empty(0)
-# What bytes that are no message of the type raise when they are read: `struct` and numpy here, and deserialize_message
+# Exceptions for bytes that are not a message of the type: of `struct` and numpy here, and of deserialize_message
 # (RuntimeError: RMWError of rclpy; MemoryError: a length beyond the memory; ValueError: pocket_ros2).
 _MALFORMED = (struct.error, ValueError, IndexError)
 MALFORMED = (*_MALFORMED, RuntimeError, MemoryError)
 
 
 def read_message(data, kind):
-    """Return the message of some bytes; raise one of MALFORMED if they are none of this type.
+    """Return the message in some bytes; raise one of MALFORMED if they are not a message of this type.
 
-    The encapsulation is checked here: rmw_cyclonedds of Humble takes whatever is not little-endian CDR (PL_CDR, XCDR2)
-    for big-endian CDR, and reads beyond the end of less than four bytes.
+    The encapsulation is checked here: rmw_cyclonedds of Humble treats everything except little-endian CDR (such as
+    PL_CDR, XCDR2) as big-endian CDR, and reads beyond the end of messages of less than four bytes.
     """
     if len(data) < START or data[:2] not in (LITTLE_ENDIAN, BIG_ENDIAN):
         raise ValueError(
@@ -53,7 +54,7 @@ class _Header:
         self._raw = b""
 
     def read(self, data):
-        """Take the members; return the offset behind them."""
+        """Read the members; return the offset behind them."""
         stamp = self.stamp
         stamp.sec, stamp.nanosec, size = _STAMP.unpack_from(data, START)
         end = START + _STAMP.size + size
@@ -66,7 +67,7 @@ class _Header:
 class JointStateReader:
     """Reads sensor_msgs/JointState; the object itself has the members and keeps them until the next message.
 
-    `name` is a list, the same one while the names stay the same; position, velocity and effort are arrays (k,).
+    `name` is a list, the same object while the names do not change; position, velocity and effort are arrays (k,).
     """
 
     def __init__(self):
@@ -75,7 +76,7 @@ class JointStateReader:
         self._names = None  # the bytes of `name`
 
     def read(self, data):
-        """Return the message of some bytes: this object, or one of rclpy's if the bytes are of another kind."""
+        """Return the message in some bytes: this object, or one of rclpy's if the bytes have another format."""
         if data[:2] != LITTLE_ENDIAN:
             return read_message(data, JointState)
         try:
@@ -84,7 +85,7 @@ class JointStateReader:
             self.velocity, offset = _numbers(data, offset)
             self.effort, offset = _numbers(data, offset)
         except _MALFORMED:
-            return read_message(data, JointState)  # which says what is wrong
+            return read_message(data, JointState)  # whose error tells what is wrong
         return self
 
     def _read_names(self, data, offset):
@@ -114,7 +115,7 @@ class ImuReader:
         self.orientation_covariance = self.angular_velocity_covariance = self.linear_acceleration_covariance = ()
 
     def read(self, data):
-        """Return the message of some bytes: this object, or one of rclpy's if the bytes are of another kind."""
+        """Return the message in some bytes: this object, or one of rclpy's if the bytes have another format."""
         if data[:2] != LITTLE_ENDIAN:
             return read_message(data, Imu)
         try:
@@ -134,7 +135,9 @@ READERS = {JointState: JointStateReader, Imu: ImuReader}
 
 
 def message_reader(kind):
-    """Return read(bytes) -> message of a type; it raises one of MALFORMED for bytes that are no such message."""
+    """Return a function read(bytes) -> message of a type; it raises one of MALFORMED for bytes that are no such
+    message.
+    """
     return READERS[kind]().read if kind in READERS else lambda data: read_message(data, kind)
 
 
@@ -153,12 +156,13 @@ def _numbers(data, offset):
 
 
 class Template:
-    """The bytes of one message that begins with a header: its stamp and some runs of doubles change, the rest stays.
+    """The bytes of one message that begins with a header: its stamp and some runs of doubles change, the rest is
+    constant.
 
     Args:
-        message: a message with all that stays.
-        fill: fill(message, values) writes `size` doubles, where they change, into the message.
-        size: how many doubles change. Those that follow one another in the message are one run.
+        message: a message with all constant values.
+        fill: fill(message, values) writes the `size` doubles that change to the message.
+        size: number of doubles that change. Consecutive doubles in the message are one run.
 
     """
 
@@ -167,8 +171,8 @@ class Template:
         self._data = bytearray(serialize_message(message))
         if bytes(self._data[:2]) != LITTLE_ENDIAN:
             raise NotImplementedError("messages are written on little-endian computers only")
-        # Where each number is, is seen from what changes with it.
-        self._runs = []  # [first byte, first number, behind the last number]
+        # The place of each number is found by which bytes change with it.
+        self._runs = []  # [first byte, first number, number behind the last one]
         for k in range(size):
             fill(message, [1.0 if j == k else 0.0 for j in range(size)])
             other = serialize_message(message)
@@ -180,7 +184,7 @@ class Template:
         self._packers = [(struct.Struct(f"<{end - first}d"), at, first, end) for at, first, end in self._runs]
 
     def bytes(self, nanoseconds, values):
-        """Return the message stamped with a time [ns] (int) and with other numbers: a sequence of `size` floats."""
+        """Return the message with a new stamp [ns] (int) and new numbers, a sequence of `size` floats."""
         data = self._data
         struct.pack_into("<iI", data, START, nanoseconds // 1_000_000_000, nanoseconds % 1_000_000_000)
         for packer, offset, first, end in self._packers:
@@ -189,7 +193,7 @@ class Template:
 
 
 def joint_template(names, frame_id="", velocity=True, effort=False):
-    """Return a Template of sensor_msgs/JointState: positions, then velocities, or efforts alone."""
+    """Return a Template of sensor_msgs/JointState: positions, then velocities; or only efforts."""
     n = len(names)
     message = JointState(name=list(names))
     message.header.frame_id = frame_id

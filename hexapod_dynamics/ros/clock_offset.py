@@ -6,13 +6,14 @@ ROS time is the system clock: `use_sim_time` is refused (ros/node_functions.py).
 import math
 import time
 
-_REFRESH = 1.0  # [s] interval in which the system clock may be corrected
+# [s] interval after which the offset is measured again, because the system clock may have been corrected
+_REFRESH = 1.0
 _STEP = 50e6  # [ns] jump of the system clock after which the offset is measured again
-_CLOSE = 100e-6  # [s] largest interval of two clock readings that give a valid offset
+_CLOSE = 100e-6  # [s] largest interval between two clock readings for a valid offset
 
 
 class StampConverter:
-    """Converts monotonic times [s] to times of stamps [ns]."""
+    """Converts monotonic times [s] to stamps [ns]."""
 
     def __init__(self):
         self._offset, self._read = None, -math.inf
@@ -36,6 +37,6 @@ class StampConverter:
                 best, offset = after - before, ros - (before + after) // 2
             if best < _CLOSE * 1e9:
                 break
-        # Corrections of the clock are followed, the jitter of its measurement is not.
+        # Corrections of the clock are followed, but not the jitter of its measurement.
         if self._offset is None or abs(offset - self._offset) > max(best, _CLOSE * 1e9):
             self._offset = offset

@@ -1,12 +1,12 @@
-"""State that a node restores when it is started again: values in a file of one session.
+"""State that a node restores after a restart: values in a file of one session.
 
-A node deletes its file when it ends cleanly and nothing starts it again. Below a launch file a node that a signal has
-ended is started again, too: there the launch deletes the files of its session when it ends. A launch that was killed
-deletes nothing; one of the same session (HEXAPOD_DYNAMICS_SESSION) goes on from there. Files in `state_directory`
+A node deletes its file when it ends cleanly and will not be started again. A launch also restarts nodes that were
+ended by a signal; so the launch deletes the files of its session when it ends. A killed launch deletes nothing;
+the next launch of the same session (HEXAPOD_DYNAMICS_SESSION) continues with its files. Files in `state_directory`
 belong to no session and are never deleted.
 
-A file that was deleted while the node runs is written again and reported. One that was deleted before a restart is
-known to be missing by the memory of the launch (launch_memory.py), which has the last values, too.
+A file that was deleted while the node runs is written again and reported. If a file was deleted before a restart,
+the memory of the launch (launch_memory.py) shows this, and has the last values, too.
 """
 
 import os
@@ -25,7 +25,7 @@ from rclpy.task import Future
 
 SLOWEST = 2.0  # [s] after which a request is answered although its state is not on the disk yet
 CHANGED = "the stored state was deleted or changed by another program"
-REPORTED = 30.0  # [s] for which a file that was lost and written again is a warning
+REPORTED = 30.0  # [s] for which a warning reports that a lost file was written again
 
 
 class SessionState:
@@ -43,11 +43,11 @@ class SessionState:
         directory = declare(node, STATE_DIRECTORY) if lasting else ""
         self._node, self._warn, self._failed = node, node.get_logger().warning, False
         self.unreadable = False  # no directory for the state, or a file that `save` did not write
-        self.lost = False  # no directory, or a state was stored in this launch and its file is missing
-        self.problem = ""  # what is wrong if unreadable or lost, and what helps
+        self.lost = False  # no directory, or a state was stored in this launch but its file is missing
+        self.problem = ""  # fault and remedy if unreadable or lost
         self._file, self._wanted = None, bool(session or directory)
         self._writer, self._lasts = None, bool(directory)
-        # [number of the write, monotonic time [s], Future] of `stored`: callbacks that wait
+        # [number of the write, monotonic time [s], Future] of `stored`: the waiting callbacks
         self._lock, self._waiting, self._noticed = threading.Lock(), [], 0.0
         try:
             if session:
@@ -80,7 +80,7 @@ class SessionState:
         """Return the dict that was saved before a crash, or None.
 
         `unreadable` is then true if the file is not valid, `lost` if a state was stored in this launch and its file is
-        missing: what the launch remembers is returned then, None if it cannot be known.
+        missing: the values in the memory of the launch are returned then, None if there are none.
         """
         if self._file is None:
             return None
@@ -104,7 +104,7 @@ class SessionState:
         return remembered
 
     def reject(self, error):
-        """Treat the file as unreadable: the values that it holds are of another shape."""
+        """Treat the file as unreadable, because its values have another structure."""
         self.unreadable = True
         self.problem = f"{self._file.path}: {error}"
         self._warn(f"the state stored before a crash is not readable ({self.problem}): it is not used")
@@ -114,19 +114,19 @@ class SessionState:
     def save(self, values):
         """Store a dict that JSON can write and wait until it is on the disk; the file is replaced atomically.
 
-        Return False if it is to be stored, but the file cannot be written. From then on the file is watched.
+        Return False if the file cannot be written. From then on the file is watched.
         """
         if self._file is None:
             return not self._wanted
         return self._begin().write(values)
 
     def post(self, values):
-        """Have another thread store a dict that JSON can write; of several the last one counts."""
+        """Let another thread store a dict that JSON can write; of several dicts only the last one is stored."""
         if self._file is not None:
             self._begin().post(values)
 
     def stored(self):
-        """Return a Future to `await` in a callback of a service: done when all that was posted is on the disk.
+        """Return a Future to `await` in a callback of a service: done when everything posted is on the disk.
 
         Its result is empty, or the reason why it is not.
         """
@@ -140,7 +140,7 @@ class SessionState:
         return future
 
     def expire(self):
-        """Answer what has waited too long for the disk; to be called now and then."""
+        """Answer the requests that have waited too long for the disk; to be called periodically."""
         late = f"it is not on the disk after {SLOWEST:.0f} s"
         self._answer(lambda _, since: time.monotonic() - since > SLOWEST, late)
 
@@ -150,10 +150,10 @@ class SessionState:
         return self._writer
 
     def _write(self, values, lost):
-        """Write the file; in the thread of the writer, or in `save`. Return whether that has succeeded."""
+        """Write the file, in the thread of the writer or in `save`; return whether this has succeeded."""
         try:
             self._memory.save(values)
-        except StoredStateError as error:  # the file matters more
+        except StoredStateError as error:  # the file is more important
             self._warn(f"not stored in the launch: {error}", throttle_duration_sec=60.0)
         try:
             self._file.write(values)
@@ -198,18 +198,18 @@ class SessionState:
 
     @property
     def losses(self):
-        """How often the file was deleted or changed by another program."""
+        """Number of times that another program deleted or changed the file."""
         return self._writer.losses if self._writer is not None else 0
 
     # End -------------------------------------------------------------------------------------------------------------
 
     def close(self):
-        """Write what is posted and watch the file no longer; the node ends."""
+        """Write what is posted and stop watching the file, because the node ends."""
         if self._writer is not None:
             self._writer.close()
 
     def forget(self):
-        """Delete the stored state: the node ends for good. What is in `state_directory` stays."""
+        """Delete the stored state, because the node will not be restarted. Files in `state_directory` stay."""
         self.close()
         if self._file is not None and not self._lasts:
             try:

@@ -1,9 +1,11 @@
-"""A node that no request and no message ends: what a callback raises is refused or ignored, counted and reported.
+"""A node that no request and no message can end: if a callback raises, the request is refused or the message
+ignored, counted and reported.
 
-rclpy ends the process when the callback of a service or a subscription raises. Its own parameter services do for a
-parameter of a type that ROS has not, so that one request of anybody ends a node. Here every callback is guarded, those
-of rclpy's parameter services, too, because rclpy creates them with `Node.create_service`. A device that fails while a
-message is handled still ends the node, which is then started again: no other message would mend it.
+rclpy ends the process when the callback of a service or a subscription raises. Its own parameter services raise
+for a parameter of a type that ROS does not have, so that any program can end a node by one request. Here every
+callback is guarded, including those of rclpy's parameter services, because rclpy creates them with
+`Node.create_service`. A device that fails while a message is processed still ends the node, which is then started
+again, because only this helps.
 """
 
 import inspect
@@ -15,23 +17,23 @@ from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 
-LAST_TYPE = ParameterType.PARAMETER_STRING_ARRAY  # of a parameter; 0 is PARAMETER_NOT_SET
+LAST_TYPE = ParameterType.PARAMETER_STRING_ARRAY  # highest type of a parameter; 0 is PARAMETER_NOT_SET
 
 
 class GuardedNode(Node):
-    """A node whose services answer with a refusal, and whose subscriptions go on, where a callback raises."""
+    """A node whose services answer with a refusal, and whose subscriptions continue, if a callback raises."""
 
     compiling = None  # set by node_functions.load_robot
 
     def destroy_node(self):
-        """End the node; what this process compiles afterwards is not reported for it."""
+        """End the node; compilations of this process after that are not reported for it."""
         if self.compiling is not None:
             self.compiling.close()
             self.compiling = None
         return super().destroy_node()
 
     def create_service(self, srv_type, srv_name, callback, **more):
-        """Create a service as Node does; the callback may raise, or return what is no response."""
+        """Create a service as Node does; the callback may raise, or return something that is not a response."""
         guard = _RequestGuard(self, srv_type, srv_name)
         if inspect.iscoroutinefunction(callback):
 
@@ -44,7 +46,7 @@ class GuardedNode(Node):
         elif srv_type is SetParameters:
 
             def answer(request, response):
-                # One at a time, as rclpy does it: a refused one says nothing about those before and behind it.
+                # Set the parameters one at a time, as rclpy does: a refused one does not affect the others.
                 for parameter in request.parameters:
                     one = SetParameters.Request(parameters=[parameter])
                     response.results.extend(guard.call(callback, one, SetParameters.Response()).results)
@@ -75,7 +77,7 @@ class GuardedNode(Node):
 
 
 class _RequestGuard:
-    """Calls the callback of one service and refuses the request where that raises."""
+    """Calls the callback of one service and refuses the request if the callback raises."""
 
     def __init__(self, node, srv_type, srv_name):
         self._node, self._type, self._name = node, srv_type, srv_name
@@ -93,7 +95,7 @@ class _RequestGuard:
         return response
 
     def refuse(self, error):
-        """Return a response that refuses; the exception that is being handled is counted and in the log."""
+        """Return a response that refuses; the present exception is counted and logged."""
         node = self._node
         if not node.context.ok():
             raise error
@@ -103,7 +105,7 @@ class _RequestGuard:
 
 
 def check_parameters(request):
-    """Raise ValueError for a parameter of a type that ROS has not; a request without parameters passes."""
+    """Raise ValueError for a parameter of a type that ROS does not have; a request without parameters passes."""
     for parameter in getattr(request, "parameters", ()):
         if parameter.value.type > LAST_TYPE:
             raise ValueError(
@@ -112,7 +114,7 @@ def check_parameters(request):
 
 
 def refusal(srv_type, reason):
-    """Return a response of a service that refuses a request; an empty one where the type has no field for a reason."""
+    """Return a response of a service that refuses a request; an empty one if the type has no field for a reason."""
     response = srv_type.Response()
     if srv_type is SetParameters:
         response.results.append(_result(reason))
@@ -134,7 +136,7 @@ def described(error):
 
 
 def log_defect(node, error, occasion):
-    """Log where an exception comes from that is no refusal (ValueError): it shows a defect of the node."""
+    """Log the origin of an exception that is not a refusal (ValueError), because it shows a defect of the node."""
     if not isinstance(error, ValueError):
         details = "".join(traceback.format_exception(error))
         node.get_logger().error(f"{occasion} failed: {details}", throttle_duration_sec=5.0)

@@ -1,34 +1,37 @@
-"""Parts of rclpy that are not its documented interface: this module alone knows them.
+"""Parts of rclpy outside its documented interface; only this module uses them.
 
-Each is asked for before it is used. Where a version of rclpy lacks it, the public interface does the same more slowly.
+Each is checked for existence first. If a version of rclpy lacks it, the public interface does the same more
+slowly.
 """
 
 try:
     from rclpy._rclpy_pybind11 import RCLError
 except ImportError:
-    RCLError = RuntimeError  # what it is derived from
+    RCLError = RuntimeError  # its base class
 
 __all__ = ["RCLError", "can_wait", "last_publisher", "sender", "take_function"]
 
 
 def can_wait(executor):
-    """Whether an executor hands out the callbacks that are due, without running them."""
+    """Whether an executor can return the callbacks that are due without running them."""
     return hasattr(executor, "wait_for_ready_callbacks")
 
 
 def take_function(subscription):
-    """Return a function (type, raw) that takes the next message of a subscription, None: only an executor can."""
+    """Return a function (type, raw) that takes the next message of a subscription; None if only an executor can do
+    that.
+    """
     return getattr(subscription.handle, "take_message", None)
 
 
 def sender(publisher):
     """Return a function that publishes a message given as bytes (cdr.Template).
 
-    It is the one behind `Publisher.publish`, whose context and checks of the type take 15 to 25 us each time.
+    `Publisher.publish` calls the same function, but its context and type checks take 15 to 25 us each time.
     """
     return getattr(publisher.handle, "publish_raw", publisher.publish)
 
 
 def last_publisher(subscription):
-    """Return the GUID of who published the last message of a subscription, None: rclpy does not tell."""
+    """Return the GUID of the publisher of the last message of a subscription; None if rclpy does not provide it."""
     return getattr(subscription.handle, "last_publisher_gid", lambda: None)()

@@ -1,8 +1,9 @@
-"""Memory of the launch process in which a node stores its state a second time: no cleaner of files reaches it.
+"""Memory of the launch process in which a node stores a copy of its state, safe from programs that delete files.
 
-A node that is started again without its file cannot know from the file system whether it has stored a state before. The
-launch makes one memory for each such process (`memfd_create`), holds it open until it ends, and names its descriptor in
-the environment; the node opens it through /proc. A node that no launch has started has none.
+A node that is started again without its file cannot know from the file system whether it has stored a state
+before. The launch makes one memory for each such process (`memfd_create`), keeps it open until the launch ends,
+and passes its descriptor in the environment; the node opens it through /proc. A node that was not started by a
+launch has none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ VARIABLE = "HEXAPOD_LAUNCH_MEMORY"  # number of the memory's file descriptor in 
 
 
 def make_memory() -> dict[str, str]:
-    """Make a memory in this process; return what the environment of the process that uses it needs.
+    """Make a memory in this process; return the environment variables for the process that uses it.
 
     It lasts until this process ends.
     """
@@ -27,7 +28,8 @@ def make_memory() -> dict[str, str]:
 
 
 class LaunchMemory:
-    """The memory `number` of the launch process `launch`; `number` as in the environment, empty: there is none.
+    """The memory `number` of the launch process `launch`; `number` is the text in the environment, empty if there
+    is none.
 
     The memory holds the state of one node: a second one in the same process needs another name.
     """
@@ -39,7 +41,9 @@ class LaunchMemory:
             raise StoredStateError(f"{VARIABLE} is {number[:40]!r}, not the number of a file descriptor")
 
     def load(self) -> dict[str, Any] | None:
-        """Return what was saved, None if nothing was; raises StoredStateError if that cannot be known."""
+        """Return the saved values, None if nothing was saved; raises StoredStateError if this cannot be
+        determined.
+        """
         if not self.exists:
             return None
         state = self._read().get(self._name)
@@ -51,7 +55,7 @@ class LaunchMemory:
         """Save values; raises StoredStateError."""
         if not self.exists:
             return
-        # The end is marked: a shorter text does not need a second call, between which the node could be killed.
+        # The end is marked, so that a shorter text needs only one call; between two calls the node could be killed.
         text = json.dumps(self._read() | {self._name: values}).encode() + b"\0"
         self._open(os.O_RDWR, lambda fd: os.pwrite(fd, text, 0))
 

@@ -2,9 +2,9 @@
 
 Messages are reported with their publisher, requests with their service.
 
-Whoever reaches a topic can publish such bytes on it: a program of another ROS 2 release, or one that means harm. The
-node goes on. Subscriptions take the bytes and read them here, because rclpy drops what its executor cannot read without
-a word.
+Any program that reaches a topic can publish such bytes, for example one of another ROS 2 release, or a malicious
+one. The node continues. Subscriptions take the bytes and read them here, because rclpy silently drops what its
+executor cannot read.
 """
 
 import time
@@ -15,16 +15,16 @@ from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
 
 # Time [s] for which a node reports a warning after a malformed message.
 WARNED = 5.0
-# Least time [s] between two questions to ROS who publishes on a topic.
+# Least time [s] between two queries for the publishers of a topic.
 ASKED_EVERY = 1.0
 MOST_COUNTED = 16  # pairs of topic and publisher
-LONGEST_NAME = 100  # characters: the names of other nodes are not ours
-LONGEST_REASON = 300  # characters: it may quote what was sent
+LONGEST_NAME = 100  # characters, because the names of other nodes may be of any length
+LONGEST_REASON = 300  # characters, because the reason may quote what was sent
 UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that no node has announced
 
 
 def subscribe(node, kind, topic, callback, qos):
-    """Create a subscription for the executor whose callback gets valid messages only; see MalformedMessages."""
+    """Create a subscription for the executor; its callback gets only valid messages, see MalformedMessages."""
     read, malformed = message_reader(kind), MalformedMessages.of(node)
 
     def take(data):
@@ -40,7 +40,7 @@ def subscribe(node, kind, topic, callback, qos):
 
 
 class MalformedMessages:
-    """Counts the malformed messages of a node's topics by publisher; `of` gives the one of a node."""
+    """Counts the malformed messages of a node's topics by publisher; `of` returns the counter of a node."""
 
     _of_node = WeakKeyDictionary()
 
@@ -60,7 +60,7 @@ class MalformedMessages:
         return cls._of_node[node]
 
     def count(self, subscription, error):
-        """Count one message; error: what reading it raised."""
+        """Count one message; error: the exception raised when it was read."""
         now, topic = time.monotonic(), subscription.topic_name
         key = topic, self._publisher(subscription, topic, now)
         if key not in self._counts and len(self._counts) >= MOST_COUNTED:
@@ -72,7 +72,7 @@ class MalformedMessages:
         )
 
     def count_request(self, service, error):
-        """Count a request to a service; error: why it is refused, or cannot even be read."""
+        """Count a request to a service; error: why it is refused or cannot be read."""
         self._requests[service] = self._requests.get(service, 0) + 1
         self._last, self._what = time.monotonic(), f"malformed requests to {service} are refused"
         self._node.get_logger().warning(
@@ -81,11 +81,11 @@ class MalformedMessages:
 
     @property
     def recent(self):
-        """What is ignored or refused, if some came in the last seconds; else an empty text."""
+        """Return what was ignored or refused in the last seconds; empty if nothing was."""
         return self._what if time.monotonic() - self._last < WARNED else ""
 
     def _publisher(self, subscription, topic, now):
-        """Return who published the last message of a subscription: a node, a GUID, or those who may have been it."""
+        """Return the publisher of the last message of a subscription: a node, a GUID, or all possible publishers."""
         # rclpy does not tell the publisher of a message; pocket_ros2 does.
         gid = internals.last_publisher(subscription)
         known = self._names.get((topic, gid))
@@ -104,8 +104,8 @@ class MalformedMessages:
         return name
 
     def report(self, level, message, values):
-        """Return a diagnostic status with the malformed messages and requests in it; at least a warning while they
-        come.
+        """Add the malformed messages and requests to a diagnostic status and return it; it is at least a warning
+        while they arrive.
         """
         if not self._counts and not self._requests:
             return level, message, values
@@ -118,7 +118,7 @@ class MalformedMessages:
 
 
 def shortened(text):
-    """Return a text that may quote what was sent in one line of limited length."""
+    """Return a text, which may quote what was sent, as one line of limited length."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}..."
 

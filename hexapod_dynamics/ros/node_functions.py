@@ -34,8 +34,8 @@ LEVELS = {
 def declare(node, parameter, source=None):
     """Declare a ParameterSpec with its description and, for numbers, its range; return its value.
 
-    source: what a derived default comes from, see ParameterSpec.default_for. A value of another type, out of the range
-    or not among the choices is a ParameterError that says what is allowed.
+    source: the origin of a derived default, see ParameterSpec.default_for. Raises ParameterError, which tells what
+    is allowed, for a value of another type, out of the range or not among the choices.
     """
     default, low, high = parameter.default_for(source), parameter.low, parameter.high
     descriptor = ParameterDescriptor(description=parameter.description, read_only=parameter.read_only)
@@ -77,7 +77,7 @@ def load_robot(node):
     Refused.name = node.get_fully_qualified_name().lstrip("/").replace("/", ".")
     if node.get_parameter("use_sim_time").value:
         raise ParameterError(f"parameter use_sim_time is true: {REAL_TIME}; leave it false")
-    # Read-only, because a callback may be asked after another one has acted on the rest of a request.
+    # Read-only, because another callback may already have applied a part of a request when a later one refuses it.
     descriptor = ParameterDescriptor(
         type=ParameterType.PARAMETER_BOOL, description=f"stays false: {REAL_TIME}", read_only=True
     )
@@ -93,7 +93,7 @@ def stamp_seconds(stamp):
 
 
 def frame(node, name):
-    """Return the frame `name` of the robot in the node's namespace: "odom", or "left/odom"."""
+    """Return the name of a frame of the robot with the node's namespace: "odom", or "left/odom"."""
     return f"{node.get_namespace().strip('/')}/{name}".lstrip("/")
 
 
@@ -103,7 +103,7 @@ def text_of(value):
 
 
 class Wanted:
-    """Says whether somebody subscribes to a publisher's topic; it asks the middleware five times a second."""
+    """Determines whether a publisher's topic has subscribers; it asks the middleware five times a second."""
 
     def __init__(self, publisher):
         self._publisher, self._wanted, self._next = publisher, False, 0.0
@@ -117,7 +117,7 @@ class Wanted:
 
 
 class Compiling:
-    """Publishes on /diagnostics that a node compiles, while it cannot answer; its next status replaces this one."""
+    """Publishes on /diagnostics that a node compiles and cannot answer; the node's next status replaces this one."""
 
     def __init__(self, node):
         name = node.get_fully_qualified_name().lstrip("/")
@@ -127,7 +127,7 @@ class Compiling:
         when_compiling(self._tell)
 
     def close(self):
-        """Publish nothing any more; the node ends, and its process may compile for another."""
+        """Stop publishing, because the node ends and its process may compile for another node."""
         forget_listener(self._tell)
 
     def _tell(self):
@@ -139,15 +139,15 @@ class Compiling:
 class Diagnostics:
     """Publishes one status a second on /diagnostics under the name of the node.
 
-    `look` is called at each period and returns (level, message, {key: value}), level one of ok, warn, error, stale.
-    Malformed messages of the node's topics are added.
-    every(period [s], callback): how it is called, by default by a timer; `TickLoop.every` of a node that has one.
+    `look` is called in each period and returns (level, message, {key: value}); level is one of ok, warn, error,
+    stale. Malformed messages of the node's topics are added. every(period [s], callback): arranges the periodic
+    calls, by default with a timer; a node with a TickLoop passes `TickLoop.every`.
     """
 
     def __init__(self, node, hardware_id, look, period=1.0, every=None):
         self._node, self._look, self._malformed = node, look, MalformedMessages.of(node)
         self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
-        self._array, self._keys = DiagnosticArray(status=[self._status]), None  # names of its values
+        self._array, self._keys = DiagnosticArray(status=[self._status]), None  # keys of the values in the last status
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         if every is None:
             steady_timer(node, period, self.publish)
@@ -159,7 +159,7 @@ class Diagnostics:
         level, message, values = self._malformed.report(*self._look())
         status = self._status
         status.level, status.message = LEVELS[level], message
-        texts = [text_of(value) for value in values.values()]  # objects are kept while the names stay the same
+        texts = [text_of(value) for value in values.values()]  # objects are kept while the keys do not change
         if self._keys == [*values]:
             for pair, text in zip(status.values, texts, strict=True):
                 if pair.value != text:

@@ -1,4 +1,4 @@
-"""What runs the process of a node: start, spin, making anew after a failure, and a clean end."""
+"""Runs the process of a node: start, spin, restart of a failed node, and a clean end."""
 
 import ctypes
 import gc
@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 LIBC, M_ARENA_MAX, PR_SET_NAME = ctypes.CDLL(None), -8, 15
-RESPAWN_DELAY = 1.0  # time [s] until a node that failed is made anew
+RESPAWN_DELAY = 1.0  # time [s] until a failed node is restarted
 
 
 def run(node_class, args=None):
@@ -29,8 +29,9 @@ def run(node_class, args=None):
 def run_together(node_classes, args=None):
     """`run` several nodes in one process, each in a thread of its own.
 
-    A node that would be refused again is left out, and the others run. One of several that fails at work is made anew
-    after a second, as a launch file does with a process, and the others go on; one node alone ends the process.
+    A node that would be refused again is left out, and the others run. If one of several nodes fails later, it is
+    restarted after a second, as a launch file does with a process, and the others continue; a failure of a single
+    node ends the process.
     """
     start.hear_signals()
     share_heap()
@@ -50,7 +51,7 @@ def run_together(node_classes, args=None):
             end(node)
         rclpy.try_shutdown()
         if not again:
-            start.wait_where_respawned()  # the next start would be refused, too
+            start.wait_where_respawned()  # because the next start would be refused, too
         else:
             # A launch file respawns the node: the pause keeps it from repeating the message each second.
             time.sleep(refused_pause())
@@ -72,15 +73,17 @@ def run_together(node_classes, args=None):
     rclpy.try_shutdown()
     if failed is not None:
         raise failed
-    # Everything is closed. Python would now destroy the objects of all libraries one by one: 0.5 s of CPU per node, 2 s
-    # for the launch file.
+    # Everything is closed. End without destroying the objects of all libraries one by one, which takes 0.5 s of CPU per
+    # node, 2 s for the launch file.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
 
 
 def refused_pause():
-    """Time [s] to wait before a process ends whose nodes were refused; the launch file sets it in the environment."""
+    """Time [s] to wait before a process ends if its nodes were refused; the launch file sets it in the
+    environment.
+    """
     try:
         return min(max(float(os.environ.get("HEXAPOD_REFUSED_PAUSE") or "0"), 0.0), 600.0)
     except ValueError:
@@ -88,12 +91,12 @@ def refused_pause():
 
 
 def stays_refused(error):
-    """Whether a node that ended with this error at its start would end with it again."""
+    """Whether a node that failed at its start with this error would fail again."""
     return isinstance(error, (ParameterError, MissingPackageError))
 
 
 def made(node_class):
-    """Return a new node; an error that refuses it is in the log before it is raised."""
+    """Return a new node; an error in its constructor is logged before it is raised."""
     with Refused.lock:
         Refused.name, Refused.node = "", None
         try:
@@ -101,8 +104,9 @@ def made(node_class):
         except HexapodError as error:
             rclpy.logging.get_logger(Refused.name or node_class.__name__).fatal(str(error))
             if Refused.node is not None:
-                # The remains must not look like a working node. With a real ROS 2 the shutdown alone leaves them in
-                # the graph for as long as this process lasts. Node's own method: the node was not made to its end.
+                # The incomplete node must not look like a working one. With a real ROS 2 it would otherwise stay in the
+                # graph as long as this process lasts. Node's own method is called, because the constructor was not
+                # finished.
                 Node.destroy_node(Refused.node)
             raise
         except RCLError:
@@ -115,9 +119,10 @@ def made(node_class):
 
 
 def spin(nodes):
-    """Run the callbacks of nodes until a signal comes; several each in a thread of its own, and `kept` there.
+    """Run the callbacks of nodes until a signal is received; several nodes run each in its own thread, with
+    `kept`.
 
-    The list `nodes` has those that exist at the end.
+    At the end, the list `nodes` contains the existing nodes.
     """
 
     def going():
@@ -140,11 +145,11 @@ def serve(node, going):
     if hasattr(node, "loop"):
         node.loop.run(executor, going)
     while going():
-        executor.spin_once(timeout_sec=0.2)  # a signal is noted when the wait is over
+        executor.spin_once(timeout_sec=0.2)  # a signal is noticed at the end of the wait
 
 
 def kept(nodes, node, going):
-    """`serve` one of several nodes; when it fails, destroy it and make it anew after a second, in `nodes` too."""
+    """`serve` one of several nodes; if it fails, destroy it and make a new one after a second, also in `nodes`."""
     node_class = type(node)
     name_thread(node.get_name())
     while going():
@@ -152,7 +157,7 @@ def kept(nodes, node, going):
             try:
                 serve(node, going)
                 return
-            except Exception:  # of whatever callback: the other nodes go on
+            except Exception:  # raised by any callback; the other nodes continue
                 node.get_logger().fatal(f"{traceback.format_exc()}this node is made anew, the others go on")
             nodes.remove(node)
             end(node)
@@ -174,7 +179,7 @@ def kept(nodes, node, going):
 
 
 def end(node, comes_back=True):
-    """Close a node's devices and destroy it; what it has stored for a respawn is kept if it comes back."""
+    """Close a node's devices and destroy it; its stored state is kept if it will be restarted."""
     if hasattr(node, "close"):
         node.close()
     if hasattr(node, "session_state"):
@@ -191,19 +196,19 @@ def name_thread(name):
 
 
 def share_heap():
-    """Let the threads of this process share one heap, where the C library is glibc: they allocate little."""
+    """Let the threads of this process share one heap (glibc only), because they allocate little."""
     if hasattr(LIBC, "mallopt"):
         LIBC.mallopt(M_ARENA_MAX, 1)
 
 
 def give_back_memory():
-    """Return to the system what glibc keeps of memory that the start has freed: 3 MiB of each process."""
+    """Return the memory that was freed after the start, but kept by glibc, to the system: 3 MiB of each process."""
     if hasattr(LIBC, "malloc_trim"):
         LIBC.malloc_trim(0)
 
 
 class Refused:
-    """The node that is being made, and its name, for when its constructor ends with an error."""
+    """The node that is being constructed, and its name, in case its constructor raises an error."""
 
     name, node = "", None
     lock = threading.Lock()  # `made` uses it for one node at a time

@@ -1,8 +1,8 @@
 """Runs an executor's callbacks in the thread of a TickLoop, between its ticks.
 
-`Waiter` lets a second thread wait in the executor, so that a tick builds no wait set and a request does not wait for a
-tick; it needs a part of rclpy that is not its documented interface (`internals`). `Spinner` does the same by
-`Executor.spin_once`, at a higher cost, where a version of rclpy lacks that part.
+In `Waiter` a second thread waits in the executor, so that a tick builds no wait set and a request does not wait
+for a tick; it needs a part of rclpy outside its documented interface (`internals`). `Spinner` does the same by
+`Executor.spin_once`, at a higher cost, for versions of rclpy that lack that part.
 """
 
 import os
@@ -14,17 +14,21 @@ from hexapod_dynamics.ros import internals
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, ShutdownException
 
-# Words in the pipe that wakes the thread that ticks.
+# Messages in the pipe that wakes the thread that ticks.
 CALLBACK, CALL = b"1", b"2"
 
 
 def serving(executor, calls):
-    """Return what serves the callbacks of an executor and `calls`, (function, Future) of `TickLoop.submit`."""
+    """Return the Waiter or Spinner for the callbacks of an executor and for `calls`, (function, Future) of
+    `TickLoop.submit`.
+    """
     return (Waiter if internals.can_wait(executor) else Spinner)(executor, calls)
 
 
 def call_next(calls):
-    """Run the function that waits longest, if any; an exception is raised here, and where the result is awaited."""
+    """Run the function that has waited longest, if any; an exception is raised here, and where the result is
+    awaited.
+    """
     if not calls:
         return
     function, future = calls.popleft()
@@ -37,13 +41,13 @@ def call_next(calls):
 
 
 def cancel(calls):
-    """Cancel the functions that wait."""
+    """Cancel the waiting functions."""
     while calls:
         calls.popleft()[1].cancel()
 
 
 class Waiter:
-    """A thread that waits for callbacks of an executor; `serve` runs them in the thread that calls it.
+    """A thread that waits for callbacks of an executor; `serve` runs them in the thread of its caller.
 
     calls: (function, Future) of `TickLoop.submit`; `serve` runs these, too.
     """
@@ -70,11 +74,11 @@ class Waiter:
             self._served.acquire()
 
     def call_soon(self):
-        """Wake the thread that serves: `calls` has one more; from any thread."""
+        """Wake the thread that serves, because `calls` has a new entry; any thread may call this."""
         os.write(self._woken, CALL)
 
     def serve(self, until):
-        """Run the callbacks that are due until the monotonic time `until` [s]; at least one if it is over already."""
+        """Run the callbacks that are due until the monotonic time `until` [s]; at least one if that time has passed."""
         while True:
             left = max(until - time.monotonic(), 0.0)
             if not select.select([self._wake], [], [], left)[0]:
@@ -96,20 +100,20 @@ class Waiter:
             raise failed
 
     def close(self):
-        """End the thread; functions that wait are cancelled."""
+        """End the thread; waiting functions are cancelled."""
         self._ending = True
         cancel(self._calls)
-        self._executor.create_task(lambda: None)  # ends the wait; the thread hands nothing on any more
+        self._executor.create_task(lambda: None)  # ends the wait; the thread then returns no more callbacks
         self._served.release()
         self._thread.join(1.0)
         if not self._thread.is_alive():
             if CALLBACK in self._left():
-                self._handler()  # the one that was handed over last; rclpy complains of a callback that is not run
+                self._handler()  # the last returned callback: rclpy reports callbacks that are never run
             os.close(self._wake)
             os.close(self._woken)
 
     def _left(self):
-        """What nobody has read from the pipe."""
+        """Read and discard the rest of the pipe."""
         left = b""
         while select.select([self._wake], [], [], 0.0)[0]:
             left += os.read(self._wake, 64)
@@ -117,17 +121,19 @@ class Waiter:
 
 
 class Spinner:
-    """`Waiter` by the public interface of rclpy: `serve` spins the executor in the thread that calls it."""
+    """The same as `Waiter` with the public interface of rclpy: `serve` spins the executor in the thread of its
+    caller.
+    """
 
     def __init__(self, executor, calls):
         self._executor, self._calls = executor, calls
 
     def call_soon(self):
-        """Let `serve` run the next of `calls`; from any thread."""
+        """Let `serve` run the next of `calls`; any thread may call this."""
         self._executor.create_task(call_next, self._calls)
 
     def serve(self, until):
-        """Run the callbacks that are due until the monotonic time `until` [s]; at least one if it is over already."""
+        """Run the callbacks that are due until the monotonic time `until` [s]; at least one if that time has passed."""
         while True:
             left = max(until - time.monotonic(), 0.0)
             try:
@@ -140,5 +146,5 @@ class Spinner:
                 return
 
     def close(self):
-        """Cancel the functions that wait."""
+        """Cancel the waiting functions."""
         cancel(self._calls)

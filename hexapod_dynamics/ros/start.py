@@ -1,8 +1,9 @@
-"""Entry points of the nodes: handle SIGINT and SIGTERM from the first moment, then import and run the node.
+"""Entry points of the nodes: handle SIGINT and SIGTERM from the beginning, then import and run the node.
 
-A signal during the start (importing, compiling) ends the process at once and quietly; a signal while the node runs
-shuts it down cleanly, and a second signal does not interrupt that. A launched node also ends when its launch process
-has ended: `ros2 launch` does not end its nodes on SIGTERM, and the robot would walk on out of reach of any Ctrl-C.
+A signal during the start (imports, compilation) ends the process at once, without messages; a signal while the
+node runs shuts it down cleanly, and a second signal does not interrupt this. A launched node also ends when its
+launch process has ended: `ros2 launch` does not end its nodes on SIGTERM, and the robot would continue to walk,
+and no Ctrl-C would reach it.
 """
 
 import importlib
@@ -18,7 +19,7 @@ LAUNCH = "HEXAPOD_LAUNCH"  # the launch file sets it to its process id
 
 
 def _launch_of(text):
-    """The process id in the environment variable of the launch; it is set by the launch file alone."""
+    """The process id in the environment variable of the launch, which only the launch file sets."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         sys.exit(f"{LAUNCH} is {text[:40]!r}: the launch file sets it to its process id; unset it")
     return int(text)
@@ -35,7 +36,7 @@ def _on_signal(_number, _frame):
     if not _running:
         shut_down = getattr(sys.modules.get("rclpy"), "try_shutdown", None)  # None while rclpy is being imported
         if shut_down is not None:
-            # In a thread: the code that this handler interrupts may hold a lock that the shutdown needs.
+            # In a thread, because the interrupted code may hold a lock that the shutdown needs.
             ending = threading.Thread(target=shut_down, daemon=True)
             ending.start()
             ending.join(0.5)
@@ -49,17 +50,18 @@ def hear_signals():
 
 
 def compute_in_one_thread():
-    """Before numpy is imported: its matrix library starts no threads, unless the environment says how many.
+    """Keep numpy's matrix library from starting threads, unless the environment sets their number. To be called
+    before numpy is imported.
 
-    The threads of OpenBLAS look for work in a loop for 0.1 s after each larger product or inverse; one inverse a second
-    of 20 x 20 costs a tenth of a core.
+    The threads of OpenBLAS poll for work for 0.1 s after each larger product or inverse; one inverse of 20 x 20
+    per second costs a tenth of a core.
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
 
 def running():
-    """From now on a signal only sets `stopping`, which the caller polls."""
+    """Let signals only set `stopping` from now on; the caller polls it."""
     global _running
     _running = True
 
@@ -85,13 +87,15 @@ def stopping():
 
 
 def wait_where_respawned():
-    """Below a launch file, which starts nodes again and again: wait until it ends. Elsewhere: return at once."""
+    """Wait until the launch ends, if there is one, because it would restart this node again and again; else return
+    at once.
+    """
     while _launch and not stopping():
         time.sleep(0.2)
 
 
 def _import(module):
-    """Import a module of this package; without a ROS 2 end in one line that says what to do."""
+    """Import a module of this package; without ROS 2, end the process with one line that names the remedy."""
     try:
         return importlib.import_module(f"hexapod_dynamics.{module}")
     except ModuleNotFoundError:

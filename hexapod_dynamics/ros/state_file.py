@@ -1,4 +1,6 @@
-"""A file with the state of one node: replaced at once, on the disk when `write` returns, checked when it is read."""
+"""A file with the state of one node: replaced atomically, on the disk when `write` returns, checked when it is
+read.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ LARGEST = 1 << 20  # bytes; the declared damage of a robot takes some thousand
 
 
 def parse_state(text: bytes) -> dict[str, Any]:
-    """The dict that `text` is in JSON; raises StoredStateError for whatever else it is."""
+    """Return the dict that `text` contains as JSON; raises StoredStateError for anything else."""
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -26,7 +28,9 @@ def parse_state(text: bytes) -> dict[str, Any]:
 
 
 class StateFile:
-    """The file `name` in a directory; `directory()` makes it where it is missing, checks it and returns its path."""
+    """The file `name` in a directory; `directory()` creates the directory if it is missing, checks it and returns
+    its path.
+    """
 
     def __init__(self, directory: Callable[[], Path], name: str) -> None:
         self._directory, self._name = directory, name
@@ -34,9 +38,11 @@ class StateFile:
         self._written: tuple[int, ...] | None = None  # identity of the file that `write` created last
 
     def read(self) -> dict[str, Any] | None:
-        """Return the values, None if there is no file; raises StoredStateError for what `write` has not written."""
+        """Return the values, None if there is no file; raises StoredStateError for a file that `write` has not
+        written.
+        """
         try:
-            # A named pipe in its place would be waited for.
+            # Without O_NONBLOCK, a named pipe in its place would block.
             fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError:
             return None
@@ -58,7 +64,7 @@ class StateFile:
     def write(self, values: dict[str, Any]) -> None:
         """Replace the file; afterwards file and directory are on the disk.
 
-        Raises OSError or HexapodError if that fails; what was there before stays then.
+        Raises OSError or HexapodError if that fails; then the old file stays.
         """
         text = json.dumps(values).encode()
         self.path = self._directory() / self._name
@@ -69,7 +75,7 @@ class StateFile:
             os.replace(draft, self.path)
         except OSError:
             draft.unlink(missing_ok=True)
-            # A full file system refuses a new file; the block that the old one has can still be written to.
+            # A full file system refuses a new file, but the block of the old file can still be written to.
             with open(self.path, "r+b") as file:
                 file.write(text)
                 file.truncate()
@@ -79,7 +85,7 @@ class StateFile:
         self._written = self._identity()
 
     def is_untouched(self) -> bool:
-        """Whether the file is the one that `write` has left."""
+        """Whether the file is still the one that `write` has created."""
         return self._written is not None and self._identity() == self._written
 
     def delete(self) -> None:
@@ -104,4 +110,4 @@ def _sync(path: Path) -> None:
         os.close(fd)
 
 
-FAILURES = (OSError, HexapodError)  # what `StateFile.write` raises
+FAILURES = (OSError, HexapodError)  # exceptions of `StateFile.write`

@@ -1,34 +1,35 @@
-"""A thread that writes a node's state and watches that it stays: no file is touched in a thread that controls."""
+"""A thread that writes a node's state and checks that the file stays, so that control threads access no files."""
 
 import os
 import select
 import threading
 
-WATCH = 0.4  # [s] between two looks at the file, and between two attempts to write
+WATCH = 0.4  # [s] between two checks of the file, and between two attempts to write
 
 
 class StateWriter:
-    """Calls write(values, lost) in a thread of its own.
+    """Calls write(values, lost) in its own thread.
 
-    write(values, lost) returns whether it has succeeded; lost: the file was found changed. is_lost(): whether the file
-    is no longer as `write` has left it. on_written(number): called after each attempt, with the number of the newest
-    values that it was made for.
+    write(values, lost) returns whether it has succeeded; lost: the file was found changed. is_lost(): whether the
+    file differs from what `write` has written. on_written(number): called after each attempt, with the number of
+    the newest values in it.
     """
 
     def __init__(self, write, is_lost, on_written):
         self._write_file, self._is_lost, self._on_written = write, is_lost, on_written
         self.posted = self.written = self.losses = 0
         self._values, self._failed, self._ending = None, False, False
-        self._lock = threading.Lock()  # held for moments only: `post` is called by threads that control
+        self._lock = threading.Lock()  # held only for moments, because control threads call `post`
         self._file = threading.Lock()  # held while the file is written
-        # Not a condition: below Python 3.11 its waits end at a time of the system clock, which may be set back.
+        # Not a condition variable: below Python 3.11 its waits end at a time of the system clock, which may be set
+        # back.
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._wake, False)
         self._thread = threading.Thread(target=self._run, name="state", daemon=True)
         self._thread.start()
 
     def post(self, values):
-        """Have `values` written; of several that wait the last one is."""
+        """Request that `values` are written; of several waiting requests only the last one is."""
         with self._lock:
             self._values = values
             self.posted += 1
@@ -54,7 +55,7 @@ class StateWriter:
         try:
             os.write(self._wake, b"1")
         except BlockingIOError:
-            pass  # the pipe is full of calls that the thread has not heard yet
+            pass  # the pipe is full: the thread will wake anyway
 
     def _run(self):
         while True:
@@ -74,7 +75,8 @@ class StateWriter:
                 self._attempt(True)
 
     def _look(self):
-        with self._file:  # not between the moment at which another thread writes the file and at which it remembers it
+        # wait for another thread that is writing the file, until it has stored the identity of the file
+        with self._file:
             return self._is_lost()
 
     def _attempt(self, lost):

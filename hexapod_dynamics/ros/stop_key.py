@@ -1,7 +1,8 @@
 """The space bar in the terminal of `ros2 launch`: the emergency stop of the robots that this launch has started.
 
-It works in the launch process, which owns the terminal's input; the nodes have none. Only the mode "line by line" of
-the terminal is switched off, so that a key counts without Enter; echo and Ctrl-C stay. Nothing here ends a stop.
+It works in the launch process, which owns the terminal's input; the nodes have none. Only the line mode of the
+terminal is switched off, so that a key works without Enter; echo and Ctrl-C still work. The space bar cannot end a
+stop.
 """
 
 import atexit
@@ -16,13 +17,13 @@ import threading
 from hexapod_dynamics.drivers.stop_request import request_stop
 
 KEY = b" "
-LOOK = 0.2  # [s] between two looks whether this process has the terminal
+LOOK = 0.2  # [s] between two checks whether this process has the terminal
 PATIENCE = 0.5  # [s] to wait for the answer of the node before the service is called, too
 ENDS = "`ros2 run hexapod_dynamics stop --resume` ends it"
 
 
 class StopKey:
-    """Reads a terminal and calls stop() at each key press of the space bar, in a thread of its own.
+    """Reads a terminal and calls stop() each time the space bar is pressed, in its own thread.
 
     fd: the terminal. While another process group has it (the launch was put into the background) nothing is read.
     """
@@ -46,11 +47,12 @@ class StopKey:
     def _owns(self):
         try:
             return os.tcgetpgrp(self._fd) == os.getpgrp()
-        except OSError:  # hung up, or no terminal of this session
+        except OSError:  # the terminal has hung up, or is not that of this session
             return False
 
     def _run(self):
-        # Should another process group get the terminal between look and read, the read fails and does not stop us.
+        # If another process group gets the terminal between check and read, the read fails and does not stop this
+        # process.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTIN, signal.SIGTTOU})
         while not self._ending:
             if not self._owns():
@@ -84,13 +86,13 @@ class StopKey:
 
 
 class _Launch:
-    """The robots of this launch process, and the one StopKey for all of them."""
+    """The robots of this launch process, and their common StopKey."""
 
     namespaces, key = [], None
 
 
 def stop_robot(namespace):
-    """Stop one robot; return what came of it."""
+    """Stop one robot; return the result in words."""
     answer = request_stop(namespace, PATIENCE)
     if answer is not None:
         return answer[1]
@@ -108,11 +110,11 @@ def _stop_all(say):
 def listen(namespace, say):
     """Let the space bar stop the robot of a namespace; say(text) reports it.
 
-    Return whether standard input is a terminal; without one nothing happens.
+    Return whether standard input is a terminal; without a terminal this has no effect.
     """
     try:
         fd = sys.stdin.fileno()
-    except (AttributeError, OSError, ValueError):  # closed, or replaced by something without a number
+    except (AttributeError, OSError, ValueError):  # closed, or replaced by an object without a descriptor
         return False
     if not os.isatty(fd):
         return False

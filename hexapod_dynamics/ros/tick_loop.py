@@ -1,11 +1,12 @@
-"""A loop for nodes with a fast period: it takes the frequent messages itself; the executor only waits, beside it.
+"""A loop for nodes with a short period: it takes frequent messages itself; the executor only waits, in a second
+thread.
 
-An executor of rclpy builds its wait set anew for each message and each timer, which costs more than what a node does
-with a message. Here the node sleeps until its next tick, takes what has come on its polled subscriptions, and ticks.
-Services, parameters and rare topics stay with the executor. A second thread waits in it, and hands each callback that
-is due to the thread that ticks, which it wakes: callbacks and ticks run one at a time, as with one executor alone, and
-the request of an emergency stop does not wait for the next tick. Other threads hand functions
-to the thread that ticks by `submit`.
+An executor of rclpy builds its wait set again for each message and each timer, which takes longer than the
+processing of the message. Here the node sleeps until its next tick, takes the messages of its polled
+subscriptions, and ticks. Services, parameters and rare topics stay with the executor. A second thread waits in it,
+wakes the thread that ticks, and passes on each callback that is due: callbacks and ticks run one at a time, as
+with an executor alone, and the request of an emergency stop does not wait for the next tick. Other threads pass
+functions to the thread that ticks by `submit`.
 """
 
 import threading
@@ -19,11 +20,11 @@ from hexapod_dynamics.ros.malformed import MalformedMessages
 from hexapod_dynamics.ros.serving import serving
 from rclpy.callback_groups import CallbackGroup
 
-# Messages taken from one subscription in a tick, at the most: who floods a topic does not stop the tick.
+# Largest number of messages taken from one subscription in a tick, so that a flooded topic does not stop the ticks.
 MOST = 64
-# Time [s] between two looks whether the node is to end.
+# Time [s] between two checks whether the node is to end.
 LOOK = 0.1
-# Share of a phase error that one message corrects, see `TickLoop.align`.
+# Share of the phase error that is corrected by one message, see `TickLoop.align`.
 ALIGN = 0.1
 
 
@@ -41,9 +42,9 @@ class _NoExecutor(CallbackGroup):
 
 
 class _Polled:
-    """A subscription whose messages are taken with the ticks.
+    """A subscription whose messages are taken in the ticks.
 
-    Where rclpy has no function for that, an executor keeps the newest of them until they are taken.
+    If rclpy has no function for that, an executor stores the newest messages until they are taken.
     """
 
     def __init__(self, node, kind, topic, callback, qos, group):
@@ -59,14 +60,14 @@ class _Polled:
         self._kept.append(data)
 
     def take(self):
-        """Return the bytes of the next message, None: there is none."""
+        """Return the bytes of the next message, None if there is none."""
         if self._take is None:
             return self._kept.popleft() if self._kept else None
         taken = self._take(self._kind, True)
         return None if taken is None else taken[0]
 
     def deliver(self, data):
-        """Call the callback with the message of some bytes; count them if they are none."""
+        """Call the callback with the message in some bytes; count them as malformed if they are no message."""
         try:
             message = self._read(data)
         except MALFORMED as error:
@@ -80,9 +81,10 @@ class _Polled:
 
 
 class TickLoop:
-    """Calls `tick` every `period` [s] on the steady clock; a node keeps it as `loop`, and `running.run` runs it.
+    """Calls `tick` every `period` [s] on the steady clock; a node stores this object as `loop`, and `running.run`
+    runs it.
 
-    Periods that were missed are left out, as by a timer of rclpy.
+    Missed periods are skipped, as with a timer of rclpy.
     """
 
     def __init__(self, node, period, tick=lambda: None):
@@ -95,7 +97,7 @@ class TickLoop:
     def submit(self, function):
         """Let the thread that ticks call function(), before its next tick; from any other thread.
 
-        Return a Future of the result. It is cancelled when the loop ends before; an exception ends the node.
+        Return a Future of the result. It is cancelled if the loop ends earlier; an exception ends the node.
         """
         future = Future()
         with self._calling:
@@ -107,12 +109,12 @@ class TickLoop:
         return future
 
     def subscribe(self, kind, topic, callback, qos, needed=None, newest=False):
-        """Create a subscription that the loop takes messages from before each tick.
+        """Create a subscription; the loop takes its messages before each tick.
 
-        Types that cdr.READERS has are read from their bytes: the callback gets the reader, whose members last until the
-        next message. newest: of several messages that have come since the last tick only the newest is read. needed():
-        while it is False, there is no subscription, so that the publisher has nobody to send to. Bytes that are no
-        message of the type are ignored and counted (MalformedMessages).
+        Messages of types in cdr.READERS are read from their bytes: the callback gets the reader, whose members are
+        valid until the next message. newest: of several messages since the last tick only the newest is read.
+        needed(): while it returns False, there is no subscription, so that the publisher does not have to send.
+        Bytes that are no message of the type are ignored and counted (MalformedMessages).
         """
         if needed is not None:
             self._at_times.append([needed, (kind, topic, callback, qos), {"newest": newest}, None])
@@ -121,9 +123,9 @@ class TickLoop:
         return self._polled[-1]
 
     def taker(self, kind, topic, callback):
-        """Create a subscription to the newest message and return a function that takes it, if one has come.
+        """Create a subscription to the newest message and return a function that takes it, if there is one.
 
-        For messages that are used more seldom than they come.
+        This is for messages that are used less often than they arrive.
         """
         polled = _Polled(self._node, kind, topic, callback, 1, self._group)
 
@@ -145,7 +147,7 @@ class TickLoop:
         polled[0].destroy()
 
     def _attend(self):
-        """Make or destroy the subscriptions that are needed at times."""
+        """Create or destroy the subscriptions that are needed only at times."""
         for each in self._at_times:
             needed, arguments, options, polled = each
             if needed() == (polled is None):
@@ -156,24 +158,24 @@ class TickLoop:
                     each[3] = None
 
     def every(self, period, callback):
-        """Call `callback` every `period` [s] with a tick: what a slow timer does, without an executor."""
+        """Call `callback` every `period` [s] in a tick: a replacement of slow timers without an executor."""
         self._slow.append([time.monotonic() + period, period, callback])
         self._next_slow = 0.0
 
     def set_period(self, period):
-        """Change the period [s]; the next tick comes so much after the present one."""
+        """Change the period [s]; the next tick is one new period after the present one."""
         self._due += period - self.period
         self.period = period
 
     def align(self, age, wanted):
-        """Shift the ticks slowly, so that periodic messages are `wanted` [s] old when they are taken; this one is
-        `age` [s] old.
+        """Shift the ticks slowly, so that periodic messages are `wanted` [s] old when they are taken; the present
+        one is `age` [s] old.
         """
         late = (age - wanted + 0.5 * self.period) % self.period - 0.5 * self.period
         self._due -= ALIGN * late
 
     def poll(self):
-        """Take what has come and call the callbacks."""
+        """Take the received messages and call the callbacks."""
         if self._at_times:
             self._attend()
         for polled, newest in self._polled:
@@ -190,7 +192,7 @@ class TickLoop:
                 polled.deliver(kept)
 
     def run(self, executor, running):
-        """Tick while running() is true, which is asked ten times a second."""
+        """Tick while running() is true; it is called ten times a second."""
         waiter = self._waiter = serving(executor, self._calls)
         self._due = now = time.monotonic()
         look = now

@@ -1,6 +1,7 @@
 """`ros2 run hexapod_dynamics check_robot`: the checks of a real robot before its first step, one after the other.
 
-Nothing moves before the owner permits it, and then slowly. `--simulated` rehearses all of it on a simulated robot.
+The robot moves only with the owner's permission, and slowly. `--simulated` rehearses everything on a simulated
+robot.
 """
 
 import argparse
@@ -31,10 +32,10 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.loading import jethexa_path
 
-# [s] to wait for an answer: the checks have time, and a busy computer reads an answer late. The threads of a
-# simulated robot are in the same process and take turns with the checks.
+# [s] to wait for an answer: long, because the checks have time, and a busy computer reads answers late. The threads of
+# a simulated robot are in the same process and take turns with the checks.
 LEAST_TIMEOUT, SIMULATED_TIMEOUT = 0.03, 0.25
-# Values of the parameters that a parameter file leaves out.
+# Values of parameters that a parameter file does not contain.
 DEFAULTS = {
     "servos": {parameter.name: parameter.default for parameter in servos_parameters.PARAMETERS},
     "imu": {parameter.name: parameter.default for parameter in imu_parameters.PARAMETERS},
@@ -93,7 +94,7 @@ def chosen_joints(text, robot):
 
 
 def hardware(given):
-    """Device parameters: those of the file, replaced by those of the command line."""
+    """Return the device parameters: those of the command line, else those of the file."""
     name = given.hardware or "jethexa"
     file = Path(jethexa_path()).parent / f"hardware_{name}.yaml" if name.isidentifier() else Path(name)
     try:
@@ -110,7 +111,7 @@ def hardware(given):
 
 
 def bench(given, robot, checks, directory):
-    """The devices and the owner: real ones, or simulated ones in `directory` (also returned)."""
+    """Return the devices and the owner: real ones, or simulated ones in `directory` (also returned)."""
     if not 0.05 <= given.speed <= 1.0:
         raise HexapodError(f"--speed {given.speed}: allowed is 0.05 to 1 rad/s")
     joints = chosen_joints(given.joints, robot)
@@ -162,7 +163,8 @@ def write_report(file, robot, findings, given, interrupted):
 def main(args=None):
     """Run the checks; exit code 0: all passed, 1: one has not, 2: wrong arguments, 130: interrupted."""
     given = parser().parse_args(args)
-    for number in (signal.SIGTERM, signal.SIGHUP):  # end as Ctrl-C does: stopped and left as it was
+    # end as with Ctrl-C: motions stop, and the robot returns to its initial state
+    for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     findings, interrupted, simulated, devices = [], False, None, None
     with tempfile.TemporaryDirectory(prefix="check_robot-") as directory:

@@ -1,10 +1,10 @@
 """ros2 run hexapod_dynamics compile: compiles the model of a robot, before its first start.
 
-With --out DIR it writes the robot's model as C instead: for programs in C and C++, and for microcontrollers.
+With --out DIR it writes the robot's model as C source instead, for programs in C and C++ and for microcontrollers.
 
 The JetHexa's model is compiled when the package is built. That of another robot is compiled once, by the C compiler,
-and kept in HEXAPOD_DYNAMICS_CACHE (by default ~/.cache/hexapod_dynamics), where the nodes find it; without this command
-they compile it at their first start, some seconds each.
+and kept in HEXAPOD_DYNAMICS_CACHE (by default ~/.cache/hexapod_dynamics), where the nodes find it; without this
+command they compile it at their first start, which takes some seconds for each.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def write_c(robot: Robot, directory: Path) -> None:
 
 
 def compile_libraries(robot: Robot) -> None:
-    """Compile all libraries of a robot's model that neither the package nor the cache has."""
+    """Compile all libraries of a robot's model that are neither in the package nor in the cache."""
     for source in sources_of(robot, processor.native_lanes()):
         begin = time.monotonic()
         path = library(source).path

@@ -2,7 +2,7 @@
 
 The bag has `joint_commands`, `servos/measurements` (or `joint_states`) and `imu/data_raw` (or `imu/data`) of a
 suspended and of a standing exercise, in one bag or two (docs/identify.md). `--exercise suspended` or `--exercise
-standing` writes the exercise as a table of times and targets, to be played by whoever commands the robot.
+standing` writes the exercise as a table of times and targets, for the program that commands the robot.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _exercise(given: argparse.Namespace) -> int:
 
     robot = _robot(given)
     if given.out is None:
-        raise IdentificationError("--exercise: --out FILE.csv needed, where it is written")
+        raise IdentificationError("--exercise: --out FILE.csv needed, the file to which it is written")
     exercise = (suspended_exercise if given.exercise == "suspended" else standing_exercise)(robot)
     head = ",".join(("time", *robot.joint_names))
     np.savetxt(given.out, np.column_stack([exercise.time, exercise.targets]), "%.5f", ",", header=head, comments="")
@@ -81,7 +81,8 @@ def _identify(given: argparse.Namespace) -> int:
         notes = (
             f"Identified from {', '.join(bag.name for bag in given.bag)}. Values, standard deviations, values before:\n"
         )
-        named = dataclasses.replace(result.robot, name=given.out.stem)  # plans of the robot before are not its own
+        # so that the plans of the previous robot are not used for it
+        named = dataclasses.replace(result.robot, name=given.out.stem)
         given.out.write_text(robot_yaml(named, notes + table(result.findings)), encoding="utf-8")
         print(given.out)
         take_over_plans(robot, given.robot or "", given.out)
@@ -93,7 +94,7 @@ def _identify(given: argparse.Namespace) -> int:
 
 
 def take_over_plans(robot: Robot, robot_file: str | Path, identified: Path) -> None:
-    """Write the robot's plans and manoeuvres, as far as they hold for the identified robot, beside its file."""
+    """Write the robot's plans and manoeuvres, as far as they are valid for the identified robot, beside its file."""
     from hexapod_dynamics.gait.get_up_library import find_get_up_library
     from hexapod_dynamics.gait.plan_choice import find_library, plans_beside
     from hexapod_dynamics.gait.planning.transfer import transferred_manoeuvres, transferred_plans

@@ -1,10 +1,10 @@
 """ros2 run hexapod_dynamics new_robot: makes the file of a robot of your own, checks it and plans its gaits.
 
-new_robot my_robot.yaml --urdf robot.urdf   from a URDF: legs are found; pan heads, arms and masts become the body's
+new_robot my_robot.yaml --urdf robot.urdf   from a URDF: legs are found; other chains become parts of the body
 new_robot my_robot.yaml                     asks for masses, lengths, servos; answers in brackets are the JetHexa's
-new_robot my_robot.yaml --check             checks a file that there is, and makes its plans
+new_robot my_robot.yaml --check             checks an existing file, and makes its plans
 
-The plans come to plans_my_robot.yaml beside the file, where the launch finds them.
+The plans are written to plans_my_robot.yaml beside the file, where the launch finds them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the tool; exit code 0: all checks passed and the plans are made, 1: not, 130: interrupted."""
+    """Run the tool; exit code 0: all checks passed and the plans are made, 1: otherwise, 130: interrupted."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # threads make operations on small matrices slower
     given = parser().parse_args(args)
@@ -85,7 +85,7 @@ def _loaded(file: Path) -> Robot:
 
 
 def _written(given: argparse.Namespace) -> Robot:
-    """Make the robot, write its file and return what was read back from it."""
+    """Make the robot, write its file and return the robot read from that file."""
     from hexapod_dynamics.robot.parts import check_name
     from hexapod_dynamics.robot.robot_file import robot_yaml
 
@@ -136,7 +136,7 @@ def _checked(robot: Robot) -> bool:
 
 
 def _plan(robot: Robot, given: argparse.Namespace) -> None:
-    """Make the plans of a robot beside its file, with a bar of progress."""
+    """Make the plans of a robot beside its file, with a progress bar."""
     from hexapod_dynamics.gait.planning.making import make_library
     from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 

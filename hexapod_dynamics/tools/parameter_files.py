@@ -1,6 +1,7 @@
 """`python -m hexapod_dynamics.tools.parameter_files`: config/nodes.yaml, config/ros2_control.yaml, docs/parameters.md.
 
-The list of parameters is `hexapod_dynamics.parameters`; run this in the repository after a change of it.
+The list of parameters is `hexapod_dynamics.parameters`; run this command in the repository after changing the
+list.
 """
 
 import argparse
@@ -42,14 +43,16 @@ def yaml_value(value):
 
 
 def in_file(parameter):
-    """Return the value that config/nodes.yaml has for a ParameterSpec, and the words behind it."""
+    """Return the value of a ParameterSpec in config/nodes.yaml, and the comment behind it."""
     if parameter.file_value is None:
         return parameter.default, parameter.description
     return parameter.file_value, f"{parameter.description}; {parameter.file_reason}"
 
 
 def yaml_section(name, parameters):
-    """Return the section of a node in config/nodes.yaml: words behind a value, or above it where they are long."""
+    """Return the section of a node in config/nodes.yaml, with comments behind the values, or above them if they
+    are long.
+    """
     rows = [(f"    {parameter.name}: {yaml_value(in_file(parameter)[0])}", parameter) for parameter in parameters]
     column = max(len(text) for text, _ in rows if len(text) < 40) + 2
     lines = [f"{name}:", "  ros__parameters:"]
@@ -78,7 +81,7 @@ def number(value):
 
 
 def default_text(parameter):
-    """Return the default of a ParameterSpec for the table, and what config/nodes.yaml has instead."""
+    """Return the default of a ParameterSpec for the table, and a different value in config/nodes.yaml."""
     if isinstance(parameter.default, Derived):
         return parameter.default.text
     text = "empty" if parameter.default in ("", [""]) else f"`{yaml_value(parameter.default)}`"

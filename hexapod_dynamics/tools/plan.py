@@ -1,13 +1,13 @@
 """ros2 run hexapod_dynamics plan: makes the library of gaits of a robot, or shows one plan.
 
-plan                                      the library of the JetHexa, to plans_jethexa.yaml here
+plan                                      the library of the JetHexa, to plans_jethexa.yaml in this folder
 plan --robot my.yaml --out plans_my.yaml  of another robot
 plan --missing RM LM                      shows the plan for these lost legs
 plan --missing RM --plot                  draws gait diagram, footholds, polygons and margin to plan_RM.png
 plan --missing RM LM --improve            improves this plan of the library, and writes the library to --out
-plan --get-up                             how the robot turns over after a fall, to get_up_jethexa.yaml here
+plan --get-up                             how the robot turns over after a fall, to get_up_jethexa.yaml in this folder
 plan --get-up --missing LF RR             the same for this set of lost legs only
-plan --get-up --improve                   goes on from the manoeuvres that there are
+plan --get-up --improve                   improves the existing manoeuvres
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Records what anybody needs to judge a robot's walk: `ros2 run hexapod_dynamics record --out my_walk` until Ctrl+C.
+"""Records a robot's walk for later evaluation: `ros2 run hexapod_dynamics record --out my_walk` until Ctrl+C.
 
-One format: a rosbag2 folder of TOPICS, made by `ros2 bag record`, with two files beside the bag: robot.yaml, the robot
-file that the nodes ran with, and recording.yaml: version of this package, what the user says of firmware and of the
-robot, names of photos. `score`, `identify` and `examples` read such a folder; docs/identify.md describes it.
+The format is a rosbag2 folder of TOPICS, made by `ros2 bag record`, with two more files: robot.yaml, the robot
+file of the nodes, and recording.yaml: version of this package, the user's notes on firmware and robot, names of
+photos. `score`, `identify` and `examples` read such a folder; docs/identify.md describes it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.loading import jethexa_path
 
-# Commands, readings with their times, raw IMU; then events: what was declared, detected, stopped, and what nodes said.
+# Commands, readings with their times, raw IMU; then events: declarations, detections, stops, and the log of the nodes.
 TOPICS = (
     "joint_commands",
     "servos/measurements",
@@ -45,7 +45,7 @@ TOPICS = (
     "predicted_state",
     "/diagnostics",
 )
-ENDING = 20.0  # [s] that `ros2 bag record` may take to end
+ENDING = 20.0  # [s] within which `ros2 bag record` must end
 
 
 def parser() -> argparse.ArgumentParser:
@@ -115,14 +115,14 @@ def _record(given: argparse.Namespace) -> int:
     text = describe(given, robot)
     space = given.namespace.strip("/")
     topics = [topic if topic.startswith("/") else "/" + "/".join(filter(None, (space, topic))) for topic in TOPICS]
-    signal.signal(signal.SIGTERM, _end)  # else the recorder, which has a session of its own, would outlive this program
+    signal.signal(signal.SIGTERM, _end)  # else the recorder, which is in its own session, would outlive this program
     bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)
     print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:.0f} s"))
     begun = time.monotonic()
     try:
         while bag.poll() is None and not given.out.is_dir():
             time.sleep(0.02)
-        if given.out.is_dir():  # at once: a recording that is killed has them, too
+        if given.out.is_dir():  # at once, so that even a killed recording has them
             _describe_in(given.out, file, text, given.photos)
         left = None if given.seconds is None else max(0.0, given.seconds - (time.monotonic() - begun))
         code = bag.wait(left)

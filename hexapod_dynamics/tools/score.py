@@ -1,7 +1,8 @@
-"""Scores a recording: `ros2 run hexapod_dynamics score BAG --robot R`: prediction, lag, sag, false alarms on one page.
+"""Scores a recording, `ros2 run hexapod_dynamics score BAG --robot R`: prediction, lag, sag and false alarms on
+one page.
 
-A bag of `record`, or of `ros2 bag record` with its topics; or a public log of another robot: `sysid_*.csv` of
-lukas/hexapod, `hexapod_data/*.npz` of Mgineer117/jethexa_ws (bench/identification/public_logs.py).
+BAG is a bag of `record`, or of `ros2 bag record` with its topics, or a public log of another robot: `sysid_*.csv`
+of lukas/hexapod, `hexapod_data/*.npz` of Mgineer117/jethexa_ws (bench/identification/public_logs.py).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 
-ROBOT_FILE = "robot.yaml"  # that `record` puts into a bag
+ROBOT_FILE = "robot.yaml"  # file that `record` writes into a bag
 
 
 def parser() -> argparse.ArgumentParser:

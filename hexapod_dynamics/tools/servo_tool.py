@@ -33,12 +33,12 @@ REGISTERS = (
     ("LED", Command.LED_CTRL_READ, lambda v: "on" if v else "off"),
     ("LED shows", Command.LED_ERROR_READ, lambda v: v.name or "nothing"),
 )
-FULL_PACK = 12.6  # [V] of three charged lithium cells
+FULL_PACK = 12.6  # [V] voltage of three fully charged lithium cells
 SLOW = math.radians(30.0)  # [rad/s]
-SETTLING = 0.1  # [s], after the end of a motion until the servo rests
+SETTLING = 0.1  # [s] after the end of a motion until the servo is at rest
 
 
-QUIET = 0.05  # [s] after an answer that is late or damaged
+QUIET = 0.05  # [s] pause after a late or damaged answer
 
 
 class Progress:
@@ -73,7 +73,7 @@ class ServoTool:
         return self._names.get(servo_id, "not one of this robot")
 
     def _id(self, text):
-        """Servo id of a joint's name or a number."""
+        """Return the servo id for a joint's name or a number."""
         if text in self._joints:
             return self._joints[text].servo_id
         if text.isdigit() and int(text) < lx_frames.BROADCAST_ID:
@@ -81,7 +81,7 @@ class ServoTool:
         raise DeviceError(f"{text!r} is neither a servo id 0..253 nor a joint; joints are {', '.join(self._joints)}")
 
     def find(self):
-        """Return the ids that answer, and the ids with corrupted answers (several servos with one id)."""
+        """Return the ids that answer, and the ids with corrupted answers (several servos have the same id)."""
         ids = self._ids
         found, damaged, progress = [], [], Progress(len(ids), "asking")
         for done, servo_id in enumerate(ids, 1):
@@ -91,7 +91,7 @@ class ServoTool:
                     break
                 if self._bus.fault is Fault.TIMEOUT and (attempt or servo_id not in self._names):
                     break
-                time.sleep(QUIET)  # late answers must not be taken for answers to the next request
+                time.sleep(QUIET)  # late answers must not be mistaken for answers to the next request
             else:
                 if self._bus.fault is not Fault.TIMEOUT:
                     damaged.append(servo_id)
@@ -166,7 +166,9 @@ class ServoTool:
         return True
 
     def _go(self, servo_id, angle):
-        """Move a servo slowly to an angle [rad] from its centre; return when it has had time to come to rest there."""
+        """Move a servo slowly to an angle [rad] from its centre; return after the time that it needs to come to
+        rest there.
+        """
         before = self._bus.read(servo_id, Command.POS_READ)
         duration = min(max(abs(angle - before) / SLOW, 0.2), lx.MAX_MOVE_TIME)
         self._bus.send(lx.move_time(servo_id, angle, duration))
@@ -213,7 +215,7 @@ class ServoTool:
 
 
 def yes_or_no(question):
-    """Ask on the terminal; every answer but y or yes is no; without a terminal the answer is no."""
+    """Ask on the terminal; every answer except y or yes means no, and so does a missing terminal."""
     if not sys.stdin.isatty():
         print(f"{question} There is no terminal to answer: no (use --yes).")
         return False

@@ -1,4 +1,6 @@
-"""`ros2 run hexapod_dynamics set_morphology --missing RM LM.femur --locked RF.tibia --restore LF`: the short form."""
+"""`ros2 run hexapod_dynamics set_morphology --missing RM LM.femur --locked RF.tibia --restore LF`: the short form
+of the service.
+"""
 
 import argparse
 import sys
@@ -17,7 +19,7 @@ from rclpy.utilities import remove_ros_args
 
 
 def _options():
-    """Return {name of an option: kind of damage} of the kinds that can be declared here."""
+    """Return {name of an option: kind of damage} for the kinds that this command can declare."""
     return {kind.option.name: kind for kind in KINDS if kind.option is not None}
 
 
@@ -46,12 +48,12 @@ def changes(*, restore=(), known=(), **damaged):
             if part == name or part.startswith(f"{name}."):
                 put(whole, KINDS.values[kind].intact)
         if "." in name and f"links.{name}" not in values:
-            put(f"links.{name}", True)  # let the service refuse an unknown name with its reason
+            put(f"links.{name}", True)  # the service refuses an unknown name, with its reason
     return values
 
 
 def summary(values, restored=()):
-    """Return named values in one line; what belongs to a restored leg or link is not listed one by one."""
+    """Return named values in one line; parts of a restored leg or link are not listed one by one."""
     parts = {name: name.partition(".")[2] for name in values}
     listed = [
         f"{name} = {values[name]}"

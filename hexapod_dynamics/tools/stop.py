@@ -2,8 +2,8 @@
 
 `ros2 run hexapod_dynamics stop` is the same, but `ros2 run` itself takes several times as long.
 
-The stop goes by a local socket first (drivers/stop_request.py), before anything else is imported or parsed. Without an
-answer there, and for all other requests, the service is called, and rclpy is imported only then.
+The stop goes by a local socket first (drivers/stop_request.py), before anything else is imported or parsed. If the
+socket gives no answer, and for all other requests, the service is called; rclpy is imported only then.
 """
 
 import os
@@ -13,7 +13,7 @@ import time
 from hexapod_dynamics.drivers.stop_request import StopRequest
 
 PATIENCE = 0.5  # [s] after which the service is called, too
-LOOK = 0.02  # [s] between two looks at the socket meanwhile
+LOOK = 0.02  # [s] between two checks of the socket meanwhile
 NICE = -20
 
 
@@ -38,7 +38,7 @@ def main(args=None):
     if not words or (len(words) == 2 and words[0] == "--namespace"):
         request = _stop("".join(words[1:]), PATIENCE)
         sys.exit(_call(_arguments(words), args, request))
-    named = "--ros-args" not in words  # else ROS knows the namespace, and its arguments are not the parser's
+    named = "--ros-args" not in words  # else ROS sets the namespace, and its arguments are not for the parser
     given = _arguments(words if named else _without_ros_arguments(words))
     stops = named and not (given.resume or given.release or given.sit)
     request = _stop(given.namespace, min(PATIENCE, given.timeout)) if stops else None
@@ -46,7 +46,7 @@ def main(args=None):
 
 
 def _stop(namespace, patience):
-    """Ask for the emergency stop by the socket; end the process with the answer, else return the request."""
+    """Request the emergency stop by the socket; end the process after an answer, else return the request."""
     try:
         os.setpriority(os.PRIO_PROCESS, 0, NICE)
     except OSError:
@@ -101,7 +101,7 @@ def _call(given, args, request):
 
 
 def _call_of(given):
-    """Service type, name and request that the arguments ask for."""
+    """Return the service type, the name and the request for the arguments."""
     from std_srvs.srv import SetBool, Trigger
 
     if given.release:
