@@ -14,25 +14,6 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.se3 import exp
 
 
-def motor_motion(
-    q: np.ndarray,
-    qdot: np.ndarray,
-    torque: np.ndarray,
-    torque_rate: np.ndarray,
-    stiffness: float,
-    damping: float = 0.0,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return motor angle and rate (n,) [rad, rad/s] for joints at q, qdot, torques [N m] and their rates [N m/s]."""
-    return (q + torque / stiffness - damping / stiffness**2 * torque_rate), qdot + torque_rate / stiffness
-
-
-def servo_move(angle: np.ndarray, rate: np.ndarray, duration: float) -> np.ndarray:
-    """Return the positions (n,) [rad] to command so that the motors move uniformly at these rates for `duration`
-    [s].
-    """
-    return angle + rate * duration
-
-
 class TorqueRates:
     """Time derivative of a `Feedforward`'s torques along the commanded motion.
 

@@ -10,7 +10,7 @@ import pinocchio as pin
 from support.pinocchio_chain import pinocchio_model
 
 from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.control.soft_servo import TorqueRates, motor_motion, servo_move
+from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.papers.nth_order import recursive
@@ -19,6 +19,25 @@ from hexapod_dynamics.simulation import Ground, Simulator
 
 ROBOT = Robot.jethexa()
 PERIOD = 0.02
+
+
+def motor_motion(
+    q: np.ndarray,
+    qdot: np.ndarray,
+    torque: np.ndarray,
+    torque_rate: np.ndarray,
+    stiffness: float,
+    damping: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return motor angle and rate (n,) [rad, rad/s] for joints at q, qdot, torques [N m] and their rates [N m/s]."""
+    return (q + torque / stiffness - damping / stiffness**2 * torque_rate), qdot + torque_rate / stiffness
+
+
+def servo_move(angle: np.ndarray, rate: np.ndarray, duration: float) -> np.ndarray:
+    """Return the positions (n,) [rad] to command so that the motors move uniformly at these rates for `duration`
+    [s].
+    """
+    return angle + rate * duration
 
 
 def soft(stiffness: float) -> Robot:
