@@ -68,7 +68,9 @@ class InnovationTest:
         self._since[joint], self._excess[joint] = math.inf, 0.0
 
     def attitude(self, time: float, innovation: Sequence[float], yaw: float) -> None:
-        """Test the attitude: measured less predicted as a rotation vector (3,) in world axes [rad], predicted yaw."""
+        """Test the attitude: the measured less the predicted one as a rotation vector (3,) in world axes [rad],
+        and the predicted yaw [rad].
+        """
         cos, sin, limits = math.cos(yaw), math.sin(yaw), self.limits
         x, y, z = innovation
         roll, pitch = cos * x + sin * y, -sin * x + cos * y

@@ -54,7 +54,7 @@ class DamageManager(GuardedNode):
         self._publish()
 
     def forget(self):
-        """Delete the stored state: nothing starts this node again."""
+        """Delete the stored state, because this node will not be started again."""
         self._session_state.forget()
 
     def _on_joints(self, message):

@@ -253,7 +253,7 @@ class DynamicsNode(GuardedNode):
         return predicted_pose.values(self._messages.seconds, observer.position, observer.rotation)
 
     def forget(self):
-        """Delete the stored position: nothing starts this node again."""
+        """Delete the stored position, because this node will not be started again."""
         self._session_state.forget()
 
     def _diagnose(self):

@@ -29,7 +29,9 @@ class SubscribedImu:
         """Do nothing: there is nothing to stop."""
 
     def take(self, acceleration: Sequence[float], angular_velocity: Sequence[float], age: float, now: float) -> None:
-        """Take a sample [m/s^2, rad/s], `age` [s] old (0 without a stamp), at the monotonic time `now` [s]."""
+        """Process a sample [m/s^2, rad/s] that is `age` [s] old (0 without a stamp), at the monotonic time `now`
+        [s].
+        """
         health, reason = self.health, ""
         if not all(map(math.isfinite, (*acceleration, *angular_velocity))):
             reason = "imu/data_raw has values that are not finite"

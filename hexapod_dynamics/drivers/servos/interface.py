@@ -193,7 +193,7 @@ class ServoInterface(ABC):
 
     @abstractmethod
     def stop_now(self) -> bool:
-        """Stop all servos before everything that is queued; return False if the port does not accept that.
+        """Send stops of all servos ahead of everything queued; return False if the port does not accept them.
 
         Any thread may call it. Queued frames are dropped, waits for answers end, and nothing else is sent until
         `resume`.

@@ -194,7 +194,7 @@ class BoardServos(SerialServos):
         self._occupy(_SHORT * _STOP_COPIES * len(self.ids))
 
     def stop_now(self) -> bool:
-        """Stop all servos before everything that is queued here; return False if the port does not accept that."""
+        """Send stops of all servos ahead of everything queued here; return False if the port does not accept them."""
         return self.board.interrupt(self._stops)
 
     def _forget_sent(self) -> None:

@@ -120,7 +120,7 @@ class LxServos(SerialServos):
         self.bus.send(_STOPS)
 
     def stop_now(self) -> bool:
-        """Stop all servos before everything that is queued; return False if the port does not accept that."""
+        """Send stops of all servos ahead of everything queued; return False if the port does not accept them."""
         return self.bus.interrupt(_STOPS)
 
     def read(

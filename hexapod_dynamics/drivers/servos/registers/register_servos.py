@@ -235,7 +235,7 @@ class RegisterServos(SerialServos):
         self.bus.send(self._stops(range(len(self.ids))))
 
     def stop_now(self) -> bool:
-        """Stop all servos before everything that is queued; return False if the port does not accept that."""
+        """Send stops of all servos ahead of everything queued; return False if the port does not accept them."""
         return self.bus.interrupt(self._stops(range(len(self.ids))))
 
     # Requests --------------------------------------------------------------------------------------------------------
