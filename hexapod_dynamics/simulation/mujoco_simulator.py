@@ -22,7 +22,7 @@ from hexapod_dynamics.simulation.mujoco_ground import MujocoGround
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
 from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
-from hexapod_dynamics.simulation.world import make_servos
+from hexapod_dynamics.simulation.world import make_servos, make_state
 
 # Impedances of the constraint of dry friction, see MuJoCo's solimp.
 _STICTION = 0.99, 0.999
@@ -69,8 +69,7 @@ class MujocoSimulator(RobotSimulator):
         self._loop_steps = max(1, round(LOOP_PERIOD / self.timestep))
         self._servo, self._servos = make_servos(self._true_robot)
         n = robot.joint_count
-        self._q, self._nu = np.zeros(n), np.zeros(6 + n)
-        self._position, self._rotation = np.zeros(3), np.eye(3)
+        self._state = make_state(n)
         self._wrench, self._mean_acceleration, self._mean_rate = np.zeros(6), np.zeros(3), np.zeros(3)
         self._torques = np.zeros(n)
         x, y, z = robot.imu.position
@@ -134,22 +133,22 @@ class MujocoSimulator(RobotSimulator):
         joints: npt.ArrayLike | None = None,
     ) -> None:
         """Put the robot at rest; see `Simulator.reset`."""
-        place, self._rotation[:], self._q[:] = self._checked_pose(position, rotation, joints)
-        self._nu[:] = 0.0
+        place, self.rotation[:], self.q[:] = self._checked_pose(position, rotation, joints)
+        self.nu[:] = 0.0
         self._settle_locked()
-        actuator.set_driven(self._servos, self._true_morphology, self._q)
-        self._servos[:, actuator.SETPOINT] = self._servos[:, actuator.TARGET] = self._q
+        actuator.set_driven(self._servos, self._true_morphology, self.q)
+        self._servos[:, actuator.SETPOINT] = self._servos[:, actuator.TARGET] = self.q
         self._servos[:, [actuator.RATE, actuator.SPEED]] = 0.0
         if self._law is not None:
-            self._law.reset(self._q)
+            self._law.reset(self.q)
         self._delayed.clear()
         self._steps = self._since_command = 0
         self._mean_acceleration[:] = self._mean_rate[:] = 0.0
-        self._position[:] = 0.0 if place is None else place
-        self._terrain.lay(self._position[:2])
+        self.position[:] = 0.0 if place is None else place
+        self._terrain.lay(self.position[:2])
         if place is None:
             self._write()
-            self._position[2] = self._resting_height()
+            self.position[2] = self._resting_height()
         self._write()
 
     def set_morphology(self, morphology: Morphology) -> None:
@@ -157,12 +156,12 @@ class MujocoSimulator(RobotSimulator):
         before = self._true_morphology
         self.morphology = morphology
         self._true_morphology = self.truth.morphology(morphology, self._true_robot)
-        place = self._position, self._rotation, self._q
+        place = self.position, self.rotation, self.q
         place_returned(self._true_robot, before, self._true_morphology, *place, self.ground.height, longer=True)
         self._build()
         self._settle_locked()
-        actuator.set_driven(self._servos, self._true_morphology, self._q)
-        self._terrain.lay(self._position[:2])
+        actuator.set_driven(self._servos, self._true_morphology, self.q)
+        self._terrain.lay(self.position[:2])
         self._write()
         if self.gait is not None:
             self.gait.set_morphology(morphology)
@@ -172,12 +171,12 @@ class MujocoSimulator(RobotSimulator):
             self.step(log_every)
             log[row] = np.concatenate(
                 [
-                    self._position,
-                    self._rotation.ravel(),
-                    self._nu[:6],
+                    self.position,
+                    self.rotation.ravel(),
+                    self.nu[:6],
                     self.ground_force,
-                    self._q,
-                    self._nu[6:],
+                    self.q,
+                    self.nu[6:],
                     self.setpoints,
                     self._torques,
                     self.foot_forces.ravel(),
@@ -191,7 +190,7 @@ class MujocoSimulator(RobotSimulator):
         if steps == 0:
             return
         data, before = self.data, self._imu_velocity()
-        self._terrain.lay(self._position[:2])
+        self._terrain.lay(self.position[:2])
         pushed, rate = self._wrench.any(), data.qvel[3:6]
         self._mean_rate[:] = 0.0
         for _ in range(steps):
@@ -221,26 +220,6 @@ class MujocoSimulator(RobotSimulator):
             self.data.xfrc_applied[self._base] = 0.0
 
     @property
-    def position(self) -> np.ndarray:
-        """Position (3,) of base_link in the world [m]."""
-        return self._position
-
-    @property
-    def rotation(self) -> np.ndarray:
-        """Rotation (3, 3) world <- base_link."""
-        return self._rotation
-
-    @property
-    def q(self) -> np.ndarray:
-        """Joint positions (n,) [rad], of all joints."""
-        return self._q
-
-    @property
-    def nu(self) -> np.ndarray:
-        """Body twist, linear first, and joint rates (6 + n,) [m/s, rad/s]."""
-        return self._nu
-
-    @property
     def joint_torques(self) -> np.ndarray:
         """Torques of the servos in the last step (n,) [N m]."""
         return self._torques
@@ -256,13 +235,13 @@ class MujocoSimulator(RobotSimulator):
         return self._contact_forces()[1]
 
     def _specific_force(self) -> np.ndarray:
-        return self._rotation.T @ (self._mean_acceleration + [0.0, 0.0, self.robot.gravity])
+        return self.rotation.T @ (self._mean_acceleration + [0.0, 0.0, self.robot.gravity])
 
     def _mean_angular_velocity(self) -> np.ndarray:
         return self._mean_rate
 
     def _encoders(self) -> np.ndarray:
-        return self._q if self._law is None else self._law.encoder
+        return self.q if self._law is None else self._law.encoder
 
     @property
     def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
@@ -273,7 +252,7 @@ class MujocoSimulator(RobotSimulator):
     def _command_from_gait(self) -> None:
         if self._since_command == 0:
             duration = self._command_steps * self.timestep
-            self.gait.sense(*roll_pitch_yaw(self._rotation))
+            self.gait.sense(*roll_pitch_yaw(self.rotation))
             targets = self.gait.step(duration)[0]
             if self._resolution:
                 targets = np.round(targets / self._resolution) * self._resolution
@@ -294,7 +273,7 @@ class MujocoSimulator(RobotSimulator):
             self._loaded_now = on
         elif self._steps % self._loop_steps:
             return
-        here = self._q.copy()
+        here = self.q.copy()
         here[self._joints] = data.qpos[self._qpos]
         law.follow(here)
         torques = law.drive(servos[:, actuator.SETPOINT], servos[:, actuator.RATE])[self._joints]
@@ -366,23 +345,23 @@ class MujocoSimulator(RobotSimulator):
 
     def _imu_velocity(self) -> np.ndarray:
         """Velocity (3,) of the IMU in the world [m/s]."""
-        return self._rotation @ (self._nu[:3] + self._lever @ self._nu[3:6])
+        return self.rotation @ (self.nu[:3] + self._lever @ self.nu[3:6])
 
     def _settle_locked(self) -> None:
         stuck = ~self._true_morphology.moving_mask
         locked = self._true_morphology.existing_mask & stuck
-        self._q[locked] = self._true_morphology.locked_positions[locked]
-        self._nu[6:][stuck] = 0.0
+        self.q[locked] = self._true_morphology.locked_positions[locked]
+        self.nu[6:][stuck] = 0.0
 
     def _write(self) -> None:
         """Copy the state to that of MuJoCo."""
         data = self.data
-        data.qpos[:3] = self._position
-        self._mujoco.mju_mat2Quat(data.qpos[3:7], self._rotation.ravel())
-        data.qpos[self._qpos] = self._q[self._joints]
-        data.qvel[:3] = self._rotation @ self._nu[:3]
-        data.qvel[3:6] = self._nu[3:6]
-        data.qvel[self._qvel] = self._nu[6 + self._joints]
+        data.qpos[:3] = self.position
+        self._mujoco.mju_mat2Quat(data.qpos[3:7], self.rotation.ravel())
+        data.qpos[self._qpos] = self.q[self._joints]
+        data.qvel[:3] = self.rotation @ self.nu[:3]
+        data.qvel[3:6] = self.nu[3:6]
+        data.qvel[self._qvel] = self.nu[6 + self._joints]
         data.xfrc_applied[:] = 0.0
         self._apply_servos()
         self._mujoco.mj_forward(self.model, data)
@@ -391,14 +370,14 @@ class MujocoSimulator(RobotSimulator):
     def _read(self) -> None:
         """Copy the state from that of MuJoCo."""
         data = self.data
-        self._position[:] = data.qpos[:3]
+        self.position[:] = data.qpos[:3]
         matrix = np.empty(9)
         self._mujoco.mju_quat2Mat(matrix, data.qpos[3:7])
-        self._rotation[:] = matrix.reshape(3, 3)
-        self._nu[:3] = self._rotation.T @ data.qvel[:3]
-        self._nu[3:6] = data.qvel[3:6]
-        self._q[self._joints] = data.qpos[self._qpos]
-        self._nu[6 + self._joints] = data.qvel[self._qvel]
+        self.rotation[:] = matrix.reshape(3, 3)
+        self.nu[:3] = self.rotation.T @ data.qvel[:3]
+        self.nu[3:6] = data.qvel[3:6]
+        self.q[self._joints] = data.qpos[self._qpos]
+        self.nu[6 + self._joints] = data.qvel[self._qvel]
         self._torques[:] = 0.0
         self._torques[self._joints] = data.actuator_force[self._actuators]
         self._torques[self._joints[self._loaded_now == 0.0]] = 0.0
@@ -418,5 +397,5 @@ class MujocoSimulator(RobotSimulator):
                 below = size[0] + abs(matrix[2, 2]) * size[1]
             else:
                 below = FOOT_RADIUS
-            highest = max(highest, self.ground.height(x, y) + below - (z - self._position[2]))
+            highest = max(highest, self.ground.height(x, y) + below - (z - self.position[2]))
         return highest

@@ -17,6 +17,7 @@ from hexapod_dynamics.simulation import actuator
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.trajectory import Log, row_width, split
 from hexapod_dynamics.simulation.truth import Truth
+from hexapod_dynamics.simulation.world import State
 
 # Longer steps [s] are stable, but too coarse for a walk.
 LONGEST_STEP = 0.02
@@ -35,6 +36,8 @@ class RobotSimulator(ABC):
     The world frame starts under the robot, x forward and z up, with level ground at z = 0. Every array has entries
     for all joints of the robot, even for missing ones.
     """
+
+    _state: State  # its arrays are changed in place
 
     def __init__(
         self,
@@ -119,24 +122,24 @@ class RobotSimulator(ABC):
         """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
 
     @property
-    @abstractmethod
     def position(self) -> np.ndarray:
         """Position (3,) of base_link in the world [m]."""
+        return self._state.position
 
     @property
-    @abstractmethod
     def rotation(self) -> np.ndarray:
         """Rotation (3, 3) world <- base_link."""
+        return self._state.rotation
 
     @property
-    @abstractmethod
     def q(self) -> np.ndarray:
         """Joint positions (n,) [rad], of all joints."""
+        return self._state.q
 
     @property
-    @abstractmethod
     def nu(self) -> np.ndarray:
         """Body twist, linear first, and joint rates (6 + n,) [m/s, rad/s]."""
+        return self._state.nu
 
     @property
     @abstractmethod

@@ -42,6 +42,7 @@ class Simulator(RobotSimulator):
         super().__init__(robot, morphology, gait, timestep, ground, command_period, quantised, truth)
         payload = self.truth.payload, self.truth.payload_position
         self._model = SteppedModel(self._true_robot, self._true_morphology, self.ground, payload)
+        self._state = self._model.state
         band = self.truth.deadband * robot.servo.resolution + math.radians(self.truth.zone)
         self._model.world.servo[actuator.DEAD_BAND] = band
         self._mean_acceleration, self._mean_rate = np.zeros(6 + robot.joint_count), np.zeros(3)
@@ -110,26 +111,6 @@ class Simulator(RobotSimulator):
     def push(self, wrench: npt.ArrayLike) -> None:
         """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
         self._model.push(checked("wrench", wrench, (6,)))
-
-    @property
-    def position(self) -> np.ndarray:
-        """Position (3,) of base_link in the world [m]."""
-        return self._model.state.position
-
-    @property
-    def rotation(self) -> np.ndarray:
-        """Rotation (3, 3) world <- base_link."""
-        return self._model.state.rotation
-
-    @property
-    def q(self) -> np.ndarray:
-        """Joint positions (n,) [rad], of all joints."""
-        return self._model.state.q
-
-    @property
-    def nu(self) -> np.ndarray:
-        """Body twist, linear first, and joint rates (6 + n,) [m/s, rad/s]."""
-        return self._model.state.nu
 
     @property
     def joint_torques(self) -> np.ndarray:
