@@ -84,10 +84,8 @@ class BoardPort(SerialLink):
         patience: float = 0.05,
         prove: Callable[[], str] | None = None,
     ) -> None:
-        super().__init__(port, baudrate, prove, modem_lines=False)
-        self.reply_timeout, self.patience = reply_timeout, patience
+        super().__init__(port, baudrate, prove, modem_lines=False, reply_timeout=reply_timeout, patience=patience)
         self.listener, self.health = BoardListener(), BoardHealth()
-        self.fault: Fault | None = None  # of the last exchange
         self.answer: Answer | None = None  # of the last exchange, even if the answer reports a failure
         self.reply_time = 0.0  # monotonic [s] of the last answer's arrival
         # longest time [s] from an abandoned request to its answer, since this number was set to zero

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import serial
 
-from hexapod_dynamics.drivers.servos.interface import BusError
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault
 
 _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
@@ -63,7 +63,8 @@ class SerialLink:
 
     port: device path, best a stable one (/dev/serial/by-id/..., a udev link). prove(): called before the port is opened
     and again before the first byte is written; returns the device behind the path, or raises BusError if it is not the
-    intended one. modem_lines: state of RTS and DTR, set before the opening; None: as pyserial sets them.
+    intended one. modem_lines: state of RTS and DTR, set before the opening; None: as pyserial sets them. reply_timeout,
+    patience [s]: as in ServoInterface.
     """
 
     def __init__(
@@ -72,8 +73,14 @@ class SerialLink:
         baudrate: int,
         prove: Callable[[], str] | None = None,
         modem_lines: bool | None = None,
+        *,
+        reply_timeout: float,
+        patience: float,
     ) -> None:
         self.port, self.baudrate = port, baudrate
+        self.reply_timeout, self.patience = reply_timeout, patience
+        self.fault: Fault | None = None  # of the last request
+        self.strays = 0  # bytes since the last good answer that were no answer
         self.byte_time = BITS_PER_BYTE / baudrate
         self.bytes_sent = 0
         self.bytes_received = 0

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hexapod_dynamics.drivers.servos.interface import ServoInterface
 from hexapod_dynamics.drivers.servos.serial_link import SerialLink
+from hexapod_dynamics.errors import DeviceError
 
 
 class SerialServos(ServoInterface):
-    """Servos behind a SerialLink; a subclass passes the link to `_use`."""
+    """Servos behind a SerialLink; a subclass passes link, servo ids and the protocol's highest id to `_use`."""
 
-    def _use(self, link: SerialLink) -> None:
-        self._link, self.port = link, link.port
+    def _use(self, link: SerialLink, ids: Sequence[int], highest_id: int) -> None:
+        for servo_id in ids:
+            if not 0 <= servo_id <= highest_id:
+                raise DeviceError(
+                    f"servo id {servo_id} is outside 0..{highest_id}: give the joint another one in the robot file"
+                )
+        self._link, self.port, self.ids = link, link.port, tuple(ids)
+        self.reply_timeout, self.patience = link.reply_timeout, link.patience
 
     @property
     def is_open(self) -> bool:
@@ -43,6 +52,11 @@ class SerialServos(ServoInterface):
     def late_wakes(self) -> int:
         """Number of waits that ended late, through no fault of a servo."""
         return self._link.late_wakes
+
+    @property
+    def late_answers_pending(self) -> bool:
+        """Whether bytes other than an answer have arrived since the last good answer."""
+        return self._link.strays > 0
 
     def drain(self) -> None:
         """Wait until everything has left the port."""

@@ -65,14 +65,8 @@ class BoardServos(SerialServos):
     readable = _angle(_READABLE_COUNTS[0]), _angle(_READABLE_COUNTS[1])
 
     def __init__(self, board: BoardPort, ids: Sequence[int]) -> None:
-        for servo_id in ids:
-            if not 0 <= servo_id <= _HIGHEST_ID:
-                raise DeviceError(
-                    f"servo id {servo_id} is outside 0..{_HIGHEST_ID}: give the joint another one in the robot file"
-                )
-        self._use(board)
-        self.board, self.ids = board, tuple(ids)
-        self.reply_timeout, self.patience = board.reply_timeout, board.patience
+        self._use(board, ids, _HIGHEST_ID)
+        self.board = board
         self._stops = frames.stop(self.ids) * _STOP_COPIES
         self._sent = [math.nan] * len(self.ids)  # last set-points [rad]
         self._line_free = 0.0  # monotonic [s] at which the servos' line has transmitted everything sent so far

@@ -19,7 +19,6 @@ from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, 
 from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
-from hexapod_dynamics.errors import DeviceError
 
 _COMMANDS: dict[Quantity, Command] = {
     "position": Command.POS_READ,
@@ -42,14 +41,8 @@ class LxServos(SerialServos):
     readable = lx.angle_from_count(lx.PLAUSIBLE_COUNTS[0]), lx.angle_from_count(lx.PLAUSIBLE_COUNTS[1])
 
     def __init__(self, bus: ServoBus, ids: Sequence[int], frames: PoseFrames | None = None) -> None:
-        for servo_id in ids:
-            if not 0 <= servo_id < lx_frames.BROADCAST_ID:
-                raise DeviceError(
-                    f"servo id {servo_id} is outside 0..253: give the joint another one in the robot file"
-                )
-        self._use(bus)
-        self.bus, self.ids = bus, tuple(ids)
-        self.reply_timeout, self.patience = bus.reply_timeout, bus.patience
+        self._use(bus, ids, lx_frames.BROADCAST_ID - 1)
+        self.bus = bus
         self._frames = frames or PoseFrames(self.ids)
         # Time [s] of each answer on the wire.
         self._reply_times = {
@@ -68,11 +61,6 @@ class LxServos(SerialServos):
             settings.port, settings.baudrate, direction, settings.reply_timeout, settings.patience, settings.prove
         )
         return cls(bus, ids)
-
-    @property
-    def late_answers_pending(self) -> bool:
-        """Whether bytes other than an answer have arrived since the last good answer."""
-        return self.bus.strays > 0
 
     def take_lateness(self) -> float:
         """Longest time [s] from an abandoned request to its answer, since the last call."""

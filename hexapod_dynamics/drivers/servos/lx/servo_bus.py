@@ -37,13 +37,10 @@ class ServoBus(SerialLink):
         patience: float = 0.05,
         prove: Any = None,
     ) -> None:
-        super().__init__(port, baudrate, prove)
-        self.reply_timeout, self.patience = reply_timeout, patience
-        self.fault: Fault | None = None  # of the last exchange
+        super().__init__(port, baudrate, prove, reply_timeout=reply_timeout, patience=patience)
         self.reply_time = 0.0  # monotonic [s] time of the last answer's arrival
-        # Number of bytes, since the last good answer, that were no answer to the request; longest time [s] from an
-        # abandoned request to its answer, since the user of the bus set it to zero.
-        self.strays, self.lateness = 0, 0.0
+        # Longest time [s] from an abandoned request to its answer, since the user of the bus set it to zero.
+        self.lateness = 0.0
         self._owed: deque[tuple[bytes, float]] = deque(
             maxlen=_OWED
         )  # abandoned requests: first bytes of the answer, time at which the request had been sent

@@ -28,11 +28,8 @@ class RegisterBus(SerialLink):
         patience: float = 0.05,
         prove: Callable[[], str] | None = None,
     ) -> None:
-        super().__init__(port, baudrate, prove)
+        super().__init__(port, baudrate, prove, reply_timeout=reply_timeout, patience=patience)
         self.packets = packets
-        self.reply_timeout, self.patience = reply_timeout, patience
-        self.fault: Fault | None = None  # of the last request
-        self.strays = 0  # bytes that were no answer, since the last good one
 
     def ask(
         self,

@@ -40,15 +40,9 @@ class RegisterServos(SerialServos):
     DEFAULT_MODEL: ClassVar[str]
 
     def __init__(self, bus: RegisterBus, ids: Sequence[int], model: ServoModel) -> None:
-        for servo_id in ids:
-            if not 0 <= servo_id <= _HIGHEST_ID:
-                raise DeviceError(
-                    f"servo id {servo_id} is outside 0..{_HIGHEST_ID}: give the joint another one in the robot file"
-                )
         n = len(ids)
-        self._use(bus)
-        self.bus, self.ids, self.model = bus, tuple(ids), model
-        self.reply_timeout, self.patience = bus.reply_timeout, bus.patience
+        self._use(bus, ids, _HIGHEST_ID)
+        self.bus, self.model = bus, model
         self.resolution = 1.0 / model.counts_per_radian
         self.readable = self._angle(0) - _BEYOND, self._angle(model.top) + _BEYOND
         self._index = {servo_id: index for index, servo_id in enumerate(self.ids)}
@@ -114,11 +108,6 @@ class RegisterServos(SerialServos):
                 f"servo port {self.port}: these servos are no {self.model.name}: {', '.join(others)}; set the "
                 f"parameter servo_model, one of {', '.join(self.MODELS)}. Nothing was moved"
             )
-
-    @property
-    def late_answers_pending(self) -> bool:
-        """Whether bytes other than an answer have arrived since the last good answer."""
-        return self.bus.strays > 0
 
     # Motions ---------------------------------------------------------------------------------------------------------
 
