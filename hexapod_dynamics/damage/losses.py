@@ -8,8 +8,8 @@ from hexapod_dynamics.damage.registry import KINDS
 
 
 def list_losses(values: Mapping[str, bool | float]) -> list[str]:
-    """List the damage in a whole set of named values, kind by kind, without parts that are lost because a part
-    before them is.
+    """List the damage in a whole set of named values, kind by kind, without parts beyond a lost part of the same
+    leg.
 
     "RM", "LM.femur" (missing), "RF.tibia locked at 0.40", "LR.femur limp", "LF.tibia 50% left".
     """

@@ -102,7 +102,9 @@ def progress(plan, phase):
 
 
 def stance_time(plan, p):
-    """Return the time [s] at the mean twist since (until, if negative) the middle of the stance of a leg at p."""
+    """Return the time [s] at the mean twist since the middle of the stance of a leg at p; negative before the
+    middle.
+    """
     if plan.rows != 0.0:
         return (progress(plan, p)[0] - 0.5) * plan.period
     return (p - 0.5 * plan.duty) * plan.period
