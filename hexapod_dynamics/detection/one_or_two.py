@@ -81,6 +81,8 @@ class PairEvidence:
         the sum of all banks in a row, or in this sum.
 
         No bank counts for more than `pair_apart`: once the robot lies on its body, one bank may contradict all others.
+        No pair is further behind than `pair_apart_in_all`: banks from before the loss, which suspected a foot, do not
+        outweigh the ones that follow.
         """
         odds: dict[frozenset[str], float] = {}
         for k, one in enumerate(hypotheses):
@@ -93,6 +95,8 @@ class PairEvidence:
         for pair in self._scores.keys() | odds.keys() - {legs}:
             behind = min(limits.pair_apart, best - odds.get(pair, -np.inf)) if pair != legs else 0.0
             self._scores[pair] = self._scores.get(pair, 0.0) - behind
+        least = max(self._scores.values()) - limits.pair_apart_in_all
+        self._scores = {pair: max(score, least) for pair, score in self._scores.items()}
         others = [score for pair, score in self._scores.items() if pair != legs]
         lead = self._scores[legs] - max(others, default=-np.inf)
         apart = best - max(odds.values(), default=-np.inf)

@@ -325,9 +325,9 @@ EDGES = {
         == [False, True]
     ),
     "half_cycle": lambda l: twice(l, onset=2) and not twice(l, onset=3),
-    "obvious": lambda l: after_a_loss(l, [1.0], 420.0) and not after_a_loss(l, [1.0], 380.0),
-    "obvious_in_all": lambda l: after_a_loss(l, [1.0, 1.32], 155.0) and not after_a_loss(l, [1.0, 1.32], 145.0),
-    "aftermath": lambda l: after_a_loss(l, [6.6, 7.0], 100.0) and not after_a_loss(l, [5.4, 5.8], 100.0),
+    "obvious": lambda l: after_a_loss(l, [1.0], 260.0) and not after_a_loss(l, [1.0], 240.0),
+    "obvious_in_all": lambda l: after_a_loss(l, [1.0, 1.32], 105.0) and not after_a_loss(l, [1.0, 1.32], 95.0),
+    "aftermath": lambda l: after_a_loss(l, [6.6, 7.0], 60.0) and not after_a_loss(l, [5.4, 5.8], 60.0),
     "after_probe": lambda l: probed(l, second=1.8) and not probed(l, second=2.0),
     "second_share": lambda l: second(l, misfit=2.4) and not second(l, misfit=2.6),
     "second_odds": lambda l: second(l, 46.0) and not second(l, 44.0),
