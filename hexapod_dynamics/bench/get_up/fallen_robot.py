@@ -22,6 +22,7 @@ from hexapod_dynamics.simulation.readings import Readings
 
 TIMESTEP, TICK, IMU_PERIOD = 2e-3, 0.02, 0.01  # [s]
 READS = 2  # servos a tick
+CLEAR = 0.02  # [m] over the ground: a link that begins within a height field may stay there
 LANDS = 1.5  # [s] until a robot that was dropped lies still
 # Heating of a servo: 11.1 V and 3 A at stall are copper losses of 33 W, in proportion to the square of the torque; the
 # winding, rotor and case of the motor (30 g of copper and steel, 0.4 J/(g K)) warm as one and lose nothing.
@@ -66,8 +67,12 @@ class FallenRobot:
         self.before_tick: Callable[[FallenRobot], None] | None = None
 
     def drop(self, height: float, rotation: np.ndarray, joints: np.ndarray) -> None:
-        """Let the robot fall from `height` [m] with the attitude (3, 3) and joints (n,) [rad], until it lies."""
+        """Let the robot fall with the attitude (3, 3) and joints (n,) [rad] until it lies; height [m]: of base_link, at
+        first, or as much more as its lowest link needs to be CLEAR of the ground.
+        """
         physics = self.physics
+        physics.reset(rotation=rotation, joints=joints)  # the lowest link touches the ground
+        height = max(height, float(physics.position[2]) + CLEAR)
         physics.reset(position=[0.0, 0.0, height], rotation=rotation, joints=joints)
         physics.step(round(LANDS / TIMESTEP))
         self.settle()
