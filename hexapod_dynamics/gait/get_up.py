@@ -1,6 +1,6 @@
 """Gets up again: from any attitude on the ground to standing on the legs that are left.
 
-    rest -> probe -> star -> on an edge: topple, star -> on the back: four poses -> tuck -> seat -> stand
+    rest -> probe -> star -> on an edge: topple, star -> on the back: four poses -> tuck -> stand
 
 Each joint is tried first: one that does not move, because somebody holds it, ends it all. STAR, all legs straight out,
 makes a robot lie flat on its belly or on its back, whatever its attitude was; legs that lie across each other go there
@@ -22,7 +22,7 @@ from hexapod_dynamics.gait.get_up_attempts import Attempts
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
 from hexapod_dynamics.gait.get_up_poses import GetUpPoses, lost_legs, seated
 from hexapod_dynamics.gait.get_up_state import ANNOUNCES, ENDED, ROLLS_OR_RISES, WAITS, GetUpSettings, Phase, Sensed
-from hexapod_dynamics.gait.get_up_watch import MEMORY, TRIES, FollowWatch, JointProbe, RestWatch
+from hexapod_dynamics.gait.get_up_watch import MEMORY, TRIES, FollowWatch, JointProbe, RestWatch, SwingWatch
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.robot import Morphology, Robot
@@ -33,7 +33,11 @@ CALM = 0.1  # [s] without tipping over, upright, after which it does not wait fo
 # Upward component of the body's z axis: of one that lies flat, of one that is upright.
 FLAT, UPRIGHT = 0.85, 0.9
 EDGE, MOST_TOPPLES = 0.6, 3  # its size below which the robot stands on an edge; how often it tries to topple
+ROLL_SPEED = 3.0  # [rad/s] of any joint in a roll, at most: manoeuvres are made at 2, and faster ones are others
 TANGLED = 0.3  # [rad] from STAR, after all moves there
+# A robot that swings where it lies for EASES, without rest for STEADY, lets its joints give way for YIELDS [s]; then
+# again, for longer.
+EASES, STEADY, YIELDS = 3.0, 0.5, 0.5
 MOST_BLOCKED = 2  # how often it begins again after something has blocked a joint
 MOST_PLANS = 3  # of ways to STAR, more than there are attempts
 
@@ -58,7 +62,8 @@ class GetUp:
         n = robot.joint_count
         self._names = robot.joint_names
         self._moves = np.ones(n, bool)
-        self._rest, self._follow = RestWatch(), FollowWatch(n, dt, self.settings.follow_limit)
+        self._rest, self._swing = RestWatch(), SwingWatch(dt)
+        self._follow = FollowWatch(n, dt, self.settings.follow_limit)
         self._setpoints, self._from, self._to = np.full(n, np.nan), np.zeros(n), np.zeros(n)
         self._probe = JointProbe(n)
         self._gait: Gait | None = None
@@ -66,6 +71,11 @@ class GetUp:
         self._time = self._lasts = self._hold = self._waited = self._lacked = 0.0
         self._lacks = ""  # what is not measured now, in words
         self._plans = self._topples = self._blocked = 0
+        self._eased, self._yields = (
+            0,
+            0.0,
+        )  # how often the joints have given way in this phase, for how long [s] they do
+        self._seats = False  # the legs are tucked as far as the robot sits with its gait
         self._way: Iterator[np.ndarray | None] = iter(())
         self._space = LegSpace(robot)
         self.phase, self.reason = Phase.IDLE, ""
@@ -135,13 +145,15 @@ class GetUp:
 
     def step(self, dt: float, sensed: Sensed) -> np.ndarray | None:
         """Advance by dt [s]; return the set-points (n,) [rad] to command, NaN where none is; None: command nothing."""
-        self._rest.update(dt, sensed.rate, sensed.force)
+        self._rest.update(dt, sensed.rate, sensed.force, sensed.up)
+        self._swing.update(sensed.rate)
         if not self.active:
             return None
         self._time += dt
         if self.phase in WAITS:
             self._await_rest(dt, sensed)
-            return None if self.phase is Phase.ANNOUNCED or not self.active else self._setpoints
+            holds = self.phase is Phase.ANNOUNCED and not self._eased  # as before it was asked
+            return None if holds or not self.active else self._setpoints
         self._follow.update(dt, self._setpoints, sensed.joints)
         reason = self._trouble()
         if reason and not (self._finds_another_way(sensed) or self._gives_way(sensed)):
@@ -152,6 +164,8 @@ class GetUp:
         if self.phase is Phase.STAND:
             self._stand(dt, sensed)
         else:
+            if self.phase is Phase.TUCK and not self._seats and sensed.up[2] > UPRIGHT:
+                self._tuck(0.0, self._hold, float(sensed.up[2]))
             share = min(1.0, self._time / self._lasts) if self._lasts > 0.0 else 1.0
             self._setpoints[:] = self._from + share * (self._to - self._from)
             late = self._time - self._lasts
@@ -222,6 +236,19 @@ class GetUp:
             self._next(sensed)
         elif self._waited > self.settings.patience + needed:
             self._end(Phase.FAILED, "the robot does not come to rest: it is being carried, held or shaken")
+        elif self._waited >= EASES * (self._eased + 1) and self._swings():
+            self._eased += 1
+            self._yields = YIELDS * self._eased
+            if self.phase is Phase.ANNOUNCED:
+                self.reason = "it swings where it lies, the joints give way"
+        if self._yields > 0.0:
+            self._yields -= dt
+            self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
+
+    def _swings(self) -> bool:
+        """Return whether the robot swings where it lies, by itself, and does not come to rest."""
+        rest = self._rest
+        return rest.at_rest < STEADY and rest.in_place >= EASES and self._swing.repeats()
 
     # ---- phases ------------------------------------------------------------------------------------------------------
 
@@ -243,9 +270,10 @@ class GetUp:
         elif phase is Phase.RAISE:
             self._tuck(TUCKS, HOLD, up)
         elif phase is Phase.TUCK:
-            self._after_tuck(up)
-        elif phase is Phase.SEAT:
-            self._start_standing()
+            if self._seats and up > UPRIGHT:
+                self._start_standing()
+            else:
+                self._spread()
 
     def _unread(self, sensed: Sensed) -> str:
         """Return which joints have not been read, in words, empty if none."""
@@ -334,7 +362,8 @@ class GetUp:
         self._move(Phase.RAISE, target, 0.5)
 
     def _start_pose(self) -> None:
-        self._move(Phase.ROLL, self._attempts.poses[self._attempts.pose], self._attempts.least_time)
+        turn = self._attempts
+        self._move(Phase.ROLL, turn.poses[turn.pose], turn.least_time, most=ROLL_SPEED)
 
     def _after_pose(self, up: float) -> None:
         if self._attempts.go_on():
@@ -343,18 +372,12 @@ class GetUp:
             self._tuck(TUCKS, HOLD, up)
 
     def _tuck(self, least: float, hold: float, up: float) -> None:
-        """Begin to tuck the legs; where the robot is upright already, each with its coxa as when the robot sits."""
-        target = self._poses.tuck.copy()
-        if self._gait is not None and up > UPRIGHT:
+        """Begin to tuck the legs; where the robot is upright already, as far as it sits with its gait."""
+        target, self._seats = self._poses.tuck.copy(), up > UPRIGHT
+        if self._seats and self._gait is not None:
             works = self._moves & ~self._spare
-            target[::3] = np.where(works, seated(self._gait), target)[::3]
+            target[works] = self._poses.towards_tuck(seated(self._gait))[works]
         self._move(Phase.TUCK, target, least, hold)
-
-    def _after_tuck(self, up: float) -> None:
-        if up > UPRIGHT and self._gait is not None:
-            self._move(Phase.SEAT, seated(self._gait), 0.1)
-        else:
-            self._spread()
 
     def _start_standing(self) -> None:
         try:
@@ -387,16 +410,21 @@ class GetUp:
 
     # ---- moves -------------------------------------------------------------------------------------------------------
 
-    def _move(self, phase: Phase, target: np.ndarray, least: float, hold: float = 0.0) -> None:
-        """Begin to move all joints uniformly to target (n,) [rad], in `least` [s] or longer, then hold [s]."""
+    def _move(
+        self, phase: Phase, target: np.ndarray, least: float, hold: float = 0.0, most: float = float("inf")
+    ) -> None:
+        """Begin to move all joints uniformly to target (n,) [rad], in `least` [s] or longer, none faster than `most`
+        [rad/s], then hold [s].
+        """
         self._enter(phase)
         self._from[:] = self._setpoints
         self._to[:] = np.where(self._moves, self._poses.within(target), np.nan)
         way = np.fmax.reduce(np.abs(self._to - self._from), initial=0.0)
-        self._lasts, self._hold = max(least, way / self.settings.speed), hold
+        self._lasts, self._hold = max(least, way / min(self.settings.speed, most)), hold
 
     def _enter(self, phase: Phase) -> None:
         self.phase, self._time, self._waited, self._lacked = phase, 0.0, 0.0, 0.0
+        self._eased, self._yields = 0, 0.0
 
     def _end(self, phase: Phase, reason: str) -> None:
         self._enter(phase)

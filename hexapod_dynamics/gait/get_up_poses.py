@@ -32,6 +32,14 @@ class GetUpPoses:
         """Return joint angles (n,) [rad] bounded by the joint limits."""
         return np.clip(angles, self._low, self._high)
 
+    def towards_tuck(self, seat: np.ndarray) -> np.ndarray:
+        """Return `seat` (n,) [rad], a pose in which the feet are below the body, with no leg folded further than tuck."""
+        out = self.within(seat)
+        low, high = np.minimum(self.star, self.tuck), np.maximum(self.star, self.tuck)
+        bends = np.arange(len(seat)) % 3 > 0  # femurs and tibias
+        out[bends] = np.clip(out, low, high)[bends]
+        return out
+
     def fold_aside(self, moves: np.ndarray) -> None:
         """Set `aside` for the joints that move, (n,) bool."""
         legs = moves.reshape(-1, 3)

@@ -24,7 +24,6 @@ class Phase(Enum):
     ROLL = "turning over"
     RAISE = "raising the legs"
     TUCK = "tucking the legs"
-    SEAT = "bringing the feet to their places"
     STAND = "standing up"
     DONE = "stands"
     STOPPED = "stopped"
@@ -32,7 +31,7 @@ class Phase(Enum):
 
 
 ENDED = (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
-ROLLS_OR_RISES = (Phase.ROLL, Phase.RAISE, Phase.TUCK, Phase.SEAT, Phase.STAND)
+ROLLS_OR_RISES = (Phase.ROLL, Phase.RAISE, Phase.TUCK, Phase.STAND)
 ANNOUNCES = (Phase.ANNOUNCED, Phase.BLOCKED)  # that it will move in a moment
 WAITS = (*ANNOUNCES, Phase.LIES)  # for rest: nothing moves
 

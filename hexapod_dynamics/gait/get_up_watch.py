@@ -11,6 +11,12 @@ GRAVITY = 9.81
 # A robot at rest: its gyroscope and the deviation of its specific force from gravity stay below these.
 REST_RATE, REST_FORCE = 0.05, 0.6  # [rad/s], [m/s^2]
 CALM_RATE = 0.5  # [rad/s] below which a body does not tip over any more
+# Upward direction, averaged over SWING_TIME [s]: one that stays within IN_PLACE [rad] is that of a robot that lies or
+# swings in its place; hands that carry it sway further.
+SWING_TIME, IN_PLACE = 0.5, 0.05
+# A limit cycle of servos and body: the angular velocity of SWING_LOOK [s] correlates with itself one period before, of
+# LONGEST [s] at most, by REPEATS. What hands do to a robot that lies repeats itself by less than 0.6.
+SWING_LOOK, LONGEST, REPEATS = 3.0, 1.2, 0.8
 FREE_FORCE = 3.0  # [m/s^2] specific force below which nothing holds the robot
 # [rad] by which each joint is tried, share of it that it must move, how often: towards a pose, then away from it.
 NUDGE, ANSWER, TRIES = 0.1, 0.4, 2
@@ -18,20 +24,52 @@ MEMORY = 0.4  # [s] in which a reading may be late: the bus reads each servo som
 
 
 class RestWatch:
-    """How long the IMU has measured a robot at rest, one that hardly turns, and one in free fall: at_rest, calm,
-    falling [s].
+    """How long the IMU has measured a robot at rest, one that hardly turns, one that does not leave its place though it
+    may swing there, and one in free fall: at_rest, calm, in_place, falling [s].
     """
 
     def __init__(self) -> None:
-        self.at_rest = self.calm = self.falling = 0.0
+        self.at_rest = self.calm = self.in_place = self.falling = 0.0
+        self._mean, self._place = np.zeros(3), np.zeros(3)  # upward direction: without its swinging, and where it was
 
-    def update(self, dt: float, rate: Sequence[float], force: Sequence[float]) -> None:
-        """Process a sample dt [s] after the one before: angular velocity [rad/s] and specific force [m/s^2], (3,)."""
+    def update(self, dt: float, rate: Sequence[float], force: Sequence[float], up: Sequence[float]) -> None:
+        """Process a sample dt [s] after the one before: angular velocity [rad/s], specific force [m/s^2] and upward
+        direction, (3,).
+        """
         turn, size = math.hypot(*rate), math.hypot(*force)
         still = turn < REST_RATE and abs(size - GRAVITY) < REST_FORCE  # False for NaN
         self.at_rest = self.at_rest + dt if still else 0.0
         self.calm = self.calm + dt if turn < CALM_RATE else 0.0
         self.falling = self.falling + dt if size < FREE_FORCE else 0.0
+        share = min(1.0, dt / SWING_TIME) if self._mean.any() else 1.0
+        self._mean += share * (np.asarray(up) - self._mean)
+        if math.dist(self._mean, self._place) < IN_PLACE:
+            self.in_place += dt
+        else:
+            self._place[:], self.in_place = self._mean, 0.0
+
+
+class SwingWatch:
+    """Whether a robot swings by itself: servos with play and a dead zone can keep a body swinging, with one period."""
+
+    def __init__(self, dt: float) -> None:
+        self._rates = np.zeros((round(SWING_LOOK / dt), 3))
+        self._next, self._lags = 0, round(LONGEST / dt)
+
+    def update(self, rate: Sequence[float]) -> None:
+        """Process an angular velocity (3,) [rad/s], dt after the one before."""
+        self._rates[self._next] = rate
+        self._next = (self._next + 1) % len(self._rates)
+
+    def repeats(self) -> bool:
+        """Return whether the angular velocity repeats itself; False where a sample is not finite."""
+        rates, count = np.roll(self._rates, -self._next, axis=0), len(self._rates)
+        products = sum(np.correlate(one, one, "full")[count - 1 : count + self._lags] for one in rates.T)
+        energy = np.concatenate([[0.0], np.cumsum(np.square(rates).sum(axis=1))])
+        lags = np.arange(self._lags + 1)
+        alike = products / np.sqrt((energy[-1] - energy[lags]) * energy[count - lags] + 1e-12)
+        back = np.flatnonzero(alike < 0.0)  # from where on it swings the other way: the next maximum is a period later
+        return bool(back.size and alike[back[0] :].max() > REPEATS)
 
 
 class FollowWatch:

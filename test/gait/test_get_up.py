@@ -1,13 +1,14 @@
 """GetUp on a robot that is an equation: what it does in each phase, and what stops it. Falls in MuJoCo: test/bench."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.get_up import GetUp
+from hexapod_dynamics.gait.get_up import EASES, ROLL_SPEED, YIELDS, GetUp
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses, opposite_legs
 from hexapod_dynamics.gait.get_up_poses import seated
@@ -91,7 +92,7 @@ def test_from_the_back_it_rolls_over_and_stands_with_the_gait():
     assert puppet.get_up.phase is Phase.DONE and puppet.get_up.attempts == 1
     assert puppet.phases == [
         *(Phase.ANNOUNCED, Phase.PROBE, Phase.STAR, Phase.LIES, Phase.ROLL),
-        *(Phase.TUCK, Phase.SEAT, Phase.STAND, Phase.DONE),
+        *(Phase.TUCK, Phase.STAND, Phase.DONE),
     ]
     np.testing.assert_allclose(puppet.joints, puppet.gait.position, atol=1e-9)
     assert puppet.gait.doing == "standing"
@@ -129,23 +130,44 @@ def test_a_request_alone_does_not_change_what_the_gait_commands():
     assert puppet.gait.doing == "standing"
 
 
-def test_what_is_upright_after_the_roll_tucks_its_legs_with_the_coxas_where_they_are_when_it_sits():
+@pytest.mark.parametrize("when", ["before", "on the way", "never"])
+def test_legs_are_tucked_as_far_as_the_robot_sits_as_soon_as_it_is_upright(when):
+    """Without LF and LR the feet are beside the body when it sits, and the knees higher than TUCK has them."""
     lost = Morphology.whole(ROBOT).without("LF", "LR")
     GAIT.set_morphology(lost)
-    seat = seated(GAIT)
-    tucks = []
-    for turns in (True, False):
-        puppet = Puppet()
-        GAIT.set_morphology(lost)
-        puppet.begin(lost)
-        puppet.turns = turns
-        puppet.run(until=Phase.TUCK)
-        puppet.run(until=Phase.SEAT if turns else Phase.STAR)
-        tucks.append(puppet.joints.copy())
-    legs = lost.existing_mask[::3]
-    np.testing.assert_allclose(tucks[0][::3][legs], seat[::3][legs], atol=2.0 * DT)
-    np.testing.assert_allclose(tucks[1][::3][legs], 0.0, atol=2.0 * DT)
-    assert np.abs(seat[::3][legs]).max() > 1.0
+    seat = seated(GAIT).reshape(-1, 3)[lost.existing_mask[::3]]
+    puppet = Puppet()
+    GAIT.set_morphology(lost)
+    puppet.begin(lost)
+    puppet.turns = when == "before"
+    puppet.run(until=Phase.TUCK)
+    began, before = puppet.get_up.phase, puppet.joints.copy()
+    for _ in range(20):
+        puppet.tick()
+    puppet.sensed.up = (0.0, 0.0, -1.0 if when == "never" else 1.0)
+    puppet.run(until=Phase.STAR if when == "never" else Phase.STAND)
+    angles = puppet.joints.reshape(-1, 3)[lost.existing_mask[::3]]
+    assert began is Phase.TUCK and np.abs(seat[:, 0]).max() > 1.0 and np.abs(puppet.joints - before).max() > 0.5
+    np.testing.assert_allclose(angles[:, 0], 0.0 if when == "never" else seat[:, 0], atol=2.0 * DT)
+    np.testing.assert_allclose(angles[:, 1], 1.6 if when == "never" else np.minimum(seat[:, 1], 1.6), atol=2.0 * DT)
+    np.testing.assert_allclose(angles[:, 2], -1.0 if when == "never" else np.maximum(seat[:, 2], -1.0), atol=2.0 * DT)
+
+
+def test_in_a_roll_no_joint_is_faster_than_manoeuvres_allow():
+    """Also where joints may move at 5 rad/s."""
+    fastest, puppet = {}, Puppet(speed=5.0)
+    get_up = puppet.begin().get_up
+    while get_up.active:
+        phase, before = get_up.phase, puppet.joints.copy()
+        setpoints = get_up.step(DT, puppet.sensed)
+        if setpoints is not None:
+            puppet.sensed.joints[:] = puppet.joints[:] = setpoints
+            speed = np.abs(setpoints - before).max() / DT
+            fastest[phase] = max(fastest.get(phase, 0.0), speed)
+        if get_up.phase is Phase.ROLL and "pose 2" in get_up.doing:
+            puppet.sensed.up = (0.0, 0.0, 1.0)
+    assert get_up.phase is Phase.DONE
+    assert fastest[Phase.ROLL] == pytest.approx(ROLL_SPEED) and fastest[Phase.STAND] == pytest.approx(5.0)
 
 
 @pytest.mark.parametrize("up, ends", [(1.0, Phase.DONE), (-1.0, Phase.FAILED)])
@@ -189,6 +211,50 @@ def test_nothing_moves_before_two_seconds_at_rest():
     assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
 
 
+def swing(puppet, seconds, tilt, hertz=2.0, shakes=0.0):
+    """Let the robot swing about x by +-tilt [rad] for a time, and turn by `shakes` [rad/s] at random; return its set-points
+    [rad] at each tick, None: none.
+    """
+    out, omega, random = [], 2.0 * np.pi * hertz, np.random.default_rng(1)
+    for k in range(round(seconds / DT)):
+        angle = tilt * np.sin(omega * k * DT)
+        puppet.sensed.up = (0.0, np.sin(angle), -np.cos(angle))
+        puppet.sensed.rate = random.normal(0.0, shakes, 3) + [tilt * omega * np.cos(omega * k * DT), 0.0, 0.0]
+        puppet.sensed.joints[:] = puppet.joints + 0.05 * np.sin(omega * k * DT)
+        setpoints = puppet.get_up.step(DT, puppet.sensed)
+        out.append(None if setpoints is None else setpoints.copy())
+        if setpoints is not None:
+            assert np.abs(setpoints - puppet.joints).max() <= 0.05 + 1e-9
+    return out
+
+
+def test_the_joints_of_a_robot_that_swings_where_it_lies_give_way_until_it_rests():
+    puppet = Puppet().begin()
+    setpoints = swing(puppet, EASES - DT, 0.03)
+    assert all(one is None for one in setpoints)
+    setpoints = swing(puppet, 2.0 * YIELDS, 0.03)
+    changes = [np.abs(np.diff(pair, axis=0)).max() for pair in itertools.pairwise(setpoints[2:])]
+    follows = round(YIELDS / DT)
+    assert min(changes[: follows - 4]) > 0.0 == max(changes[follows:])  # after that they hold where they are
+    assert "swings" in puppet.get_up.doing and puppet.get_up.phase is Phase.ANNOUNCED
+    puppet.sensed.rate = (0.0, 0.0, 0.0)
+    puppet.sensed.joints[:] = puppet.joints = setpoints[-1].copy()
+    assert puppet.run().get_up.phase is Phase.DONE
+
+
+@pytest.mark.parametrize(
+    "tilt, hertz, shakes, gives",
+    [(0.1, 2.0, 0.1, True), (0.1, 0.5, 0.1, False), (0.2, 0.9, 0.0, False), (0.0, 2.0, 0.3, False)],
+    ids=["limit cycle", "slowly", "far", "at random"],
+)
+def test_what_is_swayed_by_hands_does_not_give_way(tilt, hertz, shakes, gives):
+    """Nothing else ever moves: the set-points are those of the readings."""
+    puppet = Puppet().begin()
+    setpoints = swing(puppet, 12.1, tilt, hertz, shakes)
+    assert puppet.get_up.phase is Phase.FAILED and "rest" in puppet.get_up.reason
+    assert any(one is not None for one in setpoints) == gives
+
+
 @pytest.mark.parametrize(
     "what",
     [{"rate": (0.06, 0.0, 0.0)}, {"force": (0.0, 0.0, 10.6)}, {"force": (0.0, 0.0, 0.1)}, {"rate": (np.nan,) * 3}],
@@ -208,7 +274,7 @@ def test_a_joint_that_is_held_stops_it_before_anything_moves_far_and_is_named(jo
     assert puppet.moved < 0.11
 
 
-@pytest.mark.parametrize("phase", [Phase.PROBE, Phase.STAR, Phase.ROLL, Phase.TUCK, Phase.SEAT, Phase.STAND])
+@pytest.mark.parametrize("phase", [Phase.PROBE, Phase.STAR, Phase.ROLL, Phase.TUCK, Phase.STAND])
 def test_stopped_in_any_phase_it_commands_nothing_until_it_is_asked_again(phase):
     puppet = Puppet().begin().run(until=phase)
     assert puppet.get_up.phase is phase
