@@ -71,10 +71,8 @@ class GetUp:
         self._time = self._lasts = self._hold = self._waited = self._lacked = 0.0
         self._lacks = ""  # what is not measured now, in words
         self._plans = self._topples = self._blocked = 0
-        self._eased, self._yields = (
-            0,
-            0.0,
-        )  # how often the joints have given way in this phase, for how long [s] they do
+        # How often the joints have given way in this phase, and for how long [s] they will.
+        self._eased, self._yields = 0, 0.0
         self._seats = False  # the legs are tucked as far as the robot sits with its gait
         self._way: Iterator[np.ndarray | None] = iter(())
         self._space = LegSpace(robot)

@@ -33,7 +33,7 @@ class GetUpPoses:
         return np.clip(angles, self._low, self._high)
 
     def towards_tuck(self, seat: np.ndarray) -> np.ndarray:
-        """Return `seat` (n,) [rad], a pose in which the feet are below the body, with no leg folded further than tuck."""
+        """Return `seat` (n,) [rad], joint angles when the robot sits, with no leg folded further than in tuck."""
         out = self.within(seat)
         low, high = np.minimum(self.star, self.tuck), np.maximum(self.star, self.tuck)
         bends = np.arange(len(seat)) % 3 > 0  # femurs and tibias

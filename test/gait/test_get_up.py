@@ -212,8 +212,8 @@ def test_nothing_moves_before_two_seconds_at_rest():
 
 
 def swing(puppet, seconds, tilt, hertz=2.0, shakes=0.0):
-    """Let the robot swing about x by +-tilt [rad] for a time, and turn by `shakes` [rad/s] at random; return its set-points
-    [rad] at each tick, None: none.
+    """Let the robot swing about x by +-tilt [rad] for a time, with `shakes` [rad/s] at random; return its set-points at
+    each tick, None: none.
     """
     out, omega, random = [], 2.0 * np.pi * hertz, np.random.default_rng(1)
     for k in range(round(seconds / DT)):

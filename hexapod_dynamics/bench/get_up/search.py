@@ -17,6 +17,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
+from hexapod_dynamics.bench.get_up.judge import FALLS, judge
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up import HOLD, TUCKS, UPRIGHT
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
@@ -238,6 +239,33 @@ def starts_of(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[
     return own + (sorted(whole, key=lambda one: one.pushers != side) if lost else whole[:1])
 
 
+def find_better(
+    robot: Robot,
+    lost: Iterable[str],
+    starts: Iterable[Manoeuvre],
+    old: Manoeuvre | None,
+    *,
+    speed: float,
+    most: int = 1500,
+    refine: int = 60,
+    falls: int = FALLS,
+) -> tuple[Manoeuvre | None, str]:
+    """Return a manoeuvre for a set of lost legs, None where none is good enough, and what was found, in words.
+
+    old: what the robot has for the set, None: nothing; the new one is judged against it on fresh `falls`.
+    """
+    lost = tuple(lost)
+    found, tried = find_manoeuvre(robot, lost, starts, speed=speed, most=most, refine=refine)
+    if found is None:
+        return None, f"none of {tried} serves"
+    if old is None:
+        return found, f"found, the best of {tried}"
+    if np.array_equal(found.numbers(), old.numbers()):
+        return None, f"none of {tried} costs less than the old one"
+    verdict = judge(robot, found, old, speed=speed, falls=falls)
+    return (found if verdict.takes else None), f"found, the best of {tried}; {verdict}"
+
+
 def make_get_up_library(
     robot: Robot,
     report: Callable[[int, int, tuple[str, ...], str], None],
@@ -250,26 +278,31 @@ def make_get_up_library(
     jobs: int | None = None,
     most: int = 1500,
     refine: int = 60,
+    falls: int = FALLS,
 ) -> GetUpLibrary:
     """Add to a library what is needed for every set of lost legs, one of each mirror pair; return it.
 
-    report: called with (done, all, set, what was found) after each. improve: go on from what there is, too. jobs:
+    report: called with (done, all, set, what was found) after each. improve: go on from what there is, too; of the new
+    and the old manoeuvre that one is kept which turns the robot over after more of as many fresh `falls`. jobs:
     processes, one a core by default. HexapodError where the whole robot finds no manoeuvre.
     """
-    find = partial(find_manoeuvre, robot, speed=speed, most=most, refine=refine)
+    find = partial(find_better, robot, speed=speed, most=most, refine=refine, falls=falls)
     if library.universal is None or (improve and sets is None):
-        found, tried = find((), starts_of(robot, library, ()))
-        if found is None:
-            raise HexapodError(f"robot {robot.name}: none of {tried} manoeuvres turns it over on all legs")
-        library.add(found)
-        report(0, 0, (), f"found, the best of {tried}")
+        found, what = find((), starts_of(robot, library, ()), library.universal)
+        if found is None and library.universal is None:
+            raise HexapodError(f"robot {robot.name}: it does not turn over on all legs: {what}")
+        if found is not None:
+            library.add(found)
+        report(0, 0, (), what)
     classes = [one for one in (sets or PlanLibrary(robot).classes(most_lost)) if improve or not library.has(one)]
     with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=one_thread) as pool:
-        futures = {pool.submit(find, one, starts_of(robot, library, one)): one for one in classes}
+        futures = {}
+        for one in classes:
+            old = next(iter(library.own(one)), None)
+            futures[pool.submit(find, one, starts_of(robot, library, one), old)] = one
         for done, future in enumerate(as_completed(futures), start=1):
-            found, tried = future.result()
+            found, what = future.result()
             if found is not None:
                 library.add(found)
-            what = f"found, the best of {tried}" if found is not None else f"none of {tried} serves"
             report(done, len(classes), futures[future], what)
     return library

@@ -81,5 +81,8 @@ def test_a_library_keeps_what_serves_and_improves_it_where_asked():
     make_get_up_library(
         ROBOT, lambda *news: told.append(news), library, sets=[("LM",)], improve=True, jobs=1, most=5, refine=0
     )
-    assert [news[:3] for news in told] == [(1, 1, ("LM",))] and "found" in told[0][3]
-    assert RollTrial(ROBOT, ("LM",), 2.0, [Condition("friction=0.7")]).passes(library.own(["LM"])[0])
+    assert [news[:3] for news in told] == [(1, 1, ("LM",))] and "costs less than the old one" in told[0][3]
+    assert library.own(["LM"])[0] == before
+    library.remove(["LM"])
+    make_get_up_library(ROBOT, lambda *news: told.append(news), library, sets=[("LM",)], jobs=1, most=5, refine=0)
+    assert "fresh falls" not in told[1][3]  # there is nothing to compare it with

@@ -1,0 +1,82 @@
+"""Whether a manoeuvre is better than another one: how many robots each turns over after the same fresh falls.
+
+A search keeps what passes its few conditions, which is not what passes fifty falls: of manoeuvres that cost less some
+turned fewer robots over. The falls are drawn anew for each manoeuvre that is judged, from its own numbers, so that no
+search has seen them, and come out the same when it is judged again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_dynamics.bench.get_up.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.get_up import UPRIGHT, GetUp
+from hexapod_dynamics.gait.get_up_library import GetUpLibrary
+from hexapod_dynamics.gait.get_up_manoeuvre import Manoeuvre
+from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase
+from hexapod_dynamics.robot import Morphology, Robot
+
+FALLS = 50
+FIRST, SEEDS = 1_000_000, 2_000_000_000  # the least seed of a fall, and how many there are: Truth has 2^31
+HEIGHTS = 0.2, 0.4  # [m] from which the robot falls, at least and at most
+LONGEST = 30.0  # [s] of a run
+ON_ITS_BACK = np.diag([1.0, -1.0, -1.0])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How many of `falls` the new and the old manoeuvre turn over; seed: of the first fall."""
+
+    new: int
+    old: int
+    falls: int
+    seed: int
+
+    @property
+    def takes(self) -> bool:
+        """Whether the new manoeuvre replaces the old one: it turns over as many, or more."""
+        return self.new >= self.old
+
+    def __str__(self) -> str:
+        what = "taken" if self.takes else "the old one is kept"
+        return f"{what}: of {self.falls} fresh falls it turned {self.new} over, the old one {self.old}"
+
+
+def judge(robot: Robot, new: Manoeuvre, old: Manoeuvre, *, speed: float, falls: int = FALLS) -> Verdict:
+    """Return how `new` compares with `old`, which is for the same lost legs, on falls of the robot without them."""
+    seed = FIRST + zlib.crc32(new.numbers().tobytes()) % SEEDS
+    better, before = (turned_over(robot, one, new.lost, range(seed, seed + falls), speed) for one in (new, old))
+    return Verdict(better, before, falls, seed)
+
+
+def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: Iterable[int], speed: float) -> int:
+    """Return after how many falls onto the back or an edge a robot without the legs `lost` is upright, in one attempt.
+
+    seeds: one of each fall; speed [rad/s]: of the joints.
+    """
+    gone = tuple(lost)
+    morphology = Morphology.whole(robot).without(*gone)
+    gait = AdaptiveGait().bind(robot)
+    stance = gait.position.copy()
+    gait.set_morphology(morphology)
+    # The first manoeuvre of the library is tried first; there is one attempt.
+    library = GetUpLibrary(robot, [manoeuvre])
+    count = 0
+    for seed in seeds:
+        random = np.random.default_rng(seed)
+        get_up = GetUp(robot, library, GetUpSettings(speed=speed, attempts=1))
+        fallen = FallenRobot(robot, get_up, truth=random_truth(random, seed), actual=morphology, seed=seed)
+        rotation = random_rotation(random)
+        if rotation[2, 2] > 0.0:
+            rotation = rotation @ ON_ITS_BACK
+        fallen.drop(random.uniform(*HEIGHTS), rotation, joints_near(stance, random))
+        get_up.begin(gait, morphology)
+        while get_up.active and get_up.phase is not Phase.STAND and fallen.time < LONGEST:
+            fallen.tick()
+        count += fallen.upright > UPRIGHT
+    return count

@@ -1,0 +1,46 @@
+"""The judge of manoeuvres: the same fresh falls for both, and the one that turns fewer robots over is not taken."""
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.bench.get_up import search
+from hexapod_dynamics.bench.get_up.judge import FIRST, Verdict, judge, turned_over
+from hexapod_dynamics.gait.get_up_library import find_get_up_library
+from hexapod_dynamics.robot import Robot
+
+ROBOT = Robot.jethexa()
+GOOD = find_get_up_library(ROBOT).own(["LM"])[0]
+ANGLES = len(GOOD.numbers()) - 4
+# One that stays in STAR, and one that differs from the good one by what a file rounds to.
+NOTHING = GOOD.with_numbers([*np.tile([0.0, 0.0, 1.17], ANGLES // 3), *GOOD.times])
+LIKE = GOOD.with_numbers(GOOD.numbers() + np.where(np.arange(ANGLES + 4) == 1, 0.001, 0.0))
+
+
+def test_a_manoeuvre_that_does_nothing_turns_no_robot_over_that_lies_on_its_back():
+    seeds = [1, 2, 3, 4]
+    assert turned_over(ROBOT, GOOD, ["LM"], seeds, 2.0) == 4
+    assert turned_over(ROBOT, NOTHING, ["LM"], seeds, 2.0) <= 1  # one may topple onto its belly by itself
+
+
+def test_what_turns_fewer_over_is_not_taken_and_the_numbers_are_said():
+    worse = judge(ROBOT, NOTHING, GOOD, speed=2.0, falls=4)
+    assert not worse.takes and worse.new < worse.old
+    assert f"of 4 fresh falls it turned {worse.new} over, the old one {worse.old}" in str(worse)
+    better = judge(ROBOT, GOOD, NOTHING, speed=2.0, falls=4)
+    assert better.takes and str(better).startswith("taken")
+
+
+def test_each_manoeuvre_is_judged_on_falls_of_its_own_which_no_table_has():
+    one, again, other = (judge(ROBOT, new, GOOD, speed=2.0, falls=1) for new in (LIKE, LIKE, NOTHING))
+    assert one == again and one.seed != other.seed
+    assert min(one.seed, other.seed) >= FIRST
+
+
+@pytest.mark.parametrize("new, old, takes", [(48, 50, False), (50, 50, True), (49, 48, True)])
+def test_a_search_replaces_what_there_is_only_by_what_turns_as_many_over(monkeypatch, new, old, takes):
+    """What the search found costs less: that alone does not count."""
+    monkeypatch.setattr(search, "find_manoeuvre", lambda *_, **__: (LIKE, 7))
+    monkeypatch.setattr(search, "judge", lambda *_, falls, **__: Verdict(new, old, falls, 0))
+    found, what = search.find_better(ROBOT, ["LM"], [GOOD], GOOD, speed=2.0, falls=50)
+    assert (found is LIKE) == takes and (found is None) != takes
+    assert f"the best of 7; {'taken' if takes else 'the old one is kept'}: of 50 fresh falls it turned {new}" in what
