@@ -19,7 +19,7 @@ import numpy as np
 
 from hexapod_dynamics.bench.get_up.judge import FALLS, judge
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.get_up import HOLD, TUCKS, UPRIGHT
+from hexapod_dynamics.gait.get_up import HOLD, ROLL_SPEED, TUCKS, UPRIGHT
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
 from hexapod_dynamics.gait.get_up_manoeuvre import (
     POSES,
@@ -52,7 +52,7 @@ FIRST_TIMES = (0.83, 0.55, 0.19, 0.21)
 @dataclass(frozen=True)
 class Condition:
     """truth: as for `Truth.parse`; slope [degrees] upward in the direction slope_yaw [degrees] of the robot's x axis;
-    spread [rad]: how far joints are off STAR at the start; speed [rad/s]: of the joints instead of the trial's.
+    spread [rad]: how far joints are off STAR at the start; speed [rad/s]: `get_up_speed` instead of the trial's.
     """
 
     truth: str
@@ -134,10 +134,12 @@ class RollTrial:
         return np.clip(poses, self._low, self._high)
 
     def _durations(self, manoeuvre: Manoeuvre, speed: float) -> list[float]:
-        """Return how long [s] each pose and tucking take."""
+        """Return how long [s] each pose and tucking take at `speed` [rad/s], in the poses at ROLL_SPEED at most."""
         targets = self._targets(manoeuvre)
         ways = np.abs(np.diff(targets, axis=0, prepend=self._star[None]))[:, self._moves].max(axis=1)
-        return [max(least, way / speed) for least, way in zip((*manoeuvre.times, TUCKS), ways.tolist(), strict=True)]
+        speeds = [*[min(speed, ROLL_SPEED)] * POSES, speed]
+        moves = zip((*manoeuvre.times, TUCKS), ways.tolist(), speeds, strict=True)
+        return [max(least, way / most) for least, way, most in moves]
 
     def _roll(
         self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float

@@ -29,7 +29,7 @@ def test_a_condition_may_have_a_speed_of_its_own():
     slow, fast = (RollTrial(ROBOT, (), 2.0, [Condition("friction=0.7", speed=speed)]) for speed in (None, 5.0))
     assert slow.passes(FIRST) and fast.passes(FIRST)
     took = [trial._starts[0][0].time for trial in (slow, fast)]
-    assert took[1] < 0.75 * took[0]
+    assert took[1] < 0.85 * took[0]  # in the roll the joints have 3 rad/s instead of 2, when it tucks its legs 5
 
 
 class Bowl:
