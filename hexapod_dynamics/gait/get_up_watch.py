@@ -15,8 +15,8 @@ CALM_RATE = 0.5  # [rad/s] below which a body does not tip over any more
 # swings in its place; hands that carry it sway further.
 SWING_TIME, IN_PLACE = 0.5, 0.05
 # A limit cycle of servos and body: the angular velocity of SWING_LOOK [s] correlates with itself one period before, of
-# LONGEST [s] at most, by REPEATS. What hands do to a robot that lies repeats itself by less than 0.6.
-SWING_LOOK, LONGEST, REPEATS = 3.0, 1.2, 0.8
+# LONGEST [s] at most, by REPEATS. Slow pushes of 0.3 to 1 Hz against a robot that lies do not reach that.
+SWING_LOOK, LONGEST, REPEATS = 3.0, 1.0, 0.9
 FREE_FORCE = 3.0  # [m/s^2] specific force below which nothing holds the robot
 # [rad] by which each joint is tried, share of it that it must move, how often: towards a pose, then away from it.
 NUDGE, ANSWER, TRIES = 0.1, 0.4, 2
