@@ -1,6 +1,6 @@
 """Whether a manoeuvre is better than another one: how many robots each turns over after the same fresh falls.
 
-A search keeps what passes its few conditions, which is not what passes fifty falls: of manoeuvres that cost less some
+A search keeps what passes its few conditions, which is not what passes a hundred falls: some manoeuvres that cost less
 turned fewer robots over. The falls are drawn anew for each manoeuvre that is judged, from its own numbers, so that no
 search has seen them, and come out the same when it is judged again.
 """
@@ -21,7 +21,7 @@ from hexapod_dynamics.gait.get_up_manoeuvre import Manoeuvre
 from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase
 from hexapod_dynamics.robot import Morphology, Robot
 
-FALLS = 50
+FALLS = 100
 FIRST, SEEDS = 1_000_000, 2_000_000_000  # the least seed of a fall, and how many there are: Truth has 2^31
 HEIGHTS = 0.2, 0.4  # [m] from which the robot falls, at least and at most
 LONGEST = 30.0  # [s] of a run
