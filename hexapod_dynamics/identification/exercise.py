@@ -1,8 +1,6 @@
-"""Motions that show what a robot is made of, within the limits of its joints and servos.
+"""The exercise of a robot that hangs, its feet in the air; that of a robot that stands: standing.py.
 
-`suspended_exercise`: the robot hangs, its feet in the air. In each leg one joint moves at a time: slow waves (zone,
-play, gravity) and quick steps (latency, damping, inertia). `standing_exercise`: all feet stay where they are while the
-body moves over them: height, shift, tilt and turn (stiffness, zero offsets, the IMU's mounting).
+In each leg one joint moves at a time: slow waves (zone, play, gravity) and quick steps (latency, damping, inertia).
 """
 
 from __future__ import annotations
@@ -12,11 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_dynamics.errors import HexapodError, IdentificationError
-from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
+from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.se3 import rotation_rpy
 
 Array = NDArray[np.float64]
 PERIOD = 0.02  # [s] between commands
@@ -24,12 +20,7 @@ PERIOD = 0.02  # [s] between commands
 # one command where the speed limit lets it.
 WAVE_TIME, STEP_TIME, WAVE, STEP = 10.0, 7.5, 0.45, 0.10
 STEP_EVERY = 0.5  # [s]
-# Standing: reach and height of the feet [m] in the leg's axes, and the largest motions of the body: x, y, z [m], roll,
-# pitch, yaw [rad]; their periods [s] have no common multiple, so that all combinations occur.
-REACH, HEIGHT = 0.135, 0.110
-LARGEST = np.array([0.024, 0.024, 0.022, 0.12, 0.12, 0.20])
-PERIODS = np.array([11.0, 13.7, 17.3, 9.1, 7.9, 15.1])
-EASE = 2.0  # [s] at rest before a motion, and in which a standing one begins and ends
+EASE = 2.0  # [s] at rest before a motion
 MARGIN = 0.05  # [rad] to the limits of a joint
 
 
@@ -63,30 +54,6 @@ def suspended_exercise(robot: Robot) -> Exercise:
                     f"{leg.joints[k].name}: limits leave {size:.2f} rad around its rest, {1.5 * STEP:.2f} needed"
                 )
             targets[:, joint] += _waves(here, size, index) + _steps(here - WAVE_TIME, index)
-    return Exercise(time, targets)
-
-
-def standing_exercise(robot: Robot, seconds: float = 60.0) -> Exercise:
-    """Return the exercise for a robot that stands on all feet on a level floor.
-
-    The first EASE seconds and the last stand still. Raises IdentificationError for legs other than coxa, femur and
-    tibia, and for feet out of reach.
-    """
-    time = np.arange(0.0, seconds, PERIOD)
-    inside = np.clip(np.minimum(time - EASE, seconds - EASE - time) / EASE, 0.0, 1.0)
-    ease = inside * inside * (3.0 - 2.0 * inside)
-    pose = ease[:, None] * LARGEST * np.sin(2.0 * np.pi * (time[:, None] - EASE) / PERIODS)
-    targets = np.empty((len(time), robot.joint_count))
-    for leg in robot.legs:
-        try:
-            kinematics = LegKinematics.of(robot, leg.name)
-            foot = leg.mount_position + leg.mount_rotation @ np.array([REACH, 0.0, -HEIGHT])
-            first = robot.leg_joints(leg.name).start
-            for row, offset in enumerate(pose):
-                seen = rotation_rpy(*offset[3:]).T @ (foot - offset[:3])
-                targets[row, first : first + 3] = kinematics.inverse(kinematics.to_leg(seen))
-        except HexapodError as error:
-            raise IdentificationError(f"standing exercise: {error}") from None
     return Exercise(time, targets)
 
 

@@ -1,13 +1,14 @@
-"""Zero offsets of the joints and the IMU's mounting, from feet that stay where they are while the body moves.
+"""Zero offsets of the joints and the IMU's mounting, from feet that stand while the body moves over them.
 
-In every sample k the feet F_i that stand are seen from a body at R_k, p_k, and the accelerometer, mounted off by a
+In every sample b the feet F_i that stand are seen from a body at R_b, p_b, and the accelerometer, mounted off by a
 rotation M, measures where up is:
 
-    f_i(y_k - o) = R_k^T (F_i - p_k),    u_k = M^T R_k^T z
+    f_i(y_b - o) = R_b^T (F_i - p_b),    u_b = M^T R_b^T z
 
-y: measured angles, without their play; o: zero offsets (what a servo reads at the joint's zero). Gauss-Newton; the
-poses of the samples are eliminated (Schur complement). The floor is flat within FLAT and level within LEVEL: a tilt of
-the floor and one of the IMU differ only as the body turns on it.
+y: joint angles as the servos measure them, with their play; o: zero offsets (what a servo reads at the joint's zero).
+A foot that comes down is on one floor with the others, flat within FLAT, level within LEVEL: a tilt of the floor and
+one of the IMU differ only as the body turns on it. Then it slides by SLIP. Gauss-Newton; the poses of the samples are
+eliminated (Schur complement), then the feet of one sample after the other (foot_chain.py).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.identification.foot_chain import FootChain
+from hexapod_dynamics.identification.footing import body_over_feet, feet_and_jacobians
 from hexapod_dynamics.identification.loads import turn_upright
 from hexapod_dynamics.identification.recording import Means
 from hexapod_dynamics.robot import Robot
@@ -26,11 +29,13 @@ from hexapod_dynamics.se3 import rotation_from_vector, skew
 
 Array = NDArray[np.float64]
 # Standard deviations: zero offsets before anything is known, IMU's mounting [rad]; the floor's tilt [rad] and a foot's
-# height over it [m]; where a foot stands [m]; angle [rad] and foot [m] of a sample; direction of the accelerometer.
+# height over it [m]; where a foot stands [m].
 OFFSET, MOUNTING, LEVEL, FLAT, PLACE = 0.026, 0.05, 0.009, 0.001, 0.05
-ANGLE, FOOT, DIRECTION = 2.5e-3, 3e-4, 3e-3
-FOOT_SCALE = 5e-4  # [m] of a foot where poses alone are solved for
-SLOW = 0.01  # [rad/s] of a set-point above which its joint's play is on one side
+# Of a sample: angle, which is read in counts of 4 mrad and has half a play of 3 to 9 mrad that is not always known [rad];
+# foot, whose link's end is not its point of contact [m]; direction of the accelerometer [rad].
+ANGLE, FOOT, DIRECTION = 2.5e-3, 1e-4, 1.5e-3
+# How far a foot slides and sinks within a second (root of it) [m]: feet that carry 8 N slide by 0.5 mm in 19 s.
+SLIP, SINK = 1e-4, 2e-5
 CLIP = 4.0
 ROUNDS = 6
 
@@ -49,152 +54,134 @@ class Geometry:
     before: float
 
 
-def identify_geometry(robot: Robot, means: Means, play: Array) -> Geometry:
-    """Identify from a standing exercise. play (n,) [rad]: of servo_response. Raises IdentificationError.
+def identify_geometry(robot: Robot, means: Means, stands: NDArray[np.bool_]) -> Geometry:
+    """Identify from a standing exercise. Raises IdentificationError.
 
-    All feet must stand still; the mounting's turn about z is seen only as far as the body tilts.
+    means: whose angles contain the play, and whose specific force is that of a body at rest; stands (B, legs): feet
+    that stand all the while. The mounting's turn about z is seen only as far as the body tilts.
     """
-    means = means.select(means.complete())
-    B, L, n = len(means.time), len(robot.legs), robot.joint_count
-    if B < 50:
-        raise IdentificationError(f"zero offsets: {B} complete samples, 50 needed: stand and move longer")
-    model = WholeBodyModel(robot)
-    angles = means.angle + play * means.rate / np.sqrt(means.rate**2 + SLOW**2)
-    up = means.specific_force / np.linalg.norm(means.specific_force, axis=1, keepdims=True)
-    offsets, mounting, floor = np.zeros(n), np.zeros(3), np.zeros(2)
-    feet0, _ = _feet(robot, model, angles[:1])
-    R = np.array([turn_upright(u) for u in up])
-    F = R[0] @ feet0[0].T
-    F = F.T - F.T.mean(axis=0)
-    F[:, 2] = 0.0
-    nominal = F.copy()
-    p = np.zeros((B, 3))
-    inflation, before, noise = 1.0, np.nan, np.nan
-    G = n + 3 + 2 + 3 * L
-    total = np.zeros((G, G))
+    good = means.complete() & (stands.sum(axis=1) >= 3)
+    means, stands = means.select(good), stands[good]
+    if len(means.time) < 50:
+        raise IdentificationError(
+            f"zero offsets: {len(means.time)} complete samples on three feet or more, 50 needed: stand and move longer"
+        )
+    fit = _Fit(robot, means, stands)
+    before, inflation, covariance = np.nan, 1.0, np.zeros((0, 0))
     for turn in range(ROUNDS):
-        seen, J = _feet(robot, model, angles - offsets)
-        if turn == 0:
-            p, R = _register(seen, F, R)
-        M = rotation_from_vector(mounting)
-        total, right = np.zeros((G, G)), np.zeros(G)
-        left_over, feet_left = [], []
+        covariance, following, noise = fit.improve(inflation)
+        before = noise if turn == 0 else before
+        inflation = following if turn > 0 else 1.0
+    deviation, n = np.sqrt(np.diag(covariance)), robot.joint_count
+    return Geometry(fit.offsets, fit.mounting, deviation[:n], deviation[n : n + 3], noise, before)
+
+
+class _Fit:
+    """Offsets, mounting and floor, with feet and poses of B samples, improved step by step."""
+
+    def __init__(self, robot: Robot, means: Means, stands: NDArray[np.bool_]) -> None:
+        self.robot, self.angles, self.stands = robot, means.angle, stands
+        self.model, n = WholeBodyModel(robot), robot.joint_count
+        self.up = means.specific_force / np.linalg.norm(means.specific_force, axis=1, keepdims=True)
+        self.offsets, self.mounting, self.floor = np.zeros(n), np.zeros(3), np.zeros(2)
+        seen, _ = feet_and_jacobians(robot, self.model, self.angles)
+        self.R, self.p = body_over_feet(seen, stands, turn_upright(self.up[0]))
+        self.F = np.einsum("bij,blj->bli", self.R, seen) + self.p[:, None]
+        self.stay = np.zeros_like(stands)
+        self.stay[1:] = stands[1:] & stands[:-1]
+        for b in range(1, len(seen)):  # feet that stay are where they were
+            self.F[b] = np.where(self.stay[b][:, None], self.F[b - 1], self.F[b])
+        self.p[:, 2] -= self.F[0, stands[0], 2].mean()
+        self.F[..., 2] = 0.0
+        self.nominal = self.F.copy()
+        passed = np.diff(means.time, prepend=means.time[0])
+        self.weights = self.stay[..., None] / (np.array([SLIP, SLIP, SINK]) ** 2 * np.maximum(passed, 1e-3)[:, None, None])
+
+    def improve(self, inflation: float) -> tuple[Array, float, float]:
+        """Take a step. Returns the covariance of the constants, the factor on all variances that what remains asks
+        for, and what remained at the feet before it [m].
+        """
+        B, L, n = len(self.angles), len(self.robot.legs), self.robot.joint_count
+        seen, J = feet_and_jacobians(self.robot, self.model, self.angles - self.offsets)
+        M, chain = rotation_from_vector(self.mounting), FootChain(3 * L, n + 5)
+        remaining, at_feet, solved = np.zeros((B, 3 * L + 3)), [], []
         for b in range(B):
-            rows, poses, r = _sample(robot, seen[b], J[b], R[b], p[b], F, M, up[b], n)
-            feet_left.append(r[: 3 * L] * 1.0)
-            W = _whitener(J[b], robot, L)
+            if b:
+                chain.next((self.F[b] - self.F[b - 1]).ravel(), self.weights[b].ravel())
+            for foot in np.flatnonzero(~self.stay[b]):
+                self._land(chain, b, foot)
+            rows, poses, r = self._sample(b, seen[b], J[b], M)
+            at_feet.append(r[: 3 * L][np.repeat(self.stands[b], 3)])
+            W = self._whitener(J[b], self.stands[b])
             rows, poses, r = W @ rows, W @ poses, W @ r
             share = np.minimum(1.0, CLIP / np.maximum(np.abs(r), 1e-9))
-            left_over.append(r * share)
-            weighted = share[:, None] / inflation
-            H = poses.T @ (weighted * poses)
-            C = rows.T @ (weighted * poses)
-            solved = np.linalg.solve(H, np.column_stack([C.T, poses.T @ (share * r / inflation)]))
-            total += rows.T @ (weighted * rows) - C @ solved[:, :-1]
-            right += rows.T @ (share * r / inflation) - C @ solved[:, -1]
-        remaining = np.array(left_over)
-        power = float(np.sum(remaining**2)) / max(1, B * (remaining.shape[1] - 6) - G)
-        alike = float(np.mean(remaining[1:] * remaining[:-1])) / float(np.mean(remaining**2))
+            remaining[b] = r * share
+            weight = share / inflation
+            C = rows.T @ (weight[:, None] * poses)
+            right = poses.T @ (weight * r)
+            pose = np.linalg.solve(poses.T @ (weight[:, None] * poses), np.column_stack([C.T, right]))
+            chain.add(rows.T @ (weight[:, None] * rows) - C @ pose[:, :-1], rows.T @ (weight * r) - C @ pose[:, -1])
+            solved.append(pose)
+        width = np.concatenate([np.full(n, OFFSET), np.full(3, MOUNTING), np.full(2, LEVEL)])
+        pull = -np.concatenate([self.offsets, self.mounting, self.floor]) / width**2
+        prior = np.concatenate([np.zeros(3 * L), width**-2.0])
+        chain.add(np.diag(prior), np.concatenate([np.zeros(3 * L), pull]))
+        constants, covariance, feet = chain.solve()
+        for b in range(B):
+            step = solved[b][:, -1] - solved[b][:, :-1] @ np.concatenate([feet[b], constants])
+            self.R[b] = self.R[b] @ rotation_from_vector(step[:3])
+            self.p[b] += step[3:]
+        self.F += feet.reshape(B, L, 3)
+        self.offsets = self.offsets + constants[:n]
+        self.mounting, self.floor = self.mounting + constants[n : n + 3], self.floor + constants[n + 3 :]
+        return covariance, self._inflation(remaining), float(np.sqrt(np.mean(np.square(np.concatenate(at_feet)))))
+
+    def _land(self, chain: FootChain, b: int, foot: int) -> None:
+        """A foot that comes down, or is in the air, is anywhere, but on the floor."""
+        x, y, z = 3 * foot + np.arange(3)
+        information, pull = np.zeros_like(chain.information), np.zeros_like(chain.pull)
+        information[[x, y], [x, y]] = PLACE**-2.0
+        pull[[x, y]] = -(self.F[b, foot] - self.nominal[b, foot])[:2] / PLACE**2
+        row, where = np.zeros(len(pull)), self.nominal[b, foot, :2]
+        row[z], row[-2:] = 1.0, -where
+        information += np.outer(row, row) / FLAT**2
+        pull -= row * (self.F[b, foot, 2] - self.floor @ where) / FLAT**2
+        chain.add(information, pull)
+
+    def _sample(self, b: int, seen: Array, J: Array, M: Array) -> tuple[Array, Array, Array]:
+        """Rows (m, feet and constants), (m, 6 of the pose: turn in body axes, shift in the world), residuals (m,)."""
+        L, n, R, F = len(seen), len(self.offsets), self.R[b], self.F[b]
+        rows, poses, r = np.zeros((3 * L + 3, 3 * L + n + 5)), np.zeros((3 * L + 3, 6)), np.zeros(3 * L + 3)
+        for i, leg in enumerate(self.robot.legs):
+            at = slice(3 * i, 3 * i + 3)
+            columns = self.robot.leg_joints(leg.name)
+            expected = R.T @ (F[i] - self.p[b])
+            r[at] = seen[i] - expected
+            rows[at, at] = R.T
+            rows[at, 3 * L + columns.start : 3 * L + columns.stop] = J[i][:, : len(columns)]
+            poses[at, :3], poses[at, 3:] = skew(expected), -R.T
+        at = slice(3 * L, 3 * L + 3)
+        body_up = R.T[:, 2]
+        r[at] = self.up[b] - M.T @ body_up
+        rows[at, 3 * L + n : 3 * L + n + 3] = skew(M.T @ body_up)
+        poses[at, :3] = M.T @ skew(body_up)
+        return rows, poses, r
+
+    def _whitener(self, J: Array, stands: NDArray[np.bool_]) -> Array:
+        """Matrix (m, m) that makes the residuals of a sample of unit variance, zero for feet in the air."""
+        L = len(J)
+        W = np.zeros((3 * L + 3, 3 * L + 3))
+        for i in np.flatnonzero(stands):
+            covariance = ANGLE**2 * J[i] @ J[i].T + FOOT**2 * np.eye(3)
+            W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] = np.linalg.inv(np.linalg.cholesky(covariance))
+        W[3 * L :, 3 * L :] = np.eye(3) / DIRECTION
+        return W
+
+    def _inflation(self, remaining: Array) -> float:
+        """Factor on the variance: size of normalised residuals (B, m), and likeness of neighbours in time."""
+        B, free = len(remaining), 3 * self.stands.sum() - 3 * len(remaining) - len(self.offsets) - 5
+        power = float(np.sum(remaining**2)) / max(1, free)
+        used = np.column_stack([np.repeat(self.stay, 3, axis=1), np.ones((B, 3), bool)])[1:]
+        alike = float(np.sum(remaining[1:] * remaining[:-1] * used)) / float(np.sum(remaining[1:] ** 2 * used))
         alike = min(max(alike, 0.0), 0.95)
-        noise = float(np.sqrt(np.mean(np.square(feet_left))))
-        before = noise if turn == 0 else before
-        width = np.concatenate([np.full(n, OFFSET), np.full(3, MOUNTING), np.full(2, LEVEL), np.empty(3 * L)])
-        width[n + 5 :] = np.tile([PLACE, PLACE, FLAT], L)
-        state = np.concatenate([offsets, mounting, floor, (F - nominal).ravel()])
-        prior = width**-2.0
-        prior[n + 7 :: 3] = 0.0  # a foot's height is that of the tilted floor, within FLAT
-        total += np.diag(prior)
-        slope_rows = np.zeros((L, G))
-        slope_rows[:, n + 3 : n + 5] = -nominal[:, :2]
-        slope_rows[np.arange(L), n + 7 + 3 * np.arange(L)] = 1.0
-        total += slope_rows.T @ slope_rows / FLAT**2
-        pull = prior * state
-        pull += slope_rows.T @ (slope_rows @ state) / FLAT**2
-        step = np.linalg.solve(total, right - pull)
-        offsets, mounting, floor = offsets + step[:n], mounting + step[n : n + 3], floor + step[n + 3 : n + 5]
-        F = F + step[n + 5 :].reshape(L, 3)
-        if turn > 0:
-            inflation = max(1.0, power) * (1.0 + alike) / (1.0 - alike)
-        seen, _ = _feet(robot, model, angles - offsets)
-        p, R = _poses(seen, F, R, p, up, rotation_from_vector(mounting))
-    deviation = np.sqrt(np.diag(np.linalg.inv(total)))
-    return Geometry(offsets, mounting, deviation[:n], deviation[n : n + 3], noise, before)
-
-
-def _feet(robot: Robot, model: WholeBodyModel, angles: Array) -> tuple[Array, Array]:
-    """Feet (B, legs, 3) [m] and their Jacobians by the leg's joints (B, legs, 3, joints of a leg), base_link axes."""
-    B, L = len(angles), len(robot.legs)
-    most = max(len(leg.joints) for leg in robot.legs)
-    feet, jacobians = np.empty((B, L, 3)), np.zeros((B, L, 3, most))
-    for b in range(B):
-        poses = model.link_poses(np.eye(3), np.zeros(3), angles[b])
-        for i, leg in enumerate(robot.legs):
-            link, columns = leg.links[-1], robot.leg_joints(leg.name)
-            turn, start = poses[f"{leg.name}.{link.name}"]
-            feet[b, i] = start + turn[:, 0] * link.length
-            tip = model.tip_jacobian(leg.name, angles[b])[:3, 6 + columns.start : 6 + columns.stop]
-            jacobians[b, i, :, : len(columns)] = turn @ tip
-    return feet, jacobians
-
-
-def _register(seen: Array, F: Array, R: Array) -> tuple[Array, Array]:
-    """Poses p (B, 3), R (B, 3, 3) that fit the seen feet (B, legs, 3) to F best (Kabsch)."""
-    p = np.empty((len(seen), 3))
-    turns = np.empty_like(R)
-    for b, feet in enumerate(seen):
-        middle, centre = feet.mean(axis=0), F.mean(axis=0)
-        U, _, Vt = np.linalg.svd((F - centre).T @ (feet - middle))
-        turns[b] = U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt
-        p[b] = centre - turns[b] @ middle
-    return p, turns
-
-
-def _sample(
-    robot: Robot, seen: Array, J: Array, R: Array, p: Array, F: Array, M: Array, up: Array, n: int
-) -> tuple[Array, Array, Array]:
-    """Rows (m, globals), (m, 6 of the pose: turn in body axes, shift in the world) and residuals (m,) of a sample."""
-    L = len(F)
-    rows, poses, r = np.zeros((3 * L + 3, n + 5 + 3 * L)), np.zeros((3 * L + 3, 6)), np.zeros(3 * L + 3)
-    for i, leg in enumerate(robot.legs):
-        at = slice(3 * i, 3 * i + 3)
-        columns = robot.leg_joints(leg.name)
-        expected = R.T @ (F[i] - p)
-        r[at] = seen[i] - expected
-        rows[at, columns.start : columns.stop] = J[i][:, : len(columns)]
-        rows[at, n + 5 + 3 * i : n + 8 + 3 * i] = R.T
-        poses[at, :3], poses[at, 3:] = skew(expected), -R.T
-    at = slice(3 * L, 3 * L + 3)
-    body_up = R.T[:, 2]
-    r[at] = up - M.T @ body_up
-    rows[at, n : n + 3] = skew(M.T @ body_up)
-    poses[at, :3] = M.T @ skew(body_up)
-    return rows, poses, r
-
-
-def _whitener(J: Array, robot: Robot, L: int) -> Array:
-    """Matrix (m, m) that makes the residuals of a sample of unit variance."""
-    W = np.zeros((3 * L + 3, 3 * L + 3))
-    for i in range(L):
-        covariance = ANGLE**2 * J[i] @ J[i].T + FOOT**2 * np.eye(3)
-        W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] = np.linalg.inv(np.linalg.cholesky(covariance))
-    W[3 * L :, 3 * L :] = np.eye(3) / DIRECTION
-    return W
-
-
-def _poses(seen: Array, F: Array, R: Array, p: Array, up: Array, M: Array) -> tuple[Array, Array]:
-    """Poses of the samples for known feet, offsets and mounting: a few Gauss-Newton steps of each."""
-    p, R = p.copy(), R.copy()
-    for b in range(len(seen)):
-        for _ in range(2):
-            expected = (F - p[b]) @ R[b]
-            body_up = R[b].T[:, 2]
-            r = np.concatenate([(seen[b] - expected).ravel() / FOOT_SCALE, (up[b] - M.T @ body_up) / DIRECTION])
-            rows = np.zeros((len(r), 6))
-            for i in range(len(F)):
-                rows[3 * i : 3 * i + 3, :3] = skew(expected[i]) / FOOT_SCALE
-                rows[3 * i : 3 * i + 3, 3:] = -R[b].T / FOOT_SCALE
-            rows[-3:, :3] = M.T @ skew(body_up) / DIRECTION
-            step = np.linalg.lstsq(rows, r, rcond=None)[0]
-            R[b] = R[b] @ rotation_from_vector(step[:3])
-            p[b] = p[b] + step[3:]
-    return p, R
+        return max(1.0, power) * (1.0 + alike) / (1.0 - alike)

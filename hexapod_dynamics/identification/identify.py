@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.identification import servo_response
+from hexapod_dynamics.identification.footing import Footing
 from hexapod_dynamics.identification.geometry import Geometry, identify_geometry
 from hexapod_dynamics.identification.inertia import Links, identify_links, link_of_parameters
 from hexapod_dynamics.identification.loads import Loads, Servos, identify_loads, turn_upright
@@ -76,8 +77,12 @@ def identify(
     if standing is not None:
         standing.check(robot, "standing exercise")
         begin, end = standing.reading_time[0], standing.reading_time[-1]
-        means = standing.means(np.arange(begin, end, BIN), values[:, servo_response.LATENCY])
-        geometry = identify_geometry(robot, means, values[:, servo_response.PLAY])
+        edges, latency = np.arange(begin, end, BIN), values[:, servo_response.LATENCY]
+        footing = Footing.of(robot, standing)
+        means = footing.at_rest(
+            standing.means(edges, latency, values[:, servo_response.PLAY]), float(np.mean(latency))
+        )
+        geometry = identify_geometry(robot, means, footing.all_the_while(edges))
         described = _with_geometry(robot, geometry)
         mount = rotation_from_vector(geometry.mounting)
         means = dataclasses.replace(

@@ -78,8 +78,11 @@ class Recording:
         """Set-points (T,) [rad] of a joint at times (T,), without latency: each target is reached uniformly."""
         return np.interp(times, self.command_time + self.command_period, self.commands[:, joint])
 
-    def means(self, edges: Array, delay: Array) -> Means:
-        """Means over the bins between `edges` (B + 1,) [s]; delay (n,) [s]: latency of each joint's set-point."""
+    def means(self, edges: Array, delay: Array, play: Array) -> Means:
+        """Means over the bins between `edges` (B + 1,) [s]; delay (n,) [s]: latency of each joint's set-point; play
+        (n,) [rad]: how far a joint leads its encoder.
+        """
+        middle = 0.5 * (edges[1:] + edges[:-1])
         bins, n = len(edges) - 1, self.commands.shape[1]
         angle, lead, rate = np.full((3, bins, n), np.nan)
         count = np.zeros((bins, n))
@@ -91,20 +94,23 @@ class Recording:
             times, values, at = times[inside], values[inside], at[inside]
             wanted = self.setpoints(times - delay[joint], joint)
             before = self.setpoints(times - delay[joint] - SPAN, joint)
-            for out, what in ((angle, values), (lead, wanted - values), (rate, (wanted - before) / SPAN)):
-                out[:, joint] = _bin_means(at, what, bins)
+            lead[:, joint] = _bin_means(at, wanted - values, bins)
+            rate[:, joint] = _bin_means(at, (wanted - before) / SPAN, bins)
+            # Readings are not evenly spread over a bin, in which the joint moves by up to 0.1 rad; its lag is even.
+            behind = _bin_means(at, wanted - values - play[joint] * side_of_play(times, values), bins)
+            angle[:, joint] = self.setpoints(middle - delay[joint], joint) - behind
             count[:, joint] = np.bincount(at, minlength=bins)
         at = np.searchsorted(edges, self.imu_time, side="right") - 1
         inside = (at >= 0) & (at < bins)
         force = np.stack([_bin_means(at[inside], self.specific_force[inside, k], bins) for k in range(3)], axis=1)
         turn = np.stack([_bin_means(at[inside], self.angular_rate[inside, k], bins) for k in range(3)], axis=1)
-        return Means(0.5 * (edges[1:] + edges[:-1]), angle, lead, rate, count, force, turn)
+        return Means(middle, angle, lead, rate, count, force, turn)
 
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Means over B bins: time (B,), measured angle, set-point less angle, set-point's rate and number of readings
-    (B, n), specific_force and angular_rate (B, 3); NaN where a bin has none.
+    """Means over B bins: time (B,), the joints' angle in the middle of the bin, its play included, set-point less
+    reading, set-point's rate and number of readings (B, n), specific_force and angular_rate (B, 3); NaN where a bin has none.
     """
 
     time: Array
@@ -122,6 +128,17 @@ class Means:
     def select(self, chosen: NDArray[np.bool_]) -> Means:
         """The bins that are chosen (B,)."""
         return Means(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+def side_of_play(times: Array, readings: Array) -> Array:
+    """On which side of its play a joint is (M,), from -1 to 1, at its readings (M,), which follow it with that play.
+
+    While a reading rises, the joint is a play above it; before it falls, the joint crosses the play, unseen: evenly.
+    """
+    moves = np.flatnonzero(np.diff(readings))
+    if len(moves) == 0:
+        return np.zeros(len(readings))
+    return np.interp(times, 0.5 * (times[moves] + times[moves + 1]), np.sign(readings[moves + 1] - readings[moves]))
 
 
 def _bin_means(at: NDArray[np.intp], values: Array, bins: int) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.identification.footing import feet_and_jacobians, standing_feet
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot
 
@@ -19,8 +20,9 @@ GAP = 6.0  # [s] of other windows within a section
 def split(robot: Robot, recording: Recording) -> tuple[Recording | None, Recording | None]:
     """Return the suspended and the standing part, None for what is not there.
 
-    Suspended: in windows of WINDOW at most one joint of each leg moves, and feet move against each other. Standing: the
-    body moves and no foot moves against another by more than RIGID. Walking is neither.
+    Suspended: in windows of WINDOW at most one joint of each leg moves, and feet move against each other. Standing: a
+    joint moves, and the same feet, three or more, stand all the while and move against each other by no more than
+    RIGID. Walking is neither.
     """
     times = recording.command_time
     if len(times) < 2:
@@ -49,15 +51,11 @@ def _kind(robot: Robot, model: WholeBodyModel, recording: Recording, begin: floa
     moves = np.ptp(rows, axis=0) > MOVES
     if not moves.any():
         return ""
-    feet = np.array([[_foot(robot, model, row, leg.name) for leg in robot.legs] for row in rows])
-    distances = np.linalg.norm(feet[:, :, None] - feet[:, None], axis=-1)
-    if np.ptp(distances, axis=0).max() <= RIGID:
+    feet = feet_and_jacobians(robot, model, rows)[0]
+    stand = np.all([standing_feet(row) for row in feet], axis=0)
+    some = feet[:, stand]
+    distances = np.linalg.norm(some[:, :, None] - some[:, None], axis=-1)
+    if stand.sum() >= 3 and np.ptp(distances, axis=0).max() <= RIGID:
         return "standing"
     single = all(moves[list(robot.leg_joints(leg.name))].sum() <= 1 for leg in robot.legs)
     return "suspended" if single else ""
-
-
-def _foot(robot: Robot, model: WholeBodyModel, q: Array, leg: str) -> Array:
-    link = robot.leg(leg).links[-1]
-    turn, start = model.link_poses(np.eye(3), np.zeros(3), q)[f"{leg}.{link.name}"]
-    return np.asarray(start + turn[:, 0] * link.length, np.float64)
