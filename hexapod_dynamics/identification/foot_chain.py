@@ -54,4 +54,4 @@ class FootChain:
         for gain, back in reversed(self._before):
             feet = back[:, -1] - back[:, :-1] @ constants + gain @ feet
             steps.append(feet)
-        return constants, covariance[self.F :, self.F :], np.array(steps[::-1])
+        return constants, np.asarray(covariance[self.F :, self.F :], np.float64), np.array(steps[::-1])

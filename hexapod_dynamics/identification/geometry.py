@@ -31,8 +31,8 @@ Array = NDArray[np.float64]
 # Standard deviations: zero offsets before anything is known, IMU's mounting [rad]; the floor's tilt [rad] and a foot's
 # height over it [m]; where a foot stands [m].
 OFFSET, MOUNTING, LEVEL, FLAT, PLACE = 0.026, 0.05, 0.009, 0.001, 0.05
-# Of a sample: angle, which is read in counts of 4 mrad and has half a play of 3 to 9 mrad that is not always known [rad];
-# foot, whose link's end is not its point of contact [m]; direction of the accelerometer [rad].
+# Of a sample: angle, in counts of 4 mrad and with half a play of 3 to 9 mrad whose side is partly unknown [rad]; foot,
+# whose link's end is not its point of contact [m]; direction of the accelerometer [rad].
 ANGLE, FOOT, DIRECTION = 2.5e-3, 1e-4, 1.5e-3
 # How far a foot slides and sinks within a second (root of it) [m]: feet that carry 8 N slide by 0.5 mm in 19 s.
 SLIP, SINK = 1e-4, 2e-5
@@ -95,7 +95,9 @@ class _Fit:
         self.F[..., 2] = 0.0
         self.nominal = self.F.copy()
         passed = np.diff(means.time, prepend=means.time[0])
-        self.weights = self.stay[..., None] / (np.array([SLIP, SLIP, SINK]) ** 2 * np.maximum(passed, 1e-3)[:, None, None])
+        self.weights = self.stay[..., None] / (
+            np.array([SLIP, SLIP, SINK]) ** 2 * np.maximum(passed, 1e-3)[:, None, None]
+        )
 
     def improve(self, inflation: float) -> tuple[Array, float, float]:
         """Take a step. Returns the covariance of the constants, the factor on all variances that what remains asks
@@ -109,7 +111,7 @@ class _Fit:
             if b:
                 chain.next((self.F[b] - self.F[b - 1]).ravel(), self.weights[b].ravel())
             for foot in np.flatnonzero(~self.stay[b]):
-                self._land(chain, b, foot)
+                self._land(chain, b, int(foot))
             rows, poses, r = self._sample(b, seen[b], J[b], M)
             at_feet.append(r[: 3 * L][np.repeat(self.stands[b], 3)])
             W = self._whitener(J[b], self.stands[b])

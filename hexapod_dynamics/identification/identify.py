@@ -79,9 +79,7 @@ def identify(
         begin, end = standing.reading_time[0], standing.reading_time[-1]
         edges, latency = np.arange(begin, end, BIN), values[:, servo_response.LATENCY]
         footing = Footing.of(robot, standing)
-        means = footing.at_rest(
-            standing.means(edges, latency, values[:, servo_response.PLAY]), float(np.mean(latency))
-        )
+        means = footing.at_rest(standing.means(edges, latency, values[:, servo_response.PLAY]), float(np.mean(latency)))
         geometry = identify_geometry(robot, means, footing.all_the_while(edges))
         described = _with_geometry(robot, geometry)
         mount = rotation_from_vector(geometry.mounting)

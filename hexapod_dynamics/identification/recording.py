@@ -110,7 +110,8 @@ class Recording:
 @dataclass(frozen=True, eq=False)
 class Means:
     """Means over B bins: time (B,), the joints' angle in the middle of the bin, its play included, set-point less
-    reading, set-point's rate and number of readings (B, n), specific_force and angular_rate (B, 3); NaN where a bin has none.
+    reading, set-point's rate and number of readings (B, n), specific_force and angular_rate (B, 3); NaN where a bin has
+    none.
     """
 
     time: Array
