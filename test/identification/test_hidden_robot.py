@@ -9,6 +9,8 @@ from support.identification_rig import record
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.identification import Exercise, identify, standing_exercise, suspended_exercise
+from hexapod_dynamics.identification.footing import Footing
+from hexapod_dynamics.identification.geometry import identify_geometry
 from hexapod_dynamics.identification.servo_response import PLAY, identify_servos
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
@@ -26,7 +28,7 @@ def result():
     whole = suspended_exercise(ROBOT)
     third = slice(975, 1950)  # the femurs' part
     hanging = record(ROBOT, TRUTH, Exercise(whole.time[third], whole.targets[third]), suspended=True)
-    standing = record(ROBOT, TRUTH, standing_exercise(ROBOT, 20.0), suspended=False)
+    standing = record(ROBOT, TRUTH, standing_exercise(ROBOT, 42.0), suspended=False)
     weight = WholeBodyModel(TRUTH.robot(ROBOT)).total_mass()
     return identify(ROBOT, hanging, standing, weighed=weight)
 
@@ -67,6 +69,20 @@ def test_stiffness_and_the_imus_mounting_are_identified(result):
     assert np.mean(np.abs(stiffness - true) < 2.0 * deviation) > 0.8
     mounting = np.degrees(rotation_vector(TRUTH.imu_rotation()))
     assert np.abs(np.degrees(result.geometry.mounting) - mounting)[:2].max() < 0.5
+
+
+def test_zero_offsets_are_identified_of_feet_that_slide_and_a_body_that_accelerates():
+    """They were 0.5 degrees wrong, root mean square, those of the tibias all to one side."""
+    n = ROBOT.joint_count
+    standing = record(ROBOT, TRUTH, standing_exercise(ROBOT), suspended=False)
+    edges, delay = np.arange(0.5, standing.reading_time[-1], 0.25), 1e-3 * LATENCY
+    footing = Footing.of(ROBOT, standing)
+    means = standing.means(edges, np.full(n, delay), np.full(n, math.radians(TRUTH.hysteresis)))
+    found = identify_geometry(ROBOT, footing.at_rest(means, delay), footing.all_the_while(edges))
+    errors = np.degrees(found.offsets - TRUTH.zeros(n))
+    assert np.sqrt(np.mean(errors**2)) < 0.3
+    assert abs(errors[2::3].mean()) < 0.2
+    assert np.mean(np.abs(errors) < 2.0 * np.degrees(found.offset_deviations)) > 0.8
 
 
 def test_what_is_not_seen_says_which_motion_is_missing(result):
