@@ -2,10 +2,10 @@
 
     ./with_ros2 python benchmark/identify.py [--first 1000] [--runs 20] [--walks] [--jobs 2]
 
-Each run: MuJoCo with servos=real of a seed, everything about it hidden; a suspended and a standing exercise of a minute
-each, recorded at the rates of the nodes; the mass of the empty robot is known from a scale. --walks: then it walks with
-the identified numbers, empty for 15 s (tare) and with a weight that is put on anywhere within 60 mm for 20 s. About a
-minute of CPU for each run. Progress goes to stderr, the table to stdout.
+Each run: MuJoCo with servos=real of a seed, everything about it hidden; a suspended exercise of a minute and a standing
+one of two, recorded at the rates of the nodes; the mass of the empty robot is known from a scale. --walks: then it
+walks with the identified numbers, empty for 15 s (tare) and with a weight that is put on anywhere within 60 mm for
+20 s. About 20 s of CPU for each run, a minute with --walks. Progress goes to stderr, the table to stdout.
 """
 
 from __future__ import annotations
