@@ -1,8 +1,9 @@
 """The exercise of a robot that stands: in turn on one half of its legs and on the other, its body moving over them.
 
 On three legs every foot carries about a third of the robot, and is on the floor; of six feet, whose zero offsets pull
-them against each other, some hang in the air. The load makes the servos' leads twice as large, too. The other feet come down nearer or farther each time, all on the one level floor:
-their heights there tell zero offsets of femur and tibia apart.
+them against each other, some hang in the air. The load makes the servos' leads twice as large, too. The other feet come
+down nearer or farther each time, all on the one level floor: their heights there tell zero offsets of femur and tibia
+apart.
 """
 
 from __future__ import annotations
